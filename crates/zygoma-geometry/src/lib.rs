@@ -1,0 +1,12 @@
+//! **What is a surface, and how do surfaces correspond?**
+//!
+//! Meshes as plain slices: positions are [`glam::DVec3`] where something is fitted and [`glam::Vec3`]
+//! where it runs per frame, triangles are `[u32; 3]`, polygons are [`Faces`]. Nothing here knows of rigs
+//! or physics.
+
+mod faces;
+pub mod normals;
+pub mod rigid;
+pub mod topology;
+
+pub use faces::Faces;

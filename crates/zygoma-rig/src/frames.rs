@@ -1,0 +1,70 @@
+//! Surfaces over time: what exporters write.
+
+use glam::Vec3;
+
+use crate::Result;
+
+/// A surface that changes from frame to frame at a steady rate.
+///
+/// Exporters may read any frame, and read it twice; so a long take need not lie in memory.
+pub trait Frames {
+    /// Number of frames.
+    fn count(&self) -> usize;
+
+    /// Frames per second.
+    fn fps(&self) -> f64;
+
+    /// Vertices of every frame.
+    fn vertex_count(&self) -> usize;
+
+    /// Writes the positions of one frame, in rig space, to `positions`.
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()>;
+}
+
+/// Frames that lie in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredFrames {
+    fps: f64,
+    vertex_count: usize,
+    positions: Vec<Vec3>,
+}
+
+impl StoredFrames {
+    /// No frames yet.
+    pub fn new(fps: f64, vertex_count: usize) -> Self {
+        Self { fps, vertex_count, positions: Vec::new() }
+    }
+
+    /// Appends a frame.
+    ///
+    /// # Panics
+    /// If the frame has another number of vertices.
+    pub fn push(&mut self, frame: &[Vec3]) {
+        assert_eq!(frame.len(), self.vertex_count, "every frame has the same vertices");
+        self.positions.extend_from_slice(frame);
+    }
+
+    /// The positions of one frame.
+    pub fn frame(&self, frame: usize) -> &[Vec3] {
+        &self.positions[frame * self.vertex_count..][..self.vertex_count]
+    }
+}
+
+impl Frames for StoredFrames {
+    fn count(&self) -> usize {
+        self.positions.len().checked_div(self.vertex_count).unwrap_or(0)
+    }
+
+    fn fps(&self) -> f64 {
+        self.fps
+    }
+
+    fn vertex_count(&self) -> usize {
+        self.vertex_count
+    }
+
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
+        positions.copy_from_slice(self.frame(frame));
+        Ok(())
+    }
+}

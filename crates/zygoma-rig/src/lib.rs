@@ -1,0 +1,22 @@
+//! **What did the artist make?**
+//!
+//! A [`Rig`] is a neutral face with named blendshapes; a [`Take`] is weights (and head pose) over time.
+//! [`formats`] reads them from the files that people have and writes results back. Nothing here knows of
+//! physics.
+
+pub mod arkit;
+mod error;
+pub mod evaluate;
+pub mod formats;
+pub mod frames;
+pub mod report;
+mod rig;
+pub mod take;
+pub mod weld;
+
+pub use error::{Error, Result};
+pub use rig::{
+    Expression, ExpressionBind, Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas, Units,
+    UvMap,
+};
+pub use take::Take;

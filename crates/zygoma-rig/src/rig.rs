@@ -1,0 +1,208 @@
+//! The rig: meshes, blendshapes and what is known about them.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use glam::{DAffine3, DVec3, Vec2, Vec3};
+use zygoma_geometry::Faces;
+
+use crate::Take;
+use crate::formats::gltf::Document;
+
+/// A face as the artist made it: meshes in neutral pose with named blendshapes.
+///
+/// All positions are in *rig space*: metres, right-handed, +Y up, face towards +Z, every node transform
+/// applied, skinned meshes in bind pose.
+#[derive(Clone, Debug)]
+pub struct Rig {
+    /// The file's or folder's name without extension.
+    pub name: String,
+    /// Every mesh of the file, one per place where it is used, in file order.
+    pub meshes: Vec<RigMesh>,
+    /// Which of `meshes` is the skin that is simulated; the others ride along.
+    pub skin: usize,
+    /// Named mixtures of shapes, as VRM files have them.
+    pub expressions: Vec<Expression>,
+    /// Head, jaw and eye joints found by name.
+    pub joints: Vec<Joint>,
+    /// Animations that came with the rig.
+    pub takes: Vec<Take>,
+    /// How the file's lengths became metres.
+    pub units: Units,
+    /// What the importer did or left out, as sentences.
+    pub notes: Vec<String>,
+    /// What is needed to give the file back whole.
+    pub source: Source,
+}
+
+/// One mesh with its blendshapes.
+#[derive(Clone, Debug)]
+pub struct RigMesh {
+    /// The name of the node or mesh.
+    pub name: String,
+    /// Neutral positions in rig space.
+    pub positions: Vec<Vec3>,
+    /// Polygons as the artist made them.
+    pub faces: Faces,
+    /// Texture coordinates, if any.
+    pub uvs: Option<UvMap>,
+    /// Blendshapes in file order.
+    pub shapes: Vec<Shape>,
+    /// Named ranges of vertices (ICT-FaceKit); empty where the file names none.
+    pub regions: Vec<Region>,
+    /// From the file's own mesh coordinates and unit to rig space.
+    pub to_rig: DAffine3,
+    /// The smallest step of the file's coordinates, in metres: closer positions mean the same point.
+    pub quantum: f32,
+}
+
+/// Texture coordinates, one per vertex or one per corner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UvMap {
+    /// The coordinates, origin at the top left as in glTF.
+    pub coordinates: Vec<Vec2>,
+    /// For each corner of the faces the coordinate it uses; `None` when vertex `i` uses coordinate `i`.
+    pub corners: Option<Vec<u32>>,
+}
+
+/// A named blendshape: what is added to the neutral at weight 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// The artist's name for it.
+    pub name: String,
+    /// The vertices that it moves, in rig space.
+    pub deltas: SparseDeltas,
+}
+
+/// Displacements of the few vertices that move.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SparseDeltas {
+    /// Moved vertices, strictly increasing.
+    pub vertices: Vec<u32>,
+    /// Displacement of each moved vertex in metres.
+    pub offsets: Vec<Vec3>,
+}
+
+/// A range of vertices that the file gives a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The name, e.g. "teeth".
+    pub name: String,
+    /// Its vertices.
+    pub vertices: Range<usize>,
+}
+
+/// A named mixture of shapes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    /// Its name, e.g. "happy".
+    pub name: String,
+    /// The shapes that it drives.
+    pub binds: Vec<ExpressionBind>,
+}
+
+/// One shape's share of an [`Expression`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExpressionBind {
+    /// Index into [`Rig::meshes`].
+    pub mesh: usize,
+    /// Index into that mesh's shapes.
+    pub shape: usize,
+    /// The shape's weight when the expression is at 1.
+    pub weight: f32,
+}
+
+/// What a joint of a face is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JointRole {
+    /// Carries the whole head.
+    Head,
+    /// Carries the lower jaw.
+    Jaw,
+    /// Turns the left eye (the character's left, +X).
+    LeftEye,
+    /// Turns the right eye.
+    RightEye,
+}
+
+/// A joint that was recognised by its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joint {
+    /// What it is for.
+    pub role: JointRole,
+    /// The file's name for it.
+    pub name: String,
+    /// Index of the node in the file.
+    pub node: usize,
+    /// Its rest position in rig space.
+    pub position: DVec3,
+}
+
+/// How the file's lengths became metres.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Units {
+    /// Length of the file's unit in metres.
+    pub metres_per_unit: f64,
+    /// Why, as a clause: "the head is 0.24 units tall".
+    pub reason: String,
+}
+
+/// Where a rig came from, with what an export needs to give it back whole.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A glTF document, kept as it was.
+    Gltf(Box<Document>),
+    /// A folder of OBJ files.
+    ObjFolder(PathBuf),
+    /// An ICT-FaceKit folder.
+    Ict(PathBuf),
+    /// Made by code.
+    Generated,
+}
+
+impl Rig {
+    /// The mesh that is simulated.
+    pub fn skin(&self) -> &RigMesh {
+        &self.meshes[self.skin]
+    }
+}
+
+impl RigMesh {
+    /// The blendshape with exactly this name.
+    pub fn shape(&self, name: &str) -> Option<&Shape> {
+        self.shapes.iter().find(|shape| shape.name == name)
+    }
+}
+
+impl SparseDeltas {
+    /// Keeps the displacements that are not zero.
+    pub fn from_dense(offsets: &[Vec3]) -> Self {
+        let moved = (0u32..).zip(offsets).filter(|(_, offset)| **offset != Vec3::ZERO);
+        let (vertices, offsets) = moved.map(|(vertex, offset)| (vertex, *offset)).unzip();
+        Self { vertices, offsets }
+    }
+
+    /// One displacement per vertex.
+    pub fn to_dense(&self, vertex_count: usize) -> Vec<Vec3> {
+        let mut dense = vec![Vec3::ZERO; vertex_count];
+        for (vertex, offset) in self.iter() {
+            dense[vertex as usize] = offset;
+        }
+        dense
+    }
+
+    /// Moved vertices with their displacements.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, Vec3)> {
+        self.vertices.iter().copied().zip(self.offsets.iter().copied())
+    }
+
+    /// Whether nothing moves.
+    pub fn is_empty(&self) -> bool {
+        self.vertices.is_empty()
+    }
+
+    /// The largest displacement in metres.
+    pub fn largest(&self) -> f32 {
+        self.offsets.iter().map(|offset| offset.length()).fold(0.0, f32::max)
+    }
+}

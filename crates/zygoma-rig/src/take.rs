@@ -1,0 +1,240 @@
+//! Takes: weights and head motion over time.
+
+use std::sync::Arc;
+
+use zygoma_geometry::rigid::RigidMotion;
+
+use crate::JointRole;
+
+/// A performance: blendshape weights, and head, jaw and eye motion, over time in seconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Take {
+    /// The take's name.
+    pub name: String,
+    /// One track per shape, named as in the file that it came from.
+    pub weights: Vec<WeightTrack>,
+    /// At most one track per joint.
+    pub motions: Vec<MotionTrack>,
+}
+
+/// How one shape's weight changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightTrack {
+    /// The shape's name in the take's own spelling.
+    pub shape: String,
+    /// Its weight over time.
+    pub curve: WeightCurve,
+}
+
+/// A weight over time. Before the first key and after the last the value is held.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightCurve {
+    /// Key times in seconds, strictly increasing; shared by the tracks of one file.
+    pub times: Arc<[f64]>,
+    /// The weight at each key.
+    pub values: Vec<f32>,
+    /// What happens between the keys.
+    pub interpolation: Interpolation,
+}
+
+/// What happens between two keys.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Interpolation {
+    /// The earlier key's value is held.
+    Step,
+    /// A straight line.
+    Linear,
+    /// A cubic Hermite spline with these tangents (per second), as in glTF.
+    Cubic {
+        /// Tangent with which the curve arrives at each key.
+        incoming: Vec<f32>,
+        /// Tangent with which it leaves.
+        outgoing: Vec<f32>,
+    },
+}
+
+/// How one joint moves away from rest.
+///
+/// The head's motion is in rig space; jaw and eyes move in the frame of the head, so that a turned head
+/// does not turn them twice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MotionTrack {
+    /// The joint.
+    pub role: JointRole,
+    /// Key times in seconds, strictly increasing.
+    pub times: Arc<[f64]>,
+    /// Motion at each key, interpolated linearly (rotations by slerp).
+    pub motions: Vec<RigidMotion>,
+}
+
+/// A key interval and how far through it a time lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Span {
+    from: usize,
+    to: usize,
+    fraction: f64,
+}
+
+/// Finds a time among the keys; `None` without keys. Times outside are held at the ends.
+fn span(times: &[f64], time: f64) -> Option<Span> {
+    let last = times.len().checked_sub(1)?;
+    let after = times.partition_point(|key| *key <= time);
+    if after == 0 {
+        return Some(Span { from: 0, to: 0, fraction: 0.0 });
+    }
+    if after > last {
+        return Some(Span { from: last, to: last, fraction: 0.0 });
+    }
+    let (start, end) = (times[after - 1], times[after]);
+    Some(Span { from: after - 1, to: after, fraction: (time - start) / (end - start) })
+}
+
+impl WeightCurve {
+    /// A curve of straight lines.
+    pub fn linear(times: Arc<[f64]>, values: Vec<f32>) -> Self {
+        Self { times, values, interpolation: Interpolation::Linear }
+    }
+
+    /// The weight at a time; 0 for a curve without keys.
+    pub fn sample(&self, time: f64) -> f32 {
+        let Some(Span { from, to, fraction }) = span(&self.times, time) else { return 0.0 };
+        let (start, end) = (f64::from(self.values[from]), f64::from(self.values[to]));
+        let value = match &self.interpolation {
+            Interpolation::Step => start,
+            Interpolation::Linear => start + fraction * (end - start),
+            Interpolation::Cubic { .. } if from == to => start,
+            Interpolation::Cubic { incoming, outgoing } => {
+                let length = self.times[to] - self.times[from];
+                let leave = length * f64::from(outgoing[from]);
+                let arrive = length * f64::from(incoming[to]);
+                hermite(start, leave, end, arrive, fraction)
+            }
+        };
+        value as f32
+    }
+}
+
+/// The cubic with these values and slopes at 0 and 1 (glTF 2.0, appendix C.5).
+fn hermite(start: f64, leave: f64, end: f64, arrive: f64, t: f64) -> f64 {
+    let (t2, t3) = (t * t, t * t * t);
+    (2.0 * t3 - 3.0 * t2 + 1.0) * start
+        + (t3 - 2.0 * t2 + t) * leave
+        + (-2.0 * t3 + 3.0 * t2) * end
+        + (t3 - t2) * arrive
+}
+
+impl MotionTrack {
+    /// The motion at a time.
+    pub fn sample(&self, time: f64) -> Option<RigidMotion> {
+        let Span { from, to, fraction } = span(&self.times, time)?;
+        let (start, end) = (&self.motions[from], &self.motions[to]);
+        Some(RigidMotion {
+            rotation: start.rotation.slerp(end.rotation, fraction),
+            translation: start.translation.lerp(end.translation, fraction),
+        })
+    }
+}
+
+impl Take {
+    /// Time of the first key in seconds; 0 for an empty take.
+    pub fn start(&self) -> f64 {
+        self.key_times().filter_map(|times| times.first()).copied().reduce(f64::min).unwrap_or(0.0)
+    }
+
+    /// Time of the last key in seconds.
+    pub fn end(&self) -> f64 {
+        self.key_times().filter_map(|times| times.last()).copied().reduce(f64::max).unwrap_or(0.0)
+    }
+
+    /// Length in seconds.
+    pub fn duration(&self) -> f64 {
+        self.end() - self.start()
+    }
+
+    /// Number of frames that a steady rate gives, both ends included.
+    pub fn frame_count(&self, fps: f64) -> usize {
+        // A last key that lies a rounding error before a frame still gets its frame.
+        (self.duration() * fps + 1e-6).floor() as usize + 1
+    }
+
+    /// The same take with keys at a steady rate from its start, interpolated linearly.
+    pub fn resampled(&self, fps: f64) -> Take {
+        let start = self.start();
+        let times: Arc<[f64]> = (0..self.frame_count(fps)).map(|frame| start + frame as f64 / fps).collect();
+        let weights = self.weights.iter().map(|track| WeightTrack {
+            shape: track.shape.clone(),
+            curve: WeightCurve::linear(
+                times.clone(),
+                times.iter().map(|time| track.curve.sample(*time)).collect(),
+            ),
+        });
+        let motions = self.motions.iter().map(|track| MotionTrack {
+            role: track.role,
+            times: times.clone(),
+            motions: times.iter().filter_map(|time| track.sample(*time)).collect(),
+        });
+        Take { name: self.name.clone(), weights: weights.collect(), motions: motions.collect() }
+    }
+
+    fn key_times(&self) -> impl Iterator<Item = &[f64]> {
+        let weights = self.weights.iter().map(|track| &*track.curve.times);
+        weights.chain(self.motions.iter().map(|track| &*track.times))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::{DQuat, DVec3};
+
+    fn curve(interpolation: Interpolation) -> WeightCurve {
+        WeightCurve { times: [1.0, 2.0, 4.0].into(), values: vec![0.0, 1.0, 0.5], interpolation }
+    }
+
+    #[test]
+    fn steps_hold_and_lines_run_straight() {
+        let step = curve(Interpolation::Step);
+        let line = curve(Interpolation::Linear);
+        let at = [0.0, 1.0, 1.5, 2.0, 3.0, 4.0, 9.0];
+        assert_eq!(at.map(|t| step.sample(t)), [0.0, 0.0, 0.0, 1.0, 1.0, 0.5, 0.5]);
+        assert_eq!(at.map(|t| line.sample(t)), [0.0, 0.0, 0.5, 1.0, 0.75, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn a_cubic_with_the_slopes_of_a_parabola_is_that_parabola() {
+        let times = [0.0, 1.0, 3.0];
+        let parabola = |t: f64| (t * t - t) as f32;
+        let slopes: Vec<f32> = times.iter().map(|t| (2.0 * t - 1.0) as f32).collect();
+        let cubic = WeightCurve {
+            times: times.into(),
+            values: times.iter().map(|t| parabola(*t)).collect(),
+            interpolation: Interpolation::Cubic { incoming: slopes.clone(), outgoing: slopes },
+        };
+        for t in [0.0, 0.3, 1.0, 1.9, 2.75, 3.0] {
+            assert!((cubic.sample(t) - parabola(t)).abs() < 1e-5, "at {t}");
+        }
+    }
+
+    #[test]
+    fn resampling_keeps_both_ends_and_hits_the_keys() {
+        let take = Take {
+            weights: vec![WeightTrack { shape: "a".into(), curve: curve(Interpolation::Linear) }],
+            ..Take::default()
+        };
+        let dense = take.resampled(10.0);
+        assert_eq!(dense.weights[0].curve.times.len(), 31);
+        assert!((dense.end() - 4.0).abs() < 1e-9);
+        assert!((dense.weights[0].curve.values[10] - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn rotations_are_interpolated_on_the_sphere() {
+        let turned = RigidMotion { rotation: DQuat::from_rotation_y(1.0), translation: DVec3::X };
+        let rest = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+        let track =
+            MotionTrack { role: JointRole::Head, times: [0.0, 1.0].into(), motions: vec![rest, turned] };
+        let quarter = track.sample(0.25).expect("the track has keys");
+        assert!(quarter.rotation.abs_diff_eq(DQuat::from_rotation_y(0.25), 1e-9));
+        assert!((quarter.translation.x - 0.25).abs() < 1e-12);
+    }
+}

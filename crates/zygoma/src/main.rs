@@ -1,0 +1,2 @@
+//! The `zygoma` command.
+fn main() {}
