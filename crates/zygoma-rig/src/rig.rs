@@ -160,6 +160,17 @@ pub enum Source {
     Generated,
 }
 
+impl std::fmt::Display for JointRole {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            JointRole::Head => "head",
+            JointRole::Jaw => "jaw",
+            JointRole::LeftEye => "left eye",
+            JointRole::RightEye => "right eye",
+        })
+    }
+}
+
 impl Rig {
     /// The mesh that is simulated.
     pub fn skin(&self) -> &RigMesh {
