@@ -1,1 +1,30 @@
-//! zygoma-picture
+//! **How is it drawn without a window?**
+//!
+//! A small software renderer for the pictures in reports, and the reports themselves. It knows geometry only.
+//! A [`Scene`] of [`Surface`]s is [`render`]ed from a [`Camera`] into an [`Image`]; a [`ColorMap`] shows
+//! quantities, pictures are gathered on sheets by [`grid`].
+
+mod camera;
+pub mod color;
+mod color_map;
+mod error;
+mod geometry;
+mod image;
+mod project;
+mod raster;
+mod render;
+mod scene;
+mod shade;
+mod sheet;
+mod soften;
+mod text;
+
+pub use camera::{Bounds, Camera, Lens, View};
+pub use color::Rgb;
+pub use color_map::{ColorMap, UNKNOWN, lightness};
+pub use error::{Error, Result};
+pub use image::Image;
+pub use render::render;
+pub use scene::{Background, Cut, Finish, Paint, RenderOptions, Scene, Surface, Wireframe};
+pub use sheet::{grid, side_by_side, titled};
+pub use text::{TextSize, TextStyle};
