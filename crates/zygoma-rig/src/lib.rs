@@ -11,7 +11,9 @@ pub mod formats;
 pub mod frames;
 pub mod report;
 mod rig;
+pub mod skin;
 pub mod take;
+pub mod units;
 pub mod weld;
 
 pub use error::{Error, Result};
