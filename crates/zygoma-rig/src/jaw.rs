@@ -55,7 +55,7 @@ impl<'a> MovingFace<'a> {
         let heights = mesh.shapes.iter().flat_map(|shape| shape.deltas.iter().filter(strong));
         let heights = heights.map(|(vertex, _)| f64::from(mesh.positions[vertex as usize].y));
         let (low, high) = heights.fold((f64::MAX, f64::MIN), |(low, high), y| (low.min(y), high.max(y)));
-        (low < high).then(|| Self { mesh, height: high - low, middle: 0.5 * (low + high) })
+        (low < high).then_some(Self { mesh, height: high - low, middle: 0.5 * (low + high) })
     }
 
     /// The vertices that the strongest rigid motion of the lower face carries.
@@ -64,7 +64,7 @@ impl<'a> MovingFace<'a> {
             let patch = self.carried_patch(shape)?;
             let motion = self.motion(shape, &patch);
             let is_rigid = motion.residual < RIGID_RESIDUAL * motion.mean_displacement;
-            is_rigid.then(|| (motion.mean_displacement * patch.len() as f64, patch))
+            is_rigid.then_some((motion.mean_displacement * patch.len() as f64, patch))
         });
         candidates.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, patch)| patch)
     }
@@ -74,8 +74,7 @@ impl<'a> MovingFace<'a> {
         let reach = CARRIED as f32 * shape.deltas.largest();
         let carried = shape.deltas.iter().filter(|(_, offset)| offset.length() >= reach);
         let patch: Vec<u32> = carried.map(|(vertex, _)| vertex).collect();
-        let mean_height =
-            patch.iter().map(|v| f64::from(self.position(*v).y)).sum::<f64>() / patch.len() as f64;
+        let mean_height = patch.iter().map(|v| self.position(*v).y).sum::<f64>() / patch.len() as f64;
         (patch.len() >= 8 && mean_height < self.middle).then_some(patch)
     }
 

@@ -148,10 +148,13 @@ fn triangles_with_extent(mesh: &RigMesh, places: &[u32]) -> Vec<[u32; 3]> {
     triangles
 }
 
+/// A directed edge between two vertices.
+type Edge = (u32, u32);
+
 /// Border edges that belong together.
 struct Seams {
     /// Directed edges (a, b) and (b', a') to be sewn: a to a', b to b'.
-    pairs: Vec<((u32, u32), (u32, u32))>,
+    pairs: Vec<(Edge, Edge)>,
     ambiguous: usize,
 }
 
@@ -160,7 +163,7 @@ impl Seams {
         let edges = EdgeCounts::new(triangles);
         let place = |vertex: u32| places[vertex as usize];
         // Both directions of a border edge between two places, keyed by the undirected pair of places.
-        let mut borders: BTreeMap<(u32, u32), [Vec<(u32, u32)>; 2]> = BTreeMap::new();
+        let mut borders: BTreeMap<Edge, [Vec<Edge>; 2]> = BTreeMap::new();
         for (a, b) in triangles.iter().flat_map(|t| half_edges(*t)).filter(|(a, b)| edges.count(*a, *b) == 1)
         {
             let (from, to) = (place(a), place(b));
@@ -180,7 +183,7 @@ impl Seams {
 }
 
 /// Joins the ends of sewn edges, leaving out those that would make an edge non-manifold.
-fn sew(vertex_count: usize, triangles: &[[u32; 3]], pairs: &[((u32, u32), (u32, u32))]) -> (Vec<u32>, usize) {
+fn sew(vertex_count: usize, triangles: &[[u32; 3]], pairs: &[(Edge, Edge)]) -> (Vec<u32>, usize) {
     let already: usize = EdgeCounts::new(triangles).non_manifold().len();
     let mut open: HashSet<u32> = HashSet::new();
     loop {
