@@ -59,6 +59,7 @@ pub fn write_animated(
                 keep_channels(&stage, &planned, &take.name, stage.mesh_nodes[rig.skin], &mut writer);
             }
             unset(&mut stage.document.json, "animations");
+            stage.document.note_unit(rig.units.metres_per_unit);
             stage
         }
         _ => fresh_stage(rig, animation, path),
