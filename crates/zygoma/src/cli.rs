@@ -143,7 +143,9 @@ pub(crate) struct BenchRigArgs {
 
 /// Print a completion script for a shell.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  zygoma completions bash > ~/.local/share/bash-completion/completions/zygoma")]
+#[command(
+    after_help = "Example:\n  zygoma completions bash > ~/.local/share/bash-completion/completions/zygoma"
+)]
 pub(crate) struct CompletionsArgs {
     /// The shell.
     pub(crate) shell: Shell,

@@ -94,7 +94,10 @@ impl Format {
             ),
         };
         if !animated && matches!(format, Format::Pc2 | Format::Mdd | Format::Usda) {
-            bail!("{}: this format holds an animated surface; say which take to perform with --take", out.display());
+            bail!(
+                "{}: this format holds an animated surface; say which take to perform with --take",
+                out.display()
+            );
         }
         Ok(format)
     }
@@ -192,7 +195,11 @@ fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
         writeln!(out)?;
         return Ok(());
     }
-    writeln!(out, "{} → {}: {} vertices, {} shapes", summary.rig, summary.out, summary.vertices, summary.shapes)?;
+    writeln!(
+        out,
+        "{} → {}: {} vertices, {} shapes",
+        summary.rig, summary.out, summary.vertices, summary.shapes
+    )?;
     if let Some(animation) = &summary.animation {
         writeln!(out, "take {}: {} frames at {} fps", animation.take, animation.frames, animation.fps)?;
         if !animation.unmatched.is_empty() {
