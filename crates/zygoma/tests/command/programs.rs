@@ -107,16 +107,6 @@ fn blender_plays_point_caches_on_the_rigs_own_mesh() {
 }
 
 #[test]
-fn facecap_plays_in_blender_from_a_point_cache() {
-    let Some(facecap) = shared("rigs/facecap.glb") else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let facecap = facecap.to_str().unwrap();
-    succeed(folder.path(), &["convert", facecap, "played.glb", "--take", "Take 001", "--fps", "30"]);
-    let Some(seen) = check("check_blender.py", folder.path(), &["info", "played.glb"]) else { return };
-    assert_eq!(seen["meshes"].as_array().unwrap().len(), 4, "eyes and teeth ride along");
-}
-
-#[test]
 fn usd_opens_with_every_sample() {
     let folder = tempfile::tempdir().unwrap();
     small_rig(folder.path());

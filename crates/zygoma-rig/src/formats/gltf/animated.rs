@@ -11,6 +11,7 @@ use super::pack::{push, set, unset};
 use super::plan::MeshPlan;
 use super::stage::{Planned, Stage};
 use super::{builder, fresh, takes, vrm};
+use crate::formats::Limits;
 use crate::{Error, Result, Rig, RigMesh, Shape, Source, SparseDeltas, Take};
 
 /// A surface over time as a sum of few targets: neutral + Σ weight · target.
@@ -38,8 +39,8 @@ pub struct MorphTarget {
 /// Writes a rig whose skin plays an animated surface, as one self-contained GLB.
 ///
 /// The skin's own targets give way to those of `animation`; other morphing meshes keep theirs and follow the take,
-/// whose tracks have exactly the names of the rig's shapes. Everything else of a glTF document stays, except its
-/// animations: with `keep_node_animation` the document's own take of that name keeps moving nodes as it did,
+/// whose tracks have exactly the names of the rig's shapes. Everything else of a glTF document stays, except
+/// meshopt compression and its animations: with `keep_node_animation` the document's own take of that name keeps moving nodes as it did,
 /// otherwise the take's head, jaw and eye motion is written.
 pub fn write_animated(
     rig: &Rig,
@@ -53,7 +54,9 @@ pub fn write_animated(
     let mut writer = AnimationWriter::default();
     let mut stage = match &rig.source {
         Source::Gltf(document) => {
-            let (mut stage, planned) = Stage::of_document(document, rig)?;
+            // Any viewer is to play it, and few decompress. The document was read within limits before.
+            let document = document.decompressed(&Limits::default())?;
+            let (mut stage, planned) = Stage::of_document(&document, rig)?;
             replace_targets(&mut stage, &planned, rig, animation)?;
             if keep_node_animation {
                 keep_channels(&stage, &planned, &take.name, stage.mesh_nodes[rig.skin], &mut writer);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::files::{read_whole, write_whole};
 use super::uri::{Target, resolve};
-use super::{glb, pack};
+use super::{decompress, glb, pack};
 use crate::formats::Limits;
 use crate::{Error, Result};
 
@@ -74,6 +74,11 @@ impl Document {
     pub(super) fn empty(path: &Path) -> Self {
         let json = serde_json::json!({ "asset": { "version": "2.0", "generator": "zygoma" } });
         Self { json, buffers: Vec::new(), images: BTreeMap::new(), notes: Vec::new(), path: path.to_owned() }
+    }
+
+    /// The same document without meshopt compression, for programs that lack it.
+    pub fn decompressed(&self, limits: &Limits) -> Result<Self> {
+        decompress::decompressed(self, limits)
     }
 
     /// The file that the document came from.

@@ -9,6 +9,7 @@ mod animate;
 mod animated;
 mod animation;
 mod builder;
+mod decompress;
 mod document;
 mod export;
 mod extensions;
