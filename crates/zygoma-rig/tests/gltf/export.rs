@@ -522,6 +522,26 @@ fn facecap_becomes_an_animated_surface_and_stays_an_avatar() {
 }
 
 #[test]
+fn head_motion_of_any_take_carries_the_eyes_of_facecap_along() {
+    let Some(path) = shared("rigs/facecap.glb") else { return };
+    let mut rig = read_rig(&path, &Limits::default()).unwrap();
+    rig.takes[0].name = "again".into();
+    let (back, _) = again(|path| write_with_take(&rig, &Performance::of(&rig.takes[0]), path).unwrap());
+    let (take, found) = (&rig.takes[0], &back.takes[0]);
+    assert_eq!((found.name.as_str(), found.motions.len()), ("again", 3));
+    assert_eq!(found.weights, take.weights);
+    for (track, again) in take.motions.iter().zip(&found.motions) {
+        assert_eq!(track.role, again.role);
+        let place = rig.joints.iter().find(|joint| joint.role == track.role).unwrap().position;
+        for time in [0.1, 2.0, 5.5, 11.0] {
+            let (a, b) = (track.sample(time).unwrap(), again.sample(time).unwrap());
+            assert!(a.rotation.angle_between(b.rotation) < 1e-4, "{:?} at {time}", track.role);
+            assert!(a.apply(place).distance(b.apply(place)) < 1e-5, "{:?} at {time}", track.role);
+        }
+    }
+}
+
+#[test]
 fn a_rig_from_a_document_can_be_written_anew() {
     // As a rig from elsewhere would be: in metres, with its shapes and its take.
     let Some(path) = shared("rigs/facecap.glb") else { return };
