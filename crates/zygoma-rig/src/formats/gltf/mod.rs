@@ -13,7 +13,6 @@ mod decompress;
 mod document;
 mod export;
 mod extensions;
-mod files;
 mod fresh;
 mod glb;
 mod import;
