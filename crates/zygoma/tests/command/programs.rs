@@ -2,12 +2,11 @@
 //!
 //! `scripts/python-env` installs both; without them these tests are skipped with a message.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{SMALL_SHAPES, shared, small_rig, small_take, succeed};
+use crate::avatar;
+use crate::support::{SMALL_SHAPES, shared, small_rig, small_take, succeed};
 use serde_json::Value;
 
 /// Runs a check script, which must succeed, and gives the JSON on its last line; `None` without its programs.
@@ -100,7 +99,8 @@ fn blender_plays_point_caches_on_the_rigs_own_mesh() {
         succeed(folder.path(), &["convert", "small", out, "--take", "take.csv", "--fps", "10"]);
     }
     for cache in ["out.pc2", "out.mdd"] {
-        let args = ["cache", "small/neutral.obj", cache, "1", "0=frames/frame_0001.obj", "7=frames/frame_0008.obj"];
+        let args =
+            ["cache", "small/neutral.obj", cache, "1", "0=frames/frame_0001.obj", "7=frames/frame_0008.obj"];
         let Some(seen) = check("check_blender.py", folder.path(), &args) else { return };
         assert!(seen["max_deviation"].as_f64().unwrap() < 1e-6, "{cache}: {seen}");
     }
@@ -123,6 +123,10 @@ fn usd_opens_with_every_sample() {
     small_take(folder.path());
     succeed(folder.path(), &["convert", "small", "out.usda", "--take", "take.csv", "--fps", "24"]);
     let Some(seen) = check("check_usd.py", folder.path(), &["out.usda", "25", "441"]) else { return };
-    assert_eq!((seen["faces"].as_u64(), seen["corners"].as_u64()), (Some(400), Some(1600)), "quads stay quads");
+    assert_eq!(
+        (seen["faces"].as_u64(), seen["corners"].as_u64()),
+        (Some(400), Some(1600)),
+        "quads stay quads"
+    );
     assert_eq!(seen["fps"], 24.0);
 }
