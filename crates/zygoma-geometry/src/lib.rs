@@ -6,6 +6,7 @@
 
 mod faces;
 pub mod normals;
+pub mod remesh;
 pub mod rigid;
 pub mod topology;
 

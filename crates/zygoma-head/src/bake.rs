@@ -1,0 +1,58 @@
+//! The sculpted half heads as bytes: extracting and remeshing takes seconds, so its result is kept in the repository
+//! (`assets/template.bin`, written by `cargo run --release -p zygoma-head --example bake`).
+
+use glam::DVec3;
+use zygoma_geometry::remesh::FeatureMesh;
+
+use crate::surface::{fine_surface, half_surface};
+
+/// Sizes relative to the sculpture's own, for about 3.5k, 7k and 14k vertices.
+const SCALES: [f64; 3] = [1.78, 1.22, 0.845];
+/// Coordinates are kept in steps of this many millimetres, so that rounding is the same everywhere.
+const STEP: f64 = 1e-4;
+
+/// The kept template.
+const KEPT: &[u8] = include_bytes!("../assets/template.bin");
+
+/// Sculpts and remeshes all levels.
+pub fn bake() -> Vec<u8> {
+    let fine = fine_surface();
+    let levels = SCALES.map(|scale| half_surface(fine.clone(), scale));
+    let mut bytes = Vec::new();
+    for mesh in &levels {
+        let mut put = |value: i32| bytes.extend(value.to_le_bytes());
+        put(mesh.positions.len() as i32);
+        put(mesh.triangles.len() as i32);
+        put(mesh.features.len() as i32);
+        for coordinate in mesh.positions.iter().flat_map(|p| p.to_array()) {
+            put((coordinate / STEP).round() as i32);
+        }
+        for corner in mesh.triangles.iter().flatten() {
+            put(*corner as i32);
+        }
+        for (a, b, curve) in &mesh.features {
+            put(*a as i32);
+            put(*b as i32);
+            put(*curve as i32);
+        }
+    }
+    bytes
+}
+
+/// The kept half head of one level, coarsest first.
+pub(crate) fn kept(level: usize) -> FeatureMesh {
+    let mut words = KEPT.chunks_exact(4).map(|c| i32::from_le_bytes([c[0], c[1], c[2], c[3]]));
+    let mut mesh = FeatureMesh::default();
+    for _ in 0..=level {
+        let mut next = || words.next().unwrap_or(0);
+        let (vertices, triangles, features) = (next(), next(), next());
+        mesh = FeatureMesh {
+            positions: (0..vertices)
+                .map(|_| STEP * DVec3::new(f64::from(next()), f64::from(next()), f64::from(next())))
+                .collect(),
+            triangles: (0..triangles).map(|_| [next() as u32, next() as u32, next() as u32]).collect(),
+            features: (0..features).map(|_| (next() as u32, next() as u32, next() as u32)).collect(),
+        };
+    }
+    mesh
+}
