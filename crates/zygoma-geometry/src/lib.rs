@@ -5,6 +5,8 @@
 //! or physics.
 
 mod faces;
+pub mod intersect;
+pub mod laplacian;
 pub mod normals;
 pub mod remesh;
 pub mod rigid;
