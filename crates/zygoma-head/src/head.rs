@@ -103,6 +103,11 @@ impl Head {
         }
     }
 
+    /// Radius of the eyeballs in metres.
+    pub fn eye_radius(&self) -> f64 {
+        self.warp.left_eye().scale * crate::sculpt::eyes::RADIUS / METRE
+    }
+
     /// The painted texture that all meshes of the head share.
     pub fn texture(&self) -> Texture {
         paint::texture(1024)

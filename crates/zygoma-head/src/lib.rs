@@ -3,6 +3,7 @@
 //! The built-in head, made by code.
 mod bake;
 mod base;
+pub mod checks;
 pub mod dials;
 mod error;
 mod extract;

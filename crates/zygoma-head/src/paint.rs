@@ -20,10 +20,10 @@ pub struct Texture {
 
 type Color = DVec3;
 
-const SKIN: Color = at(0.86, 0.65, 0.54);
-const BLUSH: Color = at(0.86, 0.50, 0.43);
-const SHADE: Color = at(0.70, 0.49, 0.42);
-const LIP: Color = at(0.74, 0.40, 0.38);
+const SKIN: Color = at(0.89, 0.72, 0.63);
+const BLUSH: Color = at(0.88, 0.60, 0.53);
+const SHADE: Color = at(0.76, 0.57, 0.51);
+const LIP: Color = at(0.80, 0.51, 0.48);
 const HAIR: Color = at(0.28, 0.20, 0.16);
 const MOUTH: Color = at(0.50, 0.20, 0.20);
 const POCKET: Color = at(0.80, 0.48, 0.45);
@@ -59,6 +59,7 @@ pub(crate) fn tile_color(tile: Tile, s: f64, t: f64) -> Color {
         uv::BAG => MOUTH,
         uv::POCKET => POCKET,
         uv::EYE => eye_color(s, t),
+        uv::NOSTRIL => at(0.62, 0.40, 0.34).lerp(at(0.28, 0.12, 0.10), ramp(1.0, 0.4, t)),
         uv::TEETH => at(0.93, 0.90, 0.84).lerp(at(0.86, 0.78, 0.66), ramp(0.5, 1.0, t)),
         uv::GUMS => at(0.78, 0.42, 0.42),
         uv::TONGUE => at(0.80, 0.42, 0.42).lerp(at(0.66, 0.30, 0.31), bell(s - 0.5, 0.07)),
@@ -121,7 +122,7 @@ pub(crate) fn skin_color(p: DVec3, part: Part) -> Color {
     color = color.lerp(BLUSH, blush.min(0.7));
     // Around the eyes and beneath the jaw skin is darker.
     let from_eye = p.distance(eyes::CENTRE);
-    color = color.lerp(SHADE, 0.38 * bell(from_eye - eyes::MARGIN - 2.0, 6.0) * ramp(66.0, 72.0, p.z));
+    color = color.lerp(SHADE, 0.25 * bell(from_eye - eyes::MARGIN - 2.0, 6.0) * ramp(66.0, 72.0, p.z));
     let (xi, angle) = eyes::lid_coordinates(p);
     let (_, upper) = eyes::margins(xi);
     let liner = bell((angle - upper) * eyes::MARGIN, 1.0) * bell(from_eye - eyes::MARGIN - 0.3, 1.8) * ramp(1.0, 0.8, xi.abs());
