@@ -5,7 +5,10 @@
 //! or physics.
 
 mod faces;
+pub mod intersect;
+pub mod laplacian;
 pub mod normals;
+pub mod remesh;
 pub mod rigid;
 pub mod topology;
 
