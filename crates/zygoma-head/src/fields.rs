@@ -56,7 +56,11 @@ fn bones(base: &Base, v: usize) -> Wish {
     if nose_and_lip {
         return (0.0, 1.0);
     }
-    let mandible = tube(p, &[(at(0.0, -82.0, 84.0), 0.0), (at(28.0, -72.0, 52.0), 0.0), (at(38.0, -60.0, 30.0), 0.0)], 1.0);
+    let mandible = tube(
+        p,
+        &[(at(0.0, -82.0, 84.0), 0.0), (at(28.0, -72.0, 52.0), 0.0), (at(38.0, -60.0, 30.0), 0.0)],
+        1.0,
+    );
     if mandible < 21.0 && p.y < -58.0 && p.y > -101.0 {
         return (1.0, 1.0 - ramp(17.0, 21.0, mandible));
     }

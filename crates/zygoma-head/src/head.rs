@@ -7,9 +7,9 @@ use zygoma_rig::{Joint, JointRole, Rig, RigMesh, Shape, Source, SparseDeltas, Un
 
 use crate::dials::{DialValues, Warp};
 use crate::jaw::{JOINT, JawWeights};
+use crate::paint::{self, Texture};
 use crate::parts::{self, Part};
 use crate::template::Template;
-use crate::paint::{self, Texture};
 use crate::{Level, takes, uv};
 
 /// Millimetres of template space in a metre.
@@ -99,7 +99,7 @@ impl Head {
             takes: takes::all(),
             units: Units { metres_per_unit: 1.0, reason: "the head is made in metres".to_owned() },
             notes: Vec::new(),
-            source: Source::Generated,
+            source: Source::Generated { texture: self.texture().to_png() },
         }
     }
 

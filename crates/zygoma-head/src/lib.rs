@@ -12,6 +12,7 @@ mod head;
 mod jaw;
 mod paint;
 mod parts;
+mod png;
 mod sculpt;
 mod shapes;
 mod surface;

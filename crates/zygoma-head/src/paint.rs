@@ -74,7 +74,8 @@ fn eye_color(s: f64, t: f64) -> Color {
     let around = y.atan2(x);
     let white = at(0.95, 0.94, 0.93).lerp(at(0.86, 0.66, 0.62), ramp(0.9, 1.6, angle));
     let streaks = 0.5 + 0.5 * (23.0 * around).sin() * (7.0 * around + 1.0).cos();
-    let iris = at(0.20, 0.36, 0.44).lerp(at(0.46, 0.58, 0.56), ramp(0.44, 0.22, angle) * (0.5 + 0.5 * streaks));
+    let iris =
+        at(0.20, 0.36, 0.44).lerp(at(0.46, 0.58, 0.56), ramp(0.44, 0.22, angle) * (0.5 + 0.5 * streaks));
     let iris = iris.lerp(at(0.06, 0.10, 0.13), ramp(0.40, 0.47, angle));
     let glint = bell((x - 0.05).hypot(y + 0.06), 0.022);
     let disc = iris.lerp(at(0.02, 0.02, 0.02), ramp(0.21, 0.18, angle));
@@ -125,7 +126,9 @@ pub(crate) fn skin_color(p: DVec3, part: Part) -> Color {
     color = color.lerp(SHADE, 0.25 * bell(from_eye - eyes::MARGIN - 2.0, 6.0) * ramp(66.0, 72.0, p.z));
     let (xi, angle) = eyes::lid_coordinates(p);
     let (_, upper) = eyes::margins(xi);
-    let liner = bell((angle - upper) * eyes::MARGIN, 1.0) * bell(from_eye - eyes::MARGIN - 0.3, 1.8) * ramp(1.0, 0.8, xi.abs());
+    let liner = bell((angle - upper) * eyes::MARGIN, 1.0)
+        * bell(from_eye - eyes::MARGIN - 0.3, 1.8)
+        * ramp(1.0, 0.8, xi.abs());
     color = color.lerp(at(0.22, 0.14, 0.12), 0.75 * liner * ramp(72.0, 76.0, p.z));
 
     color = color.lerp(LIP * (0.96 + 0.08 * noise(at(2.2 * p.x, 0.5 * p.y, 0.5 * p.z))), lip_amount(p, part));
@@ -162,7 +165,10 @@ fn hair_amount(p: DVec3) -> f64 {
     // Height of the hairline by the direction around the head: high in front, a corner at the temples, down before
     // the ear, and low at the nape.
     let around = p.x.atan2(p.z - 4.0);
-    let line = 92.0 - 4.0 * bell(around, 0.25) - 6.0 * ramp(0.55, 0.85, around) - 30.0 * ramp(0.72, 1.05, around)
+    let line = 92.0
+        - 4.0 * bell(around, 0.25)
+        - 6.0 * ramp(0.55, 0.85, around)
+        - 30.0 * ramp(0.72, 1.05, around)
         - 44.0 * ramp(1.05, 1.36, around)
         + 30.0 * bell(around - 1.78, 0.20)
         - 46.0 * ramp(1.75, 2.35, around);

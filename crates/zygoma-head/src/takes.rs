@@ -1,3 +1,5 @@
 //! Built-in takes.
 use zygoma_rig::Take;
-pub(crate) fn all() -> Vec<Take> { Vec::new() }
+pub(crate) fn all() -> Vec<Take> {
+    Vec::new()
+}

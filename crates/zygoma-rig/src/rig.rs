@@ -157,7 +157,10 @@ pub enum Source {
     /// An ICT-FaceKit folder.
     Ict(PathBuf),
     /// Made by code.
-    Generated,
+    Generated {
+        /// The picture that the texture coordinates of all meshes refer to, as a PNG file.
+        texture: Option<Vec<u8>>,
+    },
 }
 
 impl std::fmt::Display for JointRole {

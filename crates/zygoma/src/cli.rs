@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 /// Physics for the face rigs that artists already have.
@@ -21,6 +21,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Info(InfoArgs),
     Convert(ConvertArgs),
+    Head(HeadArgs),
     Demo(DemoArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
@@ -111,6 +112,43 @@ pub(crate) struct ConvertArgs {
     /// Print what was written as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Make a built-in head: a rig with the 52 ARKit shapes, eyes, teeth and tongue.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  zygoma head -o head.glb\n  zygoma head -o other.glb --seed 7\n  \
+                        zygoma head -o wide.glb --dial jaw_width=0.8 --dial nose_length=-0.5 --level 3.5k\n  \
+                        zygoma head --list-dials")]
+pub(crate) struct HeadArgs {
+    /// Where to write: a .glb, or a folder for OBJs.
+    #[arg(short, long, required_unless_present = "list_dials")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Who it is: heads of different seeds are different people, and 0 is the head as it was sculpted.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Turns a dial, from -1 to 1; may be given several times.
+    #[arg(long = "dial", value_name = "NAME=VALUE")]
+    pub(crate) dials: Vec<String>,
+
+    /// How finely it is meshed, in vertices.
+    #[arg(long, value_enum, default_value_t = HeadLevel::High)]
+    pub(crate) level: HeadLevel,
+
+    /// List the dials and what they do.
+    #[arg(long)]
+    pub(crate) list_dials: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum HeadLevel {
+    #[value(name = "3.5k")]
+    Low,
+    #[value(name = "7k")]
+    Middle,
+    #[value(name = "14k")]
+    High,
 }
 
 /// Show what zygoma does, on its built-in head: writes an animated GLB and a report with pictures.

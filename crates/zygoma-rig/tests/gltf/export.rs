@@ -137,7 +137,7 @@ fn generated() -> Rig {
         ],
         units: Units { metres_per_unit: 0.01, reason: "made so".into() },
         notes: vec![],
-        source: Source::Generated,
+        source: Source::Generated { texture: None },
     }
 }
 
@@ -544,7 +544,7 @@ fn a_rig_from_a_document_can_be_written_anew() {
     // As a rig from elsewhere would be: in metres, with its shapes and its take.
     let Some(path) = shared("rigs/facecap.glb") else { return };
     let mut rig = read_rig(&path, &Limits::default()).unwrap();
-    rig.source = Source::Generated;
+    rig.source = Source::Generated { texture: None };
     let (back, _) = again(|path| write_rig(&rig, path).unwrap());
     assert!(farthest(&rig.skin().positions, &back.skin().positions) < 1e-6);
     assert_same_shapes(rig.skin(), back.skin());

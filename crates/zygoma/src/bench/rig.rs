@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use glam::Vec3;
+use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::formats::{self, Limits, ict};
 use zygoma_rig::{Rig, RigMesh};
@@ -20,7 +21,7 @@ pub(crate) fn run(rigs: &[PathBuf]) -> anyhow::Result<Report> {
         measure_evaluation(&formats::read_rig(path, &Limits::default())?, &mut report);
     }
     if rigs.is_empty() {
-        anyhow::bail!("head");
+        measure_evaluation(&Head::new(&HeadOptions::default()).rig(), &mut report);
     }
     Ok(report)
 }
