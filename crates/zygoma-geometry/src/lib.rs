@@ -4,6 +4,7 @@
 //! where it runs per frame, triangles are `[u32; 3]`, polygons are [`Faces`]. Nothing here knows of rigs
 //! or physics.
 
+pub mod closest;
 mod faces;
 pub mod intersect;
 pub mod laplacian;

@@ -10,6 +10,8 @@ mod extract;
 mod fields;
 mod head;
 mod jaw;
+mod landmarks;
+mod maps;
 mod paint;
 mod parts;
 mod png;
@@ -24,6 +26,8 @@ pub use bake::bake;
 pub use error::HeadError;
 pub use head::{Head, HeadMesh, HeadOptions};
 pub use jaw::JawWeights;
+pub use landmarks::{LidContours, LipContours, Places, SkinRegion};
+pub use maps::level_map;
 pub use paint::Texture;
 
 /// How finely the head is meshed.
