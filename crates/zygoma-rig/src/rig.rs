@@ -180,6 +180,17 @@ impl Rig {
         &self.meshes[self.skin]
     }
 
+    /// The point that a joint turns about; for the head of a rig without joints, the middle of the skin's lower third.
+    pub fn pivot(&self, role: JointRole) -> Option<DVec3> {
+        if let Some(joint) = self.joints.iter().find(|joint| joint.role == role) {
+            return Some(joint.position);
+        }
+        let positions = || self.skin().positions.iter().copied();
+        let (low, high) =
+            (positions().reduce(Vec3::min)?.as_dvec3(), positions().reduce(Vec3::max)?.as_dvec3());
+        (role == JointRole::Head).then(|| low + (high - low) * DVec3::new(0.5, 1.0 / 3.0, 0.5))
+    }
+
     /// Makes the mesh of this name the skin.
     pub fn choose_skin(&mut self, name: &str) -> Result<()> {
         match self.meshes.iter().position(|mesh| mesh.name == name) {

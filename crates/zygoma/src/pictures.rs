@@ -8,8 +8,10 @@ use zygoma_picture::{
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::{Rig, RigMesh, Source};
 
-/// Space left around the moving part of a face, as a share of its size.
-const MARGIN: f32 = 0.1;
+/// Space left around the moving part of a face, as a share of its height.
+const MARGIN: f32 = 0.15;
+/// A mesh up to this many times as tall as the part that moves is a head or a bust.
+const BUST: f32 = 2.5;
 
 /// A rig made ready to have its picture taken.
 pub(crate) struct Portrait<'a> {
@@ -106,14 +108,20 @@ fn pose(mesh: &RigMesh, ready: &PortraitMesh, wanted: &[(&str, f32)]) -> Vec<Vec
     positions
 }
 
-/// The part of the skin that shapes move, with a margin: of a whole body only the face is of interest.
+/// What of the skin a picture shows: a head or bust whole, of a taller body only what its shapes move.
 fn face_bounds(skin: &RigMesh) -> Option<Bounds> {
+    let whole = Bounds::of(skin.positions.iter().copied())?;
     let largest = skin.shapes.iter().map(|shape| shape.deltas.largest()).fold(0.0, f32::max);
     let moved = skin.shapes.iter().flat_map(|shape| shape.deltas.iter());
     let moved = moved.filter(|(_, offset)| offset.length() > 0.1 * largest);
-    let positions = moved.map(|(vertex, _)| skin.positions[vertex as usize]);
-    let face = Bounds::of(positions).or_else(|| Bounds::of(skin.positions.iter().copied()))?;
-    let margin = Vec3::splat(MARGIN * face.diagonal() / 3f32.sqrt());
+    let Some(face) = Bounds::of(moved.map(|(vertex, _)| skin.positions[vertex as usize])) else {
+        return Some(whole);
+    };
+    let height = |bounds: &Bounds| bounds.high.y - bounds.low.y;
+    if height(&whole) < BUST * height(&face) {
+        return Some(whole);
+    }
+    let margin = Vec3::splat(MARGIN * height(&face));
     Bounds::of([face.low - margin, face.high + margin])
 }
 

@@ -35,7 +35,9 @@ pub(crate) fn read_take(name: &str, rig: &Rig) -> anyhow::Result<Take> {
     }
     let path = Path::new(name);
     if path.exists() {
-        return Ok(formats::read_take(path, &Limits::default())?);
+        let mut take = formats::read_take(path, &Limits::default())?;
+        take.turn_at_joints_of(rig);
+        return Ok(take);
     }
     let known: Vec<String> = rig.takes.iter().map(|take| format!("'{}'", take.name)).collect();
     if known.is_empty() {

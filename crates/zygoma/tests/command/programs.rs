@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::avatar;
-use crate::support::{SMALL_SHAPES, shared, small_rig, small_take, succeed};
+use crate::support::{SMALL_SHAPES, small_rig, small_take, succeed};
 use serde_json::Value;
 
 /// Runs a check script, which must succeed, and gives the JSON on its last line; `None` without its programs.
@@ -18,16 +18,17 @@ fn check(script: &str, folder: &Path, args: &[&str]) -> Option<Value> {
         return None;
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(script);
-    let output = Command::new(python).arg(script).args(args).current_dir(folder).output().unwrap();
+    let output =
+        Command::new(python).arg(script).args(args).current_dir(folder).output().expect("Python starts");
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
     let err = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{args:?}: {out}\n{err}");
     let last = out.lines().rev().find(|line| line.starts_with('{')).expect("a line of JSON");
-    Some(serde_json::from_str(last).unwrap())
+    Some(serde_json::from_str(last).expect("a line of JSON"))
 }
 
 fn names(list: &Value) -> Vec<&str> {
-    list.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect()
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 #[test]
@@ -56,7 +57,7 @@ fn blender_sees_an_animated_glb_play() {
 /// A body as avatars come: a skinned mesh with shapes, bones, a material and things zygoma knows nothing of.
 fn avatar(folder: &Path) -> PathBuf {
     let path = folder.join("avatar.gltf");
-    std::fs::write(&path, avatar::gltf()).unwrap();
+    std::fs::write(&path, avatar::gltf()).expect("an avatar");
     path
 }
 
@@ -104,6 +105,16 @@ fn blender_plays_point_caches_on_the_rigs_own_mesh() {
         let Some(seen) = check("check_blender.py", folder.path(), &args) else { return };
         assert!(seen["max_deviation"].as_f64().unwrap() < 1e-6, "{cache}: {seen}");
     }
+}
+
+#[test]
+fn blender_opens_the_built_in_head() {
+    let folder = tempfile::tempdir().unwrap();
+    succeed(folder.path(), &["head", "-o", "head.glb", "--level", "3.5k"]);
+    let Some(seen) = check("check_blender.py", folder.path(), &["info", "head.glb"]) else { return };
+    let keys = seen["meshes"].as_array().unwrap().iter().map(|mesh| names(&mesh["shape_keys"]).len()).max();
+    assert_eq!(keys, Some(53), "the basis and 52 shapes");
+    assert_eq!(seen["images"].as_array().unwrap().len(), 1);
 }
 
 #[test]
