@@ -12,8 +12,16 @@ use clap::Parser;
 
 use cli::{Cli, Command};
 
+/// What shells expect of a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    // Without a handler half-written files would stay; failing to set one is no reason not to work.
+    let _ = ctrlc::set_handler(|| {
+        zygoma_rig::formats::abandon_outputs();
+        std::process::exit(INTERRUPTED);
+    });
     let result = match &cli.command {
         Command::Info(args) => commands::info::run(args, cli.verbose),
         Command::Convert(args) => commands::convert::run(args, cli.verbose),

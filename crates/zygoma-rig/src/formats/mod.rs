@@ -16,6 +16,7 @@ pub mod usda;
 use std::path::Path;
 
 pub use limits::Limits;
+pub use output::abandon_outputs;
 
 use crate::frames::Frames;
 use crate::{Error, Result, Rig, RigMesh, Take};

@@ -1,12 +1,31 @@
 //! Files and folders that appear whole or not at all: written under a temporary name, then renamed.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::{Error, Result};
+
+/// Temporary files and folders of outputs that are not finished.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes everything that is being written. For a program that is about to end in the middle of its work, such
+/// as on Ctrl-C; what still writes then fails.
+pub fn abandon_outputs() {
+    for temporary in std::mem::take(&mut *unfinished()) {
+        // Either it is a file or a folder, or it is gone already.
+        let _ = fs::remove_file(&temporary);
+        let _ = fs::remove_dir_all(&temporary);
+    }
+}
+
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A file being written. Unless [`finish`](Self::finish) is reached, nothing is left behind.
 pub(crate) struct OutputFile {
@@ -21,6 +40,7 @@ impl OutputFile {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let temporary = beside(path, "part")?;
         let file = File::create(&temporary).map_err(Error::io(path, "writing"))?;
+        unfinished().insert(temporary.clone());
         let writer = BufWriter::with_capacity(1 << 18, file);
         Ok(Self { path: path.to_owned(), temporary, writer, finished: false })
     }
@@ -46,6 +66,7 @@ impl OutputFile {
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
+        unfinished().remove(&self.temporary);
         if !self.finished {
             // The error that brought us here is the one to report.
             let _ = fs::remove_file(&self.temporary);
@@ -74,6 +95,7 @@ impl OutputFolder {
         let temporary = beside(path, "part")?;
         let _ = fs::remove_dir_all(&temporary);
         fs::create_dir(&temporary).map_err(Error::io(path, "creating the folder"))?;
+        unfinished().insert(temporary.clone());
         Ok(Self { path: path.to_owned(), temporary })
     }
 
@@ -102,6 +124,7 @@ const WAY_OUT: &str = "name a new folder or empty this one first";
 
 impl Drop for OutputFolder {
     fn drop(&mut self) {
+        unfinished().remove(&self.temporary);
         // After `finish` the temporary folder is gone and this does nothing.
         let _ = fs::remove_dir_all(&self.temporary);
     }

@@ -222,6 +222,34 @@ fn wrong_usage_exits_with_two() {
     }
 }
 
+/// A long export is stopped half-way, as by Ctrl-C.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_export_leaves_nothing_behind() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    small_take(folder.path());
+    let before = listing(folder.path());
+    let args = ["convert", "small", "out.usda", "--take", "take.csv", "--fps", "100000"];
+    let mut export = Command::new(env!("CARGO_BIN_EXE_zygoma"))
+        .args(args)
+        .current_dir(folder.path())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while listing(folder.path()) == before && start.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_ne!(listing(folder.path()), before, "the export has begun");
+    Command::new("kill").args(["-INT", &export.id().to_string()]).status().unwrap();
+    assert_eq!(export.wait().unwrap().code(), Some(130));
+    assert_eq!(listing(folder.path()), before);
+}
+
 #[test]
 fn help_has_examples_and_completions_exist() {
     let folder = tempfile::tempdir().unwrap();
