@@ -266,3 +266,15 @@ fn takes_use_shapes_that_exist() {
         assert!(take.duration() > 2.0);
     }
 }
+
+#[test]
+fn teeth_and_gums_stay_inside_the_mouth() {
+    for seed in [0, 3] {
+        let head = head(seed, Level::Middle);
+        for name in ARKIT.split_whitespace().filter(|name| *name != "mouthClose") {
+            let clearance = checks::teeth_clearance(&head, &[(name, 1.0)]);
+            assert!(clearance > 5e-4, "seed {seed}, {name}: {clearance} m");
+        }
+        assert!(checks::teeth_clearance(&head, &[("jawOpen", 1.0), ("mouthClose", 1.0)]) > 5e-4);
+    }
+}
