@@ -90,7 +90,8 @@ pub fn teeth_clearance(head: &Head, weights: &[(&str, f64)]) -> f64 {
     let single: Vec<Vec3> = skin.iter().map(|p| p.as_vec3()).collect();
     let normals: Vec<DVec3> =
         vertex_normals(&single, &head.skin.triangles).iter().map(|n| n.as_dvec3()).collect();
-    let hard = head.parts.iter().filter(|part| part.name.starts_with("teeth") || part.name.starts_with("gums"));
+    let hard =
+        head.parts.iter().filter(|part| part.name.starts_with("teeth") || part.name.starts_with("gums"));
     let clearance = |p: DVec3| {
         let near = search.closest(p);
         let away = p - near.mix(&skin);

@@ -23,7 +23,9 @@ pub(crate) fn jaw(base: &Base) -> Vec<f64> {
         // Towards the corners the lips are free to follow each other, or the open mouth would be a box.
         Part::UpperLip => (0.0, ramp(17.0, 8.0, base.rest[v].x.abs())),
         Part::LowerLip => (1.0, ramp(15.0, 6.0, base.rest[v].x.abs())),
-        Part::LowerBag if base.rest[v].z > 62.0 && (base.rest[v].x.abs() < 16.0 || base.rest[v].y < -60.0) => {
+        Part::LowerBag
+            if base.rest[v].z > 62.0 && (base.rest[v].x.abs() < 16.0 || base.rest[v].y < -60.0) =>
+        {
             (1.0, 1.0)
         }
         Part::UpperBag if base.rest[v].y > -40.0 => (0.0, 1.0),
@@ -60,7 +62,11 @@ fn bones(base: &Base, v: usize) -> Wish {
     if nose_and_lip {
         return (0.0, 8.0);
     }
-    let mandible = tube(p, &[(at(0.0, -82.0, 84.0), 0.0), (at(28.0, -72.0, 52.0), 0.0), (at(38.0, -60.0, 30.0), 0.0)], 1.0);
+    let mandible = tube(
+        p,
+        &[(at(0.0, -82.0, 84.0), 0.0), (at(28.0, -72.0, 52.0), 0.0), (at(38.0, -60.0, 30.0), 0.0)],
+        1.0,
+    );
     if mandible < 21.0 && p.y < -58.0 && p.y > -101.0 {
         return (1.0, 1.0 - ramp(17.0, 21.0, mandible));
     }

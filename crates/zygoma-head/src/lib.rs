@@ -14,6 +14,7 @@ mod landmarks;
 mod maps;
 mod paint;
 mod parts;
+mod png;
 mod sculpt;
 mod shapes;
 mod surface;

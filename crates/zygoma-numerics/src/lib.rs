@@ -1,5 +1,11 @@
 //! **How is it solved?**
 //!
-//! Sparse factors and the other numerical tools of zygoma. Nothing here knows of meshes.
+//! The numerical tools below everything else; nothing here knows of meshes. [`simd`] runs batches on the widest
+//! registers that the machine has, [`low_rank`] compresses many frames into few basis vectors under a bound on the
+//! largest error, [`cholesky`] solves sparse systems, and [`random`] gives numbers that depend on what they are
+//! for and not on who asked first.
 
 pub mod cholesky;
+pub mod low_rank;
+pub mod random;
+pub mod simd;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use glam::{DAffine3, DVec3, Vec2, Vec3};
 use zygoma_geometry::Faces;
 
-use crate::Take;
 use crate::formats::gltf::Document;
+use crate::{Error, Result, Take};
 
 /// A face as the artist made it: meshes in neutral pose with named blendshapes.
 ///
@@ -157,13 +157,54 @@ pub enum Source {
     /// An ICT-FaceKit folder.
     Ict(PathBuf),
     /// Made by code.
-    Generated,
+    Generated {
+        /// The picture that the texture coordinates of all meshes refer to, as a PNG file.
+        texture: Option<Vec<u8>>,
+    },
+}
+
+impl std::fmt::Display for JointRole {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            JointRole::Head => "head",
+            JointRole::Jaw => "jaw",
+            JointRole::LeftEye => "left eye",
+            JointRole::RightEye => "right eye",
+        })
+    }
 }
 
 impl Rig {
     /// The mesh that is simulated.
     pub fn skin(&self) -> &RigMesh {
         &self.meshes[self.skin]
+    }
+
+    /// The point that a joint turns about; for the head of a rig without joints, the middle of the skin's lower third.
+    pub fn pivot(&self, role: JointRole) -> Option<DVec3> {
+        if let Some(joint) = self.joints.iter().find(|joint| joint.role == role) {
+            return Some(joint.position);
+        }
+        let positions = || self.skin().positions.iter().copied();
+        let (low, high) =
+            (positions().reduce(Vec3::min)?.as_dvec3(), positions().reduce(Vec3::max)?.as_dvec3());
+        (role == JointRole::Head).then(|| low + (high - low) * DVec3::new(0.5, 1.0 / 3.0, 0.5))
+    }
+
+    /// Makes the mesh of this name the skin.
+    pub fn choose_skin(&mut self, name: &str) -> Result<()> {
+        match self.meshes.iter().position(|mesh| mesh.name == name) {
+            Some(mesh) => self.skin = mesh,
+            None => {
+                let names: Vec<String> = self.meshes.iter().map(|mesh| format!("'{}'", mesh.name)).collect();
+                let names = names.join(", ");
+                return Err(Error::Request(format!(
+                    "{}: no mesh is called '{name}'; there are {names}",
+                    self.name
+                )));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{Poser, Posed, reflect};
+use super::{Posed, Poser, reflect};
 use crate::jaw::JawWeights;
 
 pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {

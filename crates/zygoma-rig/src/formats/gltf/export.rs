@@ -1,0 +1,59 @@
+//! Rigs and takes back into GLB files.
+
+use std::path::Path;
+
+use super::Document;
+use super::animate::AnimationWriter;
+use super::stage::Stage;
+use crate::{Error, Result, Rig, Source, Take};
+
+/// Writes a rig as one self-contained GLB.
+///
+/// A rig that came from a glTF file is that file again, whole: meshes, skins, materials, extras and unknown
+/// extensions unchanged. A rig from elsewhere becomes a new file in metres, with its takes.
+pub fn write_rig(rig: &Rig, path: &Path) -> Result<()> {
+    check_ending(path)?;
+    match &rig.source {
+        Source::Gltf(document) => document.write_glb(path),
+        _ => whole_fresh(rig, path).write_glb(path),
+    }
+}
+
+fn whole_fresh(rig: &Rig, path: &Path) -> Document {
+    let mut stage = Stage::fresh(rig, path, None);
+    // The first of them comes first again.
+    for take in rig.takes.iter().rev() {
+        add_take(&mut stage, rig, take);
+    }
+    stage.document
+}
+
+/// Writes a rig with its own shapes, animated by a take, which becomes its first animation. The take's tracks have
+/// exactly the names of the rig's shapes ([`Binding::renamed`](crate::binding::Binding::renamed)).
+pub fn write_with_take(rig: &Rig, take: &Take, path: &Path) -> Result<()> {
+    check_ending(path)?;
+    let mut stage = match &rig.source {
+        Source::Gltf(document) => Stage::of_document(document, rig)?.0,
+        _ => Stage::fresh(rig, path, None),
+    };
+    add_take(&mut stage, rig, take);
+    stage.document.write_glb(path)
+}
+
+fn add_take(stage: &mut Stage, rig: &Rig, take: &Take) {
+    let mut writer = AnimationWriter::default();
+    stage.animate_weights(rig, take, None, &mut writer);
+    stage.animate_joints(&take.motions, &mut writer);
+    stage.add_animation(writer, &take.name);
+}
+
+/// What is written is a GLB, and a file should say so.
+pub(super) fn check_ending(path: &Path) -> Result<()> {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gltf")) {
+        return Err(Error::Request(format!(
+            "{}: glTF is written as one self-contained file; give it the ending .glb",
+            path.display()
+        )));
+    }
+    Ok(())
+}
