@@ -155,7 +155,10 @@ fn shake() -> Take {
     let mut take = sampled(
         "shake",
         LENGTH,
-        sides("eyeBlink*").into_iter().map(|s| (s, Box::new(move |t| 0.8 * swing(t)) as Box<dyn Fn(f64) -> f64>)).collect(),
+        sides("eyeBlink*")
+            .into_iter()
+            .map(|s| (s, Box::new(move |t| 0.8 * swing(t)) as Box<dyn Fn(f64) -> f64>))
+            .collect(),
     );
     take.motions.push(head_motion(LENGTH, move |t| RigidMotion {
         rotation: DQuat::from_rotation_y(0.6 * swing(t) * (TAU * 3.0 * t).sin()),

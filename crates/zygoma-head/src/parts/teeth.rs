@@ -10,7 +10,7 @@ use crate::uv::{GUMS, TEETH, Tile};
 /// Height where the teeth meet.
 const BITE: f64 = -49.4;
 /// Half axes and centre of the arch through the middle of the teeth.
-const ARCH: (f64, f64, f64) = (20.0, 27.0, 66.0);
+const ARCH: (f64, f64, f64) = (20.0, 27.0, 65.0);
 
 /// Width along the arch, height and thickness of the teeth of one side, from the middle.
 const UPPER: [(f64, f64, f64); 7] = [

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::field::{at, ball, bell, carve, ellipsoid, join, ramp, rod, tube};
+use super::field::{at, ball, bell, carve, cushion, join, ramp, rod, tube};
 
 /// Where the slit ends at each side.
 pub(crate) const CORNER_X: f64 = 25.0;
@@ -112,7 +112,7 @@ pub(crate) fn add(head: f64, p: DVec3) -> f64 {
 
 /// Carves the slit and the bag behind it into the open head.
 pub(crate) fn carve_mouth(head: f64, p: DVec3, slot: f64) -> f64 {
-    let bag = ellipsoid(p, at(0.0, -47.0, 62.0), at(29.0, 25.0, 37.0));
+    let bag = cushion(p, at(0.0, -47.5, 61.0), at(28.5, 25.0, 37.5));
     let inside = join(bag, slot, 6.0);
     carve(head, inside, 2.6)
 }

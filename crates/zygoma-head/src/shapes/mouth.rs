@@ -99,14 +99,14 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.push(poser.lip_middle("mouthRollLower", |m| {
         let near =
             m.lower * arch(m.p.x).powf(0.7) * bell(m.t + 3.0, 9.0) * (1.0 - ramp(8.0, 26.0, 106.0 - m.p.z));
-        near * at(0.0, -0.42 * m.t.min(0.0) - 1.5, -4.6)
+        near * at(0.0, -0.42 * m.t.min(0.0) - 1.2, -3.6)
     }));
     posed.push(poser.lip_middle("mouthRollUpper", |m| {
         let near = (1.0 - m.lower)
             * arch(m.p.x).powf(0.7)
             * bell(m.t - 2.0, 8.0)
             * (1.0 - ramp(8.0, 26.0, 106.0 - m.p.z));
-        near * at(0.0, -0.38 * m.t.max(0.0) - 0.5, -4.2)
+        near * at(0.0, -0.38 * m.t.max(0.0) - 0.4, -3.4)
     }));
     posed.push(poser.lip_middle("mouthShrugLower", |m| {
         pulls(
