@@ -42,7 +42,7 @@ pub fn bake() -> Vec<u8> {
         put(mesh.positions.len() as i32);
         put(mesh.triangles.len() as i32);
         put(mesh.features.len() as i32);
-        for coordinate in mesh.positions.iter().flat_map(|p| p.to_array()) {
+        for coordinate in mesh.positions.iter().flat_map(DVec3::to_array) {
             put((coordinate / STEP).round() as i32);
         }
         for corner in mesh.triangles.iter().flatten() {

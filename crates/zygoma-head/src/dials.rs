@@ -10,6 +10,9 @@ use crate::sculpt::eyes;
 use crate::sculpt::field::{at, bell, ramp};
 use crate::sculpt::lips::{CORNER_X, line_y};
 
+/// A displacement of every point.
+type Field = fn(DVec3) -> DVec3;
+
 /// A named dial; its value runs from −1 to 1, and 0 is the template.
 #[derive(Clone, Copy, Debug)]
 pub struct Dial {
@@ -17,7 +20,7 @@ pub struct Dial {
     pub name: &'static str,
     /// What turning it up does.
     pub about: &'static str,
-    field: fn(DVec3) -> DVec3,
+    field: Field,
 }
 
 /// Names of the three dials that act on the eye region as a whole.
@@ -327,7 +330,7 @@ const STRENGTH: f64 = 1.4;
 /// The smooth map of template space that makes one particular head, in millimetres.
 #[derive(Clone, Debug)]
 pub struct Warp {
-    turned: Vec<(f64, fn(DVec3) -> DVec3)>,
+    turned: Vec<(f64, Field)>,
     eye: EyeFrame,
 }
 

@@ -21,7 +21,7 @@ fn head(seed: u64, level: Level) -> Head {
 }
 
 fn offsets<'a>(head: &'a Head, name: &str) -> &'a [DVec3] {
-    &head.skin.shapes.iter().find(|(shape, _)| shape == name).unwrap().1
+    &head.skin.shapes.iter().find(|(shape, _)| shape == name).expect("the shape exists").1
 }
 
 #[test]

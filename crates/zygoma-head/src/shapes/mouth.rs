@@ -4,7 +4,6 @@ use glam::DVec3;
 
 use super::kelvin::{pull, pulls};
 use super::{Posed, Poser};
-use crate::base::Part;
 use crate::sculpt::field::{at, bell, ramp};
 use crate::sculpt::lips::{CORNER_X, front_z, line_y};
 
@@ -25,14 +24,8 @@ impl Poser<'_> {
         let t = p.y - line_y(x.min(CORNER_X));
         let depth = (front_z(x.min(CORNER_X + 4.0)) - p.z).max(0.0);
         let near = bell(x, 34.0).powi(2) * bell(t, 17.0) * (1.0 - ramp(10.0, 34.0, depth));
-        let inside =
-            matches!(self.base.parts[v], Part::LowerBag | Part::LowerLip | Part::UpperBag | Part::UpperLip);
-        let lower = match self.base.parts[v] {
-            Part::UpperLip => 0.0,
-            Part::LowerLip => 1.0,
-            _ if inside => ramp(4.0, -4.0, t) * 0.5 + 0.5 * self.jaw[v],
-            _ => self.jaw[v],
-        };
+        // The jaw field parts the lips smoothly up to their corners.
+        let lower = self.jaw[v];
         LipView { p, t, lower, near }
     }
 
@@ -111,7 +104,7 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.push(poser.lip_middle("mouthShrugLower", |m| {
         pulls(
             &[
-                pull([0.0, -64.0, 98.0], [0.0, 6.0, 1.5], 17.0),
+                pull([0.0, -64.0, 99.0], [0.0, 4.6, 2.0], 15.0),
                 pull([0.0, -50.0, 103.0], [0.0, 1.5, 2.0], 11.0),
             ],
             m.p,
