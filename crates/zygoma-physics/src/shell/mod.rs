@@ -5,11 +5,15 @@
 //! user may tune.
 
 mod elements;
+mod matrix;
 mod params;
+#[cfg(test)]
+mod test_shells;
 
 use glam::DVec3;
 
 pub use elements::{Bend, Spring};
+pub use matrix::step_matrix;
 pub use params::ShellParams;
 
 /// The simulation mesh at rest and its elastic elements.
