@@ -139,6 +139,9 @@ mod avx2 {
 
     impl Avx2 {
         pub(crate) fn new() -> Option<Self> {
+            if crate::simd::is_scalar_forced() {
+                return None;
+            }
             V3::try_new().map(|simd| Self { simd })
         }
 

@@ -13,9 +13,11 @@ pub mod frames;
 pub mod jaw;
 pub mod report;
 mod rig;
+pub mod skin;
 pub mod take;
 #[cfg(test)]
 mod test_rigs;
+pub mod units;
 pub mod weld;
 
 pub use error::{Error, Result};
