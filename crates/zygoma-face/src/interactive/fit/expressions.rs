@@ -4,10 +4,10 @@ use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness, Unsettled};
 
-use super::model::Row;
+use super::model::{Row, entries};
 use super::{Expression, FitParams};
 
-/// The loss of the barrier and its derivatives by the stiffness of every vertex.
+/// The barrier with λ^r = 1, and its derivatives by the stiffness of every vertex.
 pub(super) struct Barrier {
     pub(super) loss: f64,
     pub(super) gradient: Stiffness,
@@ -18,7 +18,6 @@ pub(super) struct Barrier {
 pub(super) struct Expressions {
     parts: Vec<Part>,
     tolerance: f64,
-    barrier: f64,
     newton: NewtonParams,
     vertex_count: usize,
 }
@@ -30,6 +29,8 @@ struct Part {
     kept: Vec<DVec3>,
     worst: f64,
     kept_worst: f64,
+    /// Estimates of the multiplier of every vertex' constraint.
+    multipliers: Vec<f64>,
 }
 
 /// How many expressions are evaluated before it is asked whether one of them has left the feasible region. Fixed,
@@ -37,7 +38,7 @@ struct Part {
 const WAVE: usize = 12;
 
 /// Vertices further from their target than this share of the tolerance count as close to the barrier.
-const CLOSE: f64 = 0.5;
+const CLOSE: f64 = 0.4;
 
 impl Expressions {
     pub(super) fn new(shell: &Shell, targets: &[Expression], params: &FitParams) -> Self {
@@ -48,13 +49,12 @@ impl Expressions {
                 let free = region(shell, &neighbours, &target.positions, params);
                 let statics = Statics::new(shell, &params.shell, &target.positions, &free);
                 let kept = statics.target().to_vec();
-                Part { statics, settled: None, kept, worst: 0.0, kept_worst: 0.0 }
+                Part { statics, settled: None, kept, worst: 0.0, kept_worst: 0.0, multipliers: Vec::new() }
             })
             .collect();
         Self {
             parts,
             tolerance: params.margin * params.shell.tolerance,
-            barrier: params.barrier,
             newton: NewtonParams { tolerance: params.settle_tolerance, ..NewtonParams::default() },
             vertex_count: shell.vertex_count(),
         }
@@ -75,7 +75,7 @@ impl Expressions {
         for (place, part) in order.iter().enumerate() {
             rank[*part] = place;
         }
-        let (tolerance, barrier, newton) = (self.tolerance, self.barrier, self.newton);
+        let (tolerance, newton) = (self.tolerance, self.newton);
         let mut found: Vec<Option<(f64, Stiffness)>> = (0..self.parts.len()).map(|_| None).collect();
         for wave in 0..order.len().div_ceil(WAVE) {
             let results: Vec<(usize, Result<(f64, Stiffness), Unsettled>)> = self
@@ -83,7 +83,7 @@ impl Expressions {
                 .par_iter_mut()
                 .enumerate()
                 .filter(|(index, _)| rank[*index] / WAVE == wave)
-                .map(|(index, part)| (index, part.evaluate(stiffness, tolerance, barrier, &newton)))
+                .map(|(index, part)| (index, part.evaluate(stiffness, tolerance, &newton)))
                 .collect();
             for (index, result) in results {
                 found[index] = Some(result.map_err(|_| index)?);
@@ -102,12 +102,26 @@ impl Expressions {
         Ok(total)
     }
 
-    /// How the vertices close to the barrier move with the stiffness, at the last evaluation.
-    pub(super) fn rows(&mut self, stiffness: &Stiffness) -> Vec<Row> {
-        let (tolerance, barrier) = (self.tolerance, self.barrier);
-        let rows: Vec<Vec<Row>> =
-            self.parts.par_iter_mut().map(|part| part.rows(stiffness, tolerance, barrier)).collect();
+    /// How the vertices close to the barrier move with the stiffness, at the kept equilibria.
+    pub(super) fn rows(&mut self, stiffness: &Stiffness, barrier: f64) -> Vec<Row> {
+        let tolerance = self.tolerance;
+        let rows: Vec<Vec<Row>> = self
+            .parts
+            .par_iter_mut()
+            .enumerate()
+            .map(|(index, part)| part.rows(index, stiffness, tolerance, barrier))
+            .collect();
         rows.into_iter().flatten().collect()
+    }
+
+    /// Moves the multipliers of the given rows along with a step, of which `share` was made.
+    pub(super) fn update_multipliers(&mut self, rows: &[Row], barrier: f64, step: &[f64], share: f64) {
+        for row in rows {
+            let multiplier = &mut self.parts[row.part].multipliers[row.vertex];
+            let wanted = barrier / row.room + *multiplier / row.room * row.slope * row.along(step);
+            let next = *multiplier + share * (wanted - *multiplier);
+            *multiplier = next.max(0.1 * *multiplier);
+        }
     }
 
     /// Takes the last evaluation as the place to go on from.
@@ -153,7 +167,6 @@ impl Part {
         &mut self,
         stiffness: &Stiffness,
         tolerance: f64,
-        barrier: f64,
         newton: &NewtonParams,
     ) -> Result<(f64, Stiffness), Unsettled> {
         let statics = &self.statics;
@@ -164,7 +177,7 @@ impl Part {
         let weights = statics.weights(stiffness);
         let settled = match &mut self.settled {
             Some(settled) => {
-                settled.settle(statics, &weights, newton)?;
+                if settled.settle(statics, &weights, newton).is_err() { if std::env::var("DBG").is_ok() { eprintln!("  unsettled"); } return Err(Unsettled); }
                 settled
             }
             none => none.insert(Settled::new(statics, &weights, newton)?),
@@ -175,41 +188,49 @@ impl Part {
             let off = *x - *target;
             let room = 1.0 - off.length_squared() / (tolerance * tolerance);
             worst = worst.max(off.length() / tolerance);
-            loss -= barrier * room.ln();
-            rhs.push(-2.0 * barrier / (tolerance * tolerance * room) * off);
+            loss -= room.ln();
+            rhs.push(-2.0 / (tolerance * tolerance * room) * off);
         }
         self.worst = worst;
         if worst >= 1.0 {
+            if std::env::var("DBG").is_ok() { 
+                let (i, off) = settled.x.iter().zip(statics.target()).take(statics.free_count()).map(|(a, b)| a.distance(*b) / tolerance).enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+                eprintln!("  infeasible vertex {} ratio {off:.4} before {:.4} kappa {:.4} {:.4} disp {:.4}", statics.vertices()[i], self.kept[i].distance(statics.target()[i]) / tolerance, stiffness.strain[statics.vertices()[i] as usize], stiffness.bending[statics.vertices()[i] as usize], settled.x[i].distance(self.kept[i])/tolerance); }
             return Err(Unsettled);
         }
-        let adjoint = settled.adjoint(statics, &weights, &rhs)?;
+        let adjoint = settled.adjoint(statics, &weights, &rhs).inspect_err(|_| eprintln!(" adjoint fails"))?;
         statics.add_stiffness_gradient(&settled.x, &adjoint, &mut gradient);
         Ok((loss, gradient))
     }
 }
 
 impl Part {
-    fn rows(&mut self, stiffness: &Stiffness, tolerance: f64, barrier: f64) -> Vec<Row> {
+    fn rows(&mut self, index: usize, stiffness: &Stiffness, tolerance: f64, barrier: f64) -> Vec<Row> {
         let Some(settled) = &mut self.settled else { return Vec::new() };
         let count = stiffness.strain.len();
+        self.multipliers.resize(self.statics.free_count(), 0.0);
         let mut rows = Vec::new();
         for vertex in 0..self.statics.free_count() {
             let off = settled.x[vertex] - self.statics.target()[vertex];
-            let share = off.length_squared() / (tolerance * tolerance);
-            if share < CLOSE * CLOSE {
+            let distance = off.length();
+            let room = 1.0 - (distance / tolerance).powi(2);
+            let multiplier = &mut self.multipliers[vertex];
+            if distance < CLOSE * tolerance {
+                *multiplier = barrier / room;
                 continue;
             }
-            let adjoint = settled.sensitivity(vertex, off.normalize());
+            // Far below the barrier's own slope an estimate is out of date.
+            *multiplier = multiplier.max(0.1 * barrier / room);
+            let adjoint = settled.sensitivity(vertex, off / distance);
             let mut change = Stiffness::uniform(count, 0.0, 0.0);
             self.statics.add_stiffness_gradient(&settled.x, &adjoint, &mut change);
             let by_log = (0..2 * count).map(|k| match k.checked_sub(count) {
-                None => change.strain[k] * stiffness.strain[k],
-                Some(k) => change.bending[k] * stiffness.bending[k],
+                None => -change.strain[k] * stiffness.strain[k],
+                Some(k) => -change.bending[k] * stiffness.bending[k],
             });
-            // Second derivative of −λ ln(1 − d²/ε²) along d.
-            let room = 1.0 - share;
-            let weight = 2.0 * barrier / (tolerance * tolerance) * (1.0 + share) / (room * room);
-            rows.push(Row::new(weight, by_log));
+            let slope = 2.0 * distance / (tolerance * tolerance);
+            let weight = *multiplier * (slope * slope / room + 2.0 / (tolerance * tolerance));
+            rows.push(Row { part: index, vertex, room, slope, weight, entries: entries(by_log) });
         }
         rows
     }

@@ -51,12 +51,35 @@ pub fn reconstruct(
     })
 }
 
+/// By how much the barrier is lowered after a good step.
+const SHRINK: f64 = 0.25;
+
+/// The barrier that a fit starts with, over λ^r: high walls first, or the first steps run into them.
+const FIRST_BARRIER: f64 = 1000.0;
+
 /// A feasible point with its loss.
 struct Point {
     logs: Vec<f64>,
+    /// Eq. 18 and 19, and eq. 17 with λ^r = 1.
+    parts: [Part; 2],
+    worst: f64,
+}
+
+/// A term of the loss and its derivatives by the logarithms.
+struct Part {
     loss: f64,
     gradient: Vec<f64>,
-    worst: f64,
+}
+
+impl Point {
+    fn loss(&self, barrier: f64) -> f64 {
+        self.parts[0].loss + barrier * self.parts[1].loss
+    }
+
+    fn gradient(&self, barrier: f64) -> Vec<f64> {
+        let pairs = self.parts[0].gradient.iter().zip(&self.parts[1].gradient);
+        pairs.map(|(a, b)| a + barrier * b).collect()
+    }
 }
 
 struct Fit<'a> {
@@ -64,6 +87,8 @@ struct Fit<'a> {
     params: &'a FitParams,
     expressions: Expressions,
     memory: Lbfgs,
+    /// The barrier at present; λ^r in the end.
+    barrier: f64,
     at: Point,
     step: f64,
 }
@@ -87,6 +112,7 @@ impl<'a> Fit<'a> {
                         params,
                         expressions,
                         memory: Lbfgs::new(params.memory),
+                        barrier: FIRST_BARRIER * params.barrier,
                         at,
                         step: 0.0,
                     });
@@ -104,28 +130,42 @@ impl<'a> Fit<'a> {
 
     fn progress(&self, iteration: usize, seconds: f64) -> FitProgress {
         let worst = self.at.worst * self.params.margin;
-        FitProgress { iteration, loss: self.at.loss, worst, step: self.step, seconds }
+        FitProgress { iteration, loss: self.at.loss(self.params.barrier), worst, step: self.step, seconds }
     }
 
     /// One iteration; says why the fit is over if it is.
     fn advance(&mut self) -> Option<FitEnd> {
-        let rows = self.expressions.rows(&stiffness_of(&self.at.logs));
-        let model = Model::new(self.shell, self.params, &self.at.logs, rows);
-        if std::env::var("DBG").is_ok() { eprintln!("rows {}", model.row_count()); }
+        let rows = self.expressions.rows(&stiffness_of(&self.at.logs), self.barrier);
+        let mut model = Model::new(self.shell, self.params, &self.at.logs, rows);
+        if std::env::var("DBG").is_ok() { eprintln!("rows {} barrier {} loss {}", model.rows().len(), self.barrier, self.at.loss(self.barrier)); }
+        let gradient = self.at.gradient(self.barrier);
         loop {
-            let mut direction = self.memory.direction(&self.at.gradient, |v| model.solve(v));
-            let cap = self.params.step_cap;
-            direction.iter_mut().for_each(|d| *d = d.clamp(-cap, cap));
-            let largest = direction.iter().fold(0.0, |most: f64, d| most.max(d.abs()));
-            if largest < self.params.tolerance {
+            let mut direction;
+            let mut rounds = 0;
+            loop {
+                direction = self.memory.direction(&gradient, |v| model.solve(v));
+                let cap = self.params.step_cap;
+                direction.iter_mut().for_each(|d| *d = d.clamp(-cap, cap));
+                rounds += 1;
+                if rounds == 8 || !model.hold_back(&direction, self.params.margin * self.params.shell.tolerance) { break; }
+            }
+            let largest = largest(&direction);
+        if std::env::var("DBG").is_ok() { eprintln!("rows {} barrier {} loss {} rounds {rounds} largest {largest}", model.rows().len(), self.barrier, self.at.loss(self.barrier)); }
+
+            if largest < self.params.tolerance && self.barrier <= self.params.barrier {
                 return Some(FitEnd::Converged);
             }
-            if let Some(next) = self.search(&direction) {
+            if let Some((next, share)) = self.search(&direction, &gradient) {
+                self.expressions.update_multipliers(model.rows(), self.barrier, &direction, share);
                 let step: Vec<f64> = next.logs.iter().zip(&self.at.logs).map(|(a, b)| a - b).collect();
-                let change = next.gradient.iter().zip(&self.at.gradient).map(|(a, b)| a - b).collect();
-                self.step = step.iter().fold(0.0, |most: f64, d| most.max(d.abs()));
+                let change = next.gradient(self.barrier).iter().zip(&gradient).map(|(a, b)| a - b).collect();
+                self.step = share * largest;
                 self.memory.remember(step, change);
                 self.at = next;
+                if share >= 0.5 && self.step < 0.3 && self.barrier > self.params.barrier {
+                    self.barrier = (SHRINK * self.barrier).max(self.params.barrier);
+                    self.memory.reset();
+                }
                 return None;
             }
             if self.memory.is_empty() {
@@ -136,8 +176,9 @@ impl<'a> Fit<'a> {
     }
 
     /// Halves a step until (1) every expression is feasible and (2) settles, and (3) the loss descends enough.
-    fn search(&mut self, direction: &[f64]) -> Option<Point> {
-        let slope: f64 = direction.iter().zip(&self.at.gradient).map(|(d, g)| d * g).sum();
+    fn search(&mut self, direction: &[f64], gradient: &[f64]) -> Option<(Point, f64)> {
+        let slope: f64 = direction.iter().zip(gradient).map(|(d, g)| d * g).sum();
+        let loss = self.at.loss(self.barrier);
         if slope >= 0.0 {
             return None;
         }
@@ -145,11 +186,12 @@ impl<'a> Fit<'a> {
         for _ in 0..10 {
             let logs = self.at.logs.iter().zip(direction).map(|(log, d)| log + share * d).collect();
             if let Ok(next) = evaluate(self.shell, self.params, &mut self.expressions, logs)
-                && next.loss <= self.at.loss + 1e-4 * share * slope
+                && next.loss(self.barrier) <= loss + 1e-4 * share * slope
             {
                 self.expressions.keep();
-                return Some(next);
+                return Some((next, share));
             }
+            if std::env::var("DBG").is_ok() { eprintln!("   share {share} refused"); }
             self.expressions.restore();
             share *= 0.5;
         }
@@ -165,7 +207,13 @@ fn evaluate(
 ) -> Result<Point, usize> {
     let barrier = expressions.evaluate(&stiffness_of(&logs))?;
     let by_stiffness = barrier.gradient.strain.iter().chain(&barrier.gradient.bending);
-    let mut gradient: Vec<f64> = by_stiffness.zip(&logs).map(|(g, log)| g * log.exp()).collect();
-    let loss = barrier.loss + add_stiffness_loss(shell, params, &logs, &mut gradient);
-    Ok(Point { logs, loss, gradient, worst: barrier.worst })
+    let by_log = by_stiffness.zip(&logs).map(|(g, log)| g * log.exp()).collect();
+    let mut gradient = vec![0.0; logs.len()];
+    let loss = add_stiffness_loss(shell, params, &logs, &mut gradient);
+    let parts = [Part { loss, gradient }, Part { loss: barrier.loss, gradient: by_log }];
+    Ok(Point { logs, parts, worst: barrier.worst })
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |most: f64, value| most.max(value.abs()))
 }
