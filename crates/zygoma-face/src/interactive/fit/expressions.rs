@@ -4,6 +4,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness, Unsettled};
 
+use super::loss::stiffness_of;
 use super::model::{Row, entries};
 use super::{Expression, FitParams};
 
@@ -76,9 +77,9 @@ impl Expressions {
             rank[*part] = place;
         }
         let (tolerance, newton) = (self.tolerance, self.newton);
-        let mut found: Vec<Option<(f64, Stiffness)>> = (0..self.parts.len()).map(|_| None).collect();
+        let mut found: Vec<Option<Barrier>> = (0..self.parts.len()).map(|_| None).collect();
         for wave in 0..order.len().div_ceil(WAVE) {
-            let results: Vec<(usize, Result<(f64, Stiffness), Unsettled>)> = self
+            let results: Vec<(usize, Result<Barrier, Unsettled>)> = self
                 .parts
                 .par_iter_mut()
                 .enumerate()
@@ -89,15 +90,13 @@ impl Expressions {
                 found[index] = Some(result.map_err(|_| index)?);
             }
         }
-        let mut total = Barrier {
-            loss: 0.0,
-            gradient: Stiffness::uniform(self.vertex_count, 0.0, 0.0),
-            worst: self.parts.iter().map(|part| part.worst).fold(0.0, f64::max),
-        };
-        for (loss, gradient) in found.into_iter().flatten() {
-            total.loss += loss;
-            add(&mut total.gradient.strain, &gradient.strain);
-            add(&mut total.gradient.bending, &gradient.bending);
+        let mut total =
+            Barrier { loss: 0.0, gradient: Stiffness::uniform(self.vertex_count, 0.0, 0.0), worst: 0.0 };
+        for part in found.into_iter().flatten() {
+            total.loss += part.loss;
+            total.worst = total.worst.max(part.worst);
+            add(&mut total.gradient.strain, &part.gradient.strain);
+            add(&mut total.gradient.bending, &part.gradient.bending);
         }
         Ok(total)
     }
@@ -122,6 +121,27 @@ impl Expressions {
             let next = *multiplier + share * (wanted - *multiplier);
             *multiplier = next.max(0.1 * *multiplier);
         }
+    }
+
+    /// Lowers logarithms of a stiffness that is not feasible by `by`, near the vertices that leave the feasible
+    /// region and all over expressions that do not settle. Evaluates every expression; says how many failed.
+    pub(super) fn soften(&mut self, logs: &mut [f64], by: f64) -> usize {
+        let stiffness = stiffness_of(logs);
+        let (tolerance, newton) = (self.tolerance, self.newton);
+        let failed: Vec<Vec<u32>> = self
+            .parts
+            .par_iter_mut()
+            .map(|part| match part.evaluate(&stiffness, tolerance, &newton) {
+                Ok(_) => Vec::new(),
+                Err(_) => part.failing(tolerance),
+            })
+            .collect();
+        let mut lower = vec![false; self.vertex_count];
+        failed.iter().flatten().for_each(|vertex| lower[*vertex as usize] = true);
+        for half in logs.chunks_exact_mut(self.vertex_count) {
+            half.iter_mut().zip(&lower).filter(|(_, lower)| **lower).for_each(|(log, _)| *log -= by);
+        }
+        failed.iter().filter(|vertices| !vertices.is_empty()).count()
     }
 
     /// Takes the last evaluation as the place to go on from.
@@ -168,16 +188,18 @@ impl Part {
         stiffness: &Stiffness,
         tolerance: f64,
         newton: &NewtonParams,
-    ) -> Result<(f64, Stiffness), Unsettled> {
+    ) -> Result<Barrier, Unsettled> {
         let statics = &self.statics;
         let mut gradient = Stiffness::uniform(stiffness.strain.len(), 0.0, 0.0);
         if statics.free_count() == 0 {
-            return Ok((0.0, gradient));
+            return Ok(Barrier { loss: 0.0, gradient, worst: 0.0 });
         }
+        self.worst = 0.0;
         let weights = statics.weights(stiffness);
         let settled = match &mut self.settled {
             Some(settled) => {
-                if settled.settle(statics, &weights, newton).is_err() { if std::env::var("DBG").is_ok() { eprintln!("  unsettled"); } return Err(Unsettled); }
+                settled.settle(statics, &weights, newton)?;
+
                 settled
             }
             none => none.insert(Settled::new(statics, &weights, newton)?),
@@ -193,18 +215,27 @@ impl Part {
         }
         self.worst = worst;
         if worst >= 1.0 {
-            if std::env::var("DBG").is_ok() { 
-                let (i, off) = settled.x.iter().zip(statics.target()).take(statics.free_count()).map(|(a, b)| a.distance(*b) / tolerance).enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
-                eprintln!("  infeasible vertex {} ratio {off:.4} before {:.4} kappa {:.4} {:.4} disp {:.4}", statics.vertices()[i], self.kept[i].distance(statics.target()[i]) / tolerance, stiffness.strain[statics.vertices()[i] as usize], stiffness.bending[statics.vertices()[i] as usize], settled.x[i].distance(self.kept[i])/tolerance); }
             return Err(Unsettled);
         }
-        let adjoint = settled.adjoint(statics, &weights, &rhs).inspect_err(|_| eprintln!(" adjoint fails"))?;
+        let adjoint = settled.adjoint(statics, &weights, &rhs)?;
         statics.add_stiffness_gradient(&settled.x, &adjoint, &mut gradient);
-        Ok((loss, gradient))
+        Ok(Barrier { loss, gradient, worst })
     }
 }
 
 impl Part {
+    /// The vertices around those that have left the feasible region, or all if it is not one of these.
+    fn failing(&self, tolerance: f64) -> Vec<u32> {
+        let free = &self.statics.vertices()[..self.statics.free_count()];
+        let Some(settled) = self.settled.as_ref().filter(|_| self.worst >= 1.0) else { return free.to_vec() };
+        let off: Vec<DVec3> = (0..free.len())
+            .filter(|v| settled.x[*v].distance(self.statics.target()[*v]) >= 0.9 * tolerance)
+            .map(|v| self.statics.target()[v])
+            .collect();
+        let near = |v: &usize| off.iter().any(|p| p.distance(self.statics.target()[*v]) < 8.0 * tolerance);
+        (0..free.len()).filter(near).map(|v| free[v]).collect()
+    }
+
     fn rows(&mut self, index: usize, stiffness: &Stiffness, tolerance: f64, barrier: f64) -> Vec<Row> {
         let Some(settled) = &mut self.settled else { return Vec::new() };
         let count = stiffness.strain.len();

@@ -45,6 +45,12 @@ pub(super) fn add_stiffness_loss(
             gradient[b] -= weight * (at_a - at_b) * at_b;
         }
     }
+    for i in 0..count {
+        let weight = params.coupling * shell.area[i];
+        let apart = (logs[i] - targets[0].ln()) - (logs[count + i] - targets[1].ln());
+        loss += 0.5 * weight * apart * apart;
+        gradient[i] += weight * apart;
+        gradient[count + i] -= weight * apart;
+    }
     loss
 }
-
