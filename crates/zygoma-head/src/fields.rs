@@ -5,7 +5,7 @@
 
 use glam::DVec3;
 use zygoma_geometry::laplacian::Laplacian;
-use zygoma_numerics::cholesky::SparseCholesky;
+use zygoma_numerics::{Analysis, Cholesky, SymmetricMatrix};
 
 use crate::base::{Base, Part};
 use crate::sculpt::field::{at, ramp, tube};
@@ -85,8 +85,13 @@ fn fitted(base: &Base, wish: impl Fn(usize) -> Wish) -> Vec<f64> {
         entries.push((v, v, weight));
         right[v] = weight * value;
     }
-    let Ok(factor) = SparseCholesky::new(base.open.len(), &entries) else { return right };
-    let field = factor.solve(&[right]).remove(0);
+    entries.retain(|(row, column, _)| row >= column);
+    let matrix = SymmetricMatrix::from_entries(base.open.len(), &entries);
+    let mut field = right;
+    match Cholesky::new(Analysis::new(&matrix), &matrix) {
+        Ok(mut factor) => factor.solve_in_place(&mut field),
+        Err(_) => return field,
+    }
     // Both sides alike to the last bit, and the last hundredth cut off at either end: bone-backed skin is still.
     let even = |v: usize| 0.5 * (field[v] + field[base.mirror[v] as usize]);
     (0..field.len()).map(|v| ((even(v) - 0.01) / 0.98).clamp(0.0, 1.0)).collect()

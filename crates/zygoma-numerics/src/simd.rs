@@ -23,6 +23,11 @@ pub fn run<K: WithSimd>(kernel: K) -> K::Output {
     }
 }
 
+/// Whether the scalar path is forced.
+pub fn is_scalar_forced() -> bool {
+    ARCH.is_none()
+}
+
 /// The name of the instruction set that kernels run on.
 pub fn instruction_set() -> &'static str {
     match *ARCH {
