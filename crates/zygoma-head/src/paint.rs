@@ -21,6 +21,8 @@ pub struct Texture {
 
 type Color = DVec3;
 
+/// The top of the head.
+const CROWN: DVec3 = at(0.0, 136.0, 4.0);
 const MOUTH: Color = at(0.50, 0.20, 0.20);
 const POCKET: Color = at(0.80, 0.48, 0.45);
 
@@ -64,6 +66,9 @@ impl Palette {
 /// Paints the texture that all meshes of the head share.
 pub(crate) fn texture(palette: &Palette, size: u32) -> Texture {
     let mut pixels = vec![byte_color(palette.skin); (size * size) as usize];
+    // The crown is a whole row of the texture, and triangles around it cover only parts of that row.
+    let crown = byte_color(skin_color(palette, CROWN, Part::Outer));
+    pixels[..(size * size / 40) as usize].fill(crown);
     paint_tiles(palette, size, &mut pixels);
     paint_skin(palette, size, &mut pixels);
     Texture { size, pixels }
