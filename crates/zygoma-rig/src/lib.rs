@@ -5,13 +5,19 @@
 //! physics.
 
 pub mod arkit;
+pub mod binding;
 mod error;
 pub mod evaluate;
 pub mod formats;
 pub mod frames;
+pub mod jaw;
 pub mod report;
 mod rig;
+pub mod skin;
 pub mod take;
+#[cfg(test)]
+mod test_rigs;
+pub mod units;
 pub mod weld;
 
 pub use error::{Error, Result};

@@ -1,1 +1,272 @@
-//! report
+//! The validation report: what is in a rig, and what may trouble a simulation.
+
+use serde::Serialize;
+use zygoma_geometry::topology::{EdgeCounts, connected_parts};
+
+use crate::jaw::jaw_driven_shapes;
+use crate::weld::Weld;
+use crate::{Rig, RigMesh, Shape, arkit};
+
+/// What `zygoma info` tells of a rig.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The rig's name.
+    pub name: String,
+    /// Every mesh.
+    pub meshes: Vec<MeshReport>,
+    /// Name of the mesh that is simulated.
+    pub skin: String,
+    /// Which ARKit shapes the rig has.
+    pub arkit: ArkitReport,
+    /// Named mixtures of shapes (VRM).
+    pub expressions: Vec<String>,
+    /// Shapes of the skin that move the jaw.
+    pub jaw_driven: Vec<String>,
+    /// Joints found by name, as "role: name".
+    pub joints: Vec<String>,
+    /// Takes in the file.
+    pub takes: Vec<TakeReport>,
+    /// The file's unit.
+    pub units: UnitsReport,
+    /// What the importer did or left out.
+    pub notes: Vec<String>,
+    /// What may trouble a simulation, worst first.
+    pub problems: Vec<String>,
+}
+
+/// What is in one mesh.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MeshReport {
+    /// Its name.
+    pub name: String,
+    /// Vertices in the file.
+    pub vertices: usize,
+    /// Points after welding.
+    pub points: usize,
+    /// Triangles, polygons split.
+    pub triangles: usize,
+    /// Names of the shapes in file order.
+    pub shapes: Vec<String>,
+    /// Edges with more than two triangles, after welding.
+    pub non_manifold_edges: usize,
+    /// Edges with one triangle, after welding.
+    pub border_edges: usize,
+    /// Triangles thinner than the file's quantum.
+    pub degenerate_triangles: usize,
+    /// Parts that hang together.
+    pub parts: usize,
+    /// Vertices in no face.
+    pub unused_vertices: usize,
+    /// Shapes that move nothing.
+    pub empty_shapes: Vec<String>,
+    /// Pairs of shapes that do the same.
+    pub duplicate_shapes: Vec<(String, String)>,
+    /// Extent in metres along x, y, z.
+    pub size: [f32; 3],
+}
+
+/// Which of the 52 ARKit shapes a rig has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ArkitReport {
+    /// How many.
+    pub count: usize,
+    /// Always 52.
+    pub of: usize,
+    /// ARKit's names of the missing ones.
+    pub missing: Vec<&'static str>,
+}
+
+/// What is in a take.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TakeReport {
+    /// Its name.
+    pub name: String,
+    /// Length in seconds.
+    pub duration: f64,
+    /// Number of driven shapes.
+    pub shapes: usize,
+    /// Whether the head moves.
+    pub head_motion: bool,
+}
+
+/// How the file's lengths became metres.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnitsReport {
+    /// Length of the file's unit in metres.
+    pub metres_per_unit: f64,
+    /// Why.
+    pub reason: String,
+}
+
+impl Report {
+    /// Examines a rig.
+    pub fn new(rig: &Rig) -> Self {
+        let meshes: Vec<MeshReport> = rig.meshes.iter().map(MeshReport::new).collect();
+        let skin = rig.skin();
+        let names = rig.meshes.iter().flat_map(|mesh| &mesh.shapes).map(|shape| shape.name.as_str());
+        let names = names.chain(rig.expressions.iter().map(|expression| expression.name.as_str()));
+        let jaw_driven = jaw_driven_shapes(skin);
+        let mut report = Self {
+            name: rig.name.clone(),
+            skin: skin.name.clone(),
+            arkit: ArkitReport::new(names),
+            expressions: rig.expressions.iter().map(|expression| expression.name.clone()).collect(),
+            jaw_driven: jaw_driven.iter().map(|shape| skin.shapes[*shape].name.clone()).collect(),
+            joints: rig.joints.iter().map(|joint| format!("{}: {}", joint.role, joint.name)).collect(),
+            takes: rig.takes.iter().map(TakeReport::new).collect(),
+            units: UnitsReport {
+                metres_per_unit: rig.units.metres_per_unit,
+                reason: rig.units.reason.clone(),
+            },
+            notes: rig.notes.clone(),
+            problems: Vec::new(),
+            meshes,
+        };
+        report.problems = report.find_problems(rig.skin);
+        report
+    }
+
+    /// Only the skin is simulated, so only its faults matter.
+    fn find_problems(&self, skin: usize) -> Vec<String> {
+        let skin = &self.meshes[skin];
+        let name = &skin.name;
+        let mut problems = Vec::new();
+        let mut tell = |count: usize, text: String| problems.extend((count > 0).then_some(text));
+        if skin.shapes.is_empty() {
+            tell(1, format!("the mesh '{name}' has no blendshapes, so there is no expression to simulate"));
+        }
+        let edges = skin.non_manifold_edges;
+        tell(edges, format!("'{name}': {edges} non-manifold edges (three or more triangles on one edge)"));
+        let triangles = skin.degenerate_triangles;
+        tell(
+            triangles,
+            format!("'{name}': {triangles} degenerate triangles (thinner than the file's precision)"),
+        );
+        let unused = skin.unused_vertices;
+        tell(unused, format!("'{name}': {unused} vertices belong to no face"));
+        let empty = &skin.empty_shapes;
+        tell(empty.len(), format!("'{name}': {} shapes move nothing: {}", empty.len(), empty.join(", ")));
+        let twins: Vec<String> =
+            skin.duplicate_shapes.iter().map(|(first, second)| format!("{first} = {second}")).collect();
+        tell(
+            twins.len(),
+            format!("'{name}': {} pairs of shapes do the same: {}", twins.len(), twins.join(", ")),
+        );
+        problems
+    }
+}
+
+impl MeshReport {
+    fn new(mesh: &RigMesh) -> Self {
+        let weld = Weld::new(mesh);
+        let triangles = weld.triangles(mesh);
+        let edges = EdgeCounts::new(&triangles);
+        let unused_vertices = unused_vertices(mesh);
+        let (_, parts) = connected_parts(weld.point_count(), &triangles);
+        let empty = mesh.shapes.iter().filter(|shape| shape.deltas.is_empty());
+        let low = mesh.positions.iter().copied().reduce(glam::Vec3::min).unwrap_or_default();
+        let high = mesh.positions.iter().copied().reduce(glam::Vec3::max).unwrap_or_default();
+        Self {
+            name: mesh.name.clone(),
+            vertices: mesh.positions.len(),
+            points: weld.point_count(),
+            triangles: mesh.faces.triangle_count(),
+            shapes: mesh.shapes.iter().map(|shape| shape.name.clone()).collect(),
+            non_manifold_edges: edges.non_manifold().len(),
+            border_edges: edges.border().len(),
+            degenerate_triangles: degenerate_triangles(mesh),
+            // A vertex without a face would count as a part of its own.
+            parts: parts.saturating_sub(unused_vertices),
+            unused_vertices,
+            empty_shapes: empty.map(|shape| shape.name.clone()).collect(),
+            duplicate_shapes: duplicate_shapes(mesh),
+            size: (high - low).to_array(),
+        }
+    }
+}
+
+fn unused_vertices(mesh: &RigMesh) -> usize {
+    let mut used = vec![false; mesh.positions.len()];
+    for corner in mesh.faces.corners() {
+        used[*corner as usize] = true;
+    }
+    used.iter().filter(|used| !**used).count()
+}
+
+fn degenerate_triangles(mesh: &RigMesh) -> usize {
+    let is_degenerate = |triangle: &[u32; 3]| {
+        let [a, b, c] = triangle.map(|vertex| mesh.positions[vertex as usize].as_dvec3());
+        let longest = [a.distance(b), b.distance(c), c.distance(a)].into_iter().fold(0.0, f64::max);
+        // The altitude on the longest side is twice the area over that side.
+        (b - a).cross(c - a).length() <= longest * f64::from(mesh.quantum)
+    };
+    mesh.faces.triangles().iter().filter(|triangle| is_degenerate(triangle)).count()
+}
+
+/// Pairs of non-empty shapes that differ nowhere by more than the quantum; each shape is paired with the
+/// first one like it only.
+fn duplicate_shapes(mesh: &RigMesh) -> Vec<(String, String)> {
+    let alike = |a: &Shape, b: &Shape| {
+        let close = |(p, q): (&glam::Vec3, &glam::Vec3)| p.distance(*q) <= mesh.quantum;
+        a.deltas.vertices == b.deltas.vertices && a.deltas.offsets.iter().zip(&b.deltas.offsets).all(close)
+    };
+    let mut pairs = Vec::new();
+    for (index, shape) in mesh.shapes.iter().enumerate().filter(|(_, shape)| !shape.deltas.is_empty()) {
+        if let Some(first) = mesh.shapes[..index].iter().find(|other| alike(other, shape)) {
+            pairs.push((first.name.clone(), shape.name.clone()));
+        }
+    }
+    pairs
+}
+
+impl ArkitReport {
+    fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let present = arkit::present(names);
+        let missing = arkit::SHAPES.iter().copied().filter(|shape| !present.contains(shape));
+        Self { count: present.len(), of: arkit::SHAPES.len(), missing: missing.collect() }
+    }
+}
+
+impl TakeReport {
+    /// Examines a take.
+    pub fn new(take: &crate::Take) -> Self {
+        Self {
+            name: take.name.clone(),
+            duration: take.duration(),
+            shapes: take.weights.len(),
+            head_motion: take.motions.iter().any(|track| track.role == crate::JointRole::Head),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_rigs::{mesh, rig, rig_with_shapes};
+    use crate::{SparseDeltas, test_rigs};
+    use glam::Vec3;
+
+    #[test]
+    fn faults_of_the_skin_are_counted_and_told() {
+        let positions = vec![Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z, Vec3::ONE, Vec3::X * 2.0, Vec3::NEG_X];
+        let mut mesh = mesh(positions, &[[0, 1, 2], [1, 0, 3], [0, 1, 4], [0, 1, 5]]);
+        let moved = SparseDeltas { vertices: vec![2], offsets: vec![Vec3::Z] };
+        mesh.shapes.push(Shape { name: "one".into(), deltas: moved.clone() });
+        mesh.shapes.push(Shape { name: "nothing".into(), deltas: SparseDeltas::default() });
+        mesh.shapes.push(Shape { name: "two".into(), deltas: moved });
+        let report = Report::new(&rig(mesh));
+        let skin = &report.meshes[0];
+        assert_eq!((skin.vertices, skin.triangles, skin.unused_vertices, skin.parts), (7, 4, 1, 1));
+        assert_eq!((skin.degenerate_triangles, skin.non_manifold_edges), (1, 1));
+        assert_eq!(skin.duplicate_shapes, [("one".to_owned(), "two".to_owned())]);
+        assert_eq!(report.problems.len(), 5, "{:#?}", report.problems);
+    }
+
+    #[test]
+    fn arkit_shapes_are_counted_over_all_meshes() {
+        let mut rig = rig_with_shapes(&["jawOpen", "eyeBlink_L"]);
+        rig.meshes.push(test_rigs::rig_with_shapes(&["tongueOut"]).meshes.remove(0));
+        let report = Report::new(&rig);
+        assert_eq!((report.arkit.count, report.arkit.missing.len()), (3, 49));
+    }
+}

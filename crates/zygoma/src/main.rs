@@ -1,2 +1,38 @@
-//! The `zygoma` command.
-fn main() {}
+//! The `zygoma` command: parses, calls the library and reports.
+
+mod bench;
+mod cli;
+mod commands;
+mod pictures;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        Command::Info(args) => commands::info::run(args, cli.verbose),
+        Command::Convert(args) => commands::convert::run(args, cli.verbose),
+        Command::Demo(args) => commands::demo::run(args),
+        Command::Bench(args) => commands::bench::run(args),
+        Command::Completions(args) => commands::completions::run(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether the reader of our output, such as `head`, has gone: no fault of ours.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<std::io::Error>();
+    io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

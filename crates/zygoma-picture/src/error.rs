@@ -1,0 +1,47 @@
+//! What can go wrong with a picture, as sentences for the person who wants it.
+
+use std::path::PathBuf;
+
+/// A result whose error is a sentence for a person.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a picture or report could not be made, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused.
+    #[error("{path}: {action} failed: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was being done, e.g. "writing".
+        action: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// More pixels than a picture in a report can need.
+    #[error("a picture of {width} × {height} pixels is too large; {most} pixels in all are allowed")]
+    TooLarge {
+        /// Width in pixels, or in samples where a picture is supersampled.
+        width: usize,
+        /// Height in pixels, or in samples.
+        height: usize,
+        /// The largest allowed product of the two.
+        most: usize,
+    },
+    /// The pixels given do not fill the picture.
+    #[error("a picture of {width} × {height} pixels needs as many pixels, but {found} were given")]
+    PixelCount {
+        /// Width in pixels.
+        width: usize,
+        /// Height in pixels.
+        height: usize,
+        /// Pixels given.
+        found: usize,
+    },
+    /// The bytes are not a PNG that can be read.
+    #[error("the PNG cannot be read: {0}; write it anew as an 8-bit RGB or RGBA PNG")]
+    Decode(String),
+    /// The PNG encoder refused.
+    #[error("the PNG cannot be written: {0}")]
+    Encode(String),
+}

@@ -1,0 +1,6 @@
+//! Benchmarks: medians with spread, each beside a reference measured in the same run.
+
+mod harness;
+pub(crate) mod rig;
+
+pub(crate) use harness::{Bench, Report};

@@ -1,0 +1,156 @@
+//! What can be typed: commands and flags, with their help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+/// Physics for the face rigs that artists already have.
+#[derive(Debug, Parser)]
+#[command(name = "zygoma", version, about, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Tell more: what was read, matched and decided.
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Info(InfoArgs),
+    Convert(ConvertArgs),
+    Demo(DemoArgs),
+    Bench(BenchArgs),
+    Completions(CompletionsArgs),
+}
+
+/// Which rig, and how to read it.
+#[derive(Debug, Args)]
+pub(crate) struct RigArgs {
+    /// The rig: .glb, .gltf, .vrm, .obj, a folder of OBJs (a neutral and one per shape), or an ICT-FaceKit folder.
+    pub(crate) rig: PathBuf,
+
+    /// The mesh to simulate, by name, instead of the one that moves most.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) mesh: Option<String>,
+
+    /// Identity modes of an ICT-FaceKit folder, e.g. 0=1.2,3=-0.5.
+    #[arg(long, value_name = "MODES")]
+    pub(crate) identity: Option<String>,
+}
+
+/// Show what is in a rig or a take, and what may trouble a simulation.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  zygoma info face.glb\n  zygoma info ICT/FaceXModel --json\n  \
+                        zygoma info face.glb --sheet shapes.png\n  zygoma info take.csv")]
+pub(crate) struct InfoArgs {
+    #[command(flatten)]
+    pub(crate) rig: RigArgs,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Draw every shape at weight 1 and write the sheet to this PNG file.
+    #[arg(long, value_name = "PNG")]
+    pub(crate) sheet: Option<PathBuf>,
+}
+
+/// Convert a rig, or a rig performing a take, to another format.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Convert a rig, or a rig performing a take, to another format.\n\n\
+        Without --take, OUT is a rig: a .glb, or a folder of OBJs. An avatar comes back whole: skeleton, skin weights, \
+        materials, textures, other meshes and unknown extensions are kept.\n\
+        With --take, OUT is an animated face: .glb (its surfaces compressed to few morph targets), .pc2, .mdd, .usda, \
+        or a folder of OBJs, one per frame. Point caches are in the coordinates and vertex order of the rig's own mesh.",
+    after_help = "Examples:\n  zygoma convert ICT/FaceXModel head.glb\n  zygoma convert face.glb face_objs/\n  \
+        zygoma convert face.glb played.glb --take MySlate_1.csv\n  \
+        zygoma convert face.glb face.pc2 --take 'Take 001' --fps 30"
+)]
+pub(crate) struct ConvertArgs {
+    #[command(flatten)]
+    pub(crate) rig: RigArgs,
+
+    /// Where to write: a file whose extension tells the format, or a folder for OBJs.
+    pub(crate) out: PathBuf,
+
+    /// The take to perform: a Live Link Face or plain CSV file, a .glb, or the name of a take in the rig.
+    #[arg(long, value_name = "TAKE")]
+    pub(crate) take: Option<String>,
+
+    /// Frames per second of an animated output.
+    #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
+    pub(crate) fps: f64,
+
+    /// Largest distance in millimetres (at life size) between an animated GLB's surface and the true one.
+    #[arg(long, value_name = "MM", default_value_t = 0.05, value_parser = positive_number)]
+    pub(crate) max_error: f64,
+
+    /// Most morph targets of an animated GLB, whatever error that leaves.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_targets: Option<usize>,
+
+    /// Move the surface with the take's head motion too, instead of staying in the head's frame.
+    #[arg(long)]
+    pub(crate) head_motion: bool,
+
+    /// Keep the rig's own shapes in an animated GLB and animate their weights, exactly.
+    #[arg(long, conflicts_with_all = ["max_error", "max_targets"])]
+    pub(crate) keep_shapes: bool,
+
+    /// Print what was written as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show what zygoma does, on its built-in head: writes an animated GLB and a report with pictures.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  zygoma demo -o my-demo")]
+pub(crate) struct DemoArgs {
+    /// Folder for what the demo writes.
+    #[arg(short, long, default_value = "zygoma-demo")]
+    pub(crate) out: PathBuf,
+}
+
+/// Measure speed on this machine, each figure beside a reference from the same run.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  zygoma bench rig\n  zygoma bench rig --rig face.glb --json")]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) what: BenchWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchWhat {
+    /// Loading rigs and evaluating blendshapes.
+    Rig(BenchRigArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchRigArgs {
+    /// Rigs to measure; the built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rigs: Vec<PathBuf>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print a completion script for a shell.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  zygoma completions bash > ~/.local/share/bash-completion/completions/zygoma")]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub(crate) shell: Shell,
+}
+
+fn positive_number(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("it must be a number above 0".to_owned()),
+    }
+}

@@ -1,0 +1,109 @@
+//! `zygoma info`
+
+use std::io::Write;
+use std::path::Path;
+
+use zygoma_rig::Rig;
+use zygoma_rig::formats::{self, Limits};
+use zygoma_rig::report::{MeshReport, Report, TakeReport};
+
+use crate::cli::InfoArgs;
+use crate::commands::input;
+use crate::pictures::Portrait;
+use crate::progress::Progress;
+
+/// Pixels of one picture on a sheet of shapes.
+const THUMBNAIL: usize = 240;
+
+pub(crate) fn run(args: &InfoArgs, verbose: bool) -> anyhow::Result<()> {
+    if formats::is_take_file(&args.rig.rig) {
+        return tell_take(&args.rig.rig, args.json);
+    }
+    let rig = input::read_rig(&args.rig)?;
+    if let Some(path) = &args.sheet {
+        draw_sheet(&rig, path)?;
+    }
+    let report = Report::new(&rig);
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &report)?;
+        writeln!(out)?;
+    } else {
+        tell(&mut out, &report, verbose)?;
+    }
+    Ok(())
+}
+
+fn tell_take(path: &Path, json: bool) -> anyhow::Result<()> {
+    let take = formats::read_take(path, &Limits::default())?;
+    let report = TakeReport::new(&take);
+    let mut out = std::io::stdout().lock();
+    if json {
+        serde_json::to_writer_pretty(&mut out, &report)?;
+        writeln!(out)?;
+    } else {
+        writeln!(out, "{}", take_line(&report))?;
+    }
+    Ok(())
+}
+
+fn tell(out: &mut impl Write, report: &Report, verbose: bool) -> anyhow::Result<()> {
+    writeln!(out, "{}", report.name)?;
+    for mesh in &report.meshes {
+        writeln!(out, "  {}", mesh_line(mesh, &report.skin))?;
+        if verbose && !mesh.shapes.is_empty() {
+            writeln!(out, "    shapes: {}", mesh.shapes.join(", "))?;
+        }
+    }
+    let arkit = &report.arkit;
+    writeln!(out, "ARKit shapes: {} of {}", arkit.count, arkit.of)?;
+    if !arkit.missing.is_empty() && (verbose || arkit.count > arkit.of / 2) {
+        writeln!(out, "  missing: {}", arkit.missing.join(", "))?;
+    }
+    if !report.jaw_driven.is_empty() {
+        writeln!(out, "jaw shapes: {}", report.jaw_driven.join(", "))?;
+    }
+    if !report.expressions.is_empty() {
+        writeln!(out, "expressions: {}", report.expressions.join(", "))?;
+    }
+    if !report.joints.is_empty() {
+        writeln!(out, "joints: {}", report.joints.join(", "))?;
+    }
+    for take in &report.takes {
+        writeln!(out, "take {}", take_line(take))?;
+    }
+    writeln!(out, "unit: {} m ({})", report.units.metres_per_unit, report.units.reason)?;
+    for note in &report.notes {
+        writeln!(out, "note: {note}")?;
+    }
+    for problem in &report.problems {
+        writeln!(out, "problem: {problem}")?;
+    }
+    Ok(())
+}
+
+fn mesh_line(mesh: &MeshReport, skin: &str) -> String {
+    let [x, y, z] = mesh.size.map(|metres| metres * 1e3);
+    let role = if mesh.name == skin { " (skin)" } else { "" };
+    format!(
+        "{}{role}: {} vertices ({} points), {} triangles, {} shapes, {} parts, {x:.0} × {y:.0} × {z:.0} mm",
+        mesh.name,
+        mesh.vertices,
+        mesh.points,
+        mesh.triangles,
+        mesh.shapes.len(),
+        mesh.parts
+    )
+}
+
+fn take_line(take: &TakeReport) -> String {
+    let head = if take.head_motion { ", head moves" } else { "" };
+    format!("{}: {:.2} s, {} shapes{head}", take.name, take.duration, take.shapes)
+}
+
+fn draw_sheet(rig: &Rig, path: &Path) -> anyhow::Result<()> {
+    let portrait = Portrait::new(rig)?;
+    let mut progress = Progress::new("drawing shapes", rig.skin().shapes.len());
+    let sheet = portrait.shape_sheet(THUMBNAIL, |done| progress.set(done))?;
+    Ok(sheet.save(path)?)
+}

@@ -1,0 +1,8 @@
+//! One module per command.
+
+pub(crate) mod bench;
+pub(crate) mod completions;
+pub(crate) mod convert;
+pub(crate) mod demo;
+pub(crate) mod info;
+mod input;

@@ -1,0 +1,101 @@
+//! The project keeps its own promises: layers point one way, and documents name what exists.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The crates in the order of ARCHITECTURE.md's table of rooms, which is the order of the layers.
+fn layers() -> Vec<String> {
+    let rooms = read("ARCHITECTURE.md");
+    let names = rooms.lines().filter_map(|line| line.strip_prefix("| [`")?.split_once("`](crates/"));
+    names.map(|(name, _)| name.to_owned()).filter(|name| name.starts_with("zygoma")).collect()
+}
+
+fn dependencies(layer: &str) -> BTreeSet<String> {
+    let manifest: toml::Table =
+        read(&format!("crates/{layer}/Cargo.toml")).parse().expect("a manifest is TOML");
+    let sections = ["dependencies", "dev-dependencies", "build-dependencies"];
+    let tables = sections.iter().filter_map(|section| manifest.get(*section)?.as_table());
+    tables.flat_map(|table| table.keys().cloned()).filter(|name| name.starts_with("zygoma")).collect()
+}
+
+#[test]
+fn a_crate_never_uses_one_below_it() {
+    let layers = layers();
+    for (index, layer) in layers.iter().enumerate() {
+        for used in dependencies(layer) {
+            let place = layers.iter().position(|name| *name == used);
+            assert!(place.is_some_and(|place| place < index), "{layer} uses {used}, which is not above it");
+        }
+    }
+}
+
+#[test]
+fn every_crate_has_its_layer() {
+    let folders = std::fs::read_dir(root().join("crates")).expect("the crates folder");
+    let folders: BTreeSet<String> =
+        folders.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    assert_eq!(folders, layers().into_iter().collect());
+}
+
+#[test]
+fn documents_name_paths_that_exist() {
+    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = read(document);
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(path, _)| path);
+        let local: Vec<&str> =
+            targets.filter(|path| !path.contains("://") && !path.starts_with('#')).collect();
+        assert!(!local.is_empty(), "{document} has no links");
+        for path in local {
+            assert!(root().join(path).exists(), "{document} names {path}, which does not exist");
+        }
+    }
+}
+
+#[test]
+fn cited_works_are_in_the_references() {
+    let references = read("docs/REFERENCES.md");
+    let sources = rust_sources(&root().join("crates"));
+    assert!(!sources.is_empty());
+    for source in sources {
+        let text = std::fs::read_to_string(&source).expect("a source file");
+        for key in text.lines().filter_map(cited_key) {
+            assert!(
+                references.contains(&format!("| {key} |")),
+                "{} cites [{key}], which docs/REFERENCES.md lacks",
+                source.display()
+            );
+        }
+    }
+}
+
+/// A comment's `[Author 1987]`, brackets escaped as rustdoc wants it or not.
+fn cited_key(line: &str) -> Option<&str> {
+    let comment = line.trim_start().strip_prefix("//")?;
+    let (_, rest) = comment.split_once('[')?;
+    let (key, _) = rest.split_once(']')?;
+    let key = key.trim_end_matches('\\');
+    let (author, year) = key.rsplit_once(' ')?;
+    let is_year = year.len() == 4 && year.bytes().all(|digit| digit.is_ascii_digit());
+    (is_year && author.starts_with(char::is_uppercase)).then_some(key)
+}
+
+fn rust_sources(folder: &Path) -> Vec<PathBuf> {
+    let mut sources = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a source folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && !path.ends_with("target") {
+            sources.extend(rust_sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            sources.push(path);
+        }
+    }
+    sources
+}
