@@ -4,10 +4,16 @@
 //! where it runs per frame, triangles are `[u32; 3]`, polygons are [`Faces`]. Nothing here knows of rigs
 //! or physics.
 
+pub mod closest;
 mod faces;
+pub mod intersect;
+pub mod laplacian;
 pub mod normals;
 pub mod remesh;
 pub mod rigid;
+pub mod shapes;
+pub mod tets;
 pub mod topology;
+pub mod triangle_tree;
 
 pub use faces::Faces;

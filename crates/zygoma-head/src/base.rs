@@ -7,7 +7,6 @@ use zygoma_geometry::remesh::FeatureMesh;
 
 use crate::sculpt::{eyes, lips};
 use crate::surface::{INNER_LIP, LID, MIDDLE, NECK, OUTER_LIP};
-use crate::{Level, bake};
 
 /// The part of the skin that a vertex belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,21 +52,20 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// Builds the level from the kept half.
-    pub(crate) fn new(level: Level) -> Self {
-        let half = bake::kept(level as usize);
-        let (open, triangles, mirror) = mirrored(&half);
+    /// Mirrors a half surface and reads its curves.
+    pub(crate) fn from_half(half: &FeatureMesh) -> Self {
+        let (open, triangles, mirror) = mirrored(half);
         let rest: Vec<DVec3> = open.iter().map(|p| lips::close(*p)).collect();
-        let inner_half = chain(&half, INNER_LIP, |p| (p.x < 1e-6, p.y));
-        let outer_half = chain(&half, OUTER_LIP, |p| (p.x < 1e-6, p.y));
+        let inner_half = chain(half, INNER_LIP, |p| (p.x < 1e-6, p.y));
+        let outer_half = chain(half, OUTER_LIP, |p| (p.x < 1e-6, p.y));
         let inner_lips = both_sides(&inner_half, &open, &mirror);
         let outer_lips = both_sides(&outer_half, &open, &mirror);
-        let lid_loop = chain(&half, LID, |p| (true, -p.x));
+        let lid_loop = chain(half, LID, |p| (true, -p.x));
         let lids = split_lids(&lid_loop, &open);
-        let neck_half = chain(&half, NECK, |p| (p.x < 1e-6, p.z));
+        let neck_half = chain(half, NECK, |p| (p.x < 1e-6, p.z));
         let mirrored_back = neck_half.iter().rev().map(|v| mirror[*v as usize]);
         let neck = neck_half.iter().copied().chain(mirrored_back.filter(|v| open[*v as usize].x < 0.0)).collect();
-        let parts = parts(&half, &open, &mirror);
+        let parts = parts(half, &open, &mirror);
         Self { open, rest, triangles, mirror, parts, inner_lips, outer_lips, lids, neck }
     }
 
@@ -79,7 +77,7 @@ impl Base {
 }
 
 /// Positions, triangles and mirror map of the whole head; vertices of the half come first.
-fn mirrored(half: &FeatureMesh) -> (Vec<DVec3>, Vec<[u32; 3]>, Vec<u32>) {
+pub(crate) fn mirrored(half: &FeatureMesh) -> (Vec<DVec3>, Vec<[u32; 3]>, Vec<u32>) {
     let count = half.positions.len();
     let mut on_middle = vec![false; count];
     for (a, b, _) in half.features.iter().filter(|(_, _, curve)| *curve == MIDDLE) {
