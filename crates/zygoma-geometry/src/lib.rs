@@ -11,9 +11,7 @@ pub mod laplacian;
 pub mod normals;
 pub mod remesh;
 pub mod rigid;
-pub mod shapes;
 pub mod tets;
 pub mod topology;
-pub mod triangle_tree;
 
 pub use faces::Faces;

@@ -21,22 +21,20 @@ fn main() {
     let tex = head.texture();
     for (k, set) in sets.iter().enumerate() {
         let mut b: Vec<u8> = vec![];
+        b.extend(tex.size.to_le_bytes());
+        for p in &tex.pixels { b.extend([p[0], p[1], p[2], 0]) }
         b.extend((1 + head.parts.len() as u32).to_le_bytes());
         for m in std::iter::once(&head.skin).chain(&head.parts) {
             let mut pos = m.positions.clone();
             for (n, w) in set { for (name, d) in &m.shapes { if name == n || (n.ends_with('*') && name.starts_with(n.trim_end_matches('*'))) { for (p, o) in pos.iter_mut().zip(d) { *p += *w * *o; } } } }
-            let mut col = vec![[0f32; 3]; pos.len()];
+            b.extend((pos.len() as u32).to_le_bytes()); b.extend((m.triangles.len() as u32).to_le_bytes());
+            for p in &pos { for v in p.to_array() { b.extend((v as f32).to_le_bytes()) } }
+            for t in &m.triangles { for v in t { b.extend(v.to_le_bytes()) } }
             for (i, t) in m.triangles.iter().enumerate() { for c in 0..3 {
                 let idx = m.uvs.corners.as_ref().map_or(t[c], |x| x[3 * i + c]);
                 let uv = m.uvs.coordinates[idx as usize];
-                let (x, y) = ((uv.x.rem_euclid(1.0) * tex.size as f32) as u32, (uv.y * tex.size as f32) as u32);
-                let px = tex.pixels[(y.min(tex.size - 1) * tex.size + x.min(tex.size - 1)) as usize];
-                col[t[c] as usize] = px.map(|c| (c as f32 / 255.0).powf(1.9));
+                b.extend(uv.x.to_le_bytes()); b.extend(uv.y.to_le_bytes());
             } }
-            b.extend((pos.len() as u32).to_le_bytes()); b.extend((m.triangles.len() as u32).to_le_bytes());
-            for p in &pos { for v in p.to_array() { b.extend((v as f32).to_le_bytes()) } }
-            for p in &col { for v in p { b.extend(v.to_le_bytes()) } }
-            for t in &m.triangles { for v in t { b.extend(v.to_le_bytes()) } }
         }
         std::fs::File::create(format!("/tmp/head/{out}{k}.bin")).unwrap().write_all(&b).unwrap();
     }

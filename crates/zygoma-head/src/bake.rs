@@ -9,7 +9,7 @@ use crate::fields;
 use crate::surface::{fine_surface, half_surface};
 
 /// Sizes relative to the sculpture's own, for about 3.5k, 7k and 14k vertices.
-const SCALES: [f64; 3] = [1.66, 1.175, 0.833];
+const SCALES: [f64; 3] = [1.82, 1.20, 0.835];
 /// Coordinates are kept in steps of this many millimetres, so that rounding is the same everywhere.
 const STEP: f64 = 1e-4;
 

@@ -68,12 +68,6 @@ impl Base {
         let parts = parts(half, &open, &mirror);
         Self { open, rest, triangles, mirror, parts, inner_lips, outer_lips, lids, neck }
     }
-
-    /// Whether a vertex hangs on the lower side of the mouth slit.
-    pub(crate) fn below_lips(&self, vertex: usize) -> bool {
-        let p = self.open[vertex];
-        p.y < lips::line_y(p.x.abs())
-    }
 }
 
 /// Positions, triangles and mirror map of the whole head; vertices of the half come first.
@@ -187,7 +181,7 @@ fn parts(half: &FeatureMesh, open: &[DVec3], mirror: &[u32]) -> Vec<Part> {
     flood(eyes::CENTRE - DVec3::new(0.0, 0.0, eyes::POCKET), 3);
     let mut parts = vec![Part::Outer; open.len()];
     for v in 0..count {
-        let below = open[v].y < lips::line_y(open[v].x);
+        let below = open[v].y < lips::slit_y(open[v]);
         let lip = if below { Part::LowerLip } else { Part::UpperLip };
         let bag = if below { Part::LowerBag } else { Part::UpperBag };
         let (left, right) = match (curve[v] & walls, region[v]) {

@@ -26,6 +26,11 @@ const EYE_SPACING: &str = "eye_spacing";
 const EYE_TILT: &str = "eye_tilt";
 const EYE_HEIGHT: &str = "eye_height";
 
+/// Names of the dials that only the painted texture knows.
+pub(crate) const SKIN_TONE: &str = "skin_tone";
+pub(crate) const HAIR_TONE: &str = "hair_tone";
+pub(crate) const EYE_TONE: &str = "eye_tone";
+
 fn none(_: DVec3) -> DVec3 {
     DVec3::ZERO
 }
@@ -51,7 +56,7 @@ fn face(p: DVec3) -> f64 {
 }
 
 /// All dials.
-pub const DIALS: [Dial; 33] = [
+pub const DIALS: [Dial; 36] = [
     Dial { name: "size", about: "the whole head larger", field: |p| 0.05 * p },
     Dial { name: "face_width", about: "a wider face", field: |p| at(0.06 * p.x * ramp(110.0, 30.0, p.y), 0.0, 0.0) },
     Dial {
@@ -218,6 +223,9 @@ pub const DIALS: [Dial; 33] = [
                 + at(0.0, -0.14 * t, -0.8) * lips
         },
     },
+    Dial { name: SKIN_TONE, about: "darker skin", field: none },
+    Dial { name: HAIR_TONE, about: "lighter hair", field: none },
+    Dial { name: EYE_TONE, about: "from blue over green to brown eyes", field: none },
 ];
 
 /// The dial settings of one head, in the order of [`DIALS`].
@@ -233,7 +241,7 @@ impl Default for DialValues {
 impl DialValues {
     /// Settings drawn at random: most heads lie near the template, none leaves the plausible range.
     pub fn sampled(seed: u64) -> Self {
-        const SPREAD: f64 = 0.9;
+        const SPREAD: f64 = 1.7;
         let unit = |i: usize, draw: u64| {
             let bits = mixed(seed ^ mixed(0x9E37_79B9_7F4A_7C15u64.wrapping_mul(4 * i as u64 + draw + 1)));
             (bits >> 11) as f64 / (1u64 << 53) as f64
@@ -241,7 +249,7 @@ impl DialValues {
         // The mean of four uniform draws is close to a normal one, and bounded.
         Self(std::array::from_fn(|i| {
             let sum: f64 = (0..4).map(|draw| unit(i, draw)).sum();
-            SPREAD * (0.5 * sum - 1.0)
+            (SPREAD * (0.5 * sum - 1.0)).clamp(-1.0, 1.0)
         }))
     }
 
@@ -270,6 +278,9 @@ fn mixed(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
+/// How far the fields of the dials, which are written down for an ordinary difference between people, reach at 1.
+const STRENGTH: f64 = 1.4;
+
 /// The smooth map of template space that makes one particular head, in millimetres.
 #[derive(Clone, Debug)]
 pub struct Warp {
@@ -292,16 +303,16 @@ impl Warp {
     /// The warp of a set of dials.
     pub fn new(dials: &DialValues) -> Self {
         let turned: Vec<_> =
-            DIALS.iter().zip(dials.0).filter(|(_, value)| *value != 0.0).map(|(d, v)| (v, d.field)).collect();
+            DIALS.iter().zip(dials.0).filter(|(_, value)| *value != 0.0).map(|(d, v)| (STRENGTH * v, d.field)).collect();
         let mut warp = Self { turned, eye: EyeFrame { centre: eyes::CENTRE, scale: 1.0, tilt: 0.0 } };
         let centre = warp.body(eyes::CENTRE);
         const STEP: f64 = 8.0;
         let across = |axis: DVec3| warp.body(eyes::CENTRE + STEP * axis).distance(warp.body(eyes::CENTRE - STEP * axis));
         let mean = (across(DVec3::X) * across(DVec3::Y) * across(DVec3::Z)).cbrt() / (2.0 * STEP);
         warp.eye = EyeFrame {
-            centre: centre + at(2.2 * dials.get(EYE_SPACING), 2.4 * dials.get(EYE_HEIGHT), 0.0),
-            scale: mean * (1.0 + 0.09 * dials.get(EYE_SIZE)),
-            tilt: 0.10 * dials.get(EYE_TILT),
+            centre: centre + at(2.6 * dials.get(EYE_SPACING), 2.6 * dials.get(EYE_HEIGHT), 0.0),
+            scale: mean * (1.0 + 0.10 * dials.get(EYE_SIZE)),
+            tilt: 0.12 * dials.get(EYE_TILT),
         };
         warp
     }

@@ -20,8 +20,9 @@ type Wish = (f64, f64);
 /// How far each vertex follows the jaw when the mouth opens.
 pub(crate) fn jaw(base: &Base) -> Vec<f64> {
     fitted(base, |v| match base.parts[v] {
-        Part::UpperLip => (0.0, 1.0),
-        Part::LowerLip if base.rest[v].x.abs() < 19.0 => (1.0, 1.0),
+        // Towards the corners the lips are free to follow each other, or the open mouth would be a box.
+        Part::UpperLip => (0.0, ramp(17.0, 8.0, base.rest[v].x.abs())),
+        Part::LowerLip => (1.0, ramp(15.0, 6.0, base.rest[v].x.abs())),
         Part::LowerBag if base.rest[v].z > 70.0 && base.rest[v].x.abs() < 16.0 => (1.0, 1.0),
         Part::UpperBag if base.rest[v].y > -40.0 => (0.0, 1.0),
         _ => bones(base, v),

@@ -7,9 +7,10 @@ use zygoma_rig::{Joint, JointRole, Rig, RigMesh, Shape, Source, SparseDeltas, Un
 
 use crate::dials::{DialValues, Warp};
 use crate::jaw::{JOINT, JawWeights};
+use crate::landmarks::Places;
 use crate::parts::{self, Part};
 use crate::template::Template;
-use crate::paint::{self, Texture};
+use crate::paint::{self, Palette, Texture};
 use crate::{Level, takes, uv};
 
 /// Millimetres of template space in a metre.
@@ -60,6 +61,8 @@ pub struct Head {
     pub parts: Vec<HeadMesh>,
     /// For each skin vertex its mirror image.
     pub mirror: Vec<u32>,
+    /// Landmarks, contours and regions of the skin.
+    pub places: Places,
 }
 
 impl Head {
@@ -77,7 +80,7 @@ impl Head {
         };
         let skin = warped(&skin_part, &warp);
         let parts = parts::all().iter().map(|part| warped(part, &warp)).collect();
-        Self { options: *options, warp, skin, parts, mirror: base.mirror.clone() }
+        Self { options: *options, warp, skin, parts, mirror: base.mirror.clone(), places: template.places.clone() }
     }
 
     /// The head as a rig: skin first, then the parts, with the built-in takes.
@@ -103,9 +106,14 @@ impl Head {
         }
     }
 
+    /// Radius of the eyeballs in metres.
+    pub fn eye_radius(&self) -> f64 {
+        self.warp.left_eye().scale * crate::sculpt::eyes::RADIUS / METRE
+    }
+
     /// The painted texture that all meshes of the head share.
     pub fn texture(&self) -> Texture {
-        paint::texture(1024)
+        paint::texture(&Palette::new(&self.options.dials), 1024)
     }
 
     /// Middle of the axis through both jaw joints; the axis runs along X.
@@ -128,13 +136,17 @@ impl Head {
 /// A template part on this head, in metres.
 fn warped(part: &Part, warp: &Warp) -> HeadMesh {
     let rest: Vec<DVec3> = part.positions.par_iter().map(|p| warp.apply(*p) / METRE).collect();
+    let opened = part.shapes.iter().find(|(name, _)| name == "jawOpen").map(|(_, offsets)| offsets);
     let shapes = part.shapes.par_iter().map(|(name, offsets)| {
+        // The lips' seal is made over the open jaw, so that the two together stay sealed on every head.
+        let from = opened.filter(|_| name == "mouthClose");
         let moved = offsets.iter().enumerate().map(|(v, offset)| {
             if *offset == DVec3::ZERO {
-                DVec3::ZERO
-            } else {
-                warp.apply(part.positions[v] + *offset) / METRE - rest[v]
+                return DVec3::ZERO;
             }
+            let start = from.map_or(part.positions[v], |opened| part.positions[v] + opened[v]);
+            let before = if from.is_some() { warp.apply(start) / METRE } else { rest[v] };
+            warp.apply(start + *offset) / METRE - before
         });
         (name.clone(), moved.collect())
     });

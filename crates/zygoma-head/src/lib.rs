@@ -4,12 +4,15 @@
 pub mod anatomy;
 mod bake;
 mod base;
+pub mod checks;
 pub mod dials;
 mod error;
 mod extract;
 mod fields;
 mod head;
 mod jaw;
+mod landmarks;
+mod maps;
 mod paint;
 mod parts;
 mod sculpt;
@@ -23,6 +26,8 @@ pub use bake::bake;
 pub use error::HeadError;
 pub use head::{Head, HeadMesh, HeadOptions};
 pub use jaw::JawWeights;
+pub use landmarks::{LidContours, LipContours, Places, SkinRegion};
+pub use maps::level_map;
 pub use paint::Texture;
 
 /// How finely the head is meshed.

@@ -4,6 +4,7 @@ use glam::DVec3;
 
 use crate::Level;
 use crate::base::Part;
+use crate::dials::{DialValues, EYE_TONE, HAIR_TONE, SKIN_TONE};
 use crate::sculpt::field::{at, bell, ramp};
 use crate::sculpt::{eyes, lips};
 use crate::template::Template;
@@ -20,19 +21,49 @@ pub struct Texture {
 
 type Color = DVec3;
 
-const SKIN: Color = at(0.86, 0.65, 0.54);
-const BLUSH: Color = at(0.86, 0.50, 0.43);
-const SHADE: Color = at(0.70, 0.49, 0.42);
-const LIP: Color = at(0.74, 0.40, 0.38);
-const HAIR: Color = at(0.28, 0.20, 0.16);
 const MOUTH: Color = at(0.50, 0.20, 0.20);
 const POCKET: Color = at(0.80, 0.48, 0.45);
 
+/// The colours of one person.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Palette {
+    skin: Color,
+    blush: Color,
+    shade: Color,
+    lip: Color,
+    hair: Color,
+    iris: Color,
+}
+
+/// The colour at a place between −1 and 1 of three.
+fn between(colors: [Color; 3], place: f64) -> Color {
+    let place = place.clamp(-1.0, 1.0);
+    if place < 0.0 { colors[1].lerp(colors[0], -place) } else { colors[1].lerp(colors[2], place) }
+}
+
+impl Palette {
+    /// The colours that the dials ask for.
+    pub(crate) fn new(dials: &DialValues) -> Self {
+        let tone = dials.get(SKIN_TONE);
+        let skin = between([at(0.95, 0.81, 0.74), at(0.89, 0.72, 0.63), at(0.42, 0.27, 0.21)], tone);
+        let hair = between([at(0.09, 0.07, 0.07), at(0.28, 0.20, 0.16), at(0.66, 0.48, 0.30)], dials.get(HAIR_TONE));
+        let iris = between([at(0.16, 0.34, 0.46), at(0.26, 0.38, 0.34), at(0.24, 0.13, 0.07)], dials.get(EYE_TONE));
+        Self {
+            skin,
+            blush: skin * at(0.99, 0.83, 0.84),
+            shade: skin * at(0.85, 0.79, 0.81),
+            lip: skin * at(0.90, 0.71, 0.76),
+            hair,
+            iris,
+        }
+    }
+}
+
 /// Paints the texture that all meshes of the head share.
-pub(crate) fn texture(size: u32) -> Texture {
-    let mut pixels = vec![byte_color(SKIN); (size * size) as usize];
-    paint_tiles(size, &mut pixels);
-    paint_skin(size, &mut pixels);
+pub(crate) fn texture(palette: &Palette, size: u32) -> Texture {
+    let mut pixels = vec![byte_color(palette.skin); (size * size) as usize];
+    paint_tiles(palette, size, &mut pixels);
+    paint_skin(palette, size, &mut pixels);
     Texture { size, pixels }
 }
 
@@ -40,13 +71,13 @@ fn byte_color(color: Color) -> [u8; 3] {
     color.to_array().map(|c| (255.0 * c.clamp(0.0, 1.0)).round() as u8)
 }
 
-fn paint_tiles(size: u32, pixels: &mut [[u8; 3]]) {
+fn paint_tiles(palette: &Palette, size: u32, pixels: &mut [[u8; 3]]) {
     for y in 0..size {
         for x in 0..size {
             let (u, v) = ((f64::from(x) + 0.5) / f64::from(size), (f64::from(y) + 0.5) / f64::from(size));
             for tile in TILES {
                 if let Some((s, t)) = tile.place(u, v) {
-                    pixels[(y * size + x) as usize] = byte_color(tile_color(tile, s, t));
+                    pixels[(y * size + x) as usize] = byte_color(tile_color(palette, tile, s, t));
                 }
             }
         }
@@ -54,11 +85,12 @@ fn paint_tiles(size: u32, pixels: &mut [[u8; 3]]) {
 }
 
 /// The colour of a place in a tile.
-pub(crate) fn tile_color(tile: Tile, s: f64, t: f64) -> Color {
+pub(crate) fn tile_color(palette: &Palette, tile: Tile, s: f64, t: f64) -> Color {
     match tile {
         uv::BAG => MOUTH,
-        uv::POCKET => POCKET,
-        uv::EYE => eye_color(s, t),
+        uv::POCKET => palette.skin.lerp(POCKET, 0.8),
+        uv::EYE => eye_color(palette, s, t),
+        uv::NOSTRIL => (palette.skin * at(0.70, 0.56, 0.54)).lerp(at(0.28, 0.12, 0.10), ramp(1.0, 0.4, t)),
         uv::TEETH => at(0.93, 0.90, 0.84).lerp(at(0.86, 0.78, 0.66), ramp(0.5, 1.0, t)),
         uv::GUMS => at(0.78, 0.42, 0.42),
         uv::TONGUE => at(0.80, 0.42, 0.42).lerp(at(0.66, 0.30, 0.31), bell(s - 0.5, 0.07)),
@@ -67,14 +99,14 @@ pub(crate) fn tile_color(tile: Tile, s: f64, t: f64) -> Color {
 }
 
 /// The eyeball seen along its axis: the radius in the tile is the angle from the pupil.
-fn eye_color(s: f64, t: f64) -> Color {
+fn eye_color(palette: &Palette, s: f64, t: f64) -> Color {
     let (x, y) = (2.0 * s - 1.0, 2.0 * t - 1.0);
     let angle = x.hypot(y) * std::f64::consts::PI;
     let around = y.atan2(x);
     let white = at(0.95, 0.94, 0.93).lerp(at(0.86, 0.66, 0.62), ramp(0.9, 1.6, angle));
     let streaks = 0.5 + 0.5 * (23.0 * around).sin() * (7.0 * around + 1.0).cos();
-    let iris = at(0.20, 0.36, 0.44).lerp(at(0.46, 0.58, 0.56), ramp(0.44, 0.22, angle) * (0.5 + 0.5 * streaks));
-    let iris = iris.lerp(at(0.06, 0.10, 0.13), ramp(0.40, 0.47, angle));
+    let iris = palette.iris.lerp(palette.iris * 1.7 + 0.08 * Color::ONE, ramp(0.44, 0.22, angle) * (0.5 + 0.5 * streaks));
+    let iris = iris.lerp(palette.iris * 0.3, ramp(0.40, 0.47, angle));
     let glint = bell((x - 0.05).hypot(y + 0.06), 0.022);
     let disc = iris.lerp(at(0.02, 0.02, 0.02), ramp(0.21, 0.18, angle));
     disc.lerp(white, ramp(0.45, 0.49, angle)).lerp(Color::ONE, glint)
@@ -105,7 +137,7 @@ fn noise(p: DVec3) -> f64 {
 }
 
 /// The colour of the skin at a point of the template at rest.
-pub(crate) fn skin_color(p: DVec3, part: Part) -> Color {
+pub(crate) fn skin_color(palette: &Palette, p: DVec3, part: Part) -> Color {
     let p = at(p.x.abs(), p.y, p.z);
     match part {
         Part::UpperBag | Part::LowerBag => return MOUTH,
@@ -113,24 +145,24 @@ pub(crate) fn skin_color(p: DVec3, part: Part) -> Color {
         _ => {}
     }
     let spot = |centre: DVec3, radius: f64| bell(p.distance(centre), radius);
-    let mut color = SKIN * (0.97 + 0.05 * noise(0.9 * p)) * (0.98 + 0.04 * noise(0.12 * p));
+    let mut color = palette.skin * (0.97 + 0.05 * noise(0.9 * p)) * (0.98 + 0.04 * noise(0.12 * p));
     let blush = 0.50 * spot(at(42.0, -16.0, 76.0), 19.0)
         + 0.45 * spot(at(0.0, -14.0, 116.0), 13.0)
         + 0.45 * ramp(70.0, 84.0, p.x) * bell(p.y - 6.0, 40.0)
         + 0.25 * spot(at(0.0, -84.0, 102.0), 14.0);
-    color = color.lerp(BLUSH, blush.min(0.7));
+    color = color.lerp(palette.blush, blush.min(0.7));
     // Around the eyes and beneath the jaw skin is darker.
     let from_eye = p.distance(eyes::CENTRE);
-    color = color.lerp(SHADE, 0.38 * bell(from_eye - eyes::MARGIN - 2.0, 6.0) * ramp(66.0, 72.0, p.z));
+    color = color.lerp(palette.shade, 0.25 * bell(from_eye - eyes::MARGIN - 2.0, 6.0) * ramp(66.0, 72.0, p.z));
     let (xi, angle) = eyes::lid_coordinates(p);
     let (_, upper) = eyes::margins(xi);
     let liner = bell((angle - upper) * eyes::MARGIN, 1.0) * bell(from_eye - eyes::MARGIN - 0.3, 1.8) * ramp(1.0, 0.8, xi.abs());
     color = color.lerp(at(0.22, 0.14, 0.12), 0.75 * liner * ramp(72.0, 76.0, p.z));
 
-    color = color.lerp(LIP * (0.96 + 0.08 * noise(at(2.2 * p.x, 0.5 * p.y, 0.5 * p.z))), lip_amount(p, part));
-    color = color.lerp(HAIR, 0.90 * brow_amount(p));
+    color = color.lerp(palette.lip * (0.96 + 0.08 * noise(at(2.2 * p.x, 0.5 * p.y, 0.5 * p.z))), lip_amount(p, part));
+    color = color.lerp(palette.hair, 0.90 * brow_amount(p));
     let stubble = 0.75 + 0.25 * noise(2.0 * p);
-    color.lerp(HAIR, 0.62 * hair_amount(p) * stubble)
+    color.lerp(palette.hair, 0.62 * hair_amount(p) * stubble)
 }
 
 fn lip_amount(p: DVec3, part: Part) -> f64 {
@@ -169,7 +201,7 @@ fn hair_amount(p: DVec3) -> f64 {
     ramp(-3.0, 5.0, p.y - line + 5.0 * (noise(0.35 * p) - 0.5)) * ear
 }
 
-fn paint_skin(size: u32, pixels: &mut [[u8; 3]]) {
+fn paint_skin(palette: &Palette, size: u32, pixels: &mut [[u8; 3]]) {
     let base = &Template::of(Level::Middle).base;
     let map = uv::skin(base);
     let Some(corners) = &map.corners else { return };
@@ -202,7 +234,7 @@ fn paint_skin(size: u32, pixels: &mut [[u8; 3]]) {
                 }
                 painted[pixel] |= least >= 0.0;
                 let p: DVec3 = (0..3).map(|k| b[k] * base.rest[t[k] as usize]).sum();
-                pixels[pixel] = byte_color(skin_color(p, part.unwrap_or(Part::Outer)));
+                pixels[pixel] = byte_color(skin_color(palette, p, part.unwrap_or(Part::Outer)));
             }
         }
     }

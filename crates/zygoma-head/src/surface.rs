@@ -89,7 +89,13 @@ impl Target for Sculpture {
         let nose = grow(ball(p, nose::WING, 11.0), 2.0, 0.2);
         let ear = grow(ball(p, ear::CENTRE + at(6.0, 5.0, -12.0), 30.0), 2.5, 0.2);
         let general = 6.5 + 2.0 * ramp(20.0, -60.0, p.z);
-        self.scale * lid.min(mouth).min(nose).min(ear).min(general)
+        // Slits and corners need vertices at every level, or opposite sides would cut through each other.
+        let slits = self.scale.powf(0.65) * lid.min(mouth);
+        let [inner, outer] = eyes::corners();
+        let mouth_end = at(lips::CORNER_X - 1.5, lips::line_y(lips::CORNER_X), lips::front_z(lips::CORNER_X) - 1.0);
+        let ends = [inner, outer, mouth_end].map(|end| (p.distance(end) - 1.5).max(0.0));
+        let corners = 1.0 + 0.35 * ends.into_iter().fold(f64::MAX, f64::min);
+        slits.min(self.scale * nose.min(ear).min(general)).min(corners)
     }
 
     fn normal(&self, point: DVec3) -> DVec3 {

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::base::Base;
+use crate::landmarks::Places;
 use crate::shapes::{self, Posed, Poser};
 use crate::{Level, bake};
 
@@ -13,6 +14,8 @@ pub(crate) struct Template {
     pub(crate) jaw: Vec<f64>,
     /// The 52 shapes of the skin.
     pub(crate) shapes: Vec<Posed>,
+    /// Landmarks, contours and regions.
+    pub(crate) places: Places,
 }
 
 impl Template {
@@ -31,6 +34,8 @@ impl Template {
         };
         let (jaw, seal): (Vec<f64>, Vec<f64>) = (whole(&kept.jaw), whole(&kept.seal));
         let shapes = shapes::all(&Poser { base: &base, jaw: &jaw, seal: &seal });
-        Self { base, jaw, shapes }
+        let mut template = Self { base, jaw, shapes, places: Places::default() };
+        template.places = Places::new(&template);
+        template
     }
 }

@@ -6,7 +6,7 @@ use glam::{DVec3, Vec2};
 use zygoma_rig::UvMap;
 
 use crate::base::{Base, Part};
-use crate::sculpt::eyes;
+use crate::sculpt::{eyes, nose};
 
 /// Lower end of the unrolled skin; the tiles lie below.
 pub(crate) const SKIN_HEIGHT: f64 = 0.78;
@@ -25,8 +25,9 @@ pub(crate) const TEETH: Tile = Tile { left: 0.53, width: 0.09 };
 pub(crate) const GUMS: Tile = Tile { left: 0.64, width: 0.09 };
 pub(crate) const TONGUE: Tile = Tile { left: 0.75, width: 0.09 };
 pub(crate) const LASHES: Tile = Tile { left: 0.86, width: 0.05 };
+pub(crate) const NOSTRIL: Tile = Tile { left: 0.93, width: 0.05 };
 /// All tiles.
-pub(crate) const TILES: [Tile; 7] = [BAG, POCKET, EYE, TEETH, GUMS, TONGUE, LASHES];
+pub(crate) const TILES: [Tile; 8] = [BAG, POCKET, EYE, TEETH, GUMS, TONGUE, LASHES, NOSTRIL];
 const TILE_TOP: f64 = 0.80;
 const TILE_HEIGHT: f64 = 0.19;
 
@@ -69,6 +70,8 @@ pub(crate) fn skin(base: &Base) -> UvMap {
             1
         } else if inside([Part::LeftPocket, Part::RightPocket]) {
             2
+        } else if t.iter().all(|v| nose::nostril(base.open[*v as usize]) < 0.5) {
+            3
         } else {
             0
         };
@@ -90,6 +93,7 @@ pub(crate) fn skin(base: &Base) -> UvMap {
                         let q = (points[i] - eyes::CENTRE * DVec3::new(points[i].x.signum(), 1.0, 1.0)) / 40.0;
                         POCKET.at(0.5 + q.x * points[i].x.signum(), 0.5 + q.y)
                     }
+                    3 => NOSTRIL.at(points[i].x.abs() / 16.0, (-10.0 - points[i].y) / 16.0),
                     _ => Vec2::new(around[i] as f32, unrolled(points[i]).1 as f32),
                 });
                 coordinates.len() as u32 - 1

@@ -74,10 +74,3 @@ fn largest_part(positions: Vec<DVec3>, triangles: &[[u32; 3]]) -> FeatureMesh {
     FeatureMesh { positions: kept, triangles, features: Vec::new() }
 }
 
-/// x
-pub fn bone_preview(which: usize) -> (Vec<DVec3>, Vec<[u32; 3]>) {
-    let size = |p: DVec3| if p.z < 20.0 || p.y > 50.0 { 7.0 } else { 3.5 };
-    let half = if which == 0 { half_surface(&Solid { field: super::bones::cranium, size }, 1.8, 0) } else { half_surface(&Solid { field: super::bones::mandible, size }, 1.8, 0) };
-    let (p, t, _) = crate::base::mirrored(&half);
-    (p, t)
-}

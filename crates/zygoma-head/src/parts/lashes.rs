@@ -1,4 +1,4 @@
-//! Upper lashes: curved blades that root in the lid margin and follow it.
+//! Upper lashes: curved prisms that root in the lid margin and follow it.
 
 use glam::DVec3;
 use zygoma_rig::UvMap;
@@ -38,24 +38,25 @@ fn left() -> Part {
     for i in 0..COUNT {
         let share = (i as f64 + 0.5) / COUNT as f64;
         let xi = -0.78 + 1.60 * share;
-        let length = 3.2 + 3.6 * share - 1.2 * (2.0 * share - 1.0).powi(2);
+        let length = 2.6 + 3.2 * share - 1.0 * (2.0 * share - 1.0).powi(2);
         let first = positions.len() as u32;
-        // Three stations along the lash, two sides each; it curls upwards and fans outwards.
+        // Four stations along the lash, three sides each; it curls upwards and fans outwards.
         for step in 0..4 {
             let along = f64::from(step) / 3.0;
-            for side in [-1.0, 1.0] {
-                let half = 0.34 * (1.0 - along) + 0.03;
+            for side in [-1.0, 0.0, 1.0] {
+                let half = 0.30 * (1.0 - along) + 0.02;
                 let station = (xi + side * half / MARGIN).clamp(-0.95, 0.95);
                 let root = margin_point(station);
+                let ridge = at(0.0, if side == 0.0 { 0.8 * half } else { 0.0 }, 0.0);
                 let out = (root - CENTRE).normalize();
                 let fan = at(0.75 * (xi + 0.1) * length * along, 0.0, 0.0);
                 let curl = at(0.0, 0.62 * along * along - 0.10 * along, 0.0) * length;
-                positions.push(root + out * (0.1 + 0.85 * length * along) + curl + fan);
+                positions.push(root + out * (0.1 + 0.85 * length * along) + curl + fan + ridge);
                 roots.push(root);
                 coordinates.push(LASHES.at(0.5 + 0.4 * side, along));
             }
         }
-        triangles.extend(grid(4, 2, false).into_iter().map(|t| t.map(|v| v + first)));
+        triangles.extend(grid(4, 3, true).into_iter().map(|t| t.map(|v| v + first)));
     }
     let base = &Template::of(Level::High).base;
     let shapes = lid_shapes(base)

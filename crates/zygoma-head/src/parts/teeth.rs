@@ -8,7 +8,7 @@ use crate::sculpt::field::at;
 use crate::uv::{GUMS, TEETH, Tile};
 
 /// Height where the teeth meet.
-const BITE: f64 = -47.6;
+const BITE: f64 = -49.4;
 /// Half axes and centre of the arch through the middle of the teeth.
 const ARCH: (f64, f64, f64) = (20.0, 27.0, 66.0);
 
@@ -77,7 +77,7 @@ fn teeth(name: &'static str, up: f64) -> Part {
             for ring in 0..RINGS {
                 // From the biting edge to the root: a rounded block that narrows at both ends.
                 let share = f64::from(ring) / f64::from(RINGS - 1);
-                let swell = (1.0 - (2.0 * share - 1.0).abs().powf(5.0)).max(0.0).powf(0.4);
+                let swell = (1.0 - (2.0 * share - 1.0).abs().powf(8.0)).max(0.0).powf(0.35);
                 let taper = 1.0 - 0.22 * share.powi(2);
                 for segment in 0..SEGMENTS {
                     let around = std::f64::consts::TAU * f64::from(segment) / f64::from(SEGMENTS);
@@ -91,7 +91,7 @@ fn teeth(name: &'static str, up: f64) -> Part {
                     places.push((0.5, share));
                 }
             }
-            let flip = (side > 0.0) != (up > 0.0);
+            let flip = (side > 0.0) == (up > 0.0);
             triangles.extend(grid(RINGS, SEGMENTS, true).into_iter().map(|t| {
                 let t = t.map(|v| v + first);
                 if flip { [t[0], t[2], t[1]] } else { t }
@@ -119,7 +119,7 @@ fn gums(name: &'static str, up: f64) -> Part {
             places.push((0.5, 0.5));
         }
     }
-    let triangles = grid(STATIONS, AROUND, true).into_iter().map(|t| [t[0], t[2], t[1]]).collect();
+    let triangles = grid(STATIONS, AROUND, true);
     let shapes = if up > 0.0 { Vec::new() } else { following_jaw(&positions, |_| 1.0) };
     Part { name, uvs: flat_uvs(GUMS, places), positions, triangles, shapes }
 }

@@ -72,3 +72,9 @@ pub(crate) fn add(head: f64, p: DVec3) -> f64 {
     d = carve(d, concha, 2.6);
     join(d, tragus, 2.6)
 }
+
+/// Whether a point of the skin belongs to the ear.
+pub(crate) fn is_ear(p: DVec3) -> bool {
+    let e = to_ear(p);
+    e.z > -3.0 && e.x > -7.0 && e.x < 36.0 && e.y > -32.0 && e.y < 42.0 && p.x > 62.0
+}

@@ -11,8 +11,8 @@ pub(crate) const RADIUS: f64 = 15.0;
 /// Radius of the pocket behind the lids.
 pub(crate) const POCKET: f64 = RADIUS + 0.35;
 /// Radius of the sphere on which the lid margins meet when the eye closes.
-pub(crate) const MARGIN: f64 = RADIUS + 1.2;
-const LID: f64 = RADIUS + 2.3;
+pub(crate) const MARGIN: f64 = RADIUS + 1.4;
+const LID: f64 = RADIUS + 2.65;
 
 /// Where a point lies in front of the eye: offset to the side over the margin radius (outwards positive), and
 /// the angle of the lid's turn about the eye's horizontal axis.
@@ -24,20 +24,25 @@ pub(crate) fn lid_coordinates(p: DVec3) -> (f64, f64) {
 const INNER: f64 = -0.88;
 const OUTER: f64 = 0.89;
 
-/// Angle on which the lid margins meet.
-pub(crate) fn closed_angle(xi: f64) -> f64 {
-    -0.20 + 0.13 * xi - 0.05 * (1.0 - xi * xi)
-}
-
 /// Angles of the lower and the upper margin in the neutral face.
 pub(crate) fn margins(xi: f64) -> (f64, f64) {
     let u = (2.0 * xi - INNER - OUTER) / (OUTER - INNER);
     let s = (1.0 - u * u).max(-0.12);
     let open = 1.25 * s / (s + 0.25);
     let middle = -0.03 + 0.13 * xi;
-    let upper = 0.50 * open * (1.0 - 0.16 * u);
+    let upper = 0.45 * open * (1.0 - 0.16 * u);
     let lower = 0.40 * open * (1.0 + 0.14 * u);
     (middle - lower, middle + upper)
+}
+
+/// Inner and outer corner of the left eye.
+pub(crate) fn corners() -> [DVec3; 2] {
+    [0.96 * INNER, 0.96 * OUTER].map(|xi| {
+        let (lower, upper) = margins(xi);
+        let angle = 0.5 * (lower + upper);
+        let around = MARGIN * (1.0 - xi * xi).sqrt();
+        CENTRE + at(MARGIN * xi, around * angle.sin(), around * angle.cos())
+    })
 }
 
 /// Adds lids and eye pocket to the head.

@@ -10,7 +10,7 @@ const SLOT_END: f64 = 24.0;
 const SLOT_HALF_CENTRE: f64 = 3.0;
 const SLOT_HALF_END: f64 = 1.0;
 /// Half of the gap between the closed lips.
-const REST_HALF_GAP: f64 = 0.15;
+const REST_HALF_GAP: f64 = 0.17;
 
 /// Height of the line where the lips meet.
 pub(crate) fn line_y(x: f64) -> f64 {
@@ -21,6 +21,12 @@ pub(crate) fn line_y(x: f64) -> f64 {
 /// Depth of the front of the lips.
 pub(crate) fn front_z(x: f64) -> f64 {
     108.0 - 15.0 * (x / CORNER_X).powi(2)
+}
+
+/// Height of the slit at a point: behind the front of the lips it slopes down, so that nobody looks through it.
+pub(crate) fn slit_y(p: DVec3) -> f64 {
+    let x = p.x.abs();
+    line_y(x) - 2.2 * ramp(0.0, 11.0, front_z(x.min(CORNER_X)) - p.z)
 }
 
 /// Half height of the sculpted slit at `x`.
@@ -44,7 +50,7 @@ fn give(half: f64, beyond: f64) -> f64 {
 
 /// From the sculpted space with an open slit to the space in which the lips are modelled closed.
 pub(crate) fn to_closed(p: DVec3) -> DVec3 {
-    let line = line_y(p.x.abs());
+    let line = slit_y(p);
     let h = opening(p);
     let t = p.y - line;
     let beyond = (t.abs() - h).max(0.0);
@@ -54,7 +60,7 @@ pub(crate) fn to_closed(p: DVec3) -> DVec3 {
 
 /// Closes a vertex of the open sculpture to the rest gap.
 pub(crate) fn close(p: DVec3) -> DVec3 {
-    let line = line_y(p.x.abs());
+    let line = slit_y(p);
     let t = p.y - line;
     let h = opening(p);
     let beyond = (t.abs() - h).max(0.0);
@@ -64,7 +70,7 @@ pub(crate) fn close(p: DVec3) -> DVec3 {
 
 /// Signed distance to the slit.
 pub(crate) fn slot(p: DVec3) -> f64 {
-    let y = p.y - line_y(p.x);
+    let y = p.y - slit_y(p);
     let x = (p.x - 0.0).clamp(0.0, SLOT_END);
     let half = SLOT_HALF_CENTRE + (SLOT_HALF_END - SLOT_HALF_CENTRE) * x / SLOT_END;
     let across = DVec3::new(p.x - x, y, 0.0).length() - half;

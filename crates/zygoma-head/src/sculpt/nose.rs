@@ -33,13 +33,14 @@ pub(crate) fn add(head: f64, p: DVec3) -> f64 {
     d = join(d, tip, 9.0);
     d = join(d, wing, 6.5);
     d = join(d, base, 5.5);
-    let nostril = tube(
-        s,
-        &[(at(8.2, -25.5, 102.5), 3.0), (at(7.6, -21.0, 102.0), 3.4), (at(5.6, -13.0, 98.0), 2.4)],
-        2.0,
-    );
-    d = carve(d, nostril, 2.0);
+    d = carve(d, nostril(p), 1.8);
     // The crease where the wing meets the cheek.
-    let crease = tube(s, &[(at(16.5, -10.5, 99.5), 0.2), (at(19.6, -18.0, 97.5), 0.2)], 1.0);
-    carve(d, crease, 4.5)
+    let crease = tube(s, &[(at(16.0, -9.5, 100.5), 0.1), (at(20.0, -18.0, 98.0), 0.1)], 1.0);
+    carve(d, crease, 6.0)
+}
+
+/// Signed distance to the left nostril.
+pub(crate) fn nostril(p: DVec3) -> f64 {
+    let path = [(at(8.4, -26.0, 102.0), 3.2), (at(7.6, -20.0, 101.5), 3.6), (at(5.4, -10.0, 96.0), 2.6)];
+    tube(DVec3::new(p.x.abs(), p.y, p.z), &path, 2.0)
 }

@@ -6,7 +6,7 @@ use glam::{DQuat, DVec3};
 
 use super::{Poser, Posed};
 use crate::base::Base;
-use crate::sculpt::eyes::{CENTRE, MARGIN, RADIUS, closed_angle, lid_coordinates};
+use crate::sculpt::eyes::{CENTRE, MARGIN, RADIUS, lid_coordinates};
 use crate::sculpt::field::{bell, ramp};
 
 /// The gaze shapes with the eye's turn at weight 1: down, inwards, outwards, up.
@@ -78,8 +78,10 @@ fn lid_offset(margins: &Margins, pose: LidPose, p: DVec3) -> DVec3 {
     }
     let (xi, angle) = lid_coordinates(p);
     let (lower, upper) = margins.at(xi);
-    let closing = closed_angle(xi);
-    let gap = CLOSED_HALF_GAP / MARGIN;
+    // The upper lid does most of the way; at the corners of the eye there is none.
+    let closing = lower + 0.20 * (upper - lower).max(0.0);
+    // A little wider at the corners, where the margins bend around.
+    let gap = (CLOSED_HALF_GAP + 0.12 * ramp(0.74, 0.86, xi.abs())) / MARGIN;
     // Beyond the corners of the eye there is nothing to close.
     let corner = 1.0 - ramp(0.93, 1.25, xi.abs());
     let is_upper = angle > 0.5 * (upper + lower);

@@ -102,12 +102,12 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     }));
     posed.push(poser.lip_middle("mouthRollLower", |m| {
         let near = m.lower * arch(m.p.x).powf(0.7) * bell(m.t + 3.0, 9.0) * (1.0 - ramp(8.0, 26.0, 106.0 - m.p.z));
-        near * at(0.0, -0.42 * m.t.min(0.0), -4.6)
+        near * at(0.0, -0.42 * m.t.min(0.0) - 1.5, -4.6)
     }));
     posed.push(poser.lip_middle("mouthRollUpper", |m| {
         let near =
             (1.0 - m.lower) * arch(m.p.x).powf(0.7) * bell(m.t - 2.0, 8.0) * (1.0 - ramp(8.0, 26.0, 106.0 - m.p.z));
-        near * at(0.0, -0.38 * m.t.max(0.0), -4.2)
+        near * at(0.0, -0.38 * m.t.max(0.0) - 0.5, -4.2)
     }));
     posed.push(poser.lip_middle("mouthShrugLower", |m| {
         pulls(&[pull([0.0, -64.0, 98.0], [0.0, 6.0, 1.5], 17.0), pull([0.0, -50.0, 103.0], [0.0, 1.5, 2.0], 11.0)], m.p)
@@ -118,7 +118,7 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     }));
     posed.extend(poser.lip_pair("mouthPress", |m| {
         let side = left(m.p.x);
-        let squash = at(0.0, -0.30 * m.t * bell(m.t, 13.0), -1.6 * bell(m.t, 12.0)) * m.near;
+        let squash = at(0.0, -0.42 * m.t * bell(m.t, 13.0), -2.2 * bell(m.t, 12.0)) * m.near;
         side * squash + pulls(&[pull(CORNER, [1.5, 0.3, -1.0], 9.0)], m.p)
     }));
     posed.extend(poser.lip_pair("mouthLowerDown", |m| {
@@ -126,7 +126,7 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
         m.lower * reach * bell(m.t, 24.0) * at(1.0, -6.5, 0.3)
     }));
     posed.extend(poser.lip_pair("mouthUpperUp", |m| {
-        let reach = (1.0 - ramp(12.0, 34.0, 108.0 - m.p.z)) * bell(m.p.x - 11.0, 14.0) * left(m.p.x);
+        let reach = (1.0 - ramp(12.0, 34.0, 108.0 - m.p.z)) * bell(m.p.x - 9.0, 18.0) * left(m.p.x);
         let lip = (1.0 - m.lower) * reach * bell(m.t, 20.0) * at(0.6, 5.5, 0.8);
         let fold = (1.0 - m.lower) * pull([22.0, -24.0, 94.0], [0.5, 2.2, 0.8], 9.0).offset(m.p);
         lip + fold

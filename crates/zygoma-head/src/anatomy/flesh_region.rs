@@ -1,0 +1,50 @@
+//! What the tetrahedral fill covers: flesh, with the mouth open.
+
+use glam::DVec3;
+
+use super::bones::Sculptor;
+use super::fill::Region;
+use crate::sculpt::field::{at, ball, ramp};
+use crate::sculpt::{self, ear, eyes, lips, nose};
+
+/// Flesh between the skin with an open mouth and the bones.
+///
+/// Where flesh is thinner than an element, the fill goes on into the bone, to whose motion its nodes there are tied.
+pub(super) struct Flesh<'a> {
+    /// The bones, with the mouth closed.
+    pub(super) bones: Sculptor<'a>,
+}
+
+/// Least thickness of the fill under the skin, as a share of the element size.
+const LAYER: f64 = 0.75;
+
+impl Flesh<'_> {
+    /// Signed distance to what is not filled, at a point with the mouth closed.
+    fn core(&self, p: DVec3) -> f64 {
+        let layer = (LAYER * self.size(p)).clamp(3.0, 9.0);
+        self.bones.filled_bones(p).max(self.bones.outer.depth(p) + layer)
+    }
+}
+
+impl Region for Flesh<'_> {
+    fn field(&self, p: DVec3) -> f64 {
+        let skin = sculpt::skin(p);
+        if skin > 2.0 {
+            return skin;
+        }
+        skin.max(-self.core(lips::close(p)))
+    }
+
+    fn size(&self, p: DVec3) -> f64 {
+        let grow = |distance: f64, at_feature: f64| at_feature + 0.35 * distance.max(0.0);
+        let from_eye = p.distance(eyes::CENTRE);
+        let behind = (eyes::CENTRE.z - 2.0 - p.z).max(0.0);
+        let lid = grow((from_eye - eyes::MARGIN).abs() - 1.5 + behind, 2.6);
+        let inner = (lips::front_z(p.x.min(lips::CORNER_X)) - 14.0 - p.z).max(0.0);
+        let slit = grow((lips::slot(p).abs() - 1.5).max(0.0) + inner, 0.9 * lips::slot_half(p.x).clamp(1.6, 3.4));
+        let nose = grow(ball(p, nose::WING, 12.0), 4.0);
+        let ear = grow(ball(p, ear::CENTRE + at(6.0, 5.0, -12.0), 30.0), 5.0);
+        let general = 9.5 + 6.0 * ramp(30.0, 0.0, p.z) + 6.0 * ramp(-80.0, -110.0, p.y);
+        lid.min(slit).min(nose).min(ear).min(general)
+    }
+}
