@@ -42,3 +42,36 @@ pub fn eye_penetration(head: &Head, weights: &[(&str, f64)]) -> f64 {
     let depth = |p: &DVec3| radius - DVec3::new(p.x.abs(), p.y, p.z).distance(eye.centre / 1000.0);
     positions.iter().map(depth).fold(f64::MIN, f64::max)
 }
+
+/// Every single shape at weight 1, and the lips' seal over an opening jaw, that makes the skin cut through itself, with the
+/// number of crossing pairs.
+pub fn crossing_shapes(head: &Head) -> Vec<(String, usize)> {
+    let single = head.skin.shapes.iter().map(|(name, _)| &name[..]).filter(|name| *name != "mouthClose");
+    let mut poses: Vec<Vec<(&str, f64)>> = vec![Vec::new()];
+    poses.extend(single.map(|name| vec![(name, 1.0)]));
+    poses.extend([0.25, 0.5, 0.75, 1.0].map(|w| vec![("jawOpen", w), ("mouthClose", w)]));
+    let counted = poses.iter().map(|pose| (format!("{pose:?}"), crossings(head, pose).len()));
+    counted.filter(|(_, count)| *count > 0).collect()
+}
+
+/// Distances from the vertices of the upper lip's contact line to the lower lip's, in metres; negative where the upper
+/// lip hangs below the lower one.
+pub fn lip_gaps(head: &Head, weights: &[(&str, f64)]) -> Vec<f64> {
+    let skin = posed_skin(head, weights);
+    let lips = &head.places.lips;
+    let lower: Vec<DVec3> = lips.inner_lower.iter().map(|v| skin[*v as usize]).collect();
+    let upper = &lips.inner_upper[1..lips.inner_upper.len() - 1];
+    let gap = |v: &u32| {
+        let p = skin[*v as usize];
+        let to_segment = |w: &[DVec3]| {
+            let along = w[1] - w[0];
+            let t = ((p - w[0]).dot(along) / along.length_squared().max(1e-18)).clamp(0.0, 1.0);
+            p - (w[0] + t * along)
+        };
+        let nearest = lower.windows(2).map(to_segment).min_by(|a, b| a.length().total_cmp(&b.length()));
+        let away = nearest.unwrap_or(DVec3::ZERO);
+        // Beside the corners the lips part sideways; only a drop counts as crossing.
+        if away.y < -0.5 * away.length() { -away.length() } else { away.length() }
+    };
+    upper.iter().map(gap).collect()
+}

@@ -230,7 +230,7 @@ pub const DIALS: [Dial; 36] = [
 
 /// The dial settings of one head, in the order of [`DIALS`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DialValues([f64; DIALS.len()]);
+pub struct DialValues(DialArray<f64>);
 
 impl Default for DialValues {
     fn default() -> Self {
@@ -253,7 +253,26 @@ impl DialValues {
         }))
     }
 
-    /// Sets a dial by name.
+    /// A dial's value; 0 for a name that no dial has.
+    pub fn get(&self, name: &str) -> f64 {
+        DIALS.iter().position(|dial| dial.name == name).map_or(0.0, |index| self.0[index])
+    }
+}
+
+/// Dials that the caller sets; the others are left to the seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DialSettings(DialArray<Option<f64>>);
+
+type DialArray<T> = [T; DIALS.len()];
+
+impl Default for DialSettings {
+    fn default() -> Self {
+        Self([None; DIALS.len()])
+    }
+}
+
+impl DialSettings {
+    /// Sets a dial by name, to a value from −1 to 1.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), HeadError> {
         let Some(index) = DIALS.iter().position(|dial| dial.name == name) else {
             return Err(HeadError::UnknownDial(name.to_owned()));
@@ -261,13 +280,14 @@ impl DialValues {
         if !(-1.0..=1.0).contains(&value) {
             return Err(HeadError::DialRange { name: name.to_owned(), value });
         }
-        self.0[index] = value;
+        self.0[index] = Some(value);
         Ok(())
     }
 
-    /// A dial's value; 0 for a name that no dial has.
-    pub fn get(&self, name: &str) -> f64 {
-        DIALS.iter().position(|dial| dial.name == name).map_or(0.0, |index| self.0[index])
+    /// The values of all dials: as set, or else as a seed draws them. Seed 0 is the template itself.
+    pub fn resolved(&self, seed: u64) -> DialValues {
+        let drawn = if seed == 0 { DialValues::default() } else { DialValues::sampled(seed) };
+        DialValues(std::array::from_fn(|i| self.0[i].unwrap_or(drawn.0[i])))
     }
 }
 

@@ -77,6 +77,7 @@ fn fitted(base: &Base, wish: impl Fn(usize) -> Wish) -> Vec<f64> {
     }
     let Ok(factor) = SparseCholesky::new(base.open.len(), &entries) else { return right };
     let field = factor.solve(&[right]).remove(0);
-    // Both sides alike to the last bit.
-    (0..field.len()).map(|v| (0.5 * (field[v] + field[base.mirror[v] as usize])).clamp(0.0, 1.0)).collect()
+    // Both sides alike to the last bit, and the last hundredth cut off at either end: bone-backed skin is still.
+    let even = |v: usize| 0.5 * (field[v] + field[base.mirror[v] as usize]);
+    (0..field.len()).map(|v| ((even(v) - 0.01) / 0.98).clamp(0.0, 1.0)).collect()
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use zygoma_geometry::Faces;
 use zygoma_rig::{Joint, JointRole, Rig, RigMesh, Shape, Source, SparseDeltas, Units};
 
-use crate::dials::{DialValues, Warp};
+use crate::dials::{DialSettings, DialValues, Warp};
 use crate::jaw::{JOINT, JawWeights};
 use crate::landmarks::Places;
 use crate::parts::{self, Part};
@@ -19,17 +19,18 @@ const METRE: f64 = 1000.0;
 /// Which head to make.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HeadOptions {
-    /// Who it is.
-    pub dials: DialValues,
+    /// Draws the dials that are not set; 0 leaves them at the template.
+    pub seed: u64,
+    /// Dials that are set.
+    pub dials: DialSettings,
     /// How finely it is meshed.
     pub level: Level,
 }
 
 impl HeadOptions {
-    /// A head drawn at random; seed 0 is the template itself.
+    /// A head drawn at random.
     pub fn sampled(seed: u64, level: Level) -> Self {
-        let dials = if seed == 0 { DialValues::default() } else { DialValues::sampled(seed) };
-        Self { dials, level }
+        Self { seed, level, ..Self::default() }
     }
 }
 
@@ -53,6 +54,8 @@ pub struct HeadMesh {
 pub struct Head {
     /// What it was made from.
     pub options: HeadOptions,
+    /// Who it is.
+    pub dials: DialValues,
     /// The warp from the template to this head.
     pub warp: Warp,
     /// The skin with its 52 shapes.
@@ -69,7 +72,8 @@ impl Head {
     /// Makes the head. The first head of a level also makes the level's template, which is then shared.
     pub fn new(options: &HeadOptions) -> Self {
         let template = Template::of(options.level);
-        let warp = Warp::new(&options.dials);
+        let dials = options.dials.resolved(options.seed);
+        let warp = Warp::new(&dials);
         let base = &template.base;
         let skin_part = Part {
             name: "skin",
@@ -80,7 +84,7 @@ impl Head {
         };
         let skin = warped(&skin_part, &warp);
         let parts = parts::all().iter().map(|part| warped(part, &warp)).collect();
-        Self { options: *options, warp, skin, parts, mirror: base.mirror.clone(), places: template.places.clone() }
+        Self { options: *options, dials, warp, skin, parts, mirror: base.mirror.clone(), places: template.places.clone() }
     }
 
     /// The head as a rig: skin first, then the parts, with the built-in takes.
@@ -113,7 +117,7 @@ impl Head {
 
     /// The painted texture that all meshes of the head share.
     pub fn texture(&self) -> Texture {
-        paint::texture(&Palette::new(&self.options.dials), 1024)
+        paint::texture(&Palette::new(&self.dials), 1024)
     }
 
     /// Middle of the axis through both jaw joints; the axis runs along X.
