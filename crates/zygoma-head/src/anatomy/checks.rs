@@ -3,13 +3,12 @@
 use glam::{DAffine3, DVec3};
 use zygoma_geometry::tets::volume;
 
-use super::cover::is_outer;
+use super::cover::{is_lip, is_outer};
 use super::fit::jaw_of;
 use super::nearest::Nearest;
 use super::prisms::split_positions;
 use super::{Anatomy, Bone, Surface};
 use crate::Head;
-use crate::base::Part;
 use crate::sculpt::lips;
 use crate::template::Template;
 
@@ -22,7 +21,7 @@ pub struct Cover {
     pub bone: f64,
     /// Where that is.
     pub bone_at: DVec3,
-    /// The least depth of the ridges under the outer skin.
+    /// The least distance from ridges to the outer skin.
     pub ridge: f64,
     /// The least distance from ridges to the lips.
     pub ridge_to_lips: f64,
@@ -54,13 +53,14 @@ fn posed(mesh: &crate::HeadMesh, expression: &str) -> Vec<DVec3> {
 
 fn cover(head: &Head, anatomy: &Anatomy, expression: &str) -> Cover {
     const FAR: f64 = 0.03;
-    let parts = &Template::of(head.options.level).base.parts;
+    let base = &Template::of(head.options.level).base;
+    let parts = &base.parts;
     let skin = posed(&head.skin, expression);
     let triangles = &head.skin.triangles;
     let part = |v: &u32| parts[*v as usize];
     let all = Nearest::new(&skin, triangles, |_| true);
     let outer = Nearest::new(&skin, triangles, |t| t.iter().all(|v| is_outer(part(v))));
-    let lips = Nearest::new(&skin, triangles, |t| t.iter().all(|v| matches!(part(v), Part::UpperLip | Part::LowerLip)));
+    let lips = Nearest::new(&skin, triangles, |t| t.iter().all(|v| is_lip(base, *v as usize)));
     let jaw = head.jaw_motion(&jaw_of(expression));
     let mut cover = Cover {
         expression: expression.to_owned(),
@@ -75,7 +75,7 @@ fn cover(head: &Head, anatomy: &Anatomy, expression: &str) -> Cover {
         for (p, is_ridge) in bone.surface.positions.iter().zip(&bone.ridge) {
             let p = motion.transform_point3(*p);
             if *is_ridge {
-                cover.ridge = cover.ridge.min(outer.find(p, cover.ridge).map_or(FAR, |f| -f.signed));
+                cover.ridge = cover.ridge.min(outer.find(p, FAR).map_or(FAR, |f| f.signed.abs()));
                 cover.ridge_to_lips = cover.ridge_to_lips.min(lips.find(p, FAR).map_or(FAR, |f| f.signed.abs()));
             } else if let Some(found) = all.find(p, FAR)
                 && -found.signed < cover.bone
@@ -164,7 +164,7 @@ pub fn across_the_slit() -> usize {
     const SIDE: f64 = lips::CORNER_X - 2.5;
     const BACK: f64 = 66.0;
     let kept = super::keep::kept();
-    let height = |p: DVec3| p.y - lips::line_y(p.x.abs());
+    let height = |p: DVec3| p.y - lips::slit_y(p);
     let crosses = |a: DVec3, b: DVec3| {
         let (ha, hb) = (height(a), height(b));
         let p = a.lerp(b, ha / (ha - hb));

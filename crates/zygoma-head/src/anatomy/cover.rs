@@ -6,6 +6,7 @@ use super::flesh::{filled_face, skin_at_rest};
 use super::nearest::Nearest;
 use crate::base::{Base, Part};
 use crate::sculpt::field::at;
+use crate::sculpt::lips;
 
 /// A symmetric piece of the skin, and which side of it is flesh.
 pub(super) struct Cover {
@@ -16,6 +17,17 @@ pub(super) struct Cover {
 /// Skin that is seen when mouth and eyes are closed.
 pub(super) fn is_outer(part: Part) -> bool {
     matches!(part, Part::Outer | Part::UpperLip | Part::LowerLip)
+}
+
+/// The lips: their red, and the wall of the mouth bag close behind them.
+pub(super) fn is_lip(base: &Base, vertex: usize) -> bool {
+    const THICKNESS: f64 = 14.0;
+    let p = base.rest[vertex];
+    match base.parts[vertex] {
+        Part::UpperLip | Part::LowerLip => true,
+        Part::UpperBag | Part::LowerBag => p.z > lips::front_z(p.x.abs().min(lips::CORNER_X)) - THICKNESS,
+        _ => false,
+    }
 }
 
 impl Cover {

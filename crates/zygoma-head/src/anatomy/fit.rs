@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use glam::{DAffine3, DVec3};
 
-use super::cover::is_outer;
+use super::cover::{is_lip, is_outer};
 use super::nearest::Nearest;
-use crate::base::Part;
 use crate::jaw::JawWeights;
 use crate::parts::jaw_shapes;
 use crate::template::Template;
@@ -53,13 +52,12 @@ pub(super) fn keep_covered(bones: &mut [Bone<'_>]) {
     let template = Template::of(crate::Level::High);
     let base = &template.base;
     let expressions = expressions(template);
-    let is_lip = |v: u32| matches!(base.parts[v as usize], Part::UpperLip | Part::LowerLip);
     const PASSES: usize = 3;
     for _ in 0..PASSES {
         for (_, skin, motion) in &expressions {
             let all = Nearest::new(skin, &base.triangles, |_| true);
             let outer = Nearest::new(skin, &base.triangles, |t| t.iter().all(|v| is_outer(base.parts[*v as usize])));
-            let lips = Nearest::new(skin, &base.triangles, |t| t.iter().all(|v| is_lip(*v)));
+            let lips = Nearest::new(skin, &base.triangles, |t| t.iter().all(|v| is_lip(base, *v as usize)));
             for bone in bones.iter_mut() {
                 let moved = if bone.follows_jaw { *motion } else { DAffine3::IDENTITY };
                 let back = moved.inverse();
@@ -87,10 +85,8 @@ pub(super) fn cover_step(p: DVec3, skin: &Nearest) -> DVec3 {
 
 /// Ridges keep off the lips from behind, and under the outer skin.
 fn ridge_step(p: DVec3, outer: &Nearest, lips: &Nearest) -> DVec3 {
-    if let Some(found) = outer.find(p, COVER)
-        && found.normal.z > 0.0
-    {
-        return -(found.signed + COVER).max(0.0) * found.normal;
+    if let Some(found) = outer.find(p, COVER) {
+        return (COVER - found.signed.abs()) * -found.normal;
     }
     match lips.find(p, LIP_GAP) {
         Some(found) => {

@@ -32,19 +32,10 @@ pub(super) fn skin_at_rest(p: DVec3) -> f64 {
     lips::carve_mouth(d, p, NO_SLIT)
 }
 
-/// The filled face with ears as closed lumps.
+/// The filled face with ears as mounds without overhang, so that flesh under them can be layered.
 pub(super) fn filled_head(p: DVec3) -> f64 {
     let p = at(p.x.abs(), p.y, p.z);
     let d = ear::add(filled_face(p), p);
-    let lump = tube(
-        p,
-        &[
-            (at(66.0, 24.0, -14.0), 9.0),
-            (at(76.0, 22.0, -24.0), 8.0),
-            (at(74.0, 6.0, -18.0), 9.0),
-            (at(69.0, -8.0, -9.0), 8.0),
-        ],
-        8.0,
-    );
-    join(d, lump, 8.0)
+    let mound = ellipsoid(p, at(61.0, 7.0, -15.0), at(23.0, 34.0, 27.0));
+    join(d, mound, 14.0)
 }

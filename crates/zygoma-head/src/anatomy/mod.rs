@@ -21,6 +21,8 @@ mod prisms;
 mod repair;
 mod wraps;
 
+use std::sync::OnceLock;
+
 use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_geometry::tets::TetMesh;
@@ -131,14 +133,19 @@ impl Anatomy {
             muscle_wrap,
             skull_wrap,
             fill: TetMesh { positions: halves.positions(&carry(&kept.fill)), tets: halves.tets(&kept.tets) },
-            fill_ties: halves.values(&ties(kept)),
+            fill_ties: halves.values(ties()),
             fill_mirror: halves.mirror,
         }
     }
 }
 
 /// What each node of the kept half fill hangs on.
-fn ties(kept: &keep::Kept) -> Vec<Tie> {
+fn ties() -> &'static [Tie] {
+    static TIES: OnceLock<Vec<Tie>> = OnceLock::new();
+    TIES.get_or_init(|| find_ties(keep::kept()))
+}
+
+fn find_ties(kept: &keep::Kept) -> Vec<Tie> {
     let mesh = TetMesh { positions: kept.fill.clone(), tets: kept.tets.clone() };
     let mut on_boundary = vec![false; kept.fill.len()];
     let is_middle = |face: &[u32; 3]| face.iter().all(|v| kept.fill[*v as usize].x == 0.0);

@@ -14,7 +14,7 @@ use crate::sculpt::field::{at, ball, bell, common, ellipsoid, rod};
 use crate::sculpt::{eyes, lips, nose, skull};
 
 /// The skin wrap lies this far outside the skin.
-const SKIN_OFFSET: f64 = 0.8;
+const SKIN_OFFSET: f64 = 1.0;
 /// The skull wrap stays this far away from the bones.
 const SKULL_OFFSET: f64 = 1.2;
 /// Where the neck is closed.
@@ -40,11 +40,11 @@ fn skin_wrap(p: DVec3) -> f64 {
 
 fn edge_length(p: DVec3) -> f64 {
     let grow = |distance: f64, at_feature: f64| at_feature + 0.2 * distance.max(0.0);
-    let eye = grow(ball(p, eyes::CENTRE + at(0.0, 0.0, 8.0), 16.0), 3.4);
-    let mouth = grow(ball(p, at(0.0, lips::line_y(0.0), 92.0), 24.0), 3.2);
-    let nose = grow(ball(p, nose::WING, 14.0), 3.0);
-    let ear = grow(ball(p, at(73.0, 6.0, -17.0), 22.0), 3.8);
-    eye.min(mouth).min(nose).min(ear).min(8.0)
+    let eye = grow(ball(p, eyes::CENTRE + at(0.0, 0.0, 8.0), 16.0), 3.0);
+    let mouth = grow(ball(p, at(0.0, lips::line_y(0.0), 92.0), 24.0), 2.9);
+    let nose = grow(ball(p, nose::WING, 14.0), 2.7);
+    let ear = grow(ball(p, at(70.0, 6.0, -17.0), 30.0), 4.6);
+    eye.min(mouth).min(nose).min(ear).min(6.8)
 }
 
 /// What the skull wrap may not enter besides bone: eyes, nose, the mouth with its teeth, and a core of the neck.
