@@ -144,6 +144,8 @@ mod tests {
             assert!((b - a).cross(c - a).dot((a + b + c) / 3.0 - DVec3::splat(0.25)) > 0.0);
         }
         let (low, high) = mesh.dihedral_range();
-        assert!((low - (1.0f64 / 3.0).sqrt().acos()).abs() < 1e-12 && (high - 90f64.to_radians()).abs() < 1e-12);
+        assert!(
+            (low - (1.0f64 / 3.0).sqrt().acos()).abs() < 1e-12 && (high - 90f64.to_radians()).abs() < 1e-12
+        );
     }
 }

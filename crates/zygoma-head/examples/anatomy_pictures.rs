@@ -1,39 +1,128 @@
-//! x
-use std::io::Write;
-use zygoma_head::{Head, HeadOptions, Level, anatomy::{Anatomy, checks}};
-fn obj(path: &str, parts: &[(&[glam::DVec3], &[[u32; 3]], &str)]) {
-    let mut out = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
-    let mut first = 1;
-    for (p, t, name) in parts {
-        writeln!(out, "usemtl {name}").unwrap();
-        for v in *p { writeln!(out, "v {} {} {}", v.x, v.y, v.z).unwrap(); }
-        for f in *t { writeln!(out, "f {} {} {}", f[0] + first, f[1] + first, f[2] + first).unwrap(); }
-        first += p.len() as u32;
-    }
+//! Draws the anatomy of a head onto one sheet:
+//! `cargo run -p zygoma-head --example anatomy_pictures -- sheet.png [seed]`.
+
+use std::path::Path;
+
+use glam::{DVec3, Vec3};
+use zygoma_head::anatomy::cut_away::{Piece, Plane, clipped, section, solid_section};
+use zygoma_head::anatomy::{Anatomy, Surface as Closed};
+use zygoma_head::{Head, HeadOptions, Level};
+use zygoma_picture::{
+    Camera, Finish, Image, Paint, RenderOptions, Rgb, Scene, Surface, View, color, grid, render,
+};
+
+/// Colours of flesh and bone in section.
+const CUT_BONE: Rgb = [0.93, 0.88, 0.76];
+const FLESH: Rgb = [0.78, 0.42, 0.38];
+/// Colours of fat and of the skull wrap.
+const FAT: Rgb = [0.90, 0.78, 0.52];
+const SKULL_WRAP: Rgb = [0.62, 0.58, 0.52];
+
+/// A surface ready to be drawn.
+struct Drawn {
+    positions: Vec<Vec3>,
+    triangles: Vec<[u32; 3]>,
+    color: Rgb,
+    finish: Finish,
+    opacity: f32,
 }
-fn main() {
-    let head = Head::new(&HeadOptions::sampled(std::env::args().nth(1).map_or(0, |s| s.parse().unwrap()), Level::High));
-    let t0 = std::time::Instant::now();
-    let _ = Anatomy::new(&head);
-    let t1 = std::time::Instant::now();
-    let a = Anatomy::new(&head);
-    println!("first {:?} again {:?}", t1 - t0, t1.elapsed());
-    let (c, m) = (&a.cranium.surface, &a.mandible.surface);
-    println!("cranium {} mandible {} wraps {} fill {} nodes {} tets", c.positions.len(), m.positions.len(), a.skin_wrap.positions.len(), a.fill.positions.len(), a.fill.tets.len());
-    println!("{:?} gaps mm {:?} across {} asym {}", checks::inverted(&a), checks::wrap_gaps(&a).map(|g| 1000.0 * g), checks::across_the_slit(), checks::asymmetry(&a));
-    for (n, s) in [("cranium", c), ("mandible", m), ("skin_wrap", &a.skin_wrap)] {
-        let e = zygoma_geometry::topology::EdgeCounts::new(&s.triangles);
-        println!("{n}: border {} nonmanifold {} crossing {}", e.border().len(), e.non_manifold().len(), zygoma_geometry::intersect::crossing_pairs(&s.positions, &s.triangles).len());
-    }
-    println!("out of wraps: cranium {:.2} mandible {:.2} mm; skin of skin wrap {:.2} mm", 1e3 * checks::sticks_out(&c.positions, &a.skull_wrap), 1e3 * checks::sticks_out(&m.positions, &a.skull_wrap), 1e3 * checks::sticks_out(&head.skin.positions, &a.skin_wrap));
-    let (low, high) = a.fill.dihedral_range();
-    let v = a.fill.volumes();
-    println!("fill dihedral {:.1}..{:.1} vol {:.1} cm3 min {:.4} mm3", low.to_degrees(), high.to_degrees(), 1e6 * v.iter().sum::<f64>(), 1e9 * v.iter().copied().fold(9.0, f64::min));
-    let mut ties = [0; 5]; for t in &a.fill_ties { ties[*t as usize] += 1 } println!("ties {ties:?}");
-    for c in checks::covers(&head, &a, true) { if c.bone < 1.5e-3 || c.ridge < 1e-3 || c.ridge_to_lips < 8e-4 || c.teeth_to_lips < 8e-4 || c.expression == "neutral" {
-        println!("{:20} bone {:6.2} at {:.0} ridge {:.2} lips {:.2} teeth {:.2} at {:.0}", c.expression, 1e3 * c.bone, 1e3 * c.bone_at, 1e3 * c.ridge, 1e3 * c.ridge_to_lips, 1e3 * c.teeth_to_lips, 1e3 * c.teeth_at); } }
-    let teeth: Vec<_> = head.parts.iter().filter(|p| p.name.starts_with("teeth")).collect();
-    obj("/tmp/anatomy/bones.obj", &[(&c.positions, &c.triangles, "bone"), (&m.positions, &m.triangles, "bone"), (&teeth[0].positions, &teeth[0].triangles, "teeth"), (&teeth[1].positions, &teeth[1].triangles, "teeth")]);
-    for (n, w) in [("skin", &a.skin_wrap), ("muscle", &a.muscle_wrap), ("skull", &a.skull_wrap)] { obj(&format!("/tmp/anatomy/{n}_wrap.obj"), &[(&w.positions, &w.triangles, "wrap")]); }
-    obj("/tmp/anatomy/fill.obj", &[(&a.fill.positions, &a.fill.boundary(), "fill")]);
+
+fn drawn(positions: &[DVec3], triangles: &[[u32; 3]], color: Rgb, finish: Finish) -> Drawn {
+    let positions = positions.iter().map(|p| p.as_vec3()).collect();
+    Drawn { positions, triangles: triangles.to_vec(), color, finish, opacity: 1.0 }
+}
+
+fn piece(piece: &Piece, color: Rgb, finish: Finish) -> Drawn {
+    drawn(&piece.positions, &piece.triangles, color, finish)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut words = std::env::args().skip(1);
+    let sheet = words.next().ok_or("give the PNG to write")?;
+    let seed = words.next().map_or(Ok(0), |word| word.parse())?;
+    let head = Head::new(&HeadOptions::sampled(seed, Level::High));
+    let anatomy = Anatomy::new(&head);
+    let middle = Plane { point: DVec3::new(2e-4, 0.0, 0.0), normal: DVec3::X };
+    let level = Plane { point: DVec3::new(0.0, 0.048, 0.0), normal: DVec3::Y };
+    let pictures = [
+        (picture(&bones(&head, &anatomy), View::FRONT)?, "bones"),
+        (picture(&bones(&head, &anatomy), View::THREE_QUARTER)?, "bones"),
+        (picture(&under_skin(&head, &anatomy), View::THREE_QUARTER)?, "under the skin"),
+        (
+            picture(&half_open(&head, &anatomy, &middle, false), View { yaw: 62.0, pitch: 4.0 })?,
+            "left skin away",
+        ),
+        (picture(&half_open(&head, &anatomy, &middle, true), View::SIDE)?, "cut in the middle"),
+        (picture(&layers(&anatomy, &level), View { yaw: 30.0, pitch: 48.0 })?, "wraps cut above the eyes"),
+    ];
+    grid(&pictures, 3).save(Path::new(&sheet))?;
+    Ok(())
+}
+
+fn picture(surfaces: &[Drawn], view: View) -> Result<Image, Box<dyn std::error::Error>> {
+    let scene = Scene::new(surfaces.iter().map(|d| {
+        Surface::new(&d.positions, &d.triangles)
+            .painted(Paint::Plain(d.color), d.finish)
+            .with_opacity(d.opacity)
+    }));
+    let options = RenderOptions::sized(560, 560);
+    Ok(render(&scene, &Camera::framing_points(view, &scene.points(), options.aspect()), &options)?)
+}
+
+fn bones(head: &Head, anatomy: &Anatomy) -> Vec<Drawn> {
+    let bone = |closed: &Closed| drawn(&closed.positions, &closed.triangles, color::BONE, Finish::Matte);
+    let teeth = head.parts.iter().filter(|part| part.name.starts_with("teeth"));
+    let teeth = teeth.map(|part| drawn(&part.positions, &part.triangles, color::TEETH, Finish::Wet));
+    [bone(&anatomy.cranium.surface), bone(&anatomy.mandible.surface)].into_iter().chain(teeth).collect()
+}
+
+fn under_skin(head: &Head, anatomy: &Anatomy) -> Vec<Drawn> {
+    let mut all = bones(head, anatomy);
+    let skin = drawn(&head.skin.positions, &head.skin.triangles, color::SKIN, Finish::Skin);
+    all.push(Drawn { opacity: 0.38, ..skin });
+    all
+}
+
+/// Skin and flesh of one half, with whole or cut bones.
+fn half_open(head: &Head, anatomy: &Anatomy, plane: &Plane, cut_bones: bool) -> Vec<Drawn> {
+    let cut = |closed: &Closed| {
+        piece(&clipped(&closed.positions, &closed.triangles, plane), color::BONE, Finish::Matte)
+    };
+    let mut all = if cut_bones {
+        let mut all = vec![cut(&anatomy.cranium.surface), cut(&anatomy.mandible.surface)];
+        // A hair in front of the flesh, some of which goes on into the bone.
+        let front = Plane { point: plane.point + 2e-4 * plane.normal, ..*plane };
+        for bone in [&anatomy.cranium, &anatomy.mandible] {
+            all.push(piece(&solid_section(&bone.surface, &front, 6e-4), CUT_BONE, Finish::Matte));
+        }
+        for part in head.parts.iter().filter(|part| !part.name.starts_with("lashes")) {
+            let color = match part.name {
+                name if name.starts_with("eye") => color::EYE,
+                name if name.starts_with("teeth") => color::TEETH,
+                _ => color::GUMS,
+            };
+            all.push(piece(&clipped(&part.positions, &part.triangles, plane), color, Finish::Wet));
+        }
+        all
+    } else {
+        bones(head, anatomy)
+    };
+    let skin = clipped(&head.skin.positions, &head.skin.triangles, plane);
+    all.push(piece(&skin, color::SKIN, Finish::Skin));
+    all.push(piece(&section(&anatomy.fill, plane), FLESH, Finish::Matte));
+    all
+}
+
+fn layers(anatomy: &Anatomy, plane: &Plane) -> Vec<Drawn> {
+    let [soft, muscle] = [&anatomy.soft_tissue, &anatomy.muscle].map(|mesh| section(mesh, plane));
+    let skull = clipped(&anatomy.skull_wrap.positions, &anatomy.skull_wrap.triangles, plane);
+    let skin = clipped(&anatomy.skin_wrap.positions, &anatomy.skin_wrap.triangles, plane);
+    let bone = clipped(&anatomy.cranium.surface.positions, &anatomy.cranium.surface.triangles, plane);
+    vec![
+        piece(&soft, FAT, Finish::Matte),
+        piece(&muscle, FLESH, Finish::Matte),
+        piece(&skin, color::SKIN, Finish::Skin),
+        piece(&skull, SKULL_WRAP, Finish::Matte),
+        piece(&bone, color::BONE, Finish::Matte),
+    ]
 }

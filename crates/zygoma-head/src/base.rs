@@ -71,7 +71,7 @@ impl Base {
 }
 
 /// Positions, triangles and mirror map of the whole head; vertices of the half come first.
-pub(crate) fn mirrored(half: &FeatureMesh) -> (Vec<DVec3>, Vec<[u32; 3]>, Vec<u32>) {
+fn mirrored(half: &FeatureMesh) -> (Vec<DVec3>, Vec<[u32; 3]>, Vec<u32>) {
     let count = half.positions.len();
     let mut on_middle = vec![false; count];
     for (a, b, _) in half.features.iter().filter(|(_, _, curve)| *curve == MIDDLE) {

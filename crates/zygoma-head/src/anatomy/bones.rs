@@ -3,8 +3,8 @@
 use glam::DVec3;
 
 use super::arches;
-use super::depths::depth;
 use super::cover::Cover;
+use super::depths::depth;
 use super::flesh::mouth_bag;
 use crate::sculpt::eyes;
 use crate::sculpt::field::{at, ball, carve, common, ellipsoid, join, ramp, rod, tube};
@@ -63,11 +63,19 @@ impl Sculptor<'_> {
         let p = at(p.x.abs(), p.y, p.z);
         let s = rounded(p, 2.0);
         let mut d = vault(p);
-        let brow = tube(s, &[(at(6.0, 36.0, 82.0), 6.0), (at(28.0, 39.0, 78.0), 6.5), (at(48.0, 34.0, 62.0), 6.0)], 8.0);
+        let brow = tube(
+            s,
+            &[(at(6.0, 36.0, 82.0), 6.0), (at(28.0, 39.0, 78.0), 6.5), (at(48.0, 34.0, 62.0), 6.0)],
+            8.0,
+        );
         d = join(d, brow, 10.0);
         d = join(d, maxilla(p, s), 10.0);
         // The hollow behind the cheekbone, where the temple's muscle runs down to the jaw.
-        let temple = tube(p, &[(at(66.0, 30.0, 40.0), 16.0), (at(56.0, 4.0, 32.0), 13.0), (at(46.0, -24.0, 34.0), 15.0)], 10.0);
+        let temple = tube(
+            p,
+            &[(at(66.0, 30.0, 40.0), 16.0), (at(56.0, 4.0, 32.0), 13.0), (at(46.0, -24.0, 34.0), 15.0)],
+            10.0,
+        );
         d = carve(d, temple, 12.0);
         d = join(d, cheekbone(s), 6.0);
         let mastoid = ellipsoid(s, at(49.0, -15.0, -13.0), at(9.0, 20.0, 11.0));
@@ -114,18 +122,16 @@ impl Sculptor<'_> {
 fn orbit(p: DVec3) -> f64 {
     let front = ellipsoid(p, eyes::CENTRE + at(0.5, -0.5, 4.0), at(18.5, 19.0, 24.0));
     let back = rod(p, (eyes::CENTRE + at(-1.0, 0.0, -2.0), 17.5), (at(17.0, 12.0, 28.0), 5.0));
-    let mouth = rod(p, (eyes::CENTRE + at(0.5, -0.5, 11.0), 18.0), (eyes::CENTRE + at(8.0, -1.0, 40.0), 22.0));
+    let mouth =
+        rod(p, (eyes::CENTRE + at(0.5, -0.5, 11.0), 18.0), (eyes::CENTRE + at(8.0, -1.0, 40.0), 22.0));
     join(join(front, back, 6.0), mouth, 6.0)
 }
 
 /// The hollow of the nose.
 fn nasal_cavity(p: DVec3) -> f64 {
     let s = rounded(p, 1.5);
-    let pear = tube(
-        s,
-        &[(at(0.5, -4.0, 98.0), 3.0), (at(4.0, -11.0, 95.0), 5.5), (at(6.0, -15.0, 92.0), 6.0)],
-        5.0,
-    );
+    let pear =
+        tube(s, &[(at(0.5, -4.0, 98.0), 3.0), (at(4.0, -11.0, 95.0), 5.5), (at(6.0, -15.0, 92.0), 6.0)], 5.0);
     let back = rod(s, (at(5.0, -9.0, 92.0), 7.0), (at(5.0, -7.0, 44.0), 7.5));
     join(pear, back, 6.0)
 }
@@ -163,7 +169,11 @@ fn cheekbone(s: DVec3) -> f64 {
         ],
         5.0,
     );
-    let rim = tube(s, &[(at(52.0, -5.0, 58.0), 5.5), (at(48.5, 13.0, 57.0), 4.2), (at(48.0, 33.0, 61.0), 5.0)], 5.0);
+    let rim = tube(
+        s,
+        &[(at(52.0, -5.0, 58.0), 5.5), (at(48.5, 13.0, 57.0), 4.2), (at(48.0, 33.0, 61.0), 5.0)],
+        5.0,
+    );
     join(join(body, arch, 5.0), rim, 6.0)
 }
 
@@ -171,8 +181,26 @@ fn cheekbone(s: DVec3) -> f64 {
 fn maxilla(p: DVec3, s: DVec3) -> f64 {
     let body = ellipsoid(s, at(14.0, -12.0, 66.0), at(21.0, 20.0, 27.0));
     let middle = ellipsoid(p, at(0.0, 4.0, 48.0), at(30.0, 28.0, 34.0));
-    let bridge = tube(p, &[(at(0.0, 30.0, 84.0), 6.5), (at(0.0, 18.0, 87.0), 5.5), (at(0.0, 8.0, 93.5), 4.8), (at(0.0, 2.0, 98.5), 3.6)], 5.0);
-    let process = tube(s, &[(at(6.0, 22.0, 81.0), 5.0), (at(9.0, 6.0, 87.0), 4.6), (at(14.5, -9.0, 86.0), 4.6), (at(17.0, -20.0, 82.0), 6.0)], 5.0);
+    let bridge = tube(
+        p,
+        &[
+            (at(0.0, 30.0, 84.0), 6.5),
+            (at(0.0, 18.0, 87.0), 5.5),
+            (at(0.0, 8.0, 93.5), 4.8),
+            (at(0.0, 2.0, 98.5), 3.6),
+        ],
+        5.0,
+    );
+    let process = tube(
+        s,
+        &[
+            (at(6.0, 22.0, 81.0), 5.0),
+            (at(9.0, 6.0, 87.0), 4.6),
+            (at(14.5, -9.0, 86.0), 4.6),
+            (at(17.0, -20.0, 82.0), 6.0),
+        ],
+        5.0,
+    );
     let spine = rod(p, (at(0.0, -23.0, 84.0), 3.4), (at(0.0, -22.5, 92.5), 1.2));
     let mut d = join(body, middle, 12.0);
     d = join(d, bridge, 6.0);
@@ -185,12 +213,22 @@ fn mandible_solid(p: DVec3) -> f64 {
     let s = rounded(p, 3.0);
     let border = tube(
         s,
-        &[(at(4.0, -82.0, 84.0), 5.5), (at(14.0, -81.0, 76.0), 5.8), (at(29.0, -71.0, 50.0), 5.6), (at(43.0, -55.0, 19.0), 5.0)],
+        &[
+            (at(4.0, -82.0, 84.0), 5.5),
+            (at(14.0, -81.0, 76.0), 5.8),
+            (at(29.0, -71.0, 50.0), 5.6),
+            (at(43.0, -55.0, 19.0), 5.0),
+        ],
         6.0,
     );
     let body = tube(
         s,
-        &[(at(5.0, -72.0, 84.0), 4.5), (at(16.0, -70.0, 75.0), 4.8), (at(25.0, -61.0, 56.0), 5.2), (at(36.0, -47.0, 32.0), 4.2)],
+        &[
+            (at(5.0, -72.0, 84.0), 4.5),
+            (at(16.0, -70.0, 75.0), 4.8),
+            (at(25.0, -61.0, 56.0), 5.2),
+            (at(36.0, -47.0, 32.0), 4.2),
+        ],
         6.0,
     );
     let chin = ellipsoid(p, at(0.0, -82.0, 87.0), at(13.0, 6.5, 6.0));

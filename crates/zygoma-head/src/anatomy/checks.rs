@@ -76,7 +76,8 @@ fn cover(head: &Head, anatomy: &Anatomy, expression: &str) -> Cover {
             let p = motion.transform_point3(*p);
             if *is_ridge {
                 cover.ridge = cover.ridge.min(outer.find(p, FAR).map_or(FAR, |f| f.signed.abs()));
-                cover.ridge_to_lips = cover.ridge_to_lips.min(lips.find(p, FAR).map_or(FAR, |f| f.signed.abs()));
+                cover.ridge_to_lips =
+                    cover.ridge_to_lips.min(lips.find(p, FAR).map_or(FAR, |f| f.signed.abs()));
             } else if let Some(found) = all.find(p, FAR)
                 && -found.signed < cover.bone
             {

@@ -39,7 +39,10 @@ impl Cover {
 
     /// All of the skin.
     pub(super) fn all(base: &Base) -> Self {
-        Self { surface: Nearest::new(&base.rest, &base.triangles, |_| true), inside: |p| skin_at_rest(p) < 0.0 }
+        Self {
+            surface: Nearest::new(&base.rest, &base.triangles, |_| true),
+            inside: |p| skin_at_rest(p) < 0.0,
+        }
     }
 
     /// Signed distance: negative under the skin.

@@ -15,6 +15,8 @@ use crate::sculpt::field::at;
 struct Simplex {
     corners: [u32; 4],
     kind: u8,
+    /// Needs no further refinement of its own.
+    settled: bool,
 }
 
 /// The region to fill and how finely.
@@ -35,20 +37,24 @@ pub(super) struct HalfFill {
 
 /// Cube edge of the coarsest lattice.
 const CUBE: f64 = 16.0;
-const LOW: DVec3 = at(0.0, -152.0, -128.0);
+pub(super) const LOW: DVec3 = at(0.0, -152.0, -128.0);
 const CUBES: [usize; 3] = [7, 20, 17];
+/// Tetrahedra with longest edges up to this are not refined for thin flesh.
+const THINNEST: f64 = 2.0;
 
 /// Fills the half x ≥ 0 of a region that is symmetric in x.
 pub(super) fn fill(region: &impl Region) -> HalfFill {
     let mut lattice = Lattice::new();
+    lattice.values = lattice.positions.iter().map(|p| region.field(*p)).collect();
     lattice.refine(region);
-    let values = lattice.positions.iter().map(|p| region.field(*p)).collect();
     let tets = lattice.simplices.iter().map(|s| s.corners).collect();
-    fill_cut::cut(lattice.positions, values, tets, region)
+    fill_cut::cut(lattice.positions, lattice.values, tets, region)
 }
 
 struct Lattice {
     positions: Vec<DVec3>,
+    /// The region's field at the vertices.
+    values: Vec<f64>,
     simplices: Vec<Simplex>,
     middles: HashMap<(u32, u32), u32>,
 }
@@ -85,12 +91,12 @@ impl Lattice {
                             corner[*axis] = 1 - corner[*axis];
                             corners[step + 1] = place(corner);
                         }
-                        simplices.push(Simplex { corners, kind: 3 });
+                        simplices.push(Simplex { corners, kind: 3, settled: false });
                     }
                 }
             }
         }
-        Self { positions, simplices, middles: HashMap::new() }
+        Self { positions, values: Vec::new(), simplices, middles: HashMap::new() }
     }
 
     fn longest(&self, s: &Simplex) -> f64 {
@@ -103,11 +109,11 @@ impl Lattice {
             let mut changed = false;
             let mut next = Vec::with_capacity(self.simplices.len());
             for s in std::mem::take(&mut self.simplices) {
-                if self.has_hanging(&s) || self.is_too_large(&s, region) {
-                    next.extend(self.bisected(s));
+                if self.has_hanging(&s) || (!s.settled && self.is_too_large(&s, region)) {
+                    next.extend(self.bisected(s, region));
                     changed = true;
                 } else {
-                    next.push(s);
+                    next.push(Simplex { settled: true, ..s });
                 }
             }
             self.simplices = next;
@@ -125,22 +131,42 @@ impl Lattice {
     fn is_too_large(&self, s: &Simplex, region: &impl Region) -> bool {
         let centre = s.corners.iter().map(|v| self.positions[*v as usize]).sum::<DVec3>() / 4.0;
         let longest = self.longest(s);
-        longest > region.size(centre) && region.field(centre) < longest
+        if longest > region.size(centre) {
+            return region.field(centre) < longest;
+        }
+        longest > THINNEST && self.misses_flesh(s, region)
     }
 
-    fn bisected(&mut self, s: Simplex) -> [Simplex; 2] {
+    /// Whether an edge of a tetrahedron passes through a thin piece of the region without a corner in it.
+    fn misses_flesh(&self, s: &Simplex, region: &impl Region) -> bool {
+        let value = |i: usize| self.values[s.corners[i] as usize];
+        let point = |i: usize| self.positions[s.corners[i] as usize];
+        let centre = (0..4).map(point).sum::<DVec3>() / 4.0;
+        if (0..4).all(|i| value(i) > 0.0 && value(i) < self.longest(s)) && region.field(centre) < 0.0 {
+            return true;
+        }
+        let pairs = (0..4).flat_map(|i| (i + 1..4).map(move |j| (i, j)));
+        pairs.into_iter().any(|(i, j)| {
+            let near = value(i).max(value(j)) < point(i).distance(point(j));
+            value(i) > 0.0 && value(j) > 0.0 && near && region.field(point(i).midpoint(point(j))) < 0.0
+        })
+    }
+
+    fn bisected(&mut self, s: Simplex, region: &impl Region) -> [Simplex; 2] {
         let d = s.kind as usize;
         let c = s.corners;
         let count = self.positions.len() as u32;
         let middle = *self.middles.entry(key(c[0], c[d])).or_insert(count);
         if middle == count {
-            self.positions.push(0.5 * (self.positions[c[0] as usize] + self.positions[c[d] as usize]));
+            let p = 0.5 * (self.positions[c[0] as usize] + self.positions[c[d] as usize]);
+            self.positions.push(p);
+            self.values.push(region.field(p));
         }
         let kind = if d == 1 { 3 } else { s.kind - 1 };
         let (mut first, mut second) = (c, c);
         first[d] = middle;
         second[..d].copy_from_slice(&c[1..=d]);
         second[d] = middle;
-        [Simplex { corners: first, kind }, Simplex { corners: second, kind }]
+        [first, second].map(|corners| Simplex { corners, kind, settled: false })
     }
 }

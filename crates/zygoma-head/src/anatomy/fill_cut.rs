@@ -6,21 +6,28 @@ use glam::DVec3;
 use zygoma_geometry::tets::volume;
 use zygoma_geometry::topology::DisjointSets;
 
-use super::fill::{HalfFill, Region};
+use super::fill::{HalfFill, LOW, Region};
+use super::fill_smooth;
 use crate::sculpt::gradient;
 
 /// A vertex moves onto the boundary when an edge meets it within this share of its length.
 const SNAP: f64 = 0.28;
 
 /// Cuts; vertices on the plane x = 0 stay there.
-pub(super) fn cut(positions: Vec<DVec3>, values: Vec<f64>, tets: Vec<[u32; 4]>, region: &impl Region) -> HalfFill {
+pub(super) fn cut(
+    positions: Vec<DVec3>,
+    values: Vec<f64>,
+    tets: Vec<[u32; 4]>,
+    region: &impl Region,
+) -> HalfFill {
     let mut cutter = Cutter { positions, values, crossings: HashMap::new(), out: Vec::new() };
-    let near: Vec<[u32; 4]> = tets.into_iter().filter(|t| t.iter().any(|v| cutter.values[*v as usize] < 0.0)).collect();
+    let near: Vec<[u32; 4]> =
+        tets.into_iter().filter(|t| t.iter().any(|v| cutter.values[*v as usize] < 0.0)).collect();
     cutter.snap(&near, region);
     for tet in &near {
         cutter.cut_tet(*tet, region);
     }
-    cutter.finish()
+    cutter.finish(region)
 }
 
 struct Cutter {
@@ -51,7 +58,8 @@ impl Cutter {
                 }
             }
         }
-        let mut order: Vec<u32> = (0..self.positions.len() as u32).filter(|v| nearest[*v as usize].0 < SNAP).collect();
+        let mut order: Vec<u32> =
+            (0..self.positions.len() as u32).filter(|v| nearest[*v as usize].0 < SNAP).collect();
         order.sort_by(|a, b| nearest[*a as usize].0.total_cmp(&nearest[*b as usize].0).then(a.cmp(b)));
         for v in order {
             let v = v as usize;
@@ -63,7 +71,11 @@ impl Cutter {
                 if old.x == 0.0 {
                     slope.x = 0.0;
                 }
-                p -= slope * (region.field(p) / slope.length_squared().max(0.05)).clamp(-0.5 * length, 0.5 * length);
+                if old.y == LOW.y {
+                    slope.y = 0.0;
+                }
+                p -= slope
+                    * (region.field(p) / slope.length_squared().max(0.05)).clamp(-0.5 * length, 0.5 * length);
             }
             if region.field(p).abs() > 0.05 || p.distance(old) > 0.45 * length || p.x < 0.0 {
                 continue;
@@ -71,7 +83,8 @@ impl Cutter {
             self.positions[v] = p;
             let sound = |t: &u32| {
                 let tet = tets[*t as usize].map(|w| self.positions[w as usize]);
-                volume(tet).abs() > 0.004 * length.powi(3) && volume(tet) * self.sign_before(tets[*t as usize], v, old) > 0.0
+                volume(tet).abs() > 0.004 * length.powi(3)
+                    && volume(tet) * self.sign_before(tets[*t as usize], v, old) > 0.0
             };
             if around[v].iter().all(sound) {
                 self.values[v] = 0.0;
@@ -175,7 +188,7 @@ impl Cutter {
     }
 
     /// Keeps the largest piece that hangs together by faces, and numbers its vertices anew.
-    fn finish(mut self) -> HalfFill {
+    fn finish(mut self, region: &impl Region) -> HalfFill {
         let mut faces: HashMap<[u32; 3], u32> = HashMap::new();
         let mut sets = DisjointSets::new(self.out.len());
         for (i, t) in (0u32..).zip(&self.out) {
@@ -194,6 +207,7 @@ impl Cutter {
         }
         let largest = (0..count).max_by_key(|p| (sizes[*p], count - p)).unwrap_or(0) as u32;
         let mut numbers = vec![u32::MAX; self.positions.len()];
+        let mut kept: Vec<u32> = Vec::new();
         let mut fill = HalfFill::default();
         let out = std::mem::take(&mut self.out);
         for (tet, _) in out.iter().zip(&parts).filter(|(_, part)| **part == largest) {
@@ -202,10 +216,13 @@ impl Cutter {
                 if *number == u32::MAX {
                     *number = fill.positions.len() as u32;
                     fill.positions.push(self.positions[v as usize]);
+                    kept.push(v);
                 }
                 *number
             }));
         }
+        let values = kept.iter().map(|v| self.values[*v as usize]).collect::<Vec<f64>>();
+        fill_smooth::smooth(&mut fill, &values, region);
         fill
     }
 }

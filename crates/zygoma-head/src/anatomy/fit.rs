@@ -43,6 +43,8 @@ pub(super) struct Bone<'a> {
     pub(super) positions: &'a mut [DVec3],
     /// Which of them belong to an alveolar ridge.
     pub(super) ridge: &'a [bool],
+    /// Its triangles.
+    pub(super) triangles: &'a [[u32; 3]],
     /// Whether it moves with the jaw.
     pub(super) follows_jaw: bool,
 }
@@ -52,11 +54,18 @@ pub(super) fn keep_covered(bones: &mut [Bone<'_>]) {
     let template = Template::of(crate::Level::High);
     let base = &template.base;
     let expressions = expressions(template);
-    const PASSES: usize = 3;
-    for _ in 0..PASSES {
+    const PASSES: usize = 7;
+    const SPREAD: std::ops::Range<usize> = 1..3;
+    let sculpted: Vec<Vec<DVec3>> = bones.iter().map(|bone| bone.positions.to_vec()).collect();
+    for pass in 0..PASSES {
+        if SPREAD.contains(&pass) {
+            // What was pushed takes its surroundings along, so that no dents are left.
+            bones.iter_mut().zip(&sculpted).for_each(|(bone, old)| spread(bone, old));
+        }
         for (_, skin, motion) in &expressions {
             let all = Nearest::new(skin, &base.triangles, |_| true);
-            let outer = Nearest::new(skin, &base.triangles, |t| t.iter().all(|v| is_outer(base.parts[*v as usize])));
+            let outer =
+                Nearest::new(skin, &base.triangles, |t| t.iter().all(|v| is_outer(base.parts[*v as usize])));
             let lips = Nearest::new(skin, &base.triangles, |t| t.iter().all(|v| is_lip(base, *v as usize)));
             for bone in bones.iter_mut() {
                 let moved = if bone.follows_jaw { *motion } else { DAffine3::IDENTITY };
@@ -67,10 +76,31 @@ pub(super) fn keep_covered(bones: &mut [Bone<'_>]) {
                     if step != DVec3::ZERO {
                         let x = p.x;
                         *p = back.transform_point3(q + step);
-                        p.x = if x == 0.0 { 0.0 } else { p.x.max(0.05) };
+                        // Never across the mirror plane, nor so near that its image is met.
+                        p.x = if x == 0.0 { 0.0 } else { p.x.max(0.6 * x) };
                     }
                 }
             }
+        }
+    }
+}
+
+/// Smooths the displacement from the sculpted positions.
+fn spread(bone: &mut Bone<'_>, sculpted: &[DVec3]) {
+    const SWEEPS: usize = 4;
+    for _ in 0..SWEEPS {
+        let mut sums = vec![(DVec3::ZERO, 0.0); sculpted.len()];
+        for t in bone.triangles {
+            for i in 0..3 {
+                let w = t[(i + 1) % 3] as usize;
+                let sum = &mut sums[t[i] as usize];
+                *sum = (sum.0 + bone.positions[w] - sculpted[w], sum.1 + 1.0);
+            }
+        }
+        for (v, (sum, count)) in sums.iter().enumerate() {
+            let own = bone.positions[v] - sculpted[v];
+            let p = sculpted[v] + own.lerp(*sum / f64::max(*count, 1.0), 0.5);
+            bone.positions[v] = if sculpted[v].x == 0.0 { DVec3::new(0.0, p.y, p.z) } else { p };
         }
     }
 }
@@ -89,11 +119,8 @@ fn ridge_step(p: DVec3, outer: &Nearest, lips: &Nearest) -> DVec3 {
         return (COVER - found.signed.abs()) * -found.normal;
     }
     match lips.find(p, LIP_GAP) {
-        Some(found) => {
-            let away = (p - found.point).normalize_or_zero();
-            let away = if away.z < 0.0 { away } else { DVec3::NEG_Z };
-            (LIP_GAP - found.signed.abs()) * away
-        }
+        // All in one direction, or neighbours would cross.
+        Some(found) => (LIP_GAP - found.signed.abs()) * DVec3::NEG_Z,
         None => DVec3::ZERO,
     }
 }

@@ -16,12 +16,12 @@ pub(super) struct Flesh<'a> {
 }
 
 /// Least thickness of the fill under the skin, as a share of the element size.
-const LAYER: f64 = 0.9;
+const LAYER: f64 = 1.0;
 
 impl Flesh<'_> {
     /// Signed distance to what is not filled, at a point with the mouth closed.
     fn core(&self, p: DVec3) -> f64 {
-        let layer = (LAYER * self.size(p)).clamp(3.5, 14.0);
+        let layer = (LAYER * self.size(p)).clamp(3.5, 16.0);
         self.bones.filled_bones(p).max(self.bones.outer.depth(p) + layer)
     }
 }
@@ -36,15 +36,17 @@ impl Region for Flesh<'_> {
     }
 
     fn size(&self, p: DVec3) -> f64 {
-        let grow = |distance: f64, at_feature: f64| at_feature + 0.5 * distance.max(0.0);
+        let grow = |distance: f64, at_feature: f64| at_feature + 0.7 * distance.max(0.0);
         let from_eye = p.distance(eyes::CENTRE);
-        let behind = (eyes::CENTRE.z - 2.0 - p.z).max(0.0);
-        let lid = grow((from_eye - eyes::MARGIN).abs() - 1.5 + behind, 3.3);
+        let behind = (eyes::CENTRE.z + 5.0 - p.z).max(0.0);
+        let lid = grow(1.4 * ((from_eye - eyes::MARGIN).abs() - 1.0).max(0.0) + behind, 3.0);
         let inner = (lips::front_z(p.x.min(lips::CORNER_X)) - 14.0 - p.z).max(0.0);
-        let slit = grow((lips::slot(p).abs() - 1.5).max(0.0) + inner, 1.5 * lips::slot_half(p.x).clamp(1.3, 3.0));
+        let slit =
+            grow((lips::slot(p).abs() - 1.5).max(0.0) + inner, 1.5 * lips::slot_half(p.x).clamp(1.3, 3.0));
         let nose = grow(ball(p, nose::WING, 12.0), 6.0);
+        let below_lip = grow(ball(p, at(0.0, -64.0, 94.0), 12.0), 5.0);
         let ear = grow(ball(p, ear::CENTRE + at(6.0, 5.0, -12.0), 30.0), 7.5);
         let general = 14.0 + 4.0 * ramp(30.0, 0.0, p.z) + 6.0 * ramp(-80.0, -110.0, p.y);
-        lid.min(slit).min(nose).min(ear).min(general)
+        lid.min(slit).min(nose).min(below_lip).min(ear).min(general)
     }
 }

@@ -58,7 +58,12 @@ pub fn bake(mut tell: impl FnMut(&str)) -> Vec<u8> {
         .iter_mut()
         .zip(&ridges)
         .zip([false, true])
-        .map(|((b, ridge), follows_jaw)| Bone { positions: &mut b.positions, ridge, follows_jaw })
+        .map(|((b, ridge), follows_jaw)| Bone {
+            positions: &mut b.positions,
+            triangles: &b.triangles,
+            ridge,
+            follows_jaw,
+        })
         .collect();
     keep_covered(&mut fitted);
     tell("wraps");
@@ -86,7 +91,7 @@ fn write(kept: &Kept) -> Vec<u8> {
     let mut bytes = Vec::new();
     let points = |bytes: &mut Vec<u8>, list: &[DVec3]| {
         bytes.extend((list.len() as i32).to_le_bytes());
-        for coordinate in list.iter().flat_map(|p| p.to_array()) {
+        for coordinate in list.iter().flat_map(DVec3::to_array) {
             bytes.extend(((coordinate / STEP).round() as i32).to_le_bytes());
         }
     };
@@ -119,7 +124,7 @@ impl Reader<'_> {
     }
 
     fn points(&mut self) -> Vec<DVec3> {
-        let mut coordinate = |reader: &mut Self| STEP * f64::from(reader.next());
+        let coordinate = |reader: &mut Self| STEP * f64::from(reader.next());
         (0..self.next()).map(|_| DVec3::new(coordinate(self), coordinate(self), coordinate(self))).collect()
     }
 
@@ -133,7 +138,8 @@ pub(super) fn kept() -> &'static Kept {
     static READ: OnceLock<Kept> = OnceLock::new();
     READ.get_or_init(|| {
         let mut reader = Reader { words: KEPT.chunks_exact(4) };
-        let mut bone = |reader: &mut Reader<'_>| HalfMesh { positions: reader.points(), triangles: reader.cells() };
+        let bone =
+            |reader: &mut Reader<'_>| HalfMesh { positions: reader.points(), triangles: reader.cells() };
         Kept {
             bones: [bone(&mut reader), bone(&mut reader)],
             wrap_triangles: reader.cells(),

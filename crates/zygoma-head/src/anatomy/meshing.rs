@@ -41,17 +41,21 @@ impl<F: Fn(DVec3) -> f64, S: Fn(DVec3) -> f64> Target for Solid<F, S> {
 }
 
 /// The half x ≥ 0 of the solid's largest surface.
-pub(super) fn half_surface<F: Fn(DVec3) -> f64 + Sync, S: Fn(DVec3) -> f64>(solid: &Solid<F, S>, cell: f64, passes: usize) -> FeatureMesh {
+pub(super) fn half_surface<F: Fn(DVec3) -> f64 + Sync, S: Fn(DVec3) -> f64>(
+    solid: &Solid<F, S>,
+    cell: f64,
+    passes: usize,
+) -> FeatureMesh {
     const LOW: DVec3 = at(0.0, -176.0, -124.0);
     const EXTENT: [f64; 3] = [110.0, 330.0, 250.0];
     let cells = EXTENT.map(|length| (length / cell / 8.0).ceil() as usize * 8);
     let (positions, triangles) = zero_surface(&Lattice { origin: LOW, cell, cells }, &solid.field);
-    let mut mesh = largest_part(positions, &triangles);
+    let mut mesh = largest_part(&positions, &triangles);
     mesh.mark_border(MIDDLE, |p| p.x < 1e-9);
     mesh.remeshed(solid, passes)
 }
 
-fn largest_part(positions: Vec<DVec3>, triangles: &[[u32; 3]]) -> FeatureMesh {
+fn largest_part(positions: &[DVec3], triangles: &[[u32; 3]]) -> FeatureMesh {
     let (parts, count) = connected_parts(positions.len(), triangles);
     let mut sizes = vec![0usize; count];
     for t in triangles {
@@ -73,4 +77,3 @@ fn largest_part(positions: Vec<DVec3>, triangles: &[[u32; 3]]) -> FeatureMesh {
         .collect();
     FeatureMesh { positions: kept, triangles, features: Vec::new() }
 }
-

@@ -7,9 +7,11 @@ mod arches;
 mod bones;
 pub mod checks;
 mod cover;
+pub mod cut_away;
 pub mod depths;
 mod fill;
 mod fill_cut;
+mod fill_smooth;
 mod fit;
 mod flesh;
 mod flesh_region;
@@ -107,7 +109,8 @@ impl Anatomy {
     /// The template's anatomy carried along by a warp, before any repair.
     fn warped(warp: &Warp) -> Self {
         let kept = keep::kept();
-        let carry = |half: &[DVec3]| -> Vec<DVec3> { half.par_iter().map(|p| warp.apply(*p) / METRE).collect() };
+        let carry =
+            |half: &[DVec3]| -> Vec<DVec3> { half.par_iter().map(|p| warp.apply(*p) / METRE).collect() };
         let surface = |half: &[DVec3], triangles: &[[u32; 3]]| {
             let halves = Halves::of(half);
             Surface {

@@ -24,8 +24,6 @@ struct Node {
 /// The nearest point of a surface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
-    /// Where it is.
-    pub(super) point: DVec3,
     /// The surface's interpolated unit normal there.
     pub(super) normal: DVec3,
     /// Distance from the query, negative on the inner side.
@@ -62,7 +60,9 @@ impl Nearest {
             if count > LEAF {
                 let axis = (nodes[next].high - nodes[next].low).max_position();
                 let half = count / 2;
-                part.select_nth_unstable_by(half, |a, b| centre(a)[axis].total_cmp(&centre(b)[axis]).then(a.cmp(b)));
+                part.select_nth_unstable_by(half, |a, b| {
+                    centre(a)[axis].total_cmp(&centre(b)[axis]).then(a.cmp(b))
+                });
                 nodes[next].first = nodes.len();
                 nodes[next].count = 0;
                 let child = |first, count| Node { low: DVec3::ZERO, high: DVec3::ZERO, first, count };
@@ -72,7 +72,8 @@ impl Nearest {
             next += 1;
         }
         let corners = order.iter().map(|t| t.map(|v| positions[v as usize])).collect();
-        let normals = order.iter().map(|t| t.map(|v| vertex_normals[v as usize].normalize_or_zero())).collect();
+        let normals =
+            order.iter().map(|t| t.map(|v| vertex_normals[v as usize].normalize_or_zero())).collect();
         Self { corners, normals, nodes }
     }
 
@@ -106,7 +107,7 @@ impl Nearest {
             let mix = |c: [DVec3; 3]| w[0] * c[0] + w[1] * c[1] + w[2] * c[2];
             let (point, normal) = (mix(self.corners[t]), mix(self.normals[t]).normalize_or_zero());
             let signed = if (p - point).dot(normal) < 0.0 { -distance } else { distance };
-            Found { point, normal, signed }
+            Found { normal, signed }
         })
     }
 
@@ -126,7 +127,7 @@ mod tests {
         let triangles =
             [[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2], [1, 0, 5], [3, 1, 5], [4, 3, 5], [0, 4, 5u32]];
         let surface = Nearest::new(&positions, &triangles, |_| true);
-        let centre = surface.find(DVec3::splat(0.01), 9.0).map(|f| f.signed).unwrap_or(9.0);
+        let centre = surface.find(DVec3::splat(0.01), 9.0).map_or(9.0, |f| f.signed);
         assert!((centre - (0.03 - 1.0) / 3f64.sqrt()).abs() < 1e-12);
         let outside = surface.find(DVec3::new(0.0, 3.0, 0.0), 9.0).map(|f| f.signed);
         assert_eq!(outside, Some(2.0));

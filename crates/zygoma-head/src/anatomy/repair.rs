@@ -69,7 +69,8 @@ pub(super) fn wraps(anatomy: &mut Anatomy) {
         moving.dedup();
         for inner in [1, 2] {
             let skin = &anatomy.skin_wrap.positions;
-            let layer = if inner == 1 { &anatomy.muscle_wrap.positions } else { &anatomy.skull_wrap.positions };
+            let layer =
+                if inner == 1 { &anatomy.muscle_wrap.positions } else { &anatomy.skull_wrap.positions };
             let smoothed: Vec<(u32, DVec3)> = moving
                 .iter()
                 .map(|v| {
@@ -79,8 +80,11 @@ pub(super) fn wraps(anatomy: &mut Anatomy) {
                     (*v, skin[*v as usize] + offset(*v).lerp(mean, 0.5))
                 })
                 .collect();
-            let layer =
-                if inner == 1 { &mut anatomy.muscle_wrap.positions } else { &mut anatomy.skull_wrap.positions };
+            let layer = if inner == 1 {
+                &mut anatomy.muscle_wrap.positions
+            } else {
+                &mut anatomy.skull_wrap.positions
+            };
             for (v, p) in smoothed {
                 layer[v as usize] = p;
             }

@@ -101,7 +101,8 @@ impl Shrinking {
             }
         }
         let count = skin.len();
-        let offsets: Vec<DVec3> = normals[..count].iter().map(|n| -2.0 * STEP * n.normalize_or_zero()).collect();
+        let offsets: Vec<DVec3> =
+            normals[..count].iter().map(|n| -2.0 * STEP * n.normalize_or_zero()).collect();
         let mut around = vec![Vec::new(); count];
         let mut neighbours = vec![Vec::new(); count];
         for (i, t) in (0u32..).zip(triangles) {
@@ -116,7 +117,10 @@ impl Shrinking {
         }
         let share = skin.iter().map(|p| muscle_share(*p)).collect();
         // The ear stands off the head by its own thickness.
-        let limits = skin.iter().map(|p| 1.1 * depth(*p) + 2.0 + 1.5 * (filled_face(*p) - SKIN_OFFSET).max(0.0)).collect();
+        let limits = skin
+            .iter()
+            .map(|p| 1.1 * depth(*p) + 2.0 + 1.5 * (filled_face(*p) - SKIN_OFFSET).max(0.0))
+            .collect();
         Self { skin, offsets, share, limits, triangles: triangles.to_vec(), around, neighbours }
     }
 
@@ -148,7 +152,8 @@ impl Shrinking {
 
     fn mean_offset(&self, v: usize) -> DVec3 {
         let list = &self.neighbours[v];
-        let mut mean = list.iter().map(|w| self.offsets[*w as usize]).sum::<DVec3>() / list.len().max(1) as f64;
+        let mut mean =
+            list.iter().map(|w| self.offsets[*w as usize]).sum::<DVec3>() / list.len().max(1) as f64;
         if self.skin[v].x == 0.0 {
             mean.x = 0.0;
         }
