@@ -39,6 +39,9 @@ fn main() {
     worst("ridge to lips", |c| c.ridge_to_lips);
     worst("teeth to lips", |c| c.teeth_to_lips);
     println!("elements across slit   {}", checks::across_the_slit());
+    for depth in checks::depths() {
+        println!("{:22} {:5.1} mm published, {:5.1} mm here", depth.name, depth.published, depth.measured);
+    }
 }
 
 struct Figures {

@@ -9,7 +9,7 @@ use crate::fields;
 use crate::surface::{fine_surface, half_surface};
 
 /// Sizes relative to the sculpture's own, for about 3.5k, 7k and 14k vertices.
-const SCALES: [f64; 3] = [1.82, 1.20, 0.835];
+const SCALES: [f64; 3] = [2.0, 1.24, 0.82];
 /// Coordinates are kept in steps of this many millimetres, so that rounding is the same everywhere.
 const STEP: f64 = 1e-4;
 
@@ -42,7 +42,7 @@ pub fn bake() -> Vec<u8> {
         put(mesh.positions.len() as i32);
         put(mesh.triangles.len() as i32);
         put(mesh.features.len() as i32);
-        for coordinate in mesh.positions.iter().flat_map(|p| p.to_array()) {
+        for coordinate in mesh.positions.iter().flat_map(DVec3::to_array) {
             put((coordinate / STEP).round() as i32);
         }
         for corner in mesh.triangles.iter().flatten() {

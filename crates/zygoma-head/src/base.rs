@@ -64,7 +64,8 @@ impl Base {
         let lids = split_lids(&lid_loop, &open);
         let neck_half = chain(half, NECK, |p| (p.x < 1e-6, p.z));
         let mirrored_back = neck_half.iter().rev().map(|v| mirror[*v as usize]);
-        let neck = neck_half.iter().copied().chain(mirrored_back.filter(|v| open[*v as usize].x < 0.0)).collect();
+        let neck =
+            neck_half.iter().copied().chain(mirrored_back.filter(|v| open[*v as usize].x < 0.0)).collect();
         let parts = parts(half, &open, &mirror);
         Self { open, rest, triangles, mirror, parts, inner_lips, outer_lips, lids, neck }
     }

@@ -1,15 +1,22 @@
 //! What must hold for every head: laws that tests and benchmarks ask for.
 
-use glam::DVec3;
+use glam::{DVec3, Vec3};
+use zygoma_geometry::closest::SurfaceSearch;
 use zygoma_geometry::intersect::crossing_pairs;
+use zygoma_geometry::normals::vertex_normals;
 
-use crate::Head;
+use crate::{Head, HeadMesh};
 
 /// The skin's positions with shapes at weights, in metres.
 pub fn posed_skin(head: &Head, weights: &[(&str, f64)]) -> Vec<DVec3> {
-    let mut positions = head.skin.positions.clone();
+    posed(&head.skin, weights)
+}
+
+/// A mesh's positions with shapes at weights, in metres.
+pub fn posed(mesh: &HeadMesh, weights: &[(&str, f64)]) -> Vec<DVec3> {
+    let mut positions = mesh.positions.clone();
     for (name, weight) in weights {
-        if let Some((_, offsets)) = head.skin.shapes.iter().find(|(shape, _)| shape == name) {
+        if let Some((_, offsets)) = mesh.shapes.iter().find(|(shape, _)| shape == name) {
             for (p, offset) in positions.iter_mut().zip(offsets) {
                 *p += *weight * *offset;
             }
@@ -74,4 +81,23 @@ pub fn lip_gaps(head: &Head, weights: &[(&str, f64)]) -> Vec<f64> {
         if away.y < -0.5 * away.length() { -away.length() } else { away.length() }
     };
     upper.iter().map(gap).collect()
+}
+
+/// The least distance from teeth and gums to the skin around them, in metres; negative where they pierce it.
+pub fn teeth_clearance(head: &Head, weights: &[(&str, f64)]) -> f64 {
+    let skin = posed_skin(head, weights);
+    let search = SurfaceSearch::new(&skin, &head.skin.triangles);
+    let single: Vec<Vec3> = skin.iter().map(|p| p.as_vec3()).collect();
+    let normals: Vec<DVec3> =
+        vertex_normals(&single, &head.skin.triangles).iter().map(|n| n.as_dvec3()).collect();
+    let hard =
+        head.parts.iter().filter(|part| part.name.starts_with("teeth") || part.name.starts_with("gums"));
+    let clearance = |p: DVec3| {
+        let near = search.closest(p);
+        let away = p - near.mix(&skin);
+        // The bag's skin faces the teeth: what lies before it is in the mouth. Normals of the vertices decide, because
+        // those of single triangles say little at an edge.
+        away.length().copysign(away.dot(near.mix(&normals)))
+    };
+    hard.flat_map(|part| posed(part, weights)).map(clearance).fold(f64::MAX, f64::min)
 }

@@ -10,6 +10,9 @@ use crate::sculpt::eyes;
 use crate::sculpt::field::{at, bell, ramp};
 use crate::sculpt::lips::{CORNER_X, line_y};
 
+/// A displacement of every point.
+type Field = fn(DVec3) -> DVec3;
+
 /// A named dial; its value runs from −1 to 1, and 0 is the template.
 #[derive(Clone, Copy, Debug)]
 pub struct Dial {
@@ -17,7 +20,7 @@ pub struct Dial {
     pub name: &'static str,
     /// What turning it up does.
     pub about: &'static str,
-    field: fn(DVec3) -> DVec3,
+    field: Field,
 }
 
 /// Names of the three dials that act on the eye region as a whole.
@@ -58,11 +61,21 @@ fn face(p: DVec3) -> f64 {
 /// All dials.
 pub const DIALS: [Dial; 36] = [
     Dial { name: "size", about: "the whole head larger", field: |p| 0.05 * p },
-    Dial { name: "face_width", about: "a wider face", field: |p| at(0.06 * p.x * ramp(110.0, 30.0, p.y), 0.0, 0.0) },
+    Dial {
+        name: "face_width",
+        about: "a wider face",
+        field: |p| at(0.06 * p.x * ramp(110.0, 30.0, p.y), 0.0, 0.0),
+    },
     Dial {
         name: "face_length",
         about: "a longer face below the eyes",
-        field: |p| at(0.0, 0.075 * soft_clamp((p.y - 13.0).min(0.0) + 4.0 * bell(p.y - 13.0, 14.0), 110.0) * face(p), 0.0),
+        field: |p| {
+            at(
+                0.0,
+                0.075 * soft_clamp((p.y - 13.0).min(0.0) + 4.0 * bell(p.y - 13.0, 14.0), 110.0) * face(p),
+                0.0,
+            )
+        },
     },
     Dial {
         name: "cranium_width",
@@ -106,7 +119,12 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "nose_width",
         about: "wider wings of the nose",
-        field: |p| at(0.20 * soft_clamp(p.x, 18.0), 0.0, 0.0) * bell(p.x, 26.0) * bell(p.y + 16.0, 12.0) * ramp(78.0, 98.0, p.z),
+        field: |p| {
+            at(0.20 * soft_clamp(p.x, 18.0), 0.0, 0.0)
+                * bell(p.x, 26.0)
+                * bell(p.y + 16.0, 12.0)
+                * ramp(78.0, 98.0, p.z)
+        },
     },
     Dial {
         name: "nose_bridge",
@@ -163,7 +181,13 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "jaw_width",
         about: "a wider jaw",
-        field: |p| at(0.11 * p.x * ramp(-5.0, -50.0, p.y) * ramp(-118.0, -86.0, p.y) * ramp(-35.0, 5.0, p.z), 0.0, 0.0),
+        field: |p| {
+            at(
+                0.11 * p.x * ramp(-5.0, -50.0, p.y) * ramp(-118.0, -86.0, p.y) * ramp(-35.0, 5.0, p.z),
+                0.0,
+                0.0,
+            )
+        },
     },
     Dial {
         name: "jaw_angle",
@@ -173,7 +197,9 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "chin_width",
         about: "a broader chin",
-        field: |p| at(0.22 * soft_clamp(p.x, 22.0), 0.0, 0.0) * bell(p.y + 82.0, 17.0) * ramp(50.0, 80.0, p.z),
+        field: |p| {
+            at(0.22 * soft_clamp(p.x, 22.0), 0.0, 0.0) * bell(p.y + 82.0, 17.0) * ramp(50.0, 80.0, p.z)
+        },
     },
     Dial {
         name: "chin_length",
@@ -304,7 +330,7 @@ const STRENGTH: f64 = 1.4;
 /// The smooth map of template space that makes one particular head, in millimetres.
 #[derive(Clone, Debug)]
 pub struct Warp {
-    turned: Vec<(f64, fn(DVec3) -> DVec3)>,
+    turned: Vec<(f64, Field)>,
     eye: EyeFrame,
 }
 
@@ -322,12 +348,18 @@ pub struct EyeFrame {
 impl Warp {
     /// The warp of a set of dials.
     pub fn new(dials: &DialValues) -> Self {
-        let turned: Vec<_> =
-            DIALS.iter().zip(dials.0).filter(|(_, value)| *value != 0.0).map(|(d, v)| (STRENGTH * v, d.field)).collect();
+        let turned: Vec<_> = DIALS
+            .iter()
+            .zip(dials.0)
+            .filter(|(_, value)| *value != 0.0)
+            .map(|(d, v)| (STRENGTH * v, d.field))
+            .collect();
         let mut warp = Self { turned, eye: EyeFrame { centre: eyes::CENTRE, scale: 1.0, tilt: 0.0 } };
         let centre = warp.body(eyes::CENTRE);
         const STEP: f64 = 8.0;
-        let across = |axis: DVec3| warp.body(eyes::CENTRE + STEP * axis).distance(warp.body(eyes::CENTRE - STEP * axis));
+        let across = |axis: DVec3| {
+            warp.body(eyes::CENTRE + STEP * axis).distance(warp.body(eyes::CENTRE - STEP * axis))
+        };
         let mean = (across(DVec3::X) * across(DVec3::Y) * across(DVec3::Z)).cbrt() / (2.0 * STEP);
         warp.eye = EyeFrame {
             centre: centre + at(2.6 * dials.get(EYE_SPACING), 2.6 * dials.get(EYE_HEIGHT), 0.0),

@@ -128,7 +128,8 @@ fn march_cell(
         let mut emit = |t: [(Edge, DVec3); 3]| {
             // Orient by the side that lies inside.
             let normal = (t[1].1 - t[0].1).cross(t[2].1 - t[0].1);
-            let inner: DVec3 = ins.iter().map(|v| lattice.point(corner(*v))).sum::<DVec3>() / ins.len() as f64;
+            let inner: DVec3 =
+                ins.iter().map(|v| lattice.point(corner(*v))).sum::<DVec3>() / ins.len() as f64;
             let outer: DVec3 =
                 outs.iter().map(|v| lattice.point(corner(*v))).sum::<DVec3>() / outs.len() as f64;
             if normal.dot(outer - inner) >= 0.0 {

@@ -23,7 +23,11 @@ pub(crate) fn jaw(base: &Base) -> Vec<f64> {
         // Towards the corners the lips are free to follow each other, or the open mouth would be a box.
         Part::UpperLip => (0.0, ramp(17.0, 8.0, base.rest[v].x.abs())),
         Part::LowerLip => (1.0, ramp(15.0, 6.0, base.rest[v].x.abs())),
-        Part::LowerBag if base.rest[v].z > 70.0 && base.rest[v].x.abs() < 16.0 => (1.0, 1.0),
+        Part::LowerBag
+            if base.rest[v].z > 62.0 && (base.rest[v].x.abs() < 16.0 || base.rest[v].y < -60.0) =>
+        {
+            (1.0, 1.0)
+        }
         Part::UpperBag if base.rest[v].y > -40.0 => (0.0, 1.0),
         _ => bones(base, v),
     })
@@ -35,8 +39,10 @@ pub(crate) fn seal(base: &Base) -> Vec<f64> {
         let p = base.open[v];
         let deep = p.z > lips::front_z(p.x) - 16.0 && lips::slot(at(p.x.abs(), p.y, p.z)) < 1.5;
         match base.parts[v] {
-            Part::UpperLip | Part::LowerLip => (SEALED_LIPS, 3.0),
-            Part::UpperBag | Part::LowerBag if deep => (SEALED_LIPS, 3.0),
+            Part::UpperLip | Part::LowerLip => (SEALED_LIPS, 40.0),
+            Part::UpperBag | Part::LowerBag if deep => (SEALED_LIPS, 40.0),
+            Part::LowerBag if p.y < -62.0 => (1.0, 1.0),
+            Part::UpperBag if p.y > -36.0 => (0.0, 1.0),
             Part::UpperBag | Part::LowerBag => (0.0, 0.0),
             _ => bones(base, v),
         }
@@ -52,11 +58,15 @@ fn bones(base: &Base, v: usize) -> Wish {
     if p.y > -14.0 || p.z < -5.0 || p.y < -128.0 {
         return (0.0, 1.0);
     }
-    let nose_and_lip = p.y > -34.0 && p.x < 18.0 && p.z > 90.0;
+    let nose_and_lip = p.y > -36.0 && p.x < 21.0 && p.z > 86.0;
     if nose_and_lip {
-        return (0.0, 1.0);
+        return (0.0, 8.0);
     }
-    let mandible = tube(p, &[(at(0.0, -82.0, 84.0), 0.0), (at(28.0, -72.0, 52.0), 0.0), (at(38.0, -60.0, 30.0), 0.0)], 1.0);
+    let mandible = tube(
+        p,
+        &[(at(0.0, -82.0, 84.0), 0.0), (at(28.0, -72.0, 52.0), 0.0), (at(38.0, -60.0, 30.0), 0.0)],
+        1.0,
+    );
     if mandible < 21.0 && p.y < -58.0 && p.y > -101.0 {
         return (1.0, 1.0 - ramp(17.0, 21.0, mandible));
     }

@@ -8,9 +8,9 @@ use zygoma_rig::{Joint, JointRole, Rig, RigMesh, Shape, Source, SparseDeltas, Un
 use crate::dials::{DialSettings, DialValues, Warp};
 use crate::jaw::{JOINT, JawWeights};
 use crate::landmarks::Places;
+use crate::paint::{self, Palette, Texture};
 use crate::parts::{self, Part};
 use crate::template::Template;
-use crate::paint::{self, Palette, Texture};
 use crate::{Level, takes, uv};
 
 /// Millimetres of template space in a metre.
@@ -84,7 +84,15 @@ impl Head {
         };
         let skin = warped(&skin_part, &warp);
         let parts = parts::all().iter().map(|part| warped(part, &warp)).collect();
-        Self { options: *options, dials, warp, skin, parts, mirror: base.mirror.clone(), places: template.places.clone() }
+        Self {
+            options: *options,
+            dials,
+            warp,
+            skin,
+            parts,
+            mirror: base.mirror.clone(),
+            places: template.places.clone(),
+        }
     }
 
     /// The head as a rig: skin first, then the parts, with the built-in takes.
@@ -106,7 +114,7 @@ impl Head {
             takes: takes::all(),
             units: Units { metres_per_unit: 1.0, reason: "the head is made in metres".to_owned() },
             notes: Vec::new(),
-            source: Source::Generated,
+            source: Source::Generated { texture: self.texture().to_png() },
         }
     }
 

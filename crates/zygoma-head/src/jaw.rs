@@ -9,8 +9,8 @@ pub(crate) const JOINT: DVec3 = DVec3::new(0.0, -2.0, 12.0);
 const OPEN_ANGLE: f64 = 0.33;
 const OPEN_GLIDE: DVec3 = DVec3::new(0.0, -2.0, 4.0);
 const FORWARD: DVec3 = DVec3::new(0.0, -0.8, 6.5);
-const SIDEWAYS: DVec3 = DVec3::new(6.5, 0.0, 0.0);
-const SIDEWAYS_TURN: f64 = 0.035;
+const SIDEWAYS: DVec3 = DVec3::new(4.5, 0.0, 0.0);
+const SIDEWAYS_TURN: f64 = 0.02;
 
 /// What the jaw is asked to do, each from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -81,17 +81,28 @@ fn lip_contours(base: &Base) -> LipContours {
     let [outer_upper, outer_lower] = base.outer_lips.clone();
     let x = |v: u32| base.rest[v as usize].x;
     let meets = |v: &u32| {
-        let near = inner_lower.iter().min_by(|a, b| (x(**a) - x(*v)).abs().total_cmp(&(x(**b) - x(*v)).abs()));
+        let near =
+            inner_lower.iter().min_by(|a, b| (x(**a) - x(*v)).abs().total_cmp(&(x(**b) - x(*v)).abs()));
         (*v, near.copied().unwrap_or(*v))
     };
-    LipContours { pairs: inner_upper.iter().map(meets).collect(), inner_upper, inner_lower, outer_upper, outer_lower }
+    LipContours {
+        pairs: inner_upper.iter().map(meets).collect(),
+        inner_upper,
+        inner_lower,
+        outer_upper,
+        outer_lower,
+    }
 }
 
 /// The outer vertex nearest to a point, as seen from the front when `frontal`.
 fn nearest(base: &Base, target: DVec3, frontal: bool) -> u32 {
     let distance = |v: usize| {
         let p = base.rest[v];
-        if frontal { (p - target).truncate().length() + if p.z < 40.0 { 1e3 } else { 0.0 } } else { p.distance(target) }
+        if frontal {
+            (p - target).truncate().length() + if p.z < 40.0 { 1e3 } else { 0.0 }
+        } else {
+            p.distance(target)
+        }
     };
     let outer = (0..base.rest.len()).filter(|v| base.parts[*v] == Part::Outer && base.rest[*v].x >= 0.0);
     outer.min_by(|a, b| distance(*a).total_cmp(&distance(*b))).unwrap_or(0) as u32
@@ -107,7 +118,8 @@ fn spread(base: &Base, chain: &[u32], count: usize) -> Vec<u32> {
     let whole = lengths[lengths.len() - 1];
     let at_share = |i: usize| {
         let wanted = whole * i as f64 / (count - 1) as f64;
-        let near = (0..chain.len()).min_by(|a, b| (lengths[*a] - wanted).abs().total_cmp(&(lengths[*b] - wanted).abs()));
+        let near = (0..chain.len())
+            .min_by(|a, b| (lengths[*a] - wanted).abs().total_cmp(&(lengths[*b] - wanted).abs()));
         chain[near.unwrap_or(0)]
     };
     (0..count).map(at_share).collect()

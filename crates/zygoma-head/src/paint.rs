@@ -46,8 +46,10 @@ impl Palette {
     pub(crate) fn new(dials: &DialValues) -> Self {
         let tone = dials.get(SKIN_TONE);
         let skin = between([at(0.95, 0.81, 0.74), at(0.89, 0.72, 0.63), at(0.42, 0.27, 0.21)], tone);
-        let hair = between([at(0.09, 0.07, 0.07), at(0.28, 0.20, 0.16), at(0.66, 0.48, 0.30)], dials.get(HAIR_TONE));
-        let iris = between([at(0.16, 0.34, 0.46), at(0.26, 0.38, 0.34), at(0.24, 0.13, 0.07)], dials.get(EYE_TONE));
+        let hair =
+            between([at(0.09, 0.07, 0.07), at(0.28, 0.20, 0.16), at(0.66, 0.48, 0.30)], dials.get(HAIR_TONE));
+        let iris =
+            between([at(0.16, 0.34, 0.46), at(0.26, 0.38, 0.34), at(0.24, 0.13, 0.07)], dials.get(EYE_TONE));
         Self {
             skin,
             blush: skin * at(0.99, 0.83, 0.84),
@@ -105,7 +107,9 @@ fn eye_color(palette: &Palette, s: f64, t: f64) -> Color {
     let around = y.atan2(x);
     let white = at(0.95, 0.94, 0.93).lerp(at(0.86, 0.66, 0.62), ramp(0.9, 1.6, angle));
     let streaks = 0.5 + 0.5 * (23.0 * around).sin() * (7.0 * around + 1.0).cos();
-    let iris = palette.iris.lerp(palette.iris * 1.7 + 0.08 * Color::ONE, ramp(0.44, 0.22, angle) * (0.5 + 0.5 * streaks));
+    let iris = palette
+        .iris
+        .lerp(palette.iris * 1.7 + 0.08 * Color::ONE, ramp(0.44, 0.22, angle) * (0.5 + 0.5 * streaks));
     let iris = iris.lerp(palette.iris * 0.3, ramp(0.40, 0.47, angle));
     let glint = bell((x - 0.05).hypot(y + 0.06), 0.022);
     let disc = iris.lerp(at(0.02, 0.02, 0.02), ramp(0.21, 0.18, angle));
@@ -153,13 +157,17 @@ pub(crate) fn skin_color(palette: &Palette, p: DVec3, part: Part) -> Color {
     color = color.lerp(palette.blush, blush.min(0.7));
     // Around the eyes and beneath the jaw skin is darker.
     let from_eye = p.distance(eyes::CENTRE);
-    color = color.lerp(palette.shade, 0.25 * bell(from_eye - eyes::MARGIN - 2.0, 6.0) * ramp(66.0, 72.0, p.z));
+    color =
+        color.lerp(palette.shade, 0.25 * bell(from_eye - eyes::MARGIN - 2.0, 6.0) * ramp(66.0, 72.0, p.z));
     let (xi, angle) = eyes::lid_coordinates(p);
     let (_, upper) = eyes::margins(xi);
-    let liner = bell((angle - upper) * eyes::MARGIN, 1.0) * bell(from_eye - eyes::MARGIN - 0.3, 1.8) * ramp(1.0, 0.8, xi.abs());
+    let liner = bell((angle - upper) * eyes::MARGIN, 1.0)
+        * bell(from_eye - eyes::MARGIN - 0.3, 1.8)
+        * ramp(1.0, 0.8, xi.abs());
     color = color.lerp(at(0.22, 0.14, 0.12), 0.75 * liner * ramp(72.0, 76.0, p.z));
 
-    color = color.lerp(palette.lip * (0.96 + 0.08 * noise(at(2.2 * p.x, 0.5 * p.y, 0.5 * p.z))), lip_amount(p, part));
+    color = color
+        .lerp(palette.lip * (0.96 + 0.08 * noise(at(2.2 * p.x, 0.5 * p.y, 0.5 * p.z))), lip_amount(p, part));
     color = color.lerp(palette.hair, 0.90 * brow_amount(p));
     let stubble = 0.75 + 0.25 * noise(2.0 * p);
     color.lerp(palette.hair, 0.62 * hair_amount(p) * stubble)
@@ -193,7 +201,10 @@ fn hair_amount(p: DVec3) -> f64 {
     // Height of the hairline by the direction around the head: high in front, a corner at the temples, down before
     // the ear, and low at the nape.
     let around = p.x.atan2(p.z - 4.0);
-    let line = 92.0 - 4.0 * bell(around, 0.25) - 6.0 * ramp(0.55, 0.85, around) - 30.0 * ramp(0.72, 1.05, around)
+    let line = 92.0
+        - 4.0 * bell(around, 0.25)
+        - 6.0 * ramp(0.55, 0.85, around)
+        - 30.0 * ramp(0.72, 1.05, around)
         - 44.0 * ramp(1.05, 1.36, around)
         + 30.0 * bell(around - 1.78, 0.20)
         - 46.0 * ramp(1.75, 2.35, around);

@@ -92,7 +92,8 @@ impl Target for Sculpture {
         // Slits and corners need vertices at every level, or opposite sides would cut through each other.
         let slits = self.scale.powf(0.65) * lid.min(mouth);
         let [inner, outer] = eyes::corners();
-        let mouth_end = at(lips::CORNER_X - 1.5, lips::line_y(lips::CORNER_X), lips::front_z(lips::CORNER_X) - 1.0);
+        let mouth_end =
+            at(lips::CORNER_X - 1.5, lips::line_y(lips::CORNER_X), lips::front_z(lips::CORNER_X) - 1.0);
         let ends = [inner, outer, mouth_end].map(|end| (p.distance(end) - 1.5).max(0.0));
         let corners = 1.0 + 0.35 * ends.into_iter().fold(f64::MAX, f64::min);
         slits.min(self.scale * nose.min(ear).min(general)).min(corners)

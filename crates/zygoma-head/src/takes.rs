@@ -17,6 +17,9 @@ pub(crate) fn all() -> Vec<Take> {
     vec![tour(), speech(), shake(), run()]
 }
 
+/// A weight as a function of time.
+type Weight = Box<dyn Fn(f64) -> f64>;
+
 /// An expression: shapes with weights; names that end in `*` mean both sides.
 type Pose = &'static [(&'static str, f64)];
 
@@ -53,7 +56,7 @@ fn sides(name: &str) -> Vec<String> {
 }
 
 /// A take from functions of time; tracks of the same shape keep the larger weight.
-fn sampled(name: &str, length: f64, weights: Vec<(String, Box<dyn Fn(f64) -> f64>)>) -> Take {
+fn sampled(name: &str, length: f64, weights: Vec<(String, Weight)>) -> Take {
     let times = key_times(length);
     let mut tracks: Vec<WeightTrack> = Vec::new();
     for (shape, weight) in weights {
@@ -74,7 +77,7 @@ fn blink(at: f64) -> impl Fn(f64) -> f64 {
 }
 
 fn tour() -> Take {
-    let mut weights: Vec<(String, Box<dyn Fn(f64) -> f64>)> = Vec::new();
+    let mut weights: Vec<(String, Weight)> = Vec::new();
     for (from, to, pose) in TOUR {
         for (name, weight) in pose {
             for shape in sides(name) {
@@ -125,7 +128,7 @@ const SOUNDS: [(f64, f64, Pose); 16] = [
 
 fn speech() -> Take {
     const LENGTH: f64 = 4.0;
-    let mut weights: Vec<(String, Box<dyn Fn(f64) -> f64>)> = Vec::new();
+    let mut weights: Vec<(String, Weight)> = Vec::new();
     for (start, length, pose) in SOUNDS {
         for (name, weight) in pose {
             for shape in sides(name) {
@@ -155,7 +158,7 @@ fn shake() -> Take {
     let mut take = sampled(
         "shake",
         LENGTH,
-        sides("eyeBlink*").into_iter().map(|s| (s, Box::new(move |t| 0.8 * swing(t)) as Box<dyn Fn(f64) -> f64>)).collect(),
+        sides("eyeBlink*").into_iter().map(|s| (s, Box::new(move |t| 0.8 * swing(t)) as Weight)).collect(),
     );
     take.motions.push(head_motion(LENGTH, move |t| RigidMotion {
         rotation: DQuat::from_rotation_y(0.6 * swing(t) * (TAU * 3.0 * t).sin()),
@@ -173,7 +176,7 @@ fn run() -> Take {
     let mut take = sampled(
         "run",
         LENGTH,
-        vec![("jawOpen".to_owned(), Box::new(move |t| pace(t) * breath(t)) as Box<dyn Fn(f64) -> f64>)],
+        vec![("jawOpen".to_owned(), Box::new(move |t| pace(t) * breath(t)) as Weight)],
     );
     take.motions.push(head_motion(LENGTH, move |t| {
         let step = TAU * STEPS * t;

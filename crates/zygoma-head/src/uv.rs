@@ -35,10 +35,7 @@ impl Tile {
     /// The texture coordinate of a place in the tile, both from 0 to 1.
     pub(crate) fn at(&self, s: f64, t: f64) -> Vec2 {
         let clamped = |x: f64| x.clamp(0.02, 0.98);
-        Vec2::new(
-            (self.left + self.width * clamped(s)) as f32,
-            (TILE_TOP + TILE_HEIGHT * clamped(t)) as f32,
-        )
+        Vec2::new((self.left + self.width * clamped(s)) as f32, (TILE_TOP + TILE_HEIGHT * clamped(t)) as f32)
     }
 
     /// The place in the tile of a texture coordinate, if it lies there.
@@ -54,7 +51,11 @@ fn unrolled(p: DVec3) -> (f64, f64) {
     let around = 0.5 + axis.x.atan2(axis.z) / std::f64::consts::TAU;
     let ring = axis.x.hypot(axis.z);
     // An angle near the crown, a height on the neck, smoothly joined.
-    let down = if axis.y > 0.0 { std::f64::consts::FRAC_PI_2 - axis.y.atan2(ring) } else { std::f64::consts::FRAC_PI_2 - axis.y / 88.0 };
+    let down = if axis.y > 0.0 {
+        std::f64::consts::FRAC_PI_2 - axis.y.atan2(ring)
+    } else {
+        std::f64::consts::FRAC_PI_2 - axis.y / 88.0
+    };
     (around, SKIN_HEIGHT * (down / 3.55).clamp(0.0, 1.0))
 }
 
@@ -90,7 +91,8 @@ pub(crate) fn skin(base: &Base) -> UvMap {
                 coordinates.push(match island {
                     1 => BAG.at(0.5 + points[i].x / 64.0, 0.5 + (points[i].y + 47.0) / 60.0),
                     2 => {
-                        let q = (points[i] - eyes::CENTRE * DVec3::new(points[i].x.signum(), 1.0, 1.0)) / 40.0;
+                        let q =
+                            (points[i] - eyes::CENTRE * DVec3::new(points[i].x.signum(), 1.0, 1.0)) / 40.0;
                         POCKET.at(0.5 + q.x * points[i].x.signum(), 0.5 + q.y)
                     }
                     3 => NOSTRIL.at(points[i].x.abs() / 16.0, (-10.0 - points[i].y) / 16.0),

@@ -21,7 +21,7 @@ fn head(seed: u64, level: Level) -> Head {
 }
 
 fn offsets<'a>(head: &'a Head, name: &str) -> &'a [DVec3] {
-    &head.skin.shapes.iter().find(|(shape, _)| shape == name).unwrap().1
+    &head.skin.shapes.iter().find(|(shape, _)| shape == name).expect("the shape exists").1
 }
 
 #[test]
@@ -52,7 +52,8 @@ fn triangles_are_well_shaped() {
             .iter()
             .map(|t| {
                 let p = t.map(|v| head.skin.positions[v as usize]);
-                let angle = |i: usize| (p[(i + 1) % 3] - p[i]).angle_between(p[(i + 2) % 3] - p[i]).to_degrees();
+                let angle =
+                    |i: usize| (p[(i + 1) % 3] - p[i]).angle_between(p[(i + 2) % 3] - p[i]).to_degrees();
                 angle(0).min(angle(1)).min(angle(2))
             })
             .collect();
@@ -192,7 +193,10 @@ fn lips_rest_apart_and_stay_sealed_over_an_open_jaw() {
 fn the_same_seed_gives_the_same_head() {
     let bytes = |seed| {
         let rig = head(seed, Level::Low).rig();
-        rig.meshes.iter().flat_map(|m| m.positions.iter().flat_map(|p| p.to_array().map(f32::to_bits))).collect::<Vec<_>>()
+        rig.meshes
+            .iter()
+            .flat_map(|m| m.positions.iter().flat_map(|p| p.to_array().map(f32::to_bits)))
+            .collect::<Vec<_>>()
     };
     assert_eq!(bytes(7), bytes(7));
     assert_ne!(bytes(7), bytes(8));
@@ -231,7 +235,9 @@ fn landmarks_lie_where_they_should() {
     assert_eq!(places.landmarks.len(), 68);
     assert!((140..=175).contains(&places.contour_landmarks.len()), "{}", places.contour_landmarks.len());
     // Mirror images of each other: jaw, brows, eyes and mouth corners.
-    for (right, left) in [(0, 16), (3, 13), (17, 26), (21, 22), (36, 45), (39, 42), (48, 54), (60, 64), (31, 35)] {
+    for (right, left) in
+        [(0, 16), (3, 13), (17, 26), (21, 22), (36, 45), (39, 42), (48, 54), (60, 64), (31, 35)]
+    {
         let (right, left) = (places.landmarks[right], places.landmarks[left]);
         assert_eq!(head.mirror[right as usize], left);
         assert!(head.skin.positions[left as usize].x > 0.0);
@@ -264,5 +270,17 @@ fn takes_use_shapes_that_exist() {
         assert!(take.weights.iter().all(|track| rig.skin().shape(&track.shape).is_some()));
         assert!(take.weights.iter().all(|track| track.curve.values.iter().all(|w| (0.0..=1.0).contains(w))));
         assert!(take.duration() > 2.0);
+    }
+}
+
+#[test]
+fn teeth_and_gums_stay_inside_the_mouth() {
+    for seed in [0, 3] {
+        let head = head(seed, Level::Middle);
+        for name in ARKIT.split_whitespace().filter(|name| *name != "mouthClose") {
+            let clearance = checks::teeth_clearance(&head, &[(name, 1.0)]);
+            assert!(clearance > 5e-4, "seed {seed}, {name}: {clearance} m");
+        }
+        assert!(checks::teeth_clearance(&head, &[("jawOpen", 1.0), ("mouthClose", 1.0)]) > 5e-4);
     }
 }

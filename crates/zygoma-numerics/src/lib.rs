@@ -2,8 +2,8 @@
 //!
 //! The numerical tools below everything else; nothing here knows of meshes. [`simd`] runs batches on the widest
 //! registers that the machine has, [`low_rank`] compresses many frames into few basis vectors under a bound on the
-//! largest error, [`cholesky`] factors sparse systems, and [`random`] gives numbers that depend on what they are for
-//! and not on who asked first.
+//! largest error, [`cholesky`] solves sparse systems, and [`random`] gives numbers that depend on what they are
+//! for and not on who asked first.
 
 pub mod cholesky;
 pub mod low_rank;

@@ -157,7 +157,10 @@ pub enum Source {
     /// An ICT-FaceKit folder.
     Ict(PathBuf),
     /// Made by code.
-    Generated,
+    Generated {
+        /// The picture that the texture coordinates of all meshes refer to, as a PNG file.
+        texture: Option<Vec<u8>>,
+    },
 }
 
 impl std::fmt::Display for JointRole {
@@ -175,6 +178,17 @@ impl Rig {
     /// The mesh that is simulated.
     pub fn skin(&self) -> &RigMesh {
         &self.meshes[self.skin]
+    }
+
+    /// The point that a joint turns about; for the head of a rig without joints, the middle of the skin's lower third.
+    pub fn pivot(&self, role: JointRole) -> Option<DVec3> {
+        if let Some(joint) = self.joints.iter().find(|joint| joint.role == role) {
+            return Some(joint.position);
+        }
+        let positions = || self.skin().positions.iter().copied();
+        let (low, high) =
+            (positions().reduce(Vec3::min)?.as_dvec3(), positions().reduce(Vec3::max)?.as_dvec3());
+        (role == JointRole::Head).then(|| low + (high - low) * DVec3::new(0.5, 1.0 / 3.0, 0.5))
     }
 
     /// Makes the mesh of this name the skin.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use glam::DVec3;
 use zygoma_geometry::rigid::RigidMotion;
 
-use crate::JointRole;
+use crate::{JointRole, Rig};
 
 /// A performance: blendshape weights, and head, jaw and eye motion, over time in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -176,6 +177,21 @@ impl Take {
         Take { name: self.name.clone(), weights: weights.collect(), motions: motions.collect() }
     }
 
+    /// Turns joints where the rig has them. A take recorded without a rig knows only how far a joint turns, and so
+    /// turns it about the origin; its tracks have no translation. The eyes of a rig without eye joints stay still.
+    pub fn turn_at_joints_of(&mut self, rig: &Rig) {
+        self.motions.retain_mut(|track| {
+            let only_turns = track.motions.iter().all(|motion| motion.translation == DVec3::ZERO);
+            let pivot = rig.pivot(track.role);
+            if let (true, Some(pivot)) = (only_turns, pivot) {
+                for motion in &mut track.motions {
+                    motion.translation = pivot - motion.rotation * pivot;
+                }
+            }
+            !only_turns || pivot.is_some()
+        });
+    }
+
     fn key_times(&self) -> impl Iterator<Item = &[f64]> {
         let weights = self.weights.iter().map(|track| &*track.curve.times);
         weights.chain(self.motions.iter().map(|track| &*track.times))
@@ -185,7 +201,7 @@ impl Take {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use glam::{DQuat, DVec3};
+    use glam::DQuat;
 
     fn curve(interpolation: Interpolation) -> WeightCurve {
         WeightCurve { times: [1.0, 2.0, 4.0].into(), values: vec![0.0, 1.0, 0.5], interpolation }
@@ -236,5 +252,19 @@ mod tests {
         let quarter = track.sample(0.25).expect("the track has keys");
         assert!(quarter.rotation.abs_diff_eq(DQuat::from_rotation_y(0.25), 1e-9));
         assert!((quarter.translation.x - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn recorded_rotations_turn_about_the_rigs_joints() {
+        let mut rig = crate::test_rigs::rig_with_shapes(&["jawOpen"]);
+        let position = DVec3::new(0.0, 1.5, 0.1);
+        rig.joints.push(crate::Joint { role: JointRole::Head, name: "Head".into(), node: 0, position });
+        let turned = RigidMotion { rotation: DQuat::from_rotation_y(1.0), translation: DVec3::ZERO };
+        let track = |role| MotionTrack { role, times: [0.0].into(), motions: vec![turned] };
+        let motions = vec![track(JointRole::Head), track(JointRole::LeftEye)];
+        let mut take = Take { motions, ..Take::default() };
+        take.turn_at_joints_of(&rig);
+        assert_eq!(take.motions.len(), 1, "there is no eye to turn");
+        assert!(take.motions[0].motions[0].apply(position).distance(position) < 1e-12);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn rig(mesh: RigMesh) -> Rig {
         takes: Vec::new(),
         units: Units { metres_per_unit: 1.0, reason: "made by a test".into() },
         notes: Vec::new(),
-        source: Source::Generated,
+        source: Source::Generated { texture: None },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 /// Physics for the face rigs that artists already have.
@@ -21,6 +21,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Info(InfoArgs),
     Convert(ConvertArgs),
+    Head(HeadArgs),
     Demo(DemoArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
@@ -67,6 +68,7 @@ pub(crate) struct InfoArgs {
         With --take, OUT is an animated face: .glb (its surfaces compressed to few morph targets), .pc2, .mdd, .usda, \
         or a folder of OBJs, one per frame. Point caches are in the coordinates and vertex order of the rig's own mesh.",
     after_help = "Examples:\n  zygoma convert ICT/FaceXModel head.glb\n  zygoma convert face.glb face_objs/\n  \
+        zygoma convert packed.glb for_blender.glb --plain\n  \
         zygoma convert face.glb played.glb --take MySlate_1.csv\n  \
         zygoma convert face.glb face.pc2 --take 'Take 001' --fps 30"
 )]
@@ -93,9 +95,15 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max_targets: Option<usize>,
 
-    /// Move the surface with the take's head motion too, instead of staying in the head's frame.
+    /// Move the surface with the take's head motion too, instead of staying in the head's frame (a .glb always
+    /// moves the head).
     #[arg(long)]
     pub(crate) head_motion: bool,
+
+    /// Write a GLB without meshopt compression, for programs that lack it, such as Blender (an animated GLB never
+    /// has it).
+    #[arg(long)]
+    pub(crate) plain: bool,
 
     /// Keep the rig's own shapes in an animated GLB and animate their weights, exactly.
     #[arg(long, conflicts_with_all = ["max_error", "max_targets"])]
@@ -104,6 +112,43 @@ pub(crate) struct ConvertArgs {
     /// Print what was written as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Make a built-in head: a rig with the 52 ARKit shapes, eyes, teeth and tongue.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  zygoma head -o head.glb\n  zygoma head -o other.glb --seed 7\n  \
+                        zygoma head -o wide.glb --dial jaw_width=0.8 --dial nose_length=-0.5 --level 3.5k\n  \
+                        zygoma head --list-dials")]
+pub(crate) struct HeadArgs {
+    /// Where to write: a .glb, or a folder for OBJs.
+    #[arg(short, long, required_unless_present = "list_dials")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Who it is: heads of different seeds are different people, and 0 is the head as it was sculpted.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Turns a dial, from -1 to 1; may be given several times.
+    #[arg(long = "dial", value_name = "NAME=VALUE")]
+    pub(crate) dials: Vec<String>,
+
+    /// How finely it is meshed, in vertices.
+    #[arg(long, value_enum, default_value_t = HeadLevel::High)]
+    pub(crate) level: HeadLevel,
+
+    /// List the dials and what they do.
+    #[arg(long)]
+    pub(crate) list_dials: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum HeadLevel {
+    #[value(name = "3.5k")]
+    Low,
+    #[value(name = "7k")]
+    Middle,
+    #[value(name = "14k")]
+    High,
 }
 
 /// Show what zygoma does, on its built-in head: writes an animated GLB and a report with pictures.
@@ -142,7 +187,9 @@ pub(crate) struct BenchRigArgs {
 
 /// Print a completion script for a shell.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  zygoma completions bash > ~/.local/share/bash-completion/completions/zygoma")]
+#[command(
+    after_help = "Example:\n  zygoma completions bash > ~/.local/share/bash-completion/completions/zygoma"
+)]
 pub(crate) struct CompletionsArgs {
     /// The shell.
     pub(crate) shell: Shell,

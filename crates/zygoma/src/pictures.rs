@@ -6,21 +6,33 @@ use zygoma_picture::{
     Bounds, Camera, Finish, Image, Paint, RenderOptions, Scene, Surface, View, color, grid, render,
 };
 use zygoma_rig::evaluate::Evaluator;
-use zygoma_rig::{Rig, RigMesh};
+use zygoma_rig::{Rig, RigMesh, Source};
 
-/// Space left around the moving part of a face, as a share of its size.
-const MARGIN: f32 = 0.25;
+/// Space left around the moving part of a face, as a share of its height.
+const MARGIN: f32 = 0.15;
+/// A mesh up to this many times as tall as the part that moves is a head or a bust.
+const BUST: f32 = 2.5;
 
 /// A rig made ready to have its picture taken.
 pub(crate) struct Portrait<'a> {
     rig: &'a Rig,
     meshes: Vec<PortraitMesh>,
     bounds: Bounds,
+    /// The picture that the meshes' texture coordinates refer to.
+    texture: Option<Image>,
 }
 
 struct PortraitMesh {
     evaluator: Evaluator,
-    parts: Vec<(Part, Vec<[u32; 3]>)>,
+    pieces: Vec<Piece>,
+}
+
+/// Triangles of one kind.
+struct Piece {
+    part: Part,
+    triangles: Vec<[u32; 3]>,
+    /// For each triangle the texture coordinates at its corners.
+    corners: Vec<[u32; 3]>,
 }
 
 /// What a piece of a face is made of, told from its name.
@@ -37,24 +49,43 @@ enum Part {
 impl<'a> Portrait<'a> {
     pub(crate) fn new(rig: &'a Rig) -> anyhow::Result<Self> {
         let bounds = face_bounds(rig.skin()).context("the rig has no vertices to draw")?;
-        let mesh = |mesh: &RigMesh| PortraitMesh { evaluator: Evaluator::new(mesh), parts: parts(mesh) };
-        Ok(Self { rig, meshes: rig.meshes.iter().map(mesh).collect(), bounds })
+        let mesh = |mesh: &RigMesh| PortraitMesh { evaluator: Evaluator::new(mesh), pieces: pieces(mesh) };
+        let texture = match &rig.source {
+            Source::Generated { texture: Some(png) } => Some(Image::from_png(png)?),
+            _ => None,
+        };
+        Ok(Self { rig, meshes: rig.meshes.iter().map(mesh).collect(), bounds, texture })
     }
 
     /// The face with some shapes at weights, by exact name, on every mesh that has them.
     pub(crate) fn draw(&self, weights: &[(&str, f32)], view: View, size: usize) -> anyhow::Result<Image> {
-        let surfaces: Vec<Vec<Vec3>> =
-            self.rig.meshes.iter().zip(&self.meshes).map(|(mesh, ready)| pose(mesh, ready, weights)).collect();
-        let drawn = surfaces.iter().zip(&self.meshes).flat_map(|(positions, mesh)| {
-            let visible = mesh.parts.iter().filter(|(part, _)| *part != Part::SeeThrough);
-            visible.map(|(part, triangles)| {
-                let (color, finish) = part.paint();
-                Surface::new(positions, triangles).painted(Paint::Plain(color), finish)
-            })
+        let surfaces: Vec<Vec<Vec3>> = self
+            .rig
+            .meshes
+            .iter()
+            .zip(&self.meshes)
+            .map(|(mesh, ready)| pose(mesh, ready, weights))
+            .collect();
+        let meshes = self.rig.meshes.iter().zip(&self.meshes).zip(&surfaces);
+        let drawn = meshes.flat_map(|((mesh, ready), positions)| {
+            let pieces =
+                ready.pieces.iter().filter(|piece| self.texture.is_some() || piece.part != Part::SeeThrough);
+            pieces.map(|piece| self.surface(mesh, piece, positions))
         });
         let options = RenderOptions::sized(size, size);
         let camera = Camera::framing(view, &self.bounds, options.aspect());
         Ok(render(&Scene::new(drawn), &camera, &options)?)
+    }
+
+    fn surface<'b>(&'b self, mesh: &'b RigMesh, piece: &'b Piece, positions: &'b [Vec3]) -> Surface<'b> {
+        let (color, finish) = piece.part.paint();
+        let paint = match (&self.texture, &mesh.uvs) {
+            (Some(image), Some(uvs)) => {
+                Paint::Texture { image, uvs: &uvs.coordinates, corners: Some(&piece.corners) }
+            }
+            _ => Paint::Plain(color),
+        };
+        Surface::new(positions, &piece.triangles).painted(paint, finish)
     }
 
     /// The neutral and every shape of the skin at weight 1, captioned.
@@ -69,35 +100,55 @@ impl<'a> Portrait<'a> {
 }
 
 fn pose(mesh: &RigMesh, ready: &PortraitMesh, wanted: &[(&str, f32)]) -> Vec<Vec3> {
-    let weight = |name: &str| wanted.iter().find(|(shape, _)| *shape == name).map_or(0.0, |(_, weight)| *weight);
+    let weight =
+        |name: &str| wanted.iter().find(|(shape, _)| *shape == name).map_or(0.0, |(_, weight)| *weight);
     let weights: Vec<f32> = mesh.shapes.iter().map(|shape| weight(&shape.name)).collect();
     let mut positions = mesh.positions.clone();
     ready.evaluator.evaluate(&weights, &mut positions);
     positions
 }
 
-/// The part of the skin that shapes move, with a margin: of a whole body only the face is of interest.
+/// What of the skin a picture shows: a head or bust whole, of a taller body only what its shapes move.
 fn face_bounds(skin: &RigMesh) -> Option<Bounds> {
+    let whole = Bounds::of(skin.positions.iter().copied())?;
     let largest = skin.shapes.iter().map(|shape| shape.deltas.largest()).fold(0.0, f32::max);
     let moved = skin.shapes.iter().flat_map(|shape| shape.deltas.iter());
     let moved = moved.filter(|(_, offset)| offset.length() > 0.1 * largest);
-    let positions = moved.map(|(vertex, _)| skin.positions[vertex as usize]);
-    let face = Bounds::of(positions).or_else(|| Bounds::of(skin.positions.iter().copied()))?;
-    let margin = Vec3::splat(MARGIN * face.diagonal() / 3f32.sqrt());
+    let Some(face) = Bounds::of(moved.map(|(vertex, _)| skin.positions[vertex as usize])) else {
+        return Some(whole);
+    };
+    let height = |bounds: &Bounds| bounds.high.y - bounds.low.y;
+    if height(&whole) < BUST * height(&face) {
+        return Some(whole);
+    }
+    let margin = Vec3::splat(MARGIN * height(&face));
     Bounds::of([face.low - margin, face.high + margin])
 }
 
 /// The triangles of a mesh by what they are made of: one piece, or one for each named region.
-fn parts(mesh: &RigMesh) -> Vec<(Part, Vec<[u32; 3]>)> {
+fn pieces(mesh: &RigMesh) -> Vec<Piece> {
     let triangles = mesh.faces.triangles();
+    let corners = match mesh.uvs.as_ref().and_then(|uvs| uvs.corners.as_ref()) {
+        Some(corners) => {
+            (0..mesh.faces.len()).flat_map(|face| fan(&corners[mesh.faces.range(face)])).collect()
+        }
+        None => triangles.clone(),
+    };
     if mesh.regions.is_empty() {
-        return vec![(Part::named(&mesh.name), triangles)];
+        return vec![Piece { part: Part::named(&mesh.name), triangles, corners }];
     }
     let of_region = |region: &zygoma_rig::Region| {
-        let inside = |triangle: &&[u32; 3]| region.vertices.contains(&(triangle[0] as usize));
-        (Part::named(&region.name), triangles.iter().filter(inside).copied().collect())
+        let both = triangles.iter().zip(&corners);
+        let inside = both.filter(|(triangle, _)| region.vertices.contains(&(triangle[0] as usize)));
+        let (triangles, corners) = inside.unzip();
+        Piece { part: Part::named(&region.name), triangles, corners }
     };
     mesh.regions.iter().map(of_region).collect()
+}
+
+/// A polygon's corners as the corners of its triangles.
+fn fan(corners: &[u32]) -> Vec<[u32; 3]> {
+    (2..corners.len()).map(|i| [corners[0], corners[i - 1], corners[i]]).collect()
 }
 
 impl Part {

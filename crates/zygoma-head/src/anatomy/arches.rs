@@ -5,7 +5,7 @@ use glam::DVec3;
 use crate::sculpt::field::{at, bell, common, ramp};
 
 /// Half axes and centre of the upper arch through the middle of the teeth (as the teeth's).
-const ARCH: (f64, f64, f64) = (20.0, 27.0, 66.0);
+const ARCH: (f64, f64, f64) = (20.0, 27.0, 65.0);
 /// How far the arch goes back, as an angle.
 const END: f64 = 1.72;
 

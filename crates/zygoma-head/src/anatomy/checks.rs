@@ -4,6 +4,7 @@ use glam::{DAffine3, DVec3};
 use zygoma_geometry::tets::volume;
 
 use super::cover::{is_lip, is_outer};
+use super::depths::{DEPTHS, Depth};
 use super::fit::jaw_of;
 use super::nearest::Nearest;
 use super::prisms::split_positions;
@@ -95,6 +96,31 @@ fn cover(head: &Head, anatomy: &Anatomy, expression: &str) -> Cover {
         }
     }
     cover
+}
+
+/// A landmark's published depth beside the one of the template, in millimetres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuredDepth {
+    /// The landmark.
+    pub name: &'static str,
+    /// The published mean.
+    pub published: f64,
+    /// From the skin at the landmark to the nearest bone of the template.
+    pub measured: f64,
+}
+
+/// Compares the template's bones with the published depths.
+pub fn depths() -> Vec<MeasuredDepth> {
+    let base = &Template::of(crate::Level::High).base;
+    let skin = Nearest::new(&base.rest, &base.triangles, |_| true);
+    let bones = super::keep::kept().bones.each_ref().map(|b| Nearest::new(&b.positions, &b.triangles, |_| true));
+    let measure = |mark: &Depth| {
+        let on_skin = skin.find(mark.place, f64::MAX).map_or(mark.place, |f| mark.place - f.signed * f.normal);
+        let distance = |bone: &Nearest| bone.find(on_skin, f64::MAX).map_or(f64::MAX, |f| f.signed);
+        let measured = bones.iter().map(distance).fold(f64::MAX, f64::min);
+        MeasuredDepth { name: mark.name, published: mark.depth, measured }
+    };
+    DEPTHS.iter().filter(|mark| mark.published).map(measure).collect()
 }
 
 /// Elements that are inverted or flat.

@@ -5,9 +5,12 @@ use glam::DVec3;
 use crate::sculpt::field::{at, ellipsoid, join, tube};
 use crate::sculpt::{ear, eyes, lips, nose, skull};
 
+/// Further than anything in a head.
+const FAR: f64 = 1e3;
+
 /// The bag behind the lips.
 pub(super) fn mouth_bag(p: DVec3) -> f64 {
-    ellipsoid(p, at(0.0, -47.0, 62.0), at(29.0, 25.0, 37.0))
+    -lips::carve_mouth(-FAR, p, FAR)
 }
 
 /// Signed distance to the face without ears, with nostrils, eyes and mouth filled.
@@ -23,13 +26,12 @@ pub(super) fn filled_face(p: DVec3) -> f64 {
 
 /// Signed distance to the skin at rest: flesh is negative, the mouth bag and the eye pockets are positive.
 pub(super) fn skin_at_rest(p: DVec3) -> f64 {
-    const NO_SLIT: f64 = 1e3;
     let p = at(p.x.abs(), p.y, p.z);
     let mut d = nose::add(skull::masses(p), p);
     d = eyes::add(d, p);
     d = lips::add(d, p);
     d = ear::add(d, p);
-    lips::carve_mouth(d, p, NO_SLIT)
+    lips::carve_mouth(d, p, FAR)
 }
 
 /// The filled face with ears as mounds without overhang, so that flesh under them can be layered.

@@ -50,7 +50,7 @@ fn edge_length(p: DVec3) -> f64 {
 /// What the skull wrap may not enter besides bone: eyes, nose, the mouth with its teeth, and a core of the neck.
 fn stops(p: DVec3) -> f64 {
     let eye = p.distance(eyes::CENTRE) - eyes::RADIUS + 1.0;
-    let mouth = ellipsoid(p, at(0.0, -47.0, 64.0), at(25.0, 22.0, 32.0));
+    let mouth = ellipsoid(p, at(0.0, -47.0, 63.0), at(25.0, 22.0, 32.0));
     let nasal = ellipsoid(p, at(0.0, -8.0, 78.0), at(14.0, 17.0, 18.0));
     let neck = rod(p, (at(0.0, -40.0, -24.0), 20.0), (at(0.0, NECK_CAP + 30.0, -34.0), 20.0));
     eye.min(mouth).min(nasal).min(neck)

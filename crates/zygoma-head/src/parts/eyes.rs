@@ -39,11 +39,7 @@ fn left() -> Part {
             let share = f64::from(ring) / f64::from(RINGS);
             let polar = std::f64::consts::PI * share.powf(1.4);
             let around = std::f64::consts::TAU * f64::from(segment) / f64::from(SEGMENTS);
-            directions.push(DVec3::new(
-                polar.sin() * around.cos(),
-                polar.sin() * around.sin(),
-                polar.cos(),
-            ));
+            directions.push(DVec3::new(polar.sin() * around.cos(), polar.sin() * around.sin(), polar.cos()));
             let reach = 0.5 * polar / std::f64::consts::PI;
             coordinates.push(EYE.at(0.5 + reach * around.cos(), 0.5 - reach * around.sin()));
         }

@@ -10,7 +10,7 @@ use crate::uv::{GUMS, TEETH, Tile};
 /// Height where the teeth meet.
 const BITE: f64 = -49.4;
 /// Half axes and centre of the arch through the middle of the teeth.
-const ARCH: (f64, f64, f64) = (20.0, 27.0, 66.0);
+const ARCH: (f64, f64, f64) = (20.0, 27.0, 65.0);
 
 /// Width along the arch, height and thickness of the teeth of one side, from the middle.
 const UPPER: [(f64, f64, f64); 7] = [
@@ -113,8 +113,8 @@ fn gums(name: &'static str, up: f64) -> Part {
         let end = (1.0 - share.abs().powi(12)).max(0.0).sqrt();
         for step in 0..AROUND {
             let around = std::f64::consts::TAU * f64::from(step) / f64::from(AROUND);
-            let middle = at(0.0, up * 10.6, 0.0) - outward * 0.6;
-            let ring = outward * (3.1 * around.cos()) + at(0.0, 4.2 * around.sin(), 0.0);
+            let middle = at(0.0, up * 10.0, 0.0) - outward * 0.6;
+            let ring = outward * (3.1 * around.cos()) + at(0.0, 3.4 * around.sin(), 0.0);
             positions.push(centre + middle + end * ring);
             places.push((0.5, 0.5));
         }

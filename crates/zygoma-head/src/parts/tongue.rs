@@ -24,7 +24,8 @@ pub(super) fn tongue() -> Part {
         let half_height = (6.0 - 2.2 * share) * end;
         for step in 0..AROUND {
             let around = std::f64::consts::TAU * f64::from(step) / f64::from(AROUND);
-            let groove = if around.sin() > 0.0 { 1.0 - 0.25 * (-(around.cos() / 0.3).powi(2)).exp() } else { 1.0 };
+            let groove =
+                if around.sin() > 0.0 { 1.0 - 0.25 * (-(around.cos() / 0.3).powi(2)).exp() } else { 1.0 };
             positions.push(middle + at(half_width * around.cos(), half_height * around.sin() * groove, 0.0));
             coordinates.push(TONGUE.at(0.5 + 0.48 * around.cos(), share));
         }
@@ -37,7 +38,11 @@ pub(super) fn tongue() -> Part {
             for (p, offset) in positions.iter().zip(offsets) {
                 let s = share(*p);
                 // Over the lower teeth and lip, then hanging.
-                *offset += at(-0.10 * p.x * s, 6.5 * ramp(0.2, 0.7, s) - 9.0 * ramp(0.75, 1.0, s), 36.0 * s.powf(1.3));
+                *offset += at(
+                    -0.10 * p.x * s,
+                    6.5 * ramp(0.2, 0.7, s) - 9.0 * ramp(0.75, 1.0, s),
+                    36.0 * s.powf(1.3),
+                );
             }
         }
     }

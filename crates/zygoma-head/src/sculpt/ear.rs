@@ -68,7 +68,8 @@ pub(crate) fn add(head: f64, p: DVec3) -> f64 {
     ear = join(ear, lobe, 5.0);
     ear = join(ear, antihelix, 3.0);
     let mut d = join(head, ear, 5.0);
-    let concha = tube(e, &[(at(9.5, 7.0, 7.8), 6.2), (at(6.5, -3.0, 7.0), 5.8), (at(2.5, -2.0, 1.5), 3.0)], 4.0);
+    let concha =
+        tube(e, &[(at(9.5, 7.0, 7.8), 6.2), (at(6.5, -3.0, 7.0), 5.8), (at(2.5, -2.0, 1.5), 3.0)], 4.0);
     d = carve(d, concha, 2.6);
     join(d, tragus, 2.6)
 }

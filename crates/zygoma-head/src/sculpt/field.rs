@@ -34,6 +34,19 @@ pub(crate) fn ellipsoid(p: DVec3, centre: DVec3, radii: DVec3) -> f64 {
     length * (length - 1.0) / scale
 }
 
+/// An elliptical pillbox with a soft rim: round seen from above, nearly a box seen from the side (a first-order
+/// distance).
+pub(crate) fn cushion(p: DVec3, centre: DVec3, radii: DVec3) -> f64 {
+    let q = (p - centre) / radii;
+    let round = q.x * q.x + q.z * q.z;
+    let norm = (round * round + q.y.powi(4)).powf(0.25);
+    if norm < 0.2 {
+        return -radii.min_element();
+    }
+    let slope = (DVec3::new(round * q.x, q.y.powi(3), round * q.z) / radii).length() / norm.powi(3);
+    (norm - 1.0) / slope
+}
+
 /// A ball.
 pub(crate) fn ball(p: DVec3, centre: DVec3, radius: f64) -> f64 {
     p.distance(centre) - radius

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::field::{at, ball, bell, carve, ellipsoid, join, ramp, rod, tube};
+use super::field::{at, ball, bell, carve, cushion, join, ramp, rod, tube};
 
 /// Where the slit ends at each side.
 pub(crate) const CORNER_X: f64 = 25.0;
@@ -104,7 +104,7 @@ pub(crate) fn add(head: f64, p: DVec3) -> f64 {
     d = join(d, upper, 3.0);
     d = join(d, lower, 3.0);
     // The hollow between lip and chin, and the dimple beside the corner.
-    let sulcus = rod(s, (at(0.0, -65.5, 108.5), 6.5), (at(13.0, -63.0, 103.0), 5.0));
+    let sulcus = rod(s, (at(0.0, -65.5, 108.5), 6.5), (at(12.0, -63.0, 104.5), 4.5));
     d = carve(d, sulcus, 9.0);
     let corner = ball(s, at(CORNER_X + 2.5, line_y(CORNER_X) - 0.5, front_z(CORNER_X) + 4.0), 2.6);
     carve(d, corner, 5.0)
@@ -112,7 +112,7 @@ pub(crate) fn add(head: f64, p: DVec3) -> f64 {
 
 /// Carves the slit and the bag behind it into the open head.
 pub(crate) fn carve_mouth(head: f64, p: DVec3, slot: f64) -> f64 {
-    let bag = ellipsoid(p, at(0.0, -47.0, 62.0), at(29.0, 25.0, 37.0));
+    let bag = cushion(p, at(0.0, -46.5, 61.0), at(28.0, 23.5, 36.3));
     let inside = join(bag, slot, 6.0);
     carve(head, inside, 2.6)
 }

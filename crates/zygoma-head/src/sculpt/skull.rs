@@ -48,11 +48,8 @@ pub(crate) fn masses(p: DVec3) -> f64 {
     let cheek = ellipsoid(s, at(31.0, -34.0, 56.0), at(20.0, 30.0, 27.0));
     d = join(d, cheek, 24.0);
 
-    let brow = tube(
-        s,
-        &[(at(8.0, 37.0, 84.0), 5.0), (at(28.0, 42.0, 81.0), 6.0), (at(48.0, 35.0, 63.0), 6.0)],
-        8.0,
-    );
+    let brow =
+        tube(s, &[(at(8.0, 37.0, 84.0), 5.0), (at(28.0, 42.0, 81.0), 6.0), (at(48.0, 35.0, 63.0), 6.0)], 8.0);
     d = join(d, brow, 22.0);
 
     // A soft hollow at the temples.

@@ -1,7 +1,7 @@
 //! Brow shapes.
 
 use super::kelvin::{pull, pulls};
-use super::{Poser, Posed, reflect};
+use super::{Posed, Poser, reflect};
 
 pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.extend(poser.pair("browDown", |v, p| {
@@ -13,7 +13,10 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
         poser.off_lids(v, p) * pulls(&down, p)
     }));
     posed.push(poser.middle("browInnerUp", |v, p| {
-        let up = [pull([10.0, 40.0, 90.0], [0.0, 8.12, 0.0], 18.0), pull([12.0, 62.0, 88.0], [0.0, 2.5, 0.0], 24.0)];
+        let up = [
+            pull([10.0, 40.0, 90.0], [0.0, 8.12, 0.0], 18.0),
+            pull([12.0, 62.0, 88.0], [0.0, 2.5, 0.0], 24.0),
+        ];
         poser.off_lids(v, p) * (pulls(&up, p) + reflect(pulls(&up, reflect(p))))
     }));
     posed.extend(poser.pair("browOuterUp", |v, p| {

@@ -1,7 +1,7 @@
 //! Cheek shapes.
 
 use super::kelvin::{pull, pulls};
-use super::{Poser, Posed, reflect};
+use super::{Posed, Poser, reflect};
 
 pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.push(poser.middle("cheekPuff", |v, p| {
@@ -13,7 +13,10 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
         poser.off_lids(v, p) * (pulls(&out, p) + reflect(pulls(&out, reflect(p))))
     }));
     posed.extend(poser.pair("cheekSquint", |v, p| {
-        let up = [pull([38.0, -14.0, 76.0], [0.75, 9.0, 3.75], 19.6), pull([24.0, -16.0, 84.0], [0.0, 3.0, 1.5], 14.0)];
+        let up = [
+            pull([38.0, -14.0, 76.0], [0.75, 9.0, 3.75], 19.6),
+            pull([24.0, -16.0, 84.0], [0.0, 3.0, 1.5], 14.0),
+        ];
         poser.off_lids(v, p) * pulls(&up, p)
     }));
 }

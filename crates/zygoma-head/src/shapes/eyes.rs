@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use glam::{DQuat, DVec3};
 
-use super::{Poser, Posed};
+use super::{Posed, Poser};
 use crate::base::Base;
 use crate::sculpt::eyes::{CENTRE, MARGIN, RADIUS, lid_coordinates};
 use crate::sculpt::field::{bell, ramp};
@@ -45,7 +45,8 @@ struct Margins {
 impl Margins {
     fn new(base: &Base) -> Self {
         let [upper, lower] = base.lids.each_ref().map(|chain| {
-            let mut curve: Vec<(f64, f64)> = chain.iter().map(|v| lid_coordinates(base.rest[*v as usize])).collect();
+            let mut curve: Vec<(f64, f64)> =
+                chain.iter().map(|v| lid_coordinates(base.rest[*v as usize])).collect();
             curve.sort_by(|a, b| a.0.total_cmp(&b.0));
             curve
         });

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{Poser, Posed, reflect};
+use super::{Posed, Poser, reflect};
 use crate::jaw::JawWeights;
 
 pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
@@ -11,9 +11,10 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     let forward = JawWeights { forward: 1.0, ..JawWeights::default() };
     let left = JawWeights { left: 1.0, ..JawWeights::default() };
     posed.push(poser.middle("jawForward", |v, p| moved(forward, poser.jaw[v], p)));
-    // The sealed field drags the upper lip along, as a sideways jaw does with closed lips.
+    // The sealed field drags the upper lip along, as a sideways jaw does with closed lips, and further than an open jaw.
+    let share = |v: usize| poser.seal[v].powf(0.6);
     let sideways: Vec<DVec3> =
-        (0..poser.base.rest.len()).map(|v| moved(left, poser.seal[v], poser.base.rest[v])).collect();
+        (0..poser.base.rest.len()).map(|v| moved(left, share(v), poser.base.rest[v])).collect();
     let mirrored = (0..sideways.len()).map(|v| reflect(sideways[poser.base.mirror[v] as usize])).collect();
     posed.push(Posed { name: "jawLeft".into(), offsets: sideways });
     posed.push(Posed { name: "jawRight".into(), offsets: mirrored });

@@ -91,7 +91,11 @@ impl Poser<'_> {
         let centre = if moved.x < 0.0 { reflect(lids::CENTRE) } else { lids::CENTRE };
         let away = moved - centre;
         let least = lids::RADIUS + 0.25;
-        if away.length() < least { centre + away.normalize_or_zero() * least - self.base.rest[v] } else { offset }
+        if away.length() < least {
+            centre + away.normalize_or_zero() * least - self.base.rest[v]
+        } else {
+            offset
+        }
     }
 
     /// 1 away from the lids, 0 on them: what pulls at brow and cheek does not pull at the lids' margins.

@@ -3,8 +3,7 @@
 use glam::DVec3;
 
 use super::kelvin::{pull, pulls};
-use super::{Poser, Posed};
-use crate::base::Part;
+use super::{Posed, Poser};
 use crate::sculpt::field::{at, bell, ramp};
 use crate::sculpt::lips::{CORNER_X, front_z, line_y};
 
@@ -25,13 +24,8 @@ impl Poser<'_> {
         let t = p.y - line_y(x.min(CORNER_X));
         let depth = (front_z(x.min(CORNER_X + 4.0)) - p.z).max(0.0);
         let near = bell(x, 34.0).powi(2) * bell(t, 17.0) * (1.0 - ramp(10.0, 34.0, depth));
-        let inside = matches!(self.base.parts[v], Part::LowerBag | Part::LowerLip | Part::UpperBag | Part::UpperLip);
-        let lower = match self.base.parts[v] {
-            Part::UpperLip => 0.0,
-            Part::LowerLip => 1.0,
-            _ if inside => ramp(4.0, -4.0, t) * 0.5 + 0.5 * self.jaw[v],
-            _ => self.jaw[v],
-        };
+        // The jaw field parts the lips smoothly up to their corners.
+        let lower = self.jaw[v];
         LipView { p, t, lower, near }
     }
 
@@ -62,17 +56,15 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
         let sign = 1.0 - 2.0 * m.lower;
         let open = arch(m.p.x).powf(0.6) * 5.5 * sign * bell(m.t, 22.0);
         let out = 6.0 + 0.006 * m.p.x * m.p.x;
-        m.near * at(-0.30 * m.p.x, 0.0, out) + bell(m.p.x, 40.0) * (1.0 - ramp(12.0, 34.0, 108.0 - m.p.z)) * at(0.0, open, 0.0)
+        m.near * at(-0.30 * m.p.x, 0.0, out)
+            + bell(m.p.x, 40.0) * (1.0 - ramp(12.0, 34.0, 108.0 - m.p.z)) * at(0.0, open, 0.0)
     }));
     posed.push(poser.lip_middle("mouthPucker", |m| {
         let out = 7.0 + 0.010 * m.p.x * m.p.x;
         m.near * at(-0.44 * m.p.x, 0.22 * m.t * bell(m.t, 14.0), out)
     }));
     let [to_left, to_right] = poser.pair("mouth", |_, p| {
-        pulls(
-            &[pull([0.0, -46.0, 100.0], [9.0, 0.0, -1.0], 24.0), pull(CORNER, [0.0, 0.5, -4.0], 14.0)],
-            p,
-        )
+        pulls(&[pull([0.0, -46.0, 100.0], [9.0, 0.0, -1.0], 24.0), pull(CORNER, [0.0, 0.5, -4.0], 14.0)], p)
     });
     posed.extend([to_left, to_right]);
     posed.extend(poser.lip_pair("mouthSmile", |m| {
@@ -86,10 +78,7 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
         )
     }));
     posed.extend(poser.lip_pair("mouthFrown", |m| {
-        pulls(
-            &[pull(CORNER, [1.5, -9.0, -2.5], 14.0), pull([14.0, -66.0, 98.0], [0.0, 2.0, 1.5], 10.0)],
-            m.p,
-        )
+        pulls(&[pull(CORNER, [1.5, -9.0, -2.5], 14.0), pull([14.0, -66.0, 98.0], [0.0, 2.0, 1.5], 10.0)], m.p)
     }));
     posed.extend(poser.lip_pair("mouthDimple", |m| {
         pulls(&[pull(CORNER, [5.0, 1.0, -6.5], 9.5), pull([36.0, -44.0, 82.0], [1.0, 0.0, -2.0], 9.0)], m.p)
@@ -101,16 +90,25 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
         )
     }));
     posed.push(poser.lip_middle("mouthRollLower", |m| {
-        let near = m.lower * arch(m.p.x).powf(0.7) * bell(m.t + 3.0, 9.0) * (1.0 - ramp(8.0, 26.0, 106.0 - m.p.z));
-        near * at(0.0, -0.42 * m.t.min(0.0) - 1.5, -4.6)
+        let near =
+            m.lower * arch(m.p.x).powf(0.7) * bell(m.t + 3.0, 9.0) * (1.0 - ramp(8.0, 26.0, 106.0 - m.p.z));
+        near * at(0.0, -0.42 * m.t.min(0.0) - 1.2, -3.6)
     }));
     posed.push(poser.lip_middle("mouthRollUpper", |m| {
-        let near =
-            (1.0 - m.lower) * arch(m.p.x).powf(0.7) * bell(m.t - 2.0, 8.0) * (1.0 - ramp(8.0, 26.0, 106.0 - m.p.z));
-        near * at(0.0, -0.38 * m.t.max(0.0) - 0.5, -4.2)
+        let near = (1.0 - m.lower)
+            * arch(m.p.x).powf(0.7)
+            * bell(m.t - 2.0, 8.0)
+            * (1.0 - ramp(8.0, 26.0, 106.0 - m.p.z));
+        near * at(0.0, -0.38 * m.t.max(0.0) - 0.4, -3.4)
     }));
     posed.push(poser.lip_middle("mouthShrugLower", |m| {
-        pulls(&[pull([0.0, -64.0, 98.0], [0.0, 6.0, 1.5], 17.0), pull([0.0, -50.0, 103.0], [0.0, 1.5, 2.0], 11.0)], m.p)
+        pulls(
+            &[
+                pull([0.0, -64.0, 99.0], [0.0, 4.6, 2.0], 15.0),
+                pull([0.0, -50.0, 103.0], [0.0, 1.5, 2.0], 11.0),
+            ],
+            m.p,
+        )
     }));
     posed.push(poser.lip_middle("mouthShrugUpper", |m| {
         let lift = pulls(&[pull([0.0, -38.0, 104.0], [0.0, 4.5, 2.0], 14.0)], m.p);

@@ -1,7 +1,7 @@
 //! The nose: sneering.
 
 use super::kelvin::{pull, pulls};
-use super::{Poser, Posed};
+use super::{Posed, Poser};
 
 pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.extend(poser.pair("noseSneer", |v, p| {

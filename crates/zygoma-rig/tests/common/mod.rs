@@ -76,7 +76,7 @@ pub(crate) fn rig(meshes: Vec<RigMesh>) -> Rig {
         takes: Vec::new(),
         units: Units { metres_per_unit: 1.0, reason: "it is made in metres".to_owned() },
         notes: Vec::new(),
-        source: Source::Generated,
+        source: Source::Generated { texture: None },
     }
 }
 

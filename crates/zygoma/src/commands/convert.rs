@@ -8,9 +8,9 @@ use glam::Vec3;
 use serde::Serialize;
 use zygoma_rig::bake::{BakeOptions, Baked, bake};
 use zygoma_rig::evaluate::Performance;
-use zygoma_rig::formats::{caches, gltf, obj, usda};
+use zygoma_rig::formats::{Limits, caches, gltf, obj, usda};
 use zygoma_rig::frames::Frames;
-use zygoma_rig::{Rig, RigMesh, Take};
+use zygoma_rig::{Rig, RigMesh, Source, Take};
 
 use crate::cli::ConvertArgs;
 use crate::commands::input;
@@ -59,7 +59,10 @@ struct CompressionSummary {
 
 pub(crate) fn run(args: &ConvertArgs, verbose: bool) -> anyhow::Result<()> {
     let format = Format::of(&args.out, args.take.is_some())?;
-    let rig = input::read_rig(&args.rig)?;
+    let mut rig = input::read_rig(&args.rig)?;
+    if let (true, Source::Gltf(document)) = (args.plain, &mut rig.source) {
+        **document = document.decompressed(&Limits::default())?;
+    }
     let animation = match &args.take {
         Some(name) => Some(write_performance(&rig, &input::read_take(name, &rig)?, format, args)?),
         None => {
@@ -94,7 +97,10 @@ impl Format {
             ),
         };
         if !animated && matches!(format, Format::Pc2 | Format::Mdd | Format::Usda) {
-            bail!("{}: this format holds an animated surface; say which take to perform with --take", out.display());
+            bail!(
+                "{}: this format holds an animated surface; say which take to perform with --take",
+                out.display()
+            );
         }
         Ok(format)
     }
@@ -115,20 +121,23 @@ fn write_performance(
     args: &ConvertArgs,
 ) -> anyhow::Result<AnimationSummary> {
     let mut performance = Performance::new(rig, rig.skin, take, args.fps);
-    if args.head_motion {
+    // A GLB moves the head by its node, so that the surfaces stay small to store.
+    if args.head_motion && format != Format::Glb {
         performance = performance.with_head_motion();
     }
+    let renamed = performance.binding().renamed(rig, take);
     let unmatched = performance.binding().unmatched.clone();
     let mut frames = Watched::new(performance);
     let count = frames.count();
     let skin: &RigMesh = rig.skin();
     let mut compression = None;
     match format {
-        Format::Glb if args.keep_shapes => gltf::write_with_take(rig, take, args.fps, &args.out)?,
+        Format::Glb if args.keep_shapes => gltf::write_with_take(rig, &renamed, &args.out)?,
         Format::Glb => {
             let options = BakeOptions { max_error: args.max_error * 1e-3, max_targets: args.max_targets };
-            let baked = bake(skin, &mut frames, &options)?;
-            gltf::write_animated(rig, &baked.animation, take, &args.out)?;
+            let baked = bake(skin, &mut frames, take.start(), &options)?;
+            let is_own = rig.takes.contains(take);
+            gltf::write_animated(rig, &baked.animation, &renamed, is_own, &args.out)?;
             compression = Some(CompressionSummary::new(&baked, args.max_error));
         }
         Format::ObjFolder => obj::write_sequence(skin, &mut frames, &args.out)?,
@@ -189,7 +198,11 @@ fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
         writeln!(out)?;
         return Ok(());
     }
-    writeln!(out, "{} → {}: {} vertices, {} shapes", summary.rig, summary.out, summary.vertices, summary.shapes)?;
+    writeln!(
+        out,
+        "{} → {}: {} vertices, {} shapes",
+        summary.rig, summary.out, summary.vertices, summary.shapes
+    )?;
     if let Some(animation) = &summary.animation {
         writeln!(out, "take {}: {} frames at {} fps", animation.take, animation.frames, animation.fps)?;
         if !animation.unmatched.is_empty() {

@@ -13,9 +13,9 @@ pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
     let limits = Limits::default();
     let mut rig = match &args.identity {
         None => formats::read_rig(&args.rig, &limits)?,
-        Some(modes) if ict::is_ict_folder(&args.rig) => {
+        Some(modes) if ict::is_ict(&args.rig) => {
             let identity = ict::parse_identity(modes).context("--identity")?;
-            ict::read_rig(&args.rig, &ict::IctOptions { identity }, &limits)?
+            ict::read_rig_with(&args.rig, &ict::IctOptions { identity }, &limits)?
         }
         Some(_) => bail!(
             "{}: --identity is for ICT-FaceKit folders, which hold a generic_neutral_mesh.obj and identity modes",
@@ -35,7 +35,9 @@ pub(crate) fn read_take(name: &str, rig: &Rig) -> anyhow::Result<Take> {
     }
     let path = Path::new(name);
     if path.exists() {
-        return Ok(formats::read_take(path, &Limits::default())?);
+        let mut take = formats::read_take(path, &Limits::default())?;
+        take.turn_at_joints_of(rig);
+        return Ok(take);
     }
     let known: Vec<String> = rig.takes.iter().map(|take| format!("'{}'", take.name)).collect();
     if known.is_empty() {

@@ -4,5 +4,6 @@ pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod demo;
+pub(crate) mod head;
 pub(crate) mod info;
 mod input;

@@ -9,7 +9,7 @@ use zygoma_geometry::normals::vertex_normals;
 
 use super::pack::{push, set};
 use super::{Document, builder};
-use crate::{Rig, RigMesh, Shape, SparseDeltas};
+use crate::{Rig, RigMesh, Shape, Source, SparseDeltas};
 
 /// A document and where the parts of the rig are in it.
 pub(super) struct Fresh {
@@ -32,13 +32,8 @@ pub(super) struct Replaced<'a> {
 /// Writes every mesh and joint of a rig into a new document: metres, one node each below one root.
 pub(super) fn document(rig: &Rig, path: &Path, replaced: Option<&Replaced>) -> Fresh {
     let mut document = Document::empty(path);
-    let material = json!({
-        "name": "plain",
-        "pbrMetallicRoughness": {
-            "baseColorFactor": [0.8, 0.62, 0.54, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.6,
-        },
-    });
-    push(&mut document, "materials", material);
+    document.note_unit(1.0);
+    add_material(&mut document, rig);
     let mut meshes = Vec::new();
     for (index, mesh) in rig.meshes.iter().enumerate() {
         let replaced = replaced.filter(|replaced| replaced.mesh == index);
@@ -57,6 +52,20 @@ pub(super) fn document(rig: &Rig, path: &Path, replaced: Option<&Replaced>) -> F
     push(&mut document, "scenes", json!({ "nodes": [root] }));
     set(&mut document.json, "scene", json!(0));
     Fresh { document, root, meshes, joints }
+}
+
+/// The one material of all meshes: the rig's texture, or a plain colour.
+fn add_material(document: &mut Document, rig: &Rig) {
+    let mut surface = json!({ "metallicFactor": 0.0, "roughnessFactor": 0.6 });
+    if let Source::Generated { texture: Some(png) } = &rig.source {
+        let image = push(document, "images", json!({ "name": "face", "mimeType": "image/png" }));
+        document.images.insert(image, png.clone());
+        let texture = push(document, "textures", json!({ "source": image }));
+        surface["baseColorTexture"] = json!({ "index": texture });
+    } else {
+        surface["baseColorFactor"] = json!([0.8, 0.62, 0.54, 1.0]);
+    }
+    push(document, "materials", json!({ "name": "face", "pbrMetallicRoughness": surface }));
 }
 
 fn write_mesh(

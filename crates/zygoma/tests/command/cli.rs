@@ -1,8 +1,6 @@
 //! The built command, used as its users would.
 
-mod common;
-
-use common::{SMALL_SHAPES, fail, listing, report, shared, small_rig, small_take, succeed, zygoma};
+use crate::support::{SMALL_SHAPES, fail, listing, report, shared, small_rig, small_take, succeed, zygoma};
 
 #[test]
 fn info_tells_what_is_in_a_rig() {
@@ -129,7 +127,7 @@ fn an_animated_glb_keeps_its_word_on_the_error() {
     assert_eq!(one["animation"]["compression"]["morph_targets"], 1);
     assert!(one["animation"]["compression"]["max_error_mm"].as_f64().unwrap() > 0.05);
     let info = report(folder.path(), &["info", "out.glb"]);
-    assert_eq!(info["takes"][0]["duration"].as_f64().map(|seconds| seconds.round()), Some(1.0));
+    assert_eq!(info["takes"][0]["duration"].as_f64().map(f64::round), Some(1.0));
 }
 
 #[test]
@@ -187,6 +185,36 @@ fn bad_input_gets_one_sentence_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn heads_differ_by_seed_and_dial_and_are_the_same_bytes_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = |name: &str, more: &[&str]| {
+        succeed(folder.path(), &[&["head", "-o", name, "--level", "3.5k"], more].concat());
+        std::fs::read(folder.path().join(name)).unwrap()
+    };
+    let first = head("a.glb", &["--seed", "7"]);
+    assert_eq!(first, head("b.glb", &["--seed", "7"]));
+    assert_ne!(first, head("c.glb", &["--seed", "8"]));
+    assert_ne!(first, head("d.glb", &["--seed", "7", "--dial", "jaw_width=0.9"]));
+    let info = report(folder.path(), &["info", "a.glb"]);
+    assert_eq!(info["arkit"]["count"], 52);
+    assert_eq!(info["problems"], serde_json::json!([]));
+    let dials = succeed(folder.path(), &["head", "--list-dials"]);
+    assert!(dials.lines().count() >= 24, "{dials}");
+    let error = fail(folder.path(), &["head", "-o", "e.glb", "--dial", "horns=1"]);
+    assert!(error.contains("horns"), "{error}");
+}
+
+#[test]
+fn the_demo_leaves_an_animated_head_and_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    succeed(folder.path(), &["demo", "-o", "out"]);
+    let info = report(folder.path(), &["info", "out/head.glb"]);
+    assert!(info["takes"][0]["duration"].as_f64().unwrap() > 5.0);
+    let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(page.contains("data:image/png;base64,"));
+}
+
+#[test]
 fn wrong_usage_exits_with_two() {
     let folder = tempfile::tempdir().unwrap();
     for args in [&["frobnicate"][..], &["convert", "a"], &["convert", "a", "b.glb", "--fps", "0"]] {
@@ -197,7 +225,7 @@ fn wrong_usage_exits_with_two() {
 #[test]
 fn help_has_examples_and_completions_exist() {
     let folder = tempfile::tempdir().unwrap();
-    for command in ["info", "convert", "demo", "bench", "completions"] {
+    for command in ["info", "convert", "head", "demo", "bench", "completions"] {
         let help = succeed(folder.path(), &[command, "--help"]);
         assert!(help.contains("Example"), "{command} --help shows no example");
     }
