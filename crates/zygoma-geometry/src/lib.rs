@@ -11,6 +11,7 @@ pub mod laplacian;
 pub mod normals;
 pub mod remesh;
 pub mod rigid;
+pub mod tets;
 pub mod topology;
 
 pub use faces::Faces;

@@ -15,7 +15,10 @@
 //!   through it, so that whatever holds in the template (no crossings, sealed lips, lids on the eyeball) holds there.
 //! - `jaw` is the jaw's motion for any point, [`Head::jaw_motion`] the same in metres; `uv` and `paint` make
 //!   the texture; `takes` the built-in takes; [`checks`] says what must hold for every head.
+//! - [`anatomy`] lies under the skin: bones, wraps with their tissue and a fill, sculpted and kept in
+//!   `assets/anatomy.bin`, carried along by the same warp.
 
+pub mod anatomy;
 mod bake;
 mod base;
 pub mod checks;

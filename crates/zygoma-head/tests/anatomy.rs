@@ -1,0 +1,74 @@
+//! Laws of the anatomy: bones under the skin, no inverted element, both sides alike, the mouth open.
+
+use zygoma_geometry::topology::EdgeCounts;
+use zygoma_head::anatomy::{Anatomy, Tie, checks};
+use zygoma_head::{Head, HeadOptions, Level};
+
+const MILLIMETRE: f64 = 1e-3;
+
+fn head(seed: u64) -> (Head, Anatomy) {
+    let head = Head::new(&HeadOptions::sampled(seed, Level::High));
+    let anatomy = Anatomy::new(&head);
+    (head, anatomy)
+}
+
+#[test]
+fn surfaces_are_closed_and_wraps_share_their_triangles() {
+    let (_, anatomy) = head(0);
+    let bones = [&anatomy.cranium.surface, &anatomy.mandible.surface];
+    for surface in bones.into_iter().chain([&anatomy.skin_wrap]) {
+        let edges = EdgeCounts::new(&surface.triangles);
+        assert!(edges.border().is_empty() && edges.non_manifold().is_empty());
+    }
+    assert_eq!(anatomy.skin_wrap.triangles, anatomy.muscle_wrap.triangles);
+    assert_eq!(anatomy.skin_wrap.triangles, anatomy.skull_wrap.triangles);
+    assert!((4000..=8000).contains(&anatomy.skin_wrap.positions.len()));
+    assert_eq!(anatomy.soft_tissue.tets.len(), 3 * anatomy.skin_wrap.triangles.len());
+}
+
+#[test]
+fn wraps_enclose_each_other_skin_and_bone() {
+    let (head, anatomy) = head(0);
+    assert!(checks::wrap_gaps(&anatomy).into_iter().all(|gap| gap > MILLIMETRE));
+    assert!(checks::sticks_out(&anatomy.cranium.surface.positions, &anatomy.skull_wrap) < 0.5 * MILLIMETRE);
+    assert!(checks::sticks_out(&anatomy.mandible.surface.positions, &anatomy.skull_wrap) < 0.5 * MILLIMETRE);
+    assert!(checks::sticks_out(&head.skin.positions, &anatomy.skin_wrap) < 0.5 * MILLIMETRE);
+}
+
+#[test]
+fn nothing_is_inverted_and_both_sides_are_alike_on_sampled_heads() {
+    for seed in 0..8 {
+        let (_, anatomy) = head(seed);
+        assert_eq!(checks::inverted(&anatomy), checks::Inverted::default(), "seed {seed}");
+        assert!(checks::asymmetry(&anatomy) < 1e-6);
+    }
+}
+
+#[test]
+fn bones_lie_under_the_skin_in_every_shape() {
+    for seed in [0, 3] {
+        let (head, anatomy) = head(seed);
+        for cover in checks::covers(&head, &anatomy, true) {
+            assert!(cover.bone >= MILLIMETRE, "seed {seed}: {cover:?}");
+            assert!(cover.ridge >= MILLIMETRE, "seed {seed}: {cover:?}");
+            assert!(cover.ridge_to_lips >= 0.5 * MILLIMETRE, "seed {seed}: {cover:?}");
+        }
+    }
+}
+
+#[test]
+fn the_fill_leaves_the_mouth_open_and_is_tied_to_both_bones() {
+    assert_eq!(checks::across_the_slit(), 0);
+    let (_, anatomy) = head(0);
+    for tie in [Tie::Flesh, Tie::Skin, Tie::Cranium, Tie::Mandible, Tie::Neck] {
+        assert!(anatomy.fill_ties.iter().filter(|t| **t == tie).count() > 50, "{tie:?}");
+    }
+}
+
+#[test]
+fn the_same_head_has_the_same_anatomy_to_the_last_bit() {
+    let ((_, a), (_, b)) = (head(5), head(5));
+    assert_eq!(a.fill, b.fill);
+    assert_eq!(a.cranium, b.cranium);
+    assert_eq!(a.muscle, b.muscle);
+}
