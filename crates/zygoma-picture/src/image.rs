@@ -122,6 +122,8 @@ impl Image {
         encoder.set_color(png::ColorType::Rgba);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+        // Textures are encoded whenever a head is made: a tenth of the size is not worth ten times the wait.
+        encoder.set_compression(png::Compression::Fast);
         let mut writer = encoder.write_header().map_err(refused)?;
         writer.write_image_data(self.pixels.as_flattened()).map_err(refused)?;
         writer.finish().map_err(refused)?;
