@@ -4,9 +4,13 @@
 //! where it runs per frame, triangles are `[u32; 3]`, polygons are [`Faces`]. Nothing here knows of rigs
 //! or physics.
 
+pub mod closest;
+pub mod coarsen;
 mod faces;
 pub mod normals;
 pub mod rigid;
+pub mod shapes;
 pub mod topology;
+pub mod triangle_tree;
 
 pub use faces::Faces;

@@ -21,7 +21,10 @@ pub struct Evaluator {
 impl Evaluator {
     /// Lays out a mesh's shapes for evaluation.
     pub fn new(mesh: &RigMesh) -> Self {
-        Self { neutral: mesh.positions.clone(), shapes: mesh.shapes.iter().map(|shape| runs(&shape.deltas)).collect() }
+        Self {
+            neutral: mesh.positions.clone(),
+            shapes: mesh.shapes.iter().map(|shape| runs(&shape.deltas)).collect(),
+        }
     }
 
     /// Number of vertices.
@@ -183,7 +186,8 @@ mod tests {
     #[test]
     fn a_performance_follows_weights_and_head() {
         let mesh = mesh_with(2, vec![vec![(1, [0.0, 0.0, 2.0])]]);
-        let rig = rig(RigMesh { shapes: vec![Shape { name: "jawOpen".into(), ..mesh.shapes[0].clone() }], ..mesh });
+        let rig =
+            rig(RigMesh { shapes: vec![Shape { name: "jawOpen".into(), ..mesh.shapes[0].clone() }], ..mesh });
         let turned = RigidMotion { rotation: DQuat::from_rotation_y(1.0), translation: DVec3::X };
         let take = Take {
             weights: vec![WeightTrack {

@@ -74,8 +74,7 @@ impl<'a> MovingFace<'a> {
         let reach = CARRIED as f32 * shape.deltas.largest();
         let carried = shape.deltas.iter().filter(|(_, offset)| offset.length() >= reach);
         let patch: Vec<u32> = carried.map(|(vertex, _)| vertex).collect();
-        let mean_height =
-            patch.iter().map(|v| self.position(*v).y).sum::<f64>() / patch.len() as f64;
+        let mean_height = patch.iter().map(|v| self.position(*v).y).sum::<f64>() / patch.len() as f64;
         (patch.len() >= 8 && mean_height < self.middle).then_some(patch)
     }
 

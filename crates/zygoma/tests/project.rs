@@ -50,7 +50,8 @@ fn documents_name_paths_that_exist() {
     for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
         let text = read(document);
         let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(path, _)| path);
-        let local: Vec<&str> = targets.filter(|path| !path.contains("://") && !path.starts_with('#')).collect();
+        let local: Vec<&str> =
+            targets.filter(|path| !path.contains("://") && !path.starts_with('#')).collect();
         assert!(!local.is_empty(), "{document} has no links");
         for path in local {
             assert!(root().join(path).exists(), "{document} names {path}, which does not exist");
