@@ -1,0 +1,148 @@
+//! A thin skin of springs: stretching along edges, bending across them, and a pull towards a target.
+//!
+//! The model of *Interactive Facial Animation* (IFA), §3.1. Lengths are in units where the face is 1 m
+//! high. [`Shell`] holds what the rest shape decides, [`Stiffness`] what is fitted, [`ShellParams`] what a
+//! user may tune.
+
+mod elements;
+mod params;
+
+use glam::DVec3;
+
+pub use elements::{Bend, Spring};
+pub use params::ShellParams;
+
+/// The simulation mesh at rest and its elastic elements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shell {
+    /// Vertices at rest.
+    pub rest: Vec<DVec3>,
+    /// Triangles.
+    pub triangles: Vec<[u32; 3]>,
+    /// Voronoi area of every vertex at rest (mixed where triangles are obtuse).
+    pub area: Vec<f64>,
+    /// One spring per edge, sorted by its ends.
+    pub springs: Vec<Spring>,
+    /// One bending element per edge between two triangles, in the order of the springs.
+    pub bends: Vec<Bend>,
+}
+
+/// Stiffness per vertex, N/m. The value of an element is the mean of its vertices'.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stiffness {
+    /// κ^s, resistance to stretching.
+    pub strain: Vec<f64>,
+    /// κ^b, resistance to bending.
+    pub bending: Vec<f64>,
+}
+
+/// Why a mesh cannot be a shell.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ShellError {
+    /// A triangle names a vertex that is not there.
+    #[error("triangle {triangle} names vertex {vertex}, but there are only {count} vertices")]
+    Index {
+        /// The triangle.
+        triangle: usize,
+        /// The vertex that it names.
+        vertex: u32,
+        /// How many there are.
+        count: usize,
+    },
+    /// A position is not a finite number.
+    #[error("vertex {0} has a position that is not a finite number")]
+    NotFinite(usize),
+    /// A triangle without area.
+    #[error("triangle {0} has no area; remesh the surface or remove the triangle")]
+    Degenerate(usize),
+    /// A vertex in no triangle, which nothing would hold.
+    #[error("vertex {0} belongs to no triangle; remove it")]
+    Loose(usize),
+}
+
+impl Shell {
+    /// The shell of a mesh in its rest shape.
+    pub fn new(rest: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Result<Self, ShellError> {
+        check(&rest, &triangles)?;
+        let area = elements::vertex_areas(&rest, &triangles);
+        if let Some(loose) = area.iter().position(|a| *a <= 0.0) {
+            return Err(ShellError::Loose(loose));
+        }
+        let edges = elements::edges(&triangles);
+        let springs = edges.iter().map(|edge| Spring::new(&rest, edge.ends)).collect();
+        let bends = edges.iter().filter_map(|edge| Bend::new(&rest, edge)).collect();
+        Ok(Self { rest, triangles, area, springs, bends })
+    }
+
+    /// Number of vertices.
+    pub fn vertex_count(&self) -> usize {
+        self.rest.len()
+    }
+}
+
+impl Stiffness {
+    /// The same stiffness everywhere.
+    pub fn uniform(vertex_count: usize, strain: f64, bending: f64) -> Self {
+        Self { strain: vec![strain; vertex_count], bending: vec![bending; vertex_count] }
+    }
+
+    /// κ^s of a spring: the mean of its ends.
+    pub fn of_spring(&self, spring: &Spring) -> f64 {
+        mean(&self.strain, &spring.ends)
+    }
+
+    /// κ^b of a bending element: the mean of its four vertices.
+    pub fn of_bend(&self, bend: &Bend) -> f64 {
+        mean(&self.bending, &bend.vertices)
+    }
+}
+
+fn mean(values: &[f64], vertices: &[u32]) -> f64 {
+    vertices.iter().map(|v| values[*v as usize]).sum::<f64>() / vertices.len() as f64
+}
+
+fn check(rest: &[DVec3], triangles: &[[u32; 3]]) -> Result<(), ShellError> {
+    if let Some(vertex) = rest.iter().position(|p| !p.is_finite()) {
+        return Err(ShellError::NotFinite(vertex));
+    }
+    for (triangle, corners) in triangles.iter().enumerate() {
+        if let Some(vertex) = corners.iter().find(|v| **v as usize >= rest.len()) {
+            return Err(ShellError::Index { triangle, vertex: *vertex, count: rest.len() });
+        }
+        let [a, b, c] = corners.map(|v| rest[v as usize]);
+        let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
+        // Flatter than a thousandth of a degree: heights and cotangents would be noise.
+        if (b - a).cross(c - a).length() <= 1e-5 * longest * longest {
+            return Err(ShellError::Degenerate(triangle));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_meshes_are_named() {
+        let square = vec![DVec3::ZERO, DVec3::X, DVec3::X + DVec3::Y, DVec3::Y];
+        let shell = |triangles: &[[u32; 3]]| Shell::new(square.clone(), triangles.to_vec());
+        assert_eq!(shell(&[[0, 1, 7]]).unwrap_err(), ShellError::Index { triangle: 0, vertex: 7, count: 4 });
+        assert_eq!(shell(&[[0, 1, 2], [0, 1, 1]]).unwrap_err(), ShellError::Degenerate(1));
+        assert_eq!(shell(&[[0, 1, 2]]).unwrap_err(), ShellError::Loose(3));
+        let mut broken = square.clone();
+        broken[2].x = f64::NAN;
+        assert_eq!(Shell::new(broken, vec![[0, 1, 2]]).unwrap_err(), ShellError::NotFinite(2));
+    }
+
+    #[test]
+    fn element_stiffness_is_the_mean_of_its_vertices() {
+        let square = vec![DVec3::ZERO, DVec3::X, DVec3::X + DVec3::Y, DVec3::Y];
+        let shell = Shell::new(square, vec![[0, 1, 2], [0, 2, 3]]).unwrap();
+        assert_eq!((shell.springs.len(), shell.bends.len()), (5, 1));
+        let stiffness = Stiffness { strain: vec![1.0, 2.0, 4.0, 8.0], bending: vec![1.0, 3.0, 5.0, 7.0] };
+        assert_eq!(shell.springs[1].ends, [0, 2]);
+        assert_eq!(stiffness.of_spring(&shell.springs[1]), 2.5);
+        assert_eq!(stiffness.of_bend(&shell.bends[0]), 4.0);
+    }
+}

@@ -1,0 +1,51 @@
+//! What a user may tune about a shell.
+
+use serde::{Deserialize, Serialize};
+
+/// Parameters of the shell, in units where the face is 1 m high (IFA, Tables 3 and 4).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ShellParams {
+    /// ε^r, reproducibility tolerance: how far a vertex may settle from its target, m.
+    pub tolerance: f64,
+    /// p^max, the largest actuation pressure, N/m². Eq. 5.
+    pub max_pressure: f64,
+    /// Δt, time from frame to frame of the built-in clock, s.
+    pub frame_time: f64,
+    /// Δt^s, time step of the physics, s. It is part of the factored matrix.
+    pub step_time: f64,
+    /// ρ, surface density, kg/m². Eq. 2.
+    pub density: f64,
+    /// ν, damping of velocities. Eq. 10.
+    pub damping: f64,
+    /// α^e, share of the inertial estimate in the lagged positions. Eq. 12.
+    pub lag_blend: f64,
+    /// δ^thin, how deep thin parts such as ears and nose may be pushed, m. §4.4.
+    pub thin_depth: f64,
+    /// ε^max, largest edge strain after the constraints. The paper names it without a use; limiting the
+    /// strain of every edge is our reading.
+    pub max_strain: f64,
+}
+
+impl Default for ShellParams {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-2,
+            max_pressure: 1e2,
+            frame_time: 0.01,
+            step_time: 0.002,
+            density: 0.1,
+            damping: 0.01,
+            lag_blend: 0.5,
+            thin_depth: 0.05,
+            max_strain: 1.0,
+        }
+    }
+}
+
+impl ShellParams {
+    /// Stiffness of the actuation of a vertex with this area: p^max A / ε^r, N/m. Eq. 5.
+    pub fn actuation(&self, area: f64) -> f64 {
+        self.max_pressure * area / self.tolerance
+    }
+}
