@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A result whose error is a sentence for a person.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a rig or take could not be read or written.
 #[derive(Debug, thiserror::Error)]

@@ -5,6 +5,7 @@
 //! physics.
 
 pub mod arkit;
+pub mod bake;
 pub mod binding;
 mod error;
 pub mod evaluate;
@@ -13,9 +14,11 @@ pub mod frames;
 pub mod jaw;
 pub mod report;
 mod rig;
+pub mod skin;
 pub mod take;
 #[cfg(test)]
 mod test_rigs;
+pub mod units;
 pub mod weld;
 
 pub use error::{Error, Result};

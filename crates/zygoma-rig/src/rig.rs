@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use glam::{DAffine3, DVec3, Vec2, Vec3};
 use zygoma_geometry::Faces;
 
-use crate::Take;
 use crate::formats::gltf::Document;
+use crate::{Error, Result, Take};
 
 /// A face as the artist made it: meshes in neutral pose with named blendshapes.
 ///
@@ -175,6 +175,19 @@ impl Rig {
     /// The mesh that is simulated.
     pub fn skin(&self) -> &RigMesh {
         &self.meshes[self.skin]
+    }
+
+    /// Makes the mesh of this name the skin.
+    pub fn choose_skin(&mut self, name: &str) -> Result<()> {
+        match self.meshes.iter().position(|mesh| mesh.name == name) {
+            Some(mesh) => self.skin = mesh,
+            None => {
+                let names: Vec<String> = self.meshes.iter().map(|mesh| format!("'{}'", mesh.name)).collect();
+                let names = names.join(", ");
+                return Err(Error::Request(format!("{}: no mesh is called '{name}'; there are {names}", self.name)));
+            }
+        }
+        Ok(())
     }
 }
 

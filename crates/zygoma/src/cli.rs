@@ -93,6 +93,10 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max_targets: Option<usize>,
 
+    /// Move the surface with the take's head motion too, instead of staying in the head's frame.
+    #[arg(long)]
+    pub(crate) head_motion: bool,
+
     /// Keep the rig's own shapes in an animated GLB and animate their weights, exactly.
     #[arg(long, conflicts_with_all = ["max_error", "max_targets"])]
     pub(crate) keep_shapes: bool,

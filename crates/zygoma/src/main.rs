@@ -3,6 +3,7 @@
 mod bench;
 mod cli;
 mod commands;
+mod pictures;
 mod progress;
 
 use std::process::ExitCode;

@@ -1,12 +1,106 @@
-//! The files that rigs and takes live in. Each module knows one format and nothing of the others.
+//! The files that rigs and takes live in. Each module knows one format and nothing of the others; the
+//! functions here choose among them.
 
 pub mod caches;
 pub mod gltf;
 pub mod ict;
+mod input;
 mod limits;
 pub mod live_link;
 pub mod obj;
+mod output;
 pub mod plain_csv;
+mod table;
 pub mod usda;
 
+use std::path::Path;
+
 pub use limits::Limits;
+
+use crate::frames::Frames;
+use crate::{Error, Result, Rig, RigMesh, Take};
+use table::Table;
+
+/// Reads a rig of any kind: a glTF, GLB or VRM file, an OBJ file, a folder of OBJ files, or an ICT-FaceKit
+/// folder.
+pub fn read_rig(path: &Path, limits: &Limits) -> Result<Rig> {
+    if !path.exists() {
+        return Err(Error::malformed(path, "there is no such file or folder"));
+    }
+    if path.is_dir() {
+        return if ict::is_ict(path) { ict::read_rig(path, limits) } else { obj::read_rig(path, limits) };
+    }
+    match extension(path).as_str() {
+        "glb" | "gltf" | "vrm" => gltf::read_rig(path, limits),
+        "obj" => obj::read_rig(path, limits),
+        _ => Err(Error::unsupported(
+            path,
+            "this is no rig file that zygoma knows",
+            "give it a .glb, .gltf, .vrm or .obj file, a folder with a neutral.obj and one OBJ per shape, or \
+             the FaceXModel folder of ICT-FaceKit",
+        )),
+    }
+}
+
+/// Reads a take: a Live Link Face CSV, a plain CSV (`time,shape,…`), or the first animation of a glTF file.
+pub fn read_take(path: &Path, limits: &Limits) -> Result<Take> {
+    if !path.exists() {
+        return Err(Error::malformed(path, "there is no such file"));
+    }
+    match extension(path).as_str() {
+        "glb" | "gltf" | "vrm" => {
+            let takes = gltf::read_rig(path, limits)?.takes;
+            takes.into_iter().next().ok_or_else(|| Error::malformed(path, "the file has no animation"))
+        }
+        "csv" | "txt" => {
+            let bytes = input::read_bytes(path, limits)?;
+            let table = Table::new(path, &bytes, limits)?;
+            if table.column("timecode").is_some() {
+                return live_link::from_table(table);
+            }
+            if table.column("time").is_some() {
+                return plain_csv::from_table(table);
+            }
+            let problem = "row 1 has neither a Timecode column (Live Link Face) nor a time column (seconds)";
+            Err(Error::malformed(path, problem))
+        }
+        _ => Err(Error::unsupported(
+            path,
+            "this is no take that zygoma knows",
+            "give it a .csv from Live Link Face, a .csv with the columns time,shape,…, or a .glb, .gltf or \
+             .vrm file with an animation",
+        )),
+    }
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().unwrap_or_default().to_string_lossy().to_lowercase()
+}
+
+/// Checks that frames are those of a mesh, before anything is written.
+fn check_frames(mesh: &RigMesh, frames: &dyn Frames) -> Result<()> {
+    let (of_frames, of_mesh) = (frames.vertex_count(), mesh.positions.len());
+    if of_frames != of_mesh {
+        let problem =
+            format!("the frames have {of_frames} vertices, but the mesh \"{}\" has {of_mesh}", mesh.name);
+        return Err(Error::Request(problem));
+    }
+    if frames.count() == 0 {
+        return Err(Error::Request(format!("there are no frames of the mesh \"{}\" to write", mesh.name)));
+    }
+    if !(frames.fps().is_finite() && frames.fps() > 0.0) {
+        return Err(Error::Request(format!("{} frames per second is no rate", frames.fps())));
+    }
+    Ok(())
+}
+
+/// Reads one frame and refuses positions that no program could show.
+fn read_frame(frames: &mut dyn Frames, frame: usize, positions: &mut [glam::Vec3]) -> Result<()> {
+    frames.read(frame, positions)?;
+    match positions.iter().position(|position| !position.is_finite()) {
+        None => Ok(()),
+        Some(vertex) => {
+            Err(Error::Request(format!("vertex {vertex} of frame {frame} is not at a finite position")))
+        }
+    }
+}

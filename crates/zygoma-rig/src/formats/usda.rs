@@ -1,1 +1,136 @@
-//! usda
+//! USD as text (`.usda`): a mesh whose points change over time.
+
+use std::fmt::{self, Display};
+use std::path::Path;
+
+use glam::Vec3;
+
+use super::output::OutputFile;
+use super::{check_frames, read_frame};
+use crate::frames::Frames;
+use crate::{Error, Result, RigMesh};
+
+/// Writes an animated mesh: metres, +Y up, polygons as the artist made them, one time code per frame from 0.
+///
+/// Subdivision is off, because what was simulated is the mesh itself and not a limit surface.
+pub fn write_usda(mesh: &RigMesh, frames: &mut dyn Frames, path: &Path) -> Result<()> {
+    check_frames(mesh, frames)?;
+    check_indices(mesh, path)?;
+    let mut file = OutputFile::create(path)?;
+    let name = prim_name(&mesh.name);
+    write_header(&mut file, &name, frames)?;
+    file.text(format_args!("def Mesh \"{name}\"\n{{\n"))?;
+    file.text(format_args!("    uniform token subdivisionScheme = \"none\"\n"))?;
+    file.text(format_args!("    uniform token orientation = \"rightHanded\"\n"))?;
+    write_faces(&mut file, mesh)?;
+    write_uvs(&mut file, mesh)?;
+    let extents = write_points(&mut file, mesh, frames)?;
+    write_extents(&mut file, &mesh.positions, &extents)?;
+    file.text(format_args!("}}\n"))?;
+    file.finish()
+}
+
+/// USD's indices are signed.
+fn check_indices(mesh: &RigMesh, path: &Path) -> Result<()> {
+    let corners = mesh.faces.corners();
+    if corners.iter().all(|corner| i32::try_from(*corner).is_ok()) && i32::try_from(corners.len()).is_ok() {
+        return Ok(());
+    }
+    Err(Error::malformed(path, format!("the mesh \"{}\" is too large for USD's 32-bit indices", mesh.name)))
+}
+
+/// A name as USD allows: letters, digits and underscores, not beginning with a digit.
+fn prim_name(name: &str) -> String {
+    let mut allowed: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if !allowed.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        allowed.insert(0, '_');
+    }
+    allowed
+}
+
+fn write_header(file: &mut OutputFile, name: &str, frames: &dyn Frames) -> Result<()> {
+    let (last, fps) = (frames.count() - 1, frames.fps());
+    file.text(format_args!(
+        "#usda 1.0\n(\n    defaultPrim = \"{name}\"\n    endTimeCode = {last}\n    framesPerSecond = {fps}\n    \
+         metersPerUnit = 1\n    startTimeCode = 0\n    timeCodesPerSecond = {fps}\n    upAxis = \"Y\"\n)\n\n"
+    ))
+}
+
+fn write_faces(file: &mut OutputFile, mesh: &RigMesh) -> Result<()> {
+    let counts = List((0..mesh.faces.len()).map(|face| mesh.faces.range(face).len()));
+    file.text(format_args!("    int[] faceVertexCounts = {counts}\n"))?;
+    file.text(format_args!("    int[] faceVertexIndices = {}\n", List(mesh.faces.corners().iter())))
+}
+
+fn write_uvs(file: &mut OutputFile, mesh: &RigMesh) -> Result<()> {
+    let Some(uvs) = &mesh.uvs else { return Ok(()) };
+    // USD counts v upwards from the bottom, as OBJ; ours runs downwards from the top.
+    let coordinates = List(uvs.coordinates.iter().map(|uv| Pair(uv.x, 1.0 - uv.y)));
+    let corners = List(uvs.corners.as_deref().unwrap_or(mesh.faces.corners()).iter());
+    file.text(format_args!(
+        "    texCoord2f[] primvars:st = {coordinates} (\n        interpolation = \"faceVarying\"\n    )\n    \
+         int[] primvars:st:indices = {corners}\n"
+    ))
+}
+
+/// Writes the positions of all frames and returns each one's bounds.
+fn write_points(file: &mut OutputFile, mesh: &RigMesh, frames: &mut dyn Frames) -> Result<Vec<[Vec3; 2]>> {
+    let neutral = List(mesh.positions.iter().map(Point));
+    file.text(format_args!("    point3f[] points = {neutral}\n    point3f[] points.timeSamples = {{\n"))?;
+    let mut positions = vec![Vec3::ZERO; frames.vertex_count()];
+    let mut extents = Vec::with_capacity(frames.count());
+    for frame in 0..frames.count() {
+        read_frame(frames, frame, &mut positions)?;
+        extents.push(extent(&positions));
+        file.text(format_args!("        {frame}: {},\n", List(positions.iter().map(Point))))?;
+    }
+    file.text(format_args!("    }}\n"))?;
+    Ok(extents)
+}
+
+fn write_extents(file: &mut OutputFile, neutral: &[Vec3], extents: &[[Vec3; 2]]) -> Result<()> {
+    let text = |extent: &[Vec3; 2]| List(extent.iter().map(Point)).to_string();
+    let rest = text(&extent(neutral));
+    file.text(format_args!("    float3[] extent = {rest}\n    float3[] extent.timeSamples = {{\n"))?;
+    for (frame, extent) in extents.iter().enumerate() {
+        file.text(format_args!("        {frame}: {},\n", text(extent)))?;
+    }
+    file.text(format_args!("    }}\n"))
+}
+
+/// The corners of the box around points; the origin's if there are none.
+fn extent(positions: &[Vec3]) -> [Vec3; 2] {
+    let [first, rest @ ..] = positions else { return [Vec3::ZERO; 2] };
+    rest.iter().fold([*first; 2], |[low, high], position| [low.min(*position), high.max(*position)])
+}
+
+/// A list in brackets. The iterator is cloned by each display, so nothing is collected.
+struct List<I>(I);
+
+impl<I: Iterator<Item: Display> + Clone> Display for List<I> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("[")?;
+        for (at, item) in self.0.clone().enumerate() {
+            f.write_str(if at == 0 { "" } else { ", " })?;
+            item.fmt(f)?;
+        }
+        f.write_str("]")
+    }
+}
+
+struct Point<'a>(&'a Vec3);
+
+impl Display for Point<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Vec3 { x, y, z } = self.0;
+        write!(f, "({x}, {y}, {z})")
+    }
+}
+
+struct Pair(f32, f32);
+
+impl Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "({}, {})", self.0, self.1)
+    }
+}

@@ -9,6 +9,11 @@ use zygoma_rig::report::{MeshReport, Report, TakeReport};
 
 use crate::cli::InfoArgs;
 use crate::commands::input;
+use crate::pictures::Portrait;
+use crate::progress::Progress;
+
+/// Pixels of one picture on a sheet of shapes.
+const THUMBNAIL: usize = 240;
 
 pub(crate) fn run(args: &InfoArgs, verbose: bool) -> anyhow::Result<()> {
     if formats::is_take_file(&args.rig.rig) {
@@ -96,6 +101,9 @@ fn take_line(take: &TakeReport) -> String {
     format!("{}: {:.2} s, {} shapes{head}", take.name, take.duration, take.shapes)
 }
 
-fn draw_sheet(_rig: &Rig, _path: &Path) -> anyhow::Result<()> {
-    Ok(())
+fn draw_sheet(rig: &Rig, path: &Path) -> anyhow::Result<()> {
+    let portrait = Portrait::new(rig)?;
+    let mut progress = Progress::new("drawing shapes", rig.skin().shapes.len());
+    let sheet = portrait.shape_sheet(THUMBNAIL, |done| progress.set(done))?;
+    Ok(sheet.save(path)?)
 }

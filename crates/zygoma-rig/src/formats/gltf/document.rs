@@ -1,10 +1,189 @@
 //! A glTF document as it was read: its JSON and its buffers.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::files::{read_whole, write_whole};
+use super::uri::{Target, resolve};
+use super::{glb, pack};
+use crate::formats::Limits;
+use crate::{Error, Result};
+
 /// A glTF document as it was read, so that what zygoma does not touch goes back unchanged.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The whole JSON part, unknown extensions included.
-    pub json: serde_json::Value,
-    /// The bytes of each buffer, in the order of `buffers`.
+    pub json: Value,
+    /// The bytes of each buffer, in the order of `buffers`; empty for one that holds no data of its own, as
+    /// the fallback buffer of meshopt compression.
     pub buffers: Vec<Vec<u8>>,
+    /// Image files beside the document, by their index in `images`.
+    pub(super) images: BTreeMap<usize, Vec<u8>>,
+    /// What was left out on the way in, as sentences.
+    pub(super) notes: Vec<String>,
+    /// Where it was read from; messages name it.
+    path: PathBuf,
+}
+
+impl Document {
+    /// Reads a `.glb`, `.vrm` or `.gltf` file with everything that it refers to.
+    pub fn read(path: &Path, limits: &Limits) -> Result<Self> {
+        Self::from_slice(&read_whole(path, limits.file_bytes)?, path, limits)
+    }
+
+    /// Reads a document from memory. `path` names it in messages, and its folder holds the files that the
+    /// document refers to.
+    pub fn from_slice(bytes: &[u8], path: &Path, limits: &Limits) -> Result<Self> {
+        let (json, binary) = if glb::is_glb(bytes) {
+            let chunks = glb::split(bytes, path)?;
+            (chunks.json, chunks.binary)
+        } else {
+            (bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes), None)
+        };
+        let json: Value = serde_json::from_slice(json).map_err(|error| {
+            let problem = format!("the file is neither a GLB nor glTF JSON that can be read: {error}");
+            Error::malformed(path, problem)
+        })?;
+        let mut document = Self {
+            json,
+            buffers: Vec::new(),
+            images: BTreeMap::new(),
+            notes: Vec::new(),
+            path: path.to_owned(),
+        };
+        document.check_asset()?;
+        let mut files =
+            Files { folder: path.parent().unwrap_or(Path::new("")), left: limits.decoded_bytes, limits };
+        document.load_buffers(binary, &mut files)?;
+        document.load_images(&mut files)?;
+        Ok(document)
+    }
+
+    /// A document with nothing in it, that will be written to `path`.
+    pub(super) fn empty(path: &Path) -> Self {
+        let json = serde_json::json!({ "asset": { "version": "2.0", "generator": "zygoma" } });
+        Self { json, buffers: Vec::new(), images: BTreeMap::new(), notes: Vec::new(), path: path.to_owned() }
+    }
+
+    /// The file that the document came from.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The document as one self-contained GLB: external files are embedded, buffers that hold data become one,
+    /// everything else is unchanged.
+    pub fn to_glb(&self) -> Result<Vec<u8>> {
+        let whole = pack::self_contained(self)?;
+        let json = whole.json.to_string();
+        let binary = whole.buffers.first().map_or(&[][..], Vec::as_slice);
+        glb::join(json.as_bytes(), binary).ok_or_else(|| {
+            self.malformed("the document would be larger than the 4 GB that a GLB can hold; use fewer shapes")
+        })
+    }
+
+    /// Writes [`to_glb`](Self::to_glb), under a temporary name first.
+    pub fn write_glb(&self, path: &Path) -> Result<()> {
+        write_whole(path, &self.to_glb()?)
+    }
+
+    /// An error about this document.
+    pub(super) fn malformed(&self, problem: impl Into<String>) -> Error {
+        Error::malformed(&self.path, problem)
+    }
+
+    /// An error about something that the document needs and zygoma does not do.
+    pub(super) fn unsupported(&self, what: impl Into<String>, way_out: impl Into<String>) -> Error {
+        Error::unsupported(&self.path, what, way_out)
+    }
+
+    /// The entries of a top-level list; none if it is absent.
+    pub(super) fn list(&self, key: &str) -> &[Value] {
+        self.json.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    fn check_asset(&self) -> Result<()> {
+        let version = self.json.pointer("/asset/version").and_then(Value::as_str);
+        match version {
+            Some(version) if version.starts_with("2.") => Ok(()),
+            Some(version) => Err(self.unsupported(
+                format!("this is glTF version {version}, and only version 2 is read"),
+                "export it as glTF 2.0",
+            )),
+            None => Err(self.malformed("the JSON has no asset.version, so it is no glTF document")),
+        }
+    }
+
+    fn load_buffers(&mut self, binary: Option<&[u8]>, files: &mut Files) -> Result<()> {
+        let mut buffers = Vec::new();
+        for (index, buffer) in self.list("buffers").iter().enumerate() {
+            let mut bytes = match buffer.get("uri").and_then(Value::as_str) {
+                Some(uri) => files
+                    .follow(uri)
+                    .map_err(|problem| self.malformed(format!("buffer {index} refers to {problem}")))?,
+                None if index == 0 => binary.unwrap_or_default().to_vec(),
+                None => Vec::new(),
+            };
+            let promised = buffer.get("byteLength").and_then(Value::as_u64).unwrap_or(0);
+            if !bytes.is_empty() && (bytes.len() as u64) < promised {
+                let problem = format!("buffer {index} promises {promised} bytes but has {}", bytes.len());
+                return Err(self.malformed(problem + "; get the file again"));
+            }
+            // What follows is the padding of a GLB chunk.
+            bytes.truncate(usize::try_from(promised).unwrap_or(usize::MAX));
+            buffers.push(bytes);
+        }
+        self.buffers = buffers;
+        Ok(())
+    }
+
+    /// Loads image files, so that an export can embed them. One that is missing spoils no geometry.
+    fn load_images(&mut self, files: &mut Files) -> Result<()> {
+        let mut images = BTreeMap::new();
+        let mut notes = Vec::new();
+        for (index, image) in self.list("images").iter().enumerate() {
+            let Some(uri) = image.get("uri").and_then(Value::as_str) else { continue };
+            let target = resolve(uri)
+                .map_err(|problem| self.malformed(format!("image {index} refers to {problem}")))?;
+            let Target::File(file) = target else { continue };
+            match files.read(&file) {
+                Ok(bytes) => drop(images.insert(index, bytes)),
+                Err(problem) => notes.push(format!("image {index} was left out: it refers to {problem}")),
+            }
+        }
+        self.images = images;
+        self.notes = notes;
+        Ok(())
+    }
+}
+
+/// Reads what a document refers to, within its limits.
+struct Files<'a> {
+    folder: &'a Path,
+    left: u64,
+    limits: &'a Limits,
+}
+
+impl Files<'_> {
+    /// The bytes behind a URI. The error is what the URI refers to and why that cannot be had.
+    fn follow(&mut self, uri: &str) -> Result<Vec<u8>, String> {
+        match resolve(uri)? {
+            Target::Data(bytes) => Ok(bytes),
+            Target::File(file) => self.read(&file),
+        }
+    }
+
+    fn read(&mut self, file: &Path) -> Result<Vec<u8>, String> {
+        let bytes =
+            read_whole(&self.folder.join(file), self.limits.file_bytes.min(self.left)).map_err(|error| {
+                let why = match &error {
+                    Error::Io { source, .. } => source.to_string(),
+                    other => other.to_string(),
+                };
+                format!("\"{}\", which cannot be read: {why}", file.display())
+            })?;
+        self.left -= bytes.len() as u64;
+        Ok(bytes)
+    }
 }

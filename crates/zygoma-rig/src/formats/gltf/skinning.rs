@@ -1,0 +1,81 @@
+//! Where a skinned mesh stands in bind pose.
+
+use glam::{DAffine3, DMat4};
+
+use super::Document;
+use super::accessor::Accessors;
+use super::plan::MeshPlan;
+use super::scene::Tree;
+use super::schema::Schema;
+use crate::Result;
+
+/// The transform from mesh to scene of a skinned mesh. Its own node does not count (glTF 2.0, section 3.7.3.3);
+/// every joint matrix does, and in bind pose they all agree. Where a file's rest pose is another, the mesh goes
+/// where the head is, or the joint that carries most of it.
+pub(super) fn bind_transform(
+    document: &Document,
+    schema: &Schema,
+    tree: &Tree,
+    accessors: &Accessors,
+    plan: &MeshPlan,
+    head: Option<usize>,
+) -> Result<DAffine3> {
+    let Some(skin) = schema.nodes[plan.node].skin else { return Ok(tree.globals[plan.node]) };
+    let entry = schema.skins.get(skin).ok_or_else(|| {
+        document.malformed(format!("node {} uses skin {skin}, which does not exist", plan.node))
+    })?;
+    if let Some(lost) = entry.joints.iter().find(|joint| **joint >= schema.nodes.len()) {
+        return Err(
+            document.malformed(format!("skin {skin} has node {lost} as a joint, which does not exist"))
+        );
+    }
+    let loads = joint_loads(document, schema, accessors, plan, entry.joints.len())?;
+    let carries_head = |(joint, load): &(usize, &f64)| Some(entry.joints[*joint]) == head && **load > 0.0;
+    let heaviest = || loads.iter().enumerate().rev().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let Some((joint, _)) = loads.iter().enumerate().find(carries_head).or_else(heaviest) else {
+        return Ok(tree.globals[plan.node]);
+    };
+    let inverse_bind = match entry.inverse_bind_matrices {
+        None => DAffine3::IDENTITY,
+        Some(accessor) => {
+            let matrices = accessors.vectors::<16>(accessor, None)?;
+            let matrix = matrices.get(joint).ok_or_else(|| {
+                let (have, need) = (matrices.len(), entry.joints.len());
+                document.malformed(format!("skin {skin} has {have} inverse bind matrices for {need} joints"))
+            })?;
+            DAffine3::from_mat4(DMat4::from_cols_array(&matrix.map(f64::from)))
+        }
+    };
+    Ok(tree.globals[entry.joints[joint]] * inverse_bind)
+}
+
+/// The summed skin weights of each joint over the vertices of a mesh.
+fn joint_loads(
+    document: &Document,
+    schema: &Schema,
+    accessors: &Accessors,
+    plan: &MeshPlan,
+    joint_count: usize,
+) -> Result<Vec<f64>> {
+    let mut loads = vec![0.0; joint_count];
+    for block in &plan.blocks {
+        let attributes = &schema.meshes[plan.mesh].primitives[block.primitives[0]].attributes;
+        for set in 0.. {
+            let accessor = |kind: &str| attributes.get(&format!("{kind}_{set}")).copied();
+            let (Some(joints), Some(weights)) = (accessor("JOINTS"), accessor("WEIGHTS")) else { break };
+            let joints = accessors.indices::<4>(joints)?;
+            let weights = accessors.vectors::<4>(weights, Some(block.vertices.len()))?;
+            for (joints, weights) in joints.iter().zip(&weights) {
+                for (joint, weight) in joints.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+                    let load = loads.get_mut(*joint as usize).ok_or_else(|| {
+                        let problem =
+                            format!("mesh \"{}\" is bound to joint {joint} of {joint_count}", plan.name);
+                        document.malformed(problem)
+                    })?;
+                    *load += f64::from(*weight);
+                }
+            }
+        }
+    }
+    Ok(loads)
+}

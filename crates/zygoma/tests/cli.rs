@@ -1,0 +1,216 @@
+//! The built command, used as its users would.
+
+mod common;
+
+use common::{SMALL_SHAPES, fail, listing, report, shared, small_rig, small_take, succeed, zygoma};
+
+#[test]
+fn info_tells_what_is_in_a_rig() {
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    let report = report(folder.path(), &["info", "small"]);
+    let mesh = &report["meshes"][0];
+    assert_eq!((mesh["vertices"].as_u64(), mesh["triangles"].as_u64()), (Some(441), Some(800)));
+    assert_eq!(mesh["shapes"], serde_json::json!(SMALL_SHAPES));
+    assert_eq!(report["skin"], mesh["name"]);
+    assert_eq!(report["arkit"]["count"], 4);
+    assert_eq!(report["jaw_driven"], serde_json::json!(["jawOpen"]));
+    assert_eq!(report["problems"], serde_json::json!([]));
+    let text = succeed(folder.path(), &["info", "small", "-v"]);
+    assert!(text.contains("441 vertices") && text.contains("cheekPuff"), "{text}");
+}
+
+#[test]
+fn info_draws_every_shape() {
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    succeed(folder.path(), &["info", "small", "--sheet", "sheet.png"]);
+    let sheet = zygoma_picture::Image::open(&folder.path().join("sheet.png")).unwrap();
+    assert!(sheet.width() > 5 * 240 && sheet.height() > 240);
+}
+
+#[test]
+fn info_tells_what_is_in_a_take() {
+    let folder = tempfile::tempdir().unwrap();
+    small_take(folder.path());
+    let report = report(folder.path(), &["info", "take.csv"]);
+    assert_eq!((report["duration"].as_f64(), report["shapes"].as_u64()), (Some(1.0), Some(4)));
+}
+
+#[test]
+fn facecap_has_all_arkit_shapes_and_its_take() {
+    let Some(facecap) = shared("rigs/facecap.glb") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let report = report(folder.path(), &["info", facecap.to_str().unwrap()]);
+    let skin = report["meshes"].as_array().unwrap().iter().find(|mesh| mesh["name"] == report["skin"]).unwrap();
+    assert_eq!(skin["shapes"].as_array().unwrap().len(), 52);
+    assert_eq!((report["arkit"]["count"].as_u64(), report["arkit"]["of"].as_u64()), (Some(52), Some(52)));
+    assert_eq!(report["takes"].as_array().unwrap().len(), 1);
+    let mut jaw: Vec<&str> = report["jaw_driven"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    jaw.sort_unstable();
+    assert_eq!(jaw, ["jawForward", "jawLeft", "jawOpen", "jawRight", "mouthClose"]);
+}
+
+#[test]
+fn ict_is_read_whole_and_takes_identities() {
+    let Some(ict) = shared("ict/FaceXModel") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plain = report(folder.path(), &["info", ict.to_str().unwrap()]);
+    assert_eq!(plain["meshes"][0]["vertices"], 26_719);
+    assert_eq!(plain["meshes"][0]["shapes"].as_array().unwrap().len(), 57);
+    assert_eq!(plain["arkit"]["missing"], serde_json::json!(["tongueOut"]));
+    let mut jaw: Vec<&str> = plain["jaw_driven"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    jaw.sort_unstable();
+    assert_eq!(jaw, ["jawForward", "jawLeft", "jawOpen", "jawRight", "mouthClose"]);
+    let other = report(folder.path(), &["info", ict.to_str().unwrap(), "--identity", "0=1.2,3=-0.5"]);
+    assert_ne!(plain["meshes"][0]["size"], other["meshes"][0]["size"]);
+    let error = fail(folder.path(), &["info", ict.to_str().unwrap(), "--identity", "99999=1"]);
+    assert!(error.contains("99999"), "{error}");
+}
+
+#[test]
+fn every_sample_file_opens() {
+    let samples = [
+        ("gltf-samples/MorphStressTest.glb", 8, 3),
+        ("gltf-samples/SimpleMorph_embedded.gltf", 2, 1),
+        ("gltf-samples/AnimatedMorphCube-Quantized/AnimatedMorphCube.gltf", 2, 1),
+        ("rigs/lee_perry_smith.glb", 0, 0),
+        ("hands/generic_hand_left.glb", 0, 0),
+        ("hands/generic_hand_right.glb", 0, 0),
+        ("landmarks/mediapipe_canonical_face_model.obj", 0, 0),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (path, shapes, takes) in samples {
+        let Some(file) = shared(path) else { continue };
+        let report = report(folder.path(), &["info", file.to_str().unwrap()]);
+        assert_eq!(report["meshes"][0]["shapes"].as_array().unwrap().len(), shapes, "{path}");
+        assert_eq!(report["takes"].as_array().unwrap().len(), takes, "{path}");
+    }
+}
+
+#[test]
+fn a_rig_survives_the_way_to_glb_and_back_to_objs() {
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    succeed(folder.path(), &["convert", "small", "small.glb"]);
+    succeed(folder.path(), &["convert", "small.glb", "again"]);
+    let limits = zygoma_rig::formats::Limits::default();
+    let read = |name: &str| zygoma_rig::formats::read_rig(&folder.path().join(name), &limits).unwrap();
+    let first = read("small");
+    for other in [read("small.glb"), read("again")] {
+        assert_eq!(other.skin().positions.len(), first.skin().positions.len());
+        for (p, q) in first.skin().positions.iter().zip(&other.skin().positions) {
+            assert!(p.distance(*q) < 1e-6);
+        }
+        for (shape, twin) in first.skin().shapes.iter().zip(&other.skin().shapes) {
+            assert_eq!(shape.name, twin.name);
+            let (p, q) = (shape.deltas.to_dense(441), twin.deltas.to_dense(441));
+            assert!(p.iter().zip(&q).all(|(p, q)| p.distance(*q) < 1e-6), "{}", shape.name);
+        }
+    }
+}
+
+#[test]
+fn an_animated_glb_keeps_its_word_on_the_error() {
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    small_take(folder.path());
+    let args = ["convert", "small", "out.glb", "--take", "take.csv"];
+    let summary = report(folder.path(), &args);
+    let animation = &summary["animation"];
+    assert_eq!(animation["frames"], 61);
+    assert_eq!(animation["unmatched"], serde_json::json!(["TongueOut"]));
+    assert!(animation["compression"]["max_error_mm"].as_f64().unwrap() <= 0.05);
+    assert!(animation["compression"]["morph_targets"].as_u64().unwrap() <= 3);
+    let one = report(folder.path(), &[&args[..], &["--max-targets", "1"]].concat());
+    assert_eq!(one["animation"]["compression"]["morph_targets"], 1);
+    assert!(one["animation"]["compression"]["max_error_mm"].as_f64().unwrap() > 0.05);
+    let info = report(folder.path(), &["info", "out.glb"]);
+    assert_eq!(info["takes"][0]["duration"].as_f64().map(|seconds| seconds.round()), Some(1.0));
+}
+
+#[test]
+fn kept_shapes_are_animated_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    small_take(folder.path());
+    succeed(folder.path(), &["convert", "small", "kept.glb", "--take", "take.csv", "--keep-shapes"]);
+    let info = report(folder.path(), &["info", "kept.glb"]);
+    assert_eq!(info["meshes"][0]["shapes"], serde_json::json!(SMALL_SHAPES));
+    assert_eq!(info["takes"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn every_animated_format_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    small_take(folder.path());
+    for out in ["out.pc2", "out.mdd", "out.usda", "frames"] {
+        succeed(folder.path(), &["convert", "small", out, "--take", "take.csv", "--fps", "10"]);
+    }
+    assert_eq!(listing(&folder.path().join("frames")).len(), 11);
+    let pc2 = std::fs::metadata(folder.path().join("out.pc2")).unwrap().len();
+    assert_eq!(pc2, 32 + 11 * 441 * 12);
+}
+
+#[test]
+fn bad_input_gets_one_sentence_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    small_rig(path);
+    std::fs::create_dir(path.join("empty")).unwrap();
+    std::fs::write(path.join("short.glb"), b"glTF\x02\0\0\0\xff\xff\xff\xff").unwrap();
+    std::fs::write(path.join("magic.glb"), b"PK\x03\x04 this is a zip archive").unwrap();
+    std::fs::write(path.join("broken.csv"), "time,jawOpen\n0,0\n0.1,oops\n").unwrap();
+    std::fs::write(path.join("notes.txt"), "hello").unwrap();
+    let before = listing(path);
+    let cases: [(&[&str], &str); 10] = [
+        (&["info", "missing.glb"], "missing.glb"),
+        (&["info", "empty"], "empty"),
+        (&["info", "short.glb"], "short.glb"),
+        (&["info", "magic.glb"], "magic.glb"),
+        (&["info", "notes.txt"], "notes.txt"),
+        (&["info", "small", "--mesh", "nose"], "'nose'"),
+        (&["info", "small", "--identity", "0=1"], "--identity"),
+        (&["convert", "small", "out.glb", "--take", "broken.csv"], "broken.csv"),
+        (&["convert", "small", "out.fbx"], ".fbx"),
+        (&["convert", "small", "out.pc2"], "--take"),
+    ];
+    for (args, wanted) in cases {
+        let error = fail(path, args);
+        assert!(error.contains(wanted), "{args:?}: {error}");
+    }
+    assert_eq!(listing(path), before);
+}
+
+#[test]
+fn wrong_usage_exits_with_two() {
+    let folder = tempfile::tempdir().unwrap();
+    for args in [&["frobnicate"][..], &["convert", "a"], &["convert", "a", "b.glb", "--fps", "0"]] {
+        assert_eq!(zygoma(folder.path(), args).status.code(), Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn help_has_examples_and_completions_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["info", "convert", "demo", "bench", "completions"] {
+        let help = succeed(folder.path(), &[command, "--help"]);
+        assert!(help.contains("Example"), "{command} --help shows no example");
+    }
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        assert!(succeed(folder.path(), &["completions", shell]).contains("zygoma"));
+    }
+}
+
+#[test]
+fn bench_reports_machine_build_and_references() {
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    let report = report(folder.path(), &["bench", "rig", "--rig", "small"]);
+    assert!(report["machine"]["threads"].as_u64().unwrap() >= 1);
+    for result in report["results"].as_array().unwrap() {
+        assert!(result["median_ms"].as_f64().unwrap() > 0.0);
+        assert!(result["reference"]["ratio"].as_f64().unwrap() > 0.0);
+    }
+}

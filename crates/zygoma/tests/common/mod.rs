@@ -1,0 +1,115 @@
+//! What the command-line tests share.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Runs the built command in a folder.
+pub fn zygoma(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zygoma"));
+    command.current_dir(folder).args(args).output().expect("the command starts")
+}
+
+/// Runs the command, which must succeed, and gives what it printed.
+pub fn succeed(folder: &Path, args: &[&str]) -> String {
+    let output = zygoma(folder, args);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "zygoma {args:?} failed:\n{out}\n{err}");
+    out
+}
+
+/// Runs the command with `--json`, which must succeed, and gives what it reported.
+pub fn report(folder: &Path, args: &[&str]) -> Value {
+    let out = succeed(folder, &[args, &["--json"]].concat());
+    serde_json::from_str(&out).unwrap_or_else(|error| panic!("zygoma {args:?}: {error}: {out}"))
+}
+
+/// Runs the command, which must end with exit code 1 and one sentence, and gives the sentence.
+pub fn fail(folder: &Path, args: &[&str]) -> String {
+    let output = zygoma(folder, args);
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "zygoma {args:?}: {err}");
+    assert!(err.starts_with("error: "), "{err}");
+    assert_eq!(err.lines().count(), 1, "one sentence: {err}");
+    err
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A file of the shared test data beside the checkout; `None`, with a message, where there is none.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
+    if !file.exists() {
+        eprintln!("skipped: the shared data has no {path}");
+    }
+    file.exists().then_some(file)
+}
+
+/// Names of the shapes of [`small_rig`].
+pub const SMALL_SHAPES: [&str; 4] = ["browInnerUp", "cheekPuff", "jawOpen", "mouthSmile_L"];
+
+/// Rows and columns of [`small_rig`].
+const SIDE: usize = 21;
+
+/// Writes a folder of OBJs: a domed square of quads, 0.2 m tall, with four shapes.
+pub fn small_rig(folder: &Path) -> PathBuf {
+    let rig = folder.join("small");
+    std::fs::create_dir_all(&rig).expect("a folder for the rig");
+    write_obj(&rig.join("neutral.obj"), |_| [0.0; 3]);
+    let bump = |x: f64, y: f64, p: [f64; 3]| (-((p[0] - x).powi(2) + (p[1] - y).powi(2)) / 4e-4).exp();
+    write_obj(&rig.join("browInnerUp.obj"), |p| [0.0, 0.01 * bump(0.0, 0.06, p), 0.0]);
+    write_obj(&rig.join("cheekPuff.obj"), |p| {
+        [0.0, 0.0, 0.01 * (bump(0.05, -0.02, p) + bump(-0.05, -0.02, p))]
+    });
+    write_obj(&rig.join("jawOpen.obj"), |p| [0.0, if p[1] < -0.045 { -0.02 } else { 0.0 }, 0.0]);
+    write_obj(&rig.join("mouthSmile_L.obj"), |p| [0.004 * bump(0.03, -0.04, p), 0.006 * bump(0.03, -0.04, p), 0.0]);
+    rig
+}
+
+fn write_obj(path: &Path, offset: impl Fn([f64; 3]) -> [f64; 3]) {
+    let mut obj = String::new();
+    for row in 0..SIDE {
+        for column in 0..SIDE {
+            let at = |index: usize| (index as f64 - 10.0) * 0.01;
+            let (x, y) = (at(column), at(row));
+            let neutral = [x, y, 0.05 - 2.0 * (x * x + y * y)];
+            let moved = offset(neutral);
+            let [x, y, z] = [0, 1, 2].map(|axis| neutral[axis] + moved[axis]);
+            writeln!(obj, "v {x:.6} {y:.6} {z:.6}").expect("text");
+        }
+    }
+    for row in 0..SIDE - 1 {
+        for column in 0..SIDE - 1 {
+            let corner = 1 + row * SIDE + column;
+            writeln!(obj, "f {} {} {} {}", corner, corner + 1, corner + SIDE + 1, corner + SIDE).expect("text");
+        }
+    }
+    std::fs::write(path, obj).expect("an OBJ file");
+}
+
+/// Writes a take of one second for [`small_rig`], with one track that it has no shape for.
+pub fn small_take(folder: &Path) -> PathBuf {
+    let mut csv = String::from("time,JawOpen,MouthSmileLeft,BrowInnerUp,TongueOut\n");
+    for row in 0..=30 {
+        let time = f64::from(row) / 30.0;
+        let wave = |phase: f64| 0.5 - 0.5 * (std::f64::consts::TAU * time + phase).cos();
+        writeln!(csv, "{time:.6},{:.6},{:.6},{:.6},0.5", wave(0.0), wave(1.0), wave(2.0)).expect("text");
+    }
+    let path = folder.join("take.csv");
+    std::fs::write(&path, csv).expect("a take");
+    path
+}
+
+/// The file names in a folder, sorted.
+pub fn listing(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
