@@ -2,13 +2,14 @@
 //! `cargo run -p zygoma-picture --example render_obj -- mesh.obj sheet.png [--size 480] [--wire] [--matte] [--zoom x,y,z,radius]`.
 //!
 //! Only positions and faces are read. Faces whose material names eyes, teeth or gums get their colours; see-through
-//! layers (eyelashes, tear film, eye shadow) are left out.
+//! layers (eyelashes, tear film, eye shadow) are left out, and irises are painted onto the eyes.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use glam::Vec3;
+use zygoma_geometry::normals::vertex_normals;
 use zygoma_picture::{
     Bounds, Camera, Finish, Paint, RenderOptions, Scene, Surface, View, Wireframe, color, grid, render,
 };
@@ -40,16 +41,26 @@ fn run() -> Result<(), String> {
         value("--size").map_or(Ok(480), |s| s.parse().map_err(|_| format!("--size {s} is no number")))?;
     let text = std::fs::read_to_string(mesh).map_err(|error| format!("{mesh}: reading failed: {error}"))?;
     let (positions, parts) = parse(&text);
+    let exists = |triangle: &[u32; 3]| triangle.iter().all(|v| (*v as usize) < positions.len());
+    // One set of normals for all parts, or a seam would show where two of them meet.
+    let all: Vec<[u32; 3]> = parts.iter().flat_map(|part| &part.triangles).copied().filter(exists).collect();
+    let normals = vertex_normals(&positions, &all);
     let drawn = parts.iter().filter(|part| !is_see_through(&part.material));
     let surfaces = drawn.map(|part| {
-        let (color, finish) = paint(&part.material);
-        let (color, finish) = if has("--matte") { (color::CLAY, Finish::Matte) } else { (color, finish) };
-        let surface = Surface::new(&positions, &part.triangles).painted(Paint::Plain(color), finish);
+        let (paint, finish) = if has("--matte") {
+            (Paint::Plain(color::CLAY), Finish::Matte)
+        } else {
+            paint(&part.material, &positions, &part.triangles)
+        };
+        let surface = Surface::new(&positions, &part.triangles).painted(paint, finish);
+        let surface = Surface { normals: Some(&normals), ..surface };
         if has("--wire") { surface.with_wireframe(Wireframe::default()) } else { surface }
     });
     let scene = Scene::new(surfaces);
-    let whole = scene.bounds().ok_or(format!("{mesh}: there is no triangle to draw"))?;
-    let bounds = value("--zoom").map_or(Ok(whole), |zoom| region(zoom))?;
+    if scene.bounds().is_none() {
+        return Err(format!("{mesh}: there is no triangle to draw"));
+    }
+    let framed = value("--zoom").map_or_else(|| Ok(scene.points()), |zoom| region(zoom))?;
     let options = RenderOptions { width: size, height: size, ..RenderOptions::default() };
     let views = [
         ("front", View::FRONT),
@@ -62,7 +73,7 @@ fn run() -> Result<(), String> {
     let start = Instant::now();
     let mut pictures = Vec::new();
     for (name, view) in views {
-        let camera = Camera::framing(view, &bounds, options.aspect());
+        let camera = Camera::framing_points(view, &framed, options.aspect());
         pictures.push((render(&scene, &camera, &options).map_err(|error| error.to_string())?, name));
     }
     let each = start.elapsed().as_secs_f64() / views.len() as f64;
@@ -107,30 +118,44 @@ fn parse(text: &str) -> (Vec<Vec3>, Vec<Part>) {
 }
 
 fn is_see_through(material: &str) -> bool {
-    ["EyeBlend", "EyeLash", "EyeOcclusion", "Lacrimal"].iter().any(|name| material.contains(name))
+    ["EyeBlend", "EyeLash", "EyeOcclusion", "Iris", "Lacrimal"].iter().any(|name| material.contains(name))
 }
 
-fn paint(material: &str) -> (color::Rgb, Finish) {
+fn paint<'a>(material: &str, positions: &[Vec3], triangles: &[[u32; 3]]) -> (Paint<'a>, Finish) {
     let named = |name: &str| material.contains(name);
     if named("Sclera") {
-        (color::EYE, Finish::Wet)
-    } else if named("Iris") {
-        ([0.32, 0.24, 0.17], Finish::Wet)
+        (eye(positions, triangles), Finish::Wet)
     } else if named("Teeth") {
-        (color::TEETH, Finish::Wet)
+        (Paint::Plain(color::TEETH), Finish::Wet)
     } else if named("Gums") {
-        (color::GUMS, Finish::Wet)
+        (Paint::Plain(color::GUMS), Finish::Wet)
     } else {
-        (color::SKIN, Finish::Skin)
+        (Paint::Plain(color::SKIN), Finish::Skin)
     }
 }
 
-/// "x,y,z,radius" as a box.
-fn region(text: &str) -> Result<Bounds, String> {
+/// An eyeball that looks ahead: iris and pupil are painted by the angle at its centre.
+fn eye<'a>(positions: &[Vec3], triangles: &[[u32; 3]]) -> Paint<'a> {
+    let ball =
+        Bounds::of(triangles.as_flattened().iter().filter_map(|v| positions.get(*v as usize).copied()));
+    let centre = ball.map_or(Vec3::ZERO, |ball| ball.centre());
+    let color = |position: &Vec3| {
+        let sideways = (*position - centre).normalize_or_zero().truncate().length();
+        match sideways {
+            s if position.z < centre.z || s > 0.47 => color::EYE,
+            s if s > 0.19 => [0.36, 0.27, 0.19],
+            _ => [0.05, 0.04, 0.04],
+        }
+    };
+    Paint::PerVertex(positions.iter().map(color).collect())
+}
+
+/// "x,y,z,radius" as the corners of a box.
+fn region(text: &str) -> Result<Vec<Vec3>, String> {
     let numbers: Vec<f32> = text.split(',').filter_map(|word| word.trim().parse().ok()).collect();
     let [x, y, z, radius] = numbers[..] else {
         return Err(format!("--zoom {text} is not x,y,z,radius"));
     };
     let centre = Vec3::new(x, y, z);
-    Ok(Bounds { low: centre - radius, high: centre + radius })
+    Ok(Bounds { low: centre - radius, high: centre + radius }.corners().to_vec())
 }

@@ -118,20 +118,26 @@ impl Camera {
     /// A perspective camera that sees `bounds` from `view` and fills the picture with them.
     /// `aspect` is the picture's width over its height.
     pub fn framing(view: View, bounds: &Bounds, aspect: f32) -> Self {
+        Self::framing_points(view, &bounds.corners(), aspect)
+    }
+
+    /// A perspective camera that sees all finite `points` from `view` and fills the picture with them: tighter
+    /// than [`framing`](Self::framing), since heads are rounder than boxes.
+    pub fn framing_points(view: View, points: &[Vec3], aspect: f32) -> Self {
         let tangent = FILL * (0.5 * ANGLE.to_radians()).tan();
         let backward = view.direction();
         let axes = look_axes(backward, Vec3::Y);
-        let mut target = bounds.centre();
+        let finite = || points.iter().copied().filter(|point| point.is_finite());
+        let mut target = Bounds::of(finite()).map_or(Vec3::ZERO, |bounds| bounds.centre());
         let mut distance = 0.0_f32;
-        // Perspective shifts the outline of a box from its middle: fit, centre, and fit again.
-        for _ in 0..3 {
-            let corners = bounds.corners().map(|corner| axes.transpose() * (corner - target));
-            let need = |c: &Vec3| c.z + (c.y.abs() / tangent).max(c.x.abs() / (tangent * aspect));
-            distance = corners.iter().map(need).fold(0.0, f32::max);
-            let slopes = corners.map(|c| c.truncate() / (distance - c.z).max(f32::MIN_POSITIVE));
-            let low = slopes.iter().copied().reduce(glam::Vec2::min).unwrap_or_default();
-            let high = slopes.iter().copied().reduce(glam::Vec2::max).unwrap_or_default();
-            target += axes * (0.5 * (low + high) * distance).extend(0.0);
+        // Perspective shifts the outline from the middle of the points: fit, centre, and fit again.
+        for _ in 0..4 {
+            let seen = || finite().map(|point| axes.transpose() * (point - target));
+            let need = |p: Vec3| p.z + (p.y.abs() / tangent).max(p.x.abs() / (tangent * aspect));
+            distance = seen().map(need).fold(0.0, f32::max);
+            let slopes = seen().map(|p| (p / (distance - p.z).max(f32::MIN_POSITIVE)).with_z(0.0));
+            let shift = Bounds::of(slopes).map_or(Vec3::ZERO, |slopes| slopes.centre() * distance);
+            target += axes * shift;
         }
         let distance = if distance.is_finite() && distance > 0.0 { distance } else { 1.0 };
         let lens = Lens::Perspective { angle: ANGLE };

@@ -9,7 +9,7 @@ use glam::{Mat3, Vec3};
 pub type Rgb = [f32; 3];
 
 /// Light skin, the default paint of heads.
-pub const SKIN: Rgb = [0.84, 0.66, 0.57];
+pub const SKIN: Rgb = [0.83, 0.65, 0.575];
 /// Warm grey sculptor's clay.
 pub const CLAY: Rgb = [0.74, 0.69, 0.65];
 /// The white of the eye.

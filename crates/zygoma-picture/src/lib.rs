@@ -2,29 +2,38 @@
 //!
 //! A small software renderer for the pictures in reports, and the reports themselves. It knows geometry only.
 //! A [`Scene`] of [`Surface`]s is [`render`]ed from a [`Camera`] into an [`Image`]; a [`ColorMap`] shows
-//! quantities, pictures are gathered on sheets by [`grid`].
+//! quantities and a [`Legend`] explains it; pictures are gathered on sheets by [`grid`], curves drawn by a
+//! [`Chart`], and all of them told in a [`Report`].
 
 mod camera;
+mod chart;
 pub mod color;
 mod color_map;
 mod error;
 mod geometry;
 mod image;
+mod legend;
 mod project;
 mod raster;
 mod render;
+mod report;
 mod scene;
 mod shade;
 mod sheet;
 mod soften;
 mod text;
+mod ticks;
 
 pub use camera::{Bounds, Camera, Lens, View};
+pub use chart::{Chart, Line, Scale};
 pub use color::Rgb;
 pub use color_map::{ColorMap, UNKNOWN, lightness};
 pub use error::{Error, Result};
 pub use image::Image;
+pub use legend::Legend;
 pub use render::render;
+pub use report::{Report, escape};
 pub use scene::{Background, Cut, Finish, Paint, RenderOptions, Scene, Surface, Wireframe};
 pub use sheet::{grid, side_by_side, titled};
 pub use text::{TextSize, TextStyle};
+pub use ticks::{Tick, log_ticks, ticks};

@@ -144,6 +144,10 @@ struct Painter<'a> {
     tables: Vec<Vec<Vec3>>,
 }
 
+/// The triangle of the pixel that was lit last, and its light.
+#[derive(Default)]
+struct Shaded(Option<(usize, Vec3)>);
+
 impl Painter<'_> {
     fn picture(&self) -> Result<Image> {
         let (width, height) = (self.options.width, self.options.height);
@@ -159,9 +163,10 @@ impl Painter<'_> {
     /// The mean of a pixel's samples, in linear light.
     fn pixel(&self, x: usize, y: usize) -> [u8; 4] {
         let (mut light, mut opacity) = (Vec3::ZERO, 0.0);
+        let mut shaded = Shaded::default();
         for sy in y * self.samples..(y + 1) * self.samples {
             for sx in x * self.samples..(x + 1) * self.samples {
-                let (sample, covered) = self.sample(sx, sy);
+                let (sample, covered) = self.sample(sx, sy, &mut shaded);
                 light += sample;
                 opacity += covered;
             }
@@ -185,7 +190,7 @@ impl Painter<'_> {
     }
 
     /// Light (already weighted) and opacity of one sample.
-    fn sample(&self, x: usize, y: usize) -> (Vec3, f32) {
+    fn sample(&self, x: usize, y: usize, shaded: &mut Shaded) -> (Vec3, f32) {
         let place = y * self.solid.width + x;
         let behind = self.solid.nearness[place];
         let mut layers: Vec<(f32, usize)> = Vec::new();
@@ -195,7 +200,9 @@ impl Painter<'_> {
             }
         }
         let (mut light, mut covered) = (Vec3::ZERO, 0.0);
-        if let Some(color) = self.solid.triangle(x, y).and_then(|triangle| self.color(triangle, x, y, true)) {
+        if let Some(color) =
+            self.solid.triangle(x, y).and_then(|triangle| self.color_once(triangle, x, y, shaded))
+        {
             (light, covered) = (color, 1.0);
         }
         layers.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -208,6 +215,21 @@ impl Painter<'_> {
             }
         }
         (light, covered)
+    }
+
+    /// Light from an opaque triangle at a sample. Where the paint has no detail finer than a triangle, all samples
+    /// of a pixel on one triangle share their light: only outlines are worth the samples.
+    fn color_once(&self, triangle: usize, x: usize, y: usize, shaded: &mut Shaded) -> Option<Vec3> {
+        if let Some((last, light)) = shaded.0
+            && last == triangle
+        {
+            return Some(light);
+        }
+        let light = self.color(triangle, x, y, true)?;
+        let surface = &self.scene.surfaces[self.geometry.triangles[triangle].surface as usize];
+        let is_plain = surface.wireframe.is_none() && !matches!(surface.paint, Paint::Texture { .. });
+        shaded.0 = is_plain.then_some((triangle, light));
+        Some(light)
     }
 
     /// Light from a triangle at a sample.

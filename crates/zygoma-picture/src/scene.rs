@@ -136,14 +136,18 @@ impl<'a> Scene<'a> {
         Self { surfaces: surfaces.into_iter().collect() }
     }
 
-    /// The box around all vertices that triangles use, or `None` where nothing can be drawn.
-    pub fn bounds(&self) -> Option<Bounds> {
+    /// The positions of all vertices that triangles use, some of them several times.
+    pub fn points(&self) -> Vec<Vec3> {
         let used = |surface: &Surface<'a>| {
             let (positions, triangles) = (surface.positions, surface.triangles);
-            let point = move |v: &u32| positions.get(*v as usize).copied();
-            Bounds::of(triangles.as_flattened().iter().filter_map(point))
+            triangles.as_flattened().iter().filter_map(move |v| positions.get(*v as usize).copied())
         };
-        self.surfaces.iter().filter_map(used).reduce(|a, b| a.union(&b))
+        self.surfaces.iter().flat_map(used).collect()
+    }
+
+    /// The box around all finite vertices that triangles use, or `None` where nothing can be drawn.
+    pub fn bounds(&self) -> Option<Bounds> {
+        Bounds::of(self.points())
     }
 }
 

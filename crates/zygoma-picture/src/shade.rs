@@ -17,14 +17,14 @@ struct Light {
 
 /// From where the key light comes, in view coordinates (not normalised).
 pub(crate) const KEY_FROM: Vec3 = Vec3::new(-0.62, 0.72, 0.80);
-const KEY: Light = Light { from: KEY_FROM, color: Vec3::new(1.55, 1.46, 1.34) };
+const KEY: Light = Light { from: KEY_FROM, color: Vec3::new(1.28, 1.20, 1.12) };
 const FILL: Light = Light { from: Vec3::new(0.95, 0.10, 0.65), color: Vec3::new(0.30, 0.33, 0.38) };
 const RIMS: [Light; 2] = [
     Light { from: Vec3::new(0.85, 0.45, -0.75), color: Vec3::new(0.90, 0.95, 1.05) },
     Light { from: Vec3::new(-0.90, 0.30, -0.85), color: Vec3::new(0.55, 0.52, 0.50) },
 ];
-const SKY: Vec3 = Vec3::new(0.46, 0.49, 0.53);
-const GROUND: Vec3 = Vec3::new(0.27, 0.235, 0.215);
+const SKY: Vec3 = Vec3::new(0.37, 0.40, 0.44);
+const GROUND: Vec3 = Vec3::new(0.215, 0.185, 0.17);
 
 /// How a finish answers light.
 struct Material {

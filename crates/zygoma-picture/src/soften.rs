@@ -38,9 +38,11 @@ pub(crate) struct ShadowMap {
 /// Everything that the gathering reads.
 pub(crate) struct Gather<'a> {
     pub(crate) geometry: &'a Geometry,
+    /// Of the supersampled screen.
     pub(crate) visibility: &'a Visibility,
     /// Of the supersampled screen.
     pub(crate) projection: Projection,
+    /// Samples along a side of a pixel.
     pub(crate) samples: usize,
     pub(crate) shadow: Option<&'a ShadowMap>,
     /// Radii in the scene within which hollows darken.
@@ -52,14 +54,46 @@ const SHADOW_TAPS: usize = 16;
 /// The angle between neighbours of a sunflower, in turns.
 const GOLDEN: f32 = 0.381_966;
 
+/// Places in the unit disc where light is gathered, for one of sixteen turns of the pattern.
+struct Taps {
+    ambient: [Vec2; TAPS],
+    key: [Vec2; SHADOW_TAPS],
+}
+
+impl Taps {
+    fn turned(turn: usize) -> Self {
+        let turn = turn as f32 / 16.0;
+        let on_sunflower = |i: usize| Vec2::from_angle((i as f32 * GOLDEN + turn) * std::f32::consts::TAU);
+        let even = |i: usize| ((i as f32 + 0.5) / SHADOW_TAPS as f32).sqrt();
+        let inward = |i: usize| (i as f32 + 0.5 + turn) / (TAPS as f32 + 1.0);
+        Self {
+            ambient: std::array::from_fn(|i| inward(i) * on_sunflower(i)),
+            key: std::array::from_fn(|i| even(i) * on_sunflower(i)),
+        }
+    }
+}
+
+/// The screen with one sample a pixel, which the taps read: a fourth of the memory or less.
+struct Pixels {
+    width: usize,
+    height: usize,
+    nearness: Vec<f32>,
+}
+
 impl Gather<'_> {
     pub(crate) fn run(&self) -> Arrivals {
         let width = self.visibility.width / self.samples;
         let height = self.visibility.height / self.samples;
+        let middle = |i: usize| {
+            let place = self.middle(i / width) * self.visibility.width + self.middle(i % width);
+            self.visibility.nearness[place]
+        };
+        let taps: [Taps; 16] = std::array::from_fn(Taps::turned);
+        let pixels = Pixels { width, height, nearness: (0..width * height).map(middle).collect() };
         let mut raw = vec![Arrival { depth: f32::INFINITY, ambient: 1.0, key: 1.0 }; width * height];
         raw.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
             for (x, pixel) in row.iter_mut().enumerate() {
-                if let Some(arrival) = self.pixel(x, y) {
+                if let Some(arrival) = self.pixel(&pixels, &taps, x, y) {
                     *pixel = arrival;
                 }
             }
@@ -73,79 +107,86 @@ impl Gather<'_> {
         Arrivals { width, pixels: smooth }
     }
 
-    fn pixel(&self, x: usize, y: usize) -> Option<Arrival> {
-        let (sx, sy) = (x * self.samples + self.samples / 2, y * self.samples + self.samples / 2);
-        let triangle = self.visibility.triangle(sx, sy)?;
-        let hit = self.geometry.hit(self.projection, triangle, sx as f32 + 0.5, sy as f32 + 0.5)?;
+    /// The middle sample of a pixel, along either side.
+    fn middle(&self, pixel: usize) -> usize {
+        pixel * self.samples + self.samples / 2
+    }
+
+    /// Where, on the supersampled screen, a pixel's middle sample lies.
+    fn place(&self, x: usize, y: usize) -> Vec2 {
+        Vec2::new(self.middle(x) as f32 + 0.5, self.middle(y) as f32 + 0.5)
+    }
+
+    fn pixel(&self, pixels: &Pixels, taps: &[Taps; 16], x: usize, y: usize) -> Option<Arrival> {
+        let triangle = self.visibility.triangle(self.middle(x), self.middle(y))?;
+        let place = self.place(x, y);
+        let hit = self.geometry.hit(self.projection, triangle, place.x, place.y)?;
         // An ordered pattern (as in dithering): all sixteen turns occur in every 4 × 4 pixels.
-        let turn = (((x & 3) * 4 + (y & 3)) * 7 % 16) as f32 / 16.0;
-        let place = Vec2::new(sx as f32 + 0.5, sy as f32 + 0.5);
-        let open = self.radii.map(|radius| self.openness(&hit, place, radius, turn));
-        let key = self.shadow.map_or(1.0, |shadow| self.lit(shadow, &hit, turn));
+        let taps = &taps[((x & 3) * 4 + (y & 3)) * 7 % 16];
+        let open = self.radii.map(|radius| self.openness(pixels, &taps.ambient, &hit, [x, y], radius));
+        let key = self.shadow.map_or(1.0, |shadow| self.lit(shadow, &taps.key, &hit));
         Some(Arrival { depth: -hit.position.z, ambient: open[0] * open[1], key })
     }
 
     /// One minus the obscurance within a radius: the estimator of [McGuire, Mara, Luebke 2012]
     /// *Scalable ambient obscurance*, Eq. 1, over a sunflower of taps on the screen.
-    fn openness(&self, hit: &Hit, place: Vec2, radius: f32, turn: f32) -> f32 {
-        let size = self.projection.pixel_size(-hit.position.z);
-        let reach = radius / size;
+    fn openness(
+        &self,
+        pixels: &Pixels,
+        taps: &[Vec2; TAPS],
+        hit: &Hit,
+        [x, y]: [usize; 2],
+        radius: f32,
+    ) -> f32 {
+        let reach = radius / (self.projection.pixel_size(-hit.position.z) * self.samples as f32);
         if reach < 1.0 {
             return 1.0;
         }
+        let own = Vec2::new(x as f32 + 0.5, y as f32 + 0.5);
         let mut hidden = 0.0;
-        for tap in 0..TAPS {
-            let along = ((tap as f32 + 0.5 + turn) / (TAPS as f32 + 1.0)).min(1.0);
-            let at = place + reach * along * turned(tap as f32 * GOLDEN + turn);
-            let Some(occluder) = self.position_at(at) else { continue };
+        for tap in taps {
+            let Some(occluder) = self.position_at(pixels, own + reach * tap) else { continue };
             let to = occluder - hit.position;
             let squared = to.length_squared();
             let rise = (to.dot(hit.normal) - 0.02 * radius).max(0.0);
             let near = (1.0 - squared / (radius * radius)).max(0.0);
             hidden += near * near * near * rise / (squared + 1e-3 * radius * radius);
         }
-        // 5 / r is the estimator's normalisation with its falloff; the share of a tap is 1 / TAPS.
-        (1.0 - 5.0 * radius * hidden / (2.0 * TAPS as f32)).clamp(0.0, 1.0)
+        // 5 / r is the estimator's normalisation with its falloff, and 1 / TAPS the share of a tap; the half
+        // is ours, since two radii are multiplied.
+        (1.0 - 2.5 * radius * hidden / TAPS as f32).clamp(0.0, 1.0)
     }
 
-    fn position_at(&self, at: Vec2) -> Option<Vec3> {
-        let inside = at.x >= 0.0
-            && at.y >= 0.0
-            && at.x < self.visibility.width as f32
-            && at.y < self.visibility.height as f32;
-        if !inside {
+    fn position_at(&self, pixels: &Pixels, at: Vec2) -> Option<Vec3> {
+        let (x, y) = (at.x as usize, at.y as usize);
+        if at.x < 0.0 || at.y < 0.0 || x >= pixels.width || y >= pixels.height {
             return None;
         }
-        let (x, y) = (at.x as usize, at.y as usize);
-        let nearness = self.visibility.nearness[y * self.visibility.width + x];
+        let nearness = pixels.nearness[y * pixels.width + x];
+        let place = self.place(x, y);
         let depth = self.projection.depth(nearness);
-        nearness.is_finite().then(|| self.projection.unproject(x as f32 + 0.5, y as f32 + 0.5, depth))
+        nearness.is_finite().then(|| self.projection.unproject(place.x, place.y, depth))
     }
 
     /// Share of the main light, by percentage-closer filtering over a disc of the shadow map.
-    fn lit(&self, shadow: &ShadowMap, hit: &Hit, turn: f32) -> f32 {
+    fn lit(&self, shadow: &ShadowMap, taps: &[Vec2; SHADOW_TAPS], hit: &Hit) -> f32 {
         // Lifted off the surface, or it would shade itself between the map's samples.
         let lifted = hit.position + 0.5 * shadow.softness * hit.normal;
         let seen = shadow.projection.to_view(self.projection.to_scene(lifted));
         let at = shadow.projection.to_screen(seen);
         let reach = shadow.softness / shadow.projection.pixel_size(1.0);
-        let lit = (0..SHADOW_TAPS).filter(|&tap| {
-            let along = ((tap as f32 + 0.5) / SHADOW_TAPS as f32).sqrt();
-            let place = at.truncate() + reach * along * turned(tap as f32 * GOLDEN + turn);
+        let lit = taps.iter().filter(|&&tap| {
+            let place = at.truncate() + reach * tap;
             let inside = place.x >= 0.0 && place.y >= 0.0;
             let (x, y) = (place.x as usize, place.y as usize);
             let map = &shadow.visibility;
             !inside || x >= map.width || y >= map.height || {
                 // What is hidden by less than the penumbra's own slope is not in shadow.
-                map.nearness[y * map.width + x] <= at.z + along * shadow.softness
+                map.nearness[y * map.width + x] <= at.z + tap.length() * shadow.softness
             }
         });
         lit.count() as f32 / SHADOW_TAPS as f32
     }
-}
-
-fn turned(turns: f32) -> Vec2 {
-    Vec2::from_angle(turns * std::f32::consts::TAU)
 }
 
 /// The mean over the 4 × 4 pixels around a pixel that lie at about its depth.
