@@ -23,6 +23,24 @@ pub fn run<K: WithSimd>(kernel: K) -> K::Output {
     }
 }
 
+/// Whether the scalar path is forced.
+pub fn is_scalar_forced() -> bool {
+    ARCH.is_none()
+}
+
+/// The name of the instruction set that kernels run on.
+pub fn instruction_set() -> &'static str {
+    match *ARCH {
+        None | Some(pulp::Arch::Scalar) => "scalar",
+        #[cfg(target_arch = "x86_64")]
+        Some(pulp::Arch::V3(_)) => "x86-64-v3 (AVX2, FMA)",
+        #[cfg(target_arch = "aarch64")]
+        Some(pulp::Arch::Neon(_)) => "NEON",
+        #[allow(unreachable_patterns, reason = "which variants exist depends on the target")]
+        Some(_) => "other",
+    }
+}
+
 /// `y += a x`, as far as both slices reach.
 pub fn axpy(y: &mut [f32], a: f32, x: &[f32]) {
     struct Axpy<'a>(&'a mut [f32], f32, &'a [f32]);
@@ -137,14 +155,14 @@ impl Runs {
 }
 
 /// `output += Σ weight · values` at the runs of all shapes, in their order. Nothing is allocated; shapes of
-/// weight 0 cost nothing. On an error `output` is as it was.
-pub fn accumulate_runs(output: &mut [f32], shapes: &[(f32, &Runs)]) -> Result<(), RunsError> {
-    struct Accumulate<'a>(&'a mut [f32], &'a [(f32, &'a Runs)]);
+/// weight 0, or without a weight, cost nothing. On an error `output` is as it was.
+pub fn accumulate_runs(output: &mut [f32], weights: &[f32], shapes: &[Runs]) -> Result<(), RunsError> {
+    struct Accumulate<'a>(&'a mut [f32], &'a [f32], &'a [Runs]);
     impl WithSimd for Accumulate<'_> {
         type Output = ();
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) {
-            for (weight, shape) in self.1.iter().filter(|(weight, _)| *weight != 0.0) {
+            for (weight, shape) in self.1.iter().zip(self.2).filter(|(weight, _)| **weight != 0.0) {
                 let mut values = shape.values.as_slice();
                 for (start, length) in &shape.runs {
                     let (now, later) = values.split_at(*length as usize);
@@ -154,11 +172,11 @@ pub fn accumulate_runs(output: &mut [f32], shapes: &[(f32, &Runs)]) -> Result<()
             }
         }
     }
-    let end = shapes.iter().map(|(_, shape)| shape.end).max().unwrap_or(0);
+    let end = shapes.iter().map(|shape| shape.end).max().unwrap_or(0);
     if end > output.len() {
         return Err(RunsError::Beyond { end, length: output.len() });
     }
-    run(Accumulate(output, shapes));
+    run(Accumulate(output, weights, shapes));
     Ok(())
 }
 
@@ -202,7 +220,7 @@ mod tests {
         assert!(Runs::new(vec![(0, u32::MAX), (0, u32::MAX)], vec![1.0; 3]).is_err());
         let runs = Runs::new(vec![(0, 1), (8, 2)], vec![1.0; 3]).unwrap();
         let mut output = [0.0; 9];
-        let problem = accumulate_runs(&mut output, &[(1.0, &runs)]).unwrap_err();
+        let problem = accumulate_runs(&mut output, &[1.0], &[runs.clone()]).unwrap_err();
         assert_eq!(problem, RunsError::Beyond { end: 10, length: 9 });
         assert_eq!(output, [0.0; 9]);
     }
@@ -216,7 +234,7 @@ mod tests {
             let runs = Runs::from_dense(&dense, gap);
             prop_assert_eq!(&Runs::new(runs.runs().to_vec(), runs.values().to_vec()).unwrap(), &runs);
             let mut output = vec![0.0; dense.len()];
-            accumulate_runs(&mut output, &[(1.0, &runs)]).unwrap();
+            accumulate_runs(&mut output, &[1.0], &[runs.clone()]).unwrap();
             prop_assert_eq!(output, dense);
         }
 
@@ -229,9 +247,8 @@ mod tests {
                 .map(|s| numbers(length, s).iter().map(|v| if v.abs() < 0.6 { 0.0 } else { *v }).collect())
                 .collect();
             let runs: Vec<Runs> = shapes.iter().map(|shape| Runs::from_dense(shape, 4)).collect();
-            let weighted: Vec<(f32, &Runs)> = weights.iter().copied().zip(&runs).collect();
             let mut output = vec![0.5; length];
-            accumulate_runs(&mut output, &weighted).unwrap();
+            accumulate_runs(&mut output, &weights, &runs).unwrap();
             for i in 0..length {
                 let terms = || shapes.iter().zip(&weights).map(|(shape, w)| f64::from(shape[i]) * f64::from(*w));
                 let size = 0.5 + terms().map(f64::abs).sum::<f64>();

@@ -7,7 +7,7 @@ use zygoma_numerics::low_rank::{CompressOptions, LowRank, compress};
 use crate::formats::gltf::{MorphAnimation, MorphTarget};
 use crate::frames::Frames;
 use crate::weld::Weld;
-use crate::{Result, RigMesh};
+use crate::{Error, Result, RigMesh};
 
 /// How closely a baked animation follows the true surfaces.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,8 +36,9 @@ pub struct Baked {
     pub rms_error: f64,
 }
 
-/// Compresses the frames of a mesh to morph targets about its neutral.
-pub fn bake(mesh: &RigMesh, frames: &mut dyn Frames, options: &BakeOptions) -> Result<Baked> {
+/// Compresses the frames of a mesh to morph targets about its neutral. The first frame is at time `start`, in
+/// seconds.
+pub fn bake(mesh: &RigMesh, frames: &mut dyn Frames, start: f64, options: &BakeOptions) -> Result<Baked> {
     let mut failure = None;
     let mut read_offsets = |frame: usize, row: &mut [f32]| {
         let offsets: &mut [Vec3] = bytemuck::cast_slice_mut(row);
@@ -48,17 +49,16 @@ pub fn bake(mesh: &RigMesh, frames: &mut dyn Frames, options: &BakeOptions) -> R
             *offset -= *neutral;
         }
     };
-    let options = CompressOptions {
-        max_error: options.max_error as f32,
-        max_rank: options.max_targets,
-        ..CompressOptions::default()
-    };
+    let options =
+        CompressOptions { max_error: options.max_error as f32, max_rank: options.max_targets, seed: 0 };
     let columns = 3 * mesh.positions.len();
     let (count, fps) = (frames.count(), frames.fps());
-    let low_rank = compress(count, columns, &mut read_offsets, &options);
+    let compressed = compress(count, columns, &mut read_offsets, &options);
     if let Some(error) = failure {
         return Err(error);
     }
+    let low_rank = compressed
+        .map_err(|error| Error::Request(format!("the frames of '{}' cannot be compressed: {error}", mesh.name)))?;
     let normals = normal_targets(mesh, frames, &low_rank)?;
     let target = |(positions, normals): (&Vec<f32>, Vec<Vec3>)| MorphTarget {
         positions: bytemuck::cast_slice(positions).to_vec(),
@@ -67,7 +67,7 @@ pub fn bake(mesh: &RigMesh, frames: &mut dyn Frames, options: &BakeOptions) -> R
     Ok(Baked {
         animation: MorphAnimation {
             fps,
-            start: 0.0,
+            start,
             targets: low_rank.basis.iter().zip(normals).map(target).collect(),
             weights: low_rank.coefficients,
         },

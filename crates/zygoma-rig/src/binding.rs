@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::arkit::{self, Recognised, Side};
+use crate::take::{WeightCurve, WeightTrack};
 use crate::{Rig, RigMesh, Take};
 
 /// The weights of a rig as functions of a take's tracks.
@@ -59,6 +60,20 @@ impl Binding {
         Self { meshes, unmatched }
     }
 
+    /// The take under the names of the rig's own shapes, with the tracks of each combined into one.
+    pub fn renamed(&self, rig: &Rig, take: &Take) -> Take {
+        let mut weights: Vec<WeightTrack> = Vec::new();
+        for (mesh, drives_of_shapes) in rig.meshes.iter().zip(&self.meshes) {
+            for (shape, drives) in mesh.shapes.iter().zip(drives_of_shapes) {
+                let known = weights.iter().any(|track| track.shape == shape.name);
+                if !drives.is_empty() && !known {
+                    weights.push(WeightTrack { shape: shape.name.clone(), curve: combined(take, drives) });
+                }
+            }
+        }
+        Take { name: take.name.clone(), weights, motions: take.motions.clone() }
+    }
+
     /// The weights of one mesh's shapes at a time.
     pub fn weights_at(&self, take: &Take, mesh: usize, time: f64, weights: &mut [f32]) {
         for (weight, drives) in weights.iter_mut().zip(&self.meshes[mesh]) {
@@ -66,6 +81,20 @@ impl Binding {
             *weight = drives.iter().map(value).sum();
         }
     }
+}
+
+/// The sum of the tracks: the only one as it is, several by straight lines between all of their keys.
+fn combined(take: &Take, drives: &[Drive]) -> WeightCurve {
+    let curve = |drive: &Drive| &take.weights[drive.track].curve;
+    if let [Drive { gain: 1.0, .. }] = drives {
+        return curve(&drives[0]).clone();
+    }
+    let mut times: Vec<f64> = drives.iter().flat_map(|drive| curve(drive).times.iter().copied()).collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    let value = |time: &f64| drives.iter().map(|drive| drive.gain * curve(drive).sample(*time)).sum();
+    let values = times.iter().map(value).collect();
+    WeightCurve::linear(times.into(), values)
 }
 
 impl<'a> TrackName<'a> {
@@ -106,7 +135,6 @@ fn drives_of_shape(shape: &str, tracks: &[TrackName]) -> Vec<Drive> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::take::{WeightCurve, WeightTrack};
     use crate::test_rigs::rig_with_shapes;
     use crate::{Expression, ExpressionBind};
 
@@ -138,6 +166,16 @@ mod tests {
         assert_eq!(weights(&halves, &take(&["BrowInnerUp"])), [1.0, 1.0]);
         let whole = rig_with_shapes(&["browInnerUp"]);
         assert_eq!(weights(&whole, &take(&["browInnerUp_L", "browInnerUp_R"])), [1.5]);
+    }
+
+    #[test]
+    fn a_renamed_take_has_the_rigs_own_names() {
+        let rig = rig_with_shapes(&["browInnerUp", "eyeBlink_L", "cheekPuff_R"]);
+        let take = take(&["browInnerUp_L", "browInnerUp_R", "EyeBlinkLeft", "cheekPuff", "stranger"]);
+        let renamed = Binding::new(&rig, &take).renamed(&rig, &take);
+        let found: Vec<(&str, f32)> =
+            renamed.weights.iter().map(|track| (track.shape.as_str(), track.curve.sample(0.0))).collect();
+        assert_eq!(found, [("browInnerUp", 1.5), ("eyeBlink_L", 3.0), ("cheekPuff_R", 4.0)]);
     }
 
     #[test]

@@ -6,10 +6,10 @@ use zygoma_numerics::simd::{Runs, accumulate_runs};
 use crate::binding::Binding;
 use crate::frames::Frames;
 use crate::take::MotionTrack;
-use crate::{JointRole, Result, Rig, RigMesh, Take};
+use crate::{JointRole, Result, Rig, RigMesh, Shape, Take};
 
-/// Moved vertices that lie no farther apart than this share one run: a few zeros are cheaper than a new run.
-const BRIDGED_GAP: u32 = 4;
+/// Zeros kept between two runs of moved coordinates: a few are cheaper than a new run.
+const BRIDGED_ZEROS: usize = 12;
 
 /// Evaluates the blendshapes of one mesh, fast: only moved vertices are stored, zero weights cost nothing.
 #[derive(Clone, Debug)]
@@ -21,10 +21,11 @@ pub struct Evaluator {
 impl Evaluator {
     /// Lays out a mesh's shapes for evaluation.
     pub fn new(mesh: &RigMesh) -> Self {
-        Self {
-            neutral: mesh.positions.clone(),
-            shapes: mesh.shapes.iter().map(|shape| runs(&shape.deltas)).collect(),
-        }
+        let runs = |shape: &Shape| {
+            let dense = shape.deltas.to_dense(mesh.positions.len());
+            Runs::from_dense(bytemuck::cast_slice(&dense), BRIDGED_ZEROS)
+        };
+        Self { neutral: mesh.positions.clone(), shapes: mesh.shapes.iter().map(runs).collect() }
     }
 
     /// Number of vertices.
@@ -44,22 +45,9 @@ impl Evaluator {
     pub fn evaluate(&self, weights: &[f32], positions: &mut [Vec3]) {
         assert_eq!(weights.len(), self.shapes.len(), "one weight per shape");
         positions.copy_from_slice(&self.neutral);
-        accumulate_runs(bytemuck::cast_slice_mut(positions), weights, &self.shapes);
+        accumulate_runs(bytemuck::cast_slice_mut(positions), weights, &self.shapes)
+            .expect("shapes move only the mesh's own vertices");
     }
-}
-
-fn runs(deltas: &crate::SparseDeltas) -> Runs {
-    let mut runs = Runs::default();
-    let mut next = None;
-    for (vertex, offset) in deltas.iter() {
-        match next {
-            Some(next) if vertex - next <= BRIDGED_GAP => runs.extend_last((vertex - next) as usize * 3),
-            _ => runs.start(vertex as usize * 3),
-        }
-        runs.push(&offset.to_array());
-        next = Some(vertex + 1);
-    }
-    runs
 }
 
 /// A mesh of a rig performing a take, frame by frame.
@@ -135,9 +123,9 @@ impl Frames for Performance<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SparseDeltas;
     use crate::take::{WeightCurve, WeightTrack};
     use crate::test_rigs::{mesh, rig};
-    use crate::{Shape, SparseDeltas};
     use glam::{DQuat, DVec3};
     use proptest::prelude::*;
     use zygoma_geometry::rigid::RigidMotion;

@@ -5,7 +5,6 @@
 //! physics.
 
 pub mod arkit;
-pub mod bake;
 pub mod binding;
 mod error;
 pub mod evaluate;

@@ -184,7 +184,10 @@ impl Rig {
             None => {
                 let names: Vec<String> = self.meshes.iter().map(|mesh| format!("'{}'", mesh.name)).collect();
                 let names = names.join(", ");
-                return Err(Error::Request(format!("{}: no mesh is called '{name}'; there are {names}", self.name)));
+                return Err(Error::Request(format!(
+                    "{}: no mesh is called '{name}'; there are {names}",
+                    self.name
+                )));
             }
         }
         Ok(())

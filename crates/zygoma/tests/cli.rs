@@ -42,11 +42,13 @@ fn facecap_has_all_arkit_shapes_and_its_take() {
     let Some(facecap) = shared("rigs/facecap.glb") else { return };
     let folder = tempfile::tempdir().unwrap();
     let report = report(folder.path(), &["info", facecap.to_str().unwrap()]);
-    let skin = report["meshes"].as_array().unwrap().iter().find(|mesh| mesh["name"] == report["skin"]).unwrap();
+    let skin =
+        report["meshes"].as_array().unwrap().iter().find(|mesh| mesh["name"] == report["skin"]).unwrap();
     assert_eq!(skin["shapes"].as_array().unwrap().len(), 52);
     assert_eq!((report["arkit"]["count"].as_u64(), report["arkit"]["of"].as_u64()), (Some(52), Some(52)));
     assert_eq!(report["takes"].as_array().unwrap().len(), 1);
-    let mut jaw: Vec<&str> = report["jaw_driven"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    let mut jaw: Vec<&str> =
+        report["jaw_driven"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
     jaw.sort_unstable();
     assert_eq!(jaw, ["jawForward", "jawLeft", "jawOpen", "jawRight", "mouthClose"]);
 }
@@ -59,7 +61,8 @@ fn ict_is_read_whole_and_takes_identities() {
     assert_eq!(plain["meshes"][0]["vertices"], 26_719);
     assert_eq!(plain["meshes"][0]["shapes"].as_array().unwrap().len(), 57);
     assert_eq!(plain["arkit"]["missing"], serde_json::json!(["tongueOut"]));
-    let mut jaw: Vec<&str> = plain["jaw_driven"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    let mut jaw: Vec<&str> =
+        plain["jaw_driven"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
     jaw.sort_unstable();
     assert_eq!(jaw, ["jawForward", "jawLeft", "jawOpen", "jawRight", "mouthClose"]);
     let other = report(folder.path(), &["info", ict.to_str().unwrap(), "--identity", "0=1.2,3=-0.5"]);

@@ -77,12 +77,13 @@ impl Bend {
         ((b - a).cross(c - a) - (b - a).cross(d - a)).normalize_or_zero()
     }
 
-    /// +1 while the element is bent to the side it has at rest, −1 when it is bent through.
+    /// The length that q should have: that at rest, or zero while the element is bent through.
     ///
-    /// Without it an element that was pushed through flat would settle there: eq. 9 knows lengths only.
-    pub fn orientation(&self, positions: &[DVec3]) -> f64 {
+    /// Eq. 9 knows lengths only, so an element pushed through flat would settle on the wrong side; with zero
+    /// it is drawn back to flat, and beyond.
+    pub fn wanted_distance(&self, positions: &[DVec3]) -> f64 {
         let lift = self.span(positions).dot(self.normal(positions));
-        if lift * self.side < 0.0 { -1.0 } else { 1.0 }
+        if lift * self.side < 0.0 { 0.0 } else { self.rest_distance }
     }
 }
 
@@ -192,8 +193,8 @@ mod tests {
         let wings =
             |lift: f64| [DVec3::ZERO, DVec3::X, DVec3::new(0.5, 1.0, lift), DVec3::new(0.5, -1.0, lift)];
         let bend = Bend::new(&wings(0.4), &Edge { ends: [0, 1], opposite: vec![2, 3] }).unwrap();
-        assert_eq!(bend.orientation(&wings(0.1)), 1.0);
-        assert_eq!(bend.orientation(&wings(-0.1)), -1.0);
+        assert!((bend.wanted_distance(&wings(0.1)) - 0.4).abs() < 1e-12);
+        assert_eq!(bend.wanted_distance(&wings(-0.1)), 0.0);
     }
 
     #[test]
@@ -201,7 +202,6 @@ mod tests {
         let rest = [DVec3::ZERO, DVec3::X, DVec3::new(0.5, 0.8, 0.001), DVec3::new(0.5, -0.8, 0.0)];
         let bend = Bend::new(&rest, &Edge { ends: [0, 1], opposite: vec![2, 3] }).unwrap();
         assert_eq!((bend.rest_distance, bend.side), (0.0, 0.0));
-        assert_eq!(bend.orientation(&rest), 1.0);
     }
 
     #[test]

@@ -5,12 +5,20 @@
 //! user may tune.
 
 mod elements;
+mod matrix;
+mod newton;
 mod params;
+mod statics;
+#[cfg(test)]
+mod test_shells;
 
 use glam::DVec3;
 
 pub use elements::{Bend, Spring};
+pub use matrix::step_matrix;
+pub use newton::{NewtonParams, Settled, Unsettled};
 pub use params::ShellParams;
+pub use statics::{Statics, Weights};
 
 /// The simulation mesh at rest and its elastic elements.
 #[derive(Clone, Debug, PartialEq)]

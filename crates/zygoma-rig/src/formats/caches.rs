@@ -1,7 +1,8 @@
 //! Point caches, PC2 and MDD: the positions of every frame, for the cache modifiers of other programs.
 //!
 //! A cache replaces the vertices of the artist's own mesh, so positions are written in that mesh's own
-//! coordinates and unit, in its vertex order.
+//! coordinates and unit, in its vertex order. Blender turns meshes that it imports from glTF; its mesh cache
+//! modifier then needs the axes forward +Z and up -Y.
 
 use std::path::Path;
 

@@ -81,10 +81,10 @@ const TIMECODE_RATE: f64 = 60.0;
 
 /// Reads a CSV recorded by Live Link Face.
 ///
-/// Time starts at 0 with the first row. Head and eye angles become motions where any is not zero: yaw about
-/// +Y, pitch about +X and roll about +Z, right-handed, in that order from the outside in, about the joint.
-/// For the eyes the recorded look-in and look-down shapes confirm these signs; the head's are taken to be
-/// the same.
+/// Time starts at 0 with the first row. Head and eye angles (radians) become motions about the joint where
+/// any is not zero: positive yaw looks to the character's right, positive pitch down, and roll turns about
+/// +Z. For the eyes, recorded takes confirm this against the look shapes; the head's angles are taken to
+/// mean the same.
 pub fn read_take(path: &Path, limits: &Limits) -> Result<Take> {
     let bytes = read_bytes(path, limits)?;
     from_table(Table::new(path, &bytes, limits)?)
@@ -232,11 +232,16 @@ fn angle(row: &Row, column: usize) -> Result<f64> {
     Ok(angle)
 }
 
+/// The rotation of a joint: Rx(pitch) · Ry(-yaw) · Rz(roll).
+///
+/// This is the order of SceneKit's Euler angles, and the only one in which the horizontal axis of a recorded
+/// eye stays exactly horizontal, as it must for an eye that is aimed at a point.
 fn turn(yaw: f64, pitch: f64, roll: f64) -> RigidMotion {
     if [yaw, pitch, roll] == [0.0; 3] {
         return RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
     }
-    let rotation = DQuat::from_rotation_y(yaw) * DQuat::from_rotation_x(pitch) * DQuat::from_rotation_z(roll);
+    let rotation =
+        DQuat::from_rotation_x(pitch) * DQuat::from_rotation_y(-yaw) * DQuat::from_rotation_z(roll);
     RigidMotion { rotation, translation: DVec3::ZERO }
 }
 
@@ -288,10 +293,10 @@ mod tests {
     }
 
     #[test]
-    fn positive_pitch_looks_down_and_positive_yaw_to_the_characters_left() {
+    fn positive_pitch_looks_down_and_positive_yaw_to_the_characters_right() {
         let down = turn(0.0, 0.1, 0.0).apply(DVec3::Z);
         assert!(down.y < -0.09 && down.x == 0.0);
-        let left = turn(0.1, 0.0, 0.0).apply(DVec3::Z);
-        assert!(left.x > 0.09 && left.y == 0.0);
+        let right = turn(0.1, 0.0, 0.0).apply(DVec3::Z);
+        assert!(right.x < -0.09 && right.y == 0.0);
     }
 }

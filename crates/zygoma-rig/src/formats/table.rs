@@ -6,10 +6,11 @@ use crate::formats::Limits;
 use crate::formats::input::{shown, without_mark};
 use crate::{Error, Result};
 
-/// A CSV file with a header row. Rows count from 1, the header's, as in a spreadsheet.
+/// A CSV file with a header row. Rows are lines of the file, counted from 1.
 pub(super) struct Table<'a> {
     pub(super) path: &'a Path,
     pub(super) header: Vec<String>,
+    text: &'a [u8],
     reader: csv::Reader<&'a [u8]>,
     row_limit: usize,
 }
@@ -26,11 +27,12 @@ pub(super) struct Row<'a> {
 impl<'a> Table<'a> {
     /// Reads the header. `path` is for errors only.
     pub(super) fn new(path: &'a Path, bytes: &'a [u8], limits: &Limits) -> Result<Self> {
+        let text = without_mark(bytes);
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
             .trim(csv::Trim::All)
-            .from_reader(without_mark(bytes));
+            .from_reader(text);
         let mut record = csv::StringRecord::new();
         let found = reader.read_record(&mut record).map_err(|error| unreadable(path, &error))?;
         if !found {
@@ -50,7 +52,7 @@ impl<'a> Table<'a> {
                 return Err(Error::malformed(path, problem));
             }
         }
-        Ok(Self { path, header, reader, row_limit: limits.keys })
+        Ok(Self { path, header, text, reader, row_limit: limits.keys })
     }
 
     /// The column with this name in any case.
@@ -64,7 +66,7 @@ impl<'a> Table<'a> {
             Row { path: self.path, header: &self.header, record: csv::StringRecord::new(), number: 0 };
         let mut count = 0;
         while self.reader.read_record(&mut row.record).map_err(|error| unreadable(self.path, &error))? {
-            row.number = row.record.position().map_or(0, csv::Position::line);
+            row.number = row.record.position().map_or(0, |position| line(self.text, position));
             count += 1;
             if count > self.row_limit {
                 let problem = format!("there are more than the {} rows that are allowed", self.row_limit);
@@ -113,6 +115,14 @@ impl Row<'_> {
     pub(super) fn wrong(&self, problem: impl std::fmt::Display) -> Error {
         Error::malformed(self.path, format!("row {}: {problem}", self.number))
     }
+}
+
+/// The line that a record begins in. The reader's position lies before the rest of the line break above it
+/// and before empty lines.
+fn line(text: &[u8], position: &csv::Position) -> u64 {
+    let rest = text.get(position.byte() as usize..).unwrap_or_default();
+    let breaks = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).filter(|byte| **byte == b'\n');
+    position.line() + breaks.count() as u64
 }
 
 fn unreadable(path: &Path, error: &csv::Error) -> Error {

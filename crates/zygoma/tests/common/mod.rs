@@ -67,7 +67,9 @@ pub fn small_rig(folder: &Path) -> PathBuf {
         [0.0, 0.0, 0.01 * (bump(0.05, -0.02, p) + bump(-0.05, -0.02, p))]
     });
     write_obj(&rig.join("jawOpen.obj"), |p| [0.0, if p[1] < -0.045 { -0.02 } else { 0.0 }, 0.0]);
-    write_obj(&rig.join("mouthSmile_L.obj"), |p| [0.004 * bump(0.03, -0.04, p), 0.006 * bump(0.03, -0.04, p), 0.0]);
+    write_obj(&rig.join("mouthSmile_L.obj"), |p| {
+        [0.004 * bump(0.03, -0.04, p), 0.006 * bump(0.03, -0.04, p), 0.0]
+    });
     rig
 }
 
@@ -86,7 +88,8 @@ fn write_obj(path: &Path, offset: impl Fn([f64; 3]) -> [f64; 3]) {
     for row in 0..SIDE - 1 {
         for column in 0..SIDE - 1 {
             let corner = 1 + row * SIDE + column;
-            writeln!(obj, "f {} {} {} {}", corner, corner + 1, corner + SIDE + 1, corner + SIDE).expect("text");
+            writeln!(obj, "f {} {} {} {}", corner, corner + 1, corner + SIDE + 1, corner + SIDE)
+                .expect("text");
         }
     }
     std::fs::write(path, obj).expect("an OBJ file");

@@ -11,8 +11,11 @@ use super::{glb, pack};
 use crate::formats::Limits;
 use crate::{Error, Result};
 
+/// What a document that zygoma made says of its maker.
+pub(super) const GENERATOR: &str = "zygoma";
+
 /// A glTF document as it was read, so that what zygoma does not touch goes back unchanged.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Document {
     /// The whole JSON part, unknown extensions included.
     pub json: Value,
@@ -25,6 +28,12 @@ pub struct Document {
     pub(super) notes: Vec<String>,
     /// Where it was read from; messages name it.
     path: PathBuf,
+}
+
+impl std::fmt::Debug for Document {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Document").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 impl Document {
@@ -63,7 +72,7 @@ impl Document {
 
     /// A document with nothing in it, that will be written to `path`.
     pub(super) fn empty(path: &Path) -> Self {
-        let json = serde_json::json!({ "asset": { "version": "2.0", "generator": "zygoma" } });
+        let json = serde_json::json!({ "asset": { "version": "2.0", "generator": GENERATOR } });
         Self { json, buffers: Vec::new(), images: BTreeMap::new(), notes: Vec::new(), path: path.to_owned() }
     }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use zygoma_geometry::Faces;
 
 use super::accessor::Accessors;
+use super::document::GENERATOR;
 use super::plan::{MeshPlan, plan_meshes};
 use super::scene::Tree;
 use super::schema::Schema;
@@ -14,7 +15,7 @@ use super::vrm::Vrm;
 use super::{Document, extensions, joints, names, skinning, surface, takes};
 use crate::formats::Limits;
 use crate::skin::find_skin;
-use crate::{Joint, JointRole, Region, Result, Rig, RigMesh, Shape, Source, SparseDeltas, units};
+use crate::{Joint, JointRole, Region, Result, Rig, RigMesh, Shape, Source, SparseDeltas, Units, units};
 
 /// Reads a rig from a `.glb`, `.vrm` or `.gltf` file.
 pub fn read_rig(path: &Path, limits: &Limits) -> Result<Rig> {
@@ -30,7 +31,7 @@ pub fn rig_from_document(document: Document, limits: &Limits) -> Result<Rig> {
     let mut notes = document.notes.clone();
     let vrm = Vrm::read(&document.json);
     let turn = facing(vrm.as_ref(), &mut notes);
-    let plans = plan_meshes(&document, &schema, &tree, &accessors, limits, &mut notes)?;
+    let plans = plan_meshes(&document, &schema, &tree, limits, &mut notes)?;
     if plans.is_empty() {
         return Err(document.malformed("it shows no mesh with a surface, so there is no face to read"));
     }
@@ -42,7 +43,7 @@ pub fn rig_from_document(document: Document, limits: &Limits) -> Result<Rig> {
         meshes.push(reader.mesh(plan, vrm.as_ref(), head, turn, &mut notes)?);
     }
     let skin = find_skin(&meshes);
-    let units = units::of_rig(&meshes[skin], &joints);
+    let units = if wrote_it(&document) { own_units() } else { units::of_rig(&meshes[skin], &joints) };
     let factor = units.metres_per_unit;
     meshes.iter_mut().for_each(|mesh| scale(mesh, factor));
     joints.iter_mut().for_each(|joint| joint.position *= factor);
@@ -64,8 +65,17 @@ pub fn rig_from_document(document: Document, limits: &Limits) -> Result<Rig> {
     })
 }
 
+fn wrote_it(document: &Document) -> bool {
+    let generator = document.json.pointer("/asset/generator").and_then(Value::as_str);
+    generator.is_some_and(|generator| generator.starts_with(GENERATOR))
+}
+
+fn own_units() -> Units {
+    Units { metres_per_unit: 1.0, reason: "zygoma wrote the file, in metres".into() }
+}
+
 /// The turn that makes the face look towards +Z.
-fn facing(vrm: Option<&Vrm>, notes: &mut Vec<String>) -> DAffine3 {
+pub(super) fn facing(vrm: Option<&Vrm>, notes: &mut Vec<String>) -> DAffine3 {
     if vrm.is_some_and(|vrm| vrm.faces_backwards) {
         notes.push("the avatar is VRM 0.x, which looks towards −Z, and was turned to +Z".into());
         return DAffine3::from_quat(DQuat::from_xyzw(0.0, 1.0, 0.0, 0.0));

@@ -1,13 +1,19 @@
 //! glTF 2.0, GLB and VRM, with the compressions and extensions that avatars use.
 //!
 //! A [`Document`] keeps the whole file, so that what zygoma does not touch goes back unchanged;
-//! [`read_rig`] makes a rig of it.
+//! [`read_rig`] makes a rig of it, and [`write_rig`], [`write_with_take`] and [`write_animated`] write rigs,
+//! takes and animated surfaces.
 
 mod accessor;
+mod animate;
+mod animated;
 mod animation;
+mod builder;
 mod document;
+mod export;
 mod extensions;
 mod files;
+mod fresh;
 mod glb;
 mod import;
 mod joints;
@@ -18,11 +24,14 @@ mod plan;
 mod scene;
 mod schema;
 mod skinning;
+mod stage;
 mod surface;
 mod takes;
 mod uri;
 mod views;
 mod vrm;
 
+pub use animated::{MorphAnimation, MorphTarget, write_animated};
 pub use document::Document;
+pub use export::{CurveOf, Performance, write_rig, write_with_take};
 pub use import::{read_rig, rig_from_document};

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Document;
-use super::accessor::Accessors;
 use super::extensions::check_primitive;
 use super::names::unique;
 use super::scene::Tree;
@@ -71,7 +70,6 @@ pub(super) fn plan_meshes(
     document: &Document,
     schema: &Schema,
     tree: &Tree,
-    accessors: &Accessors,
     limits: &Limits,
     notes: &mut Vec<String>,
 ) -> Result<Vec<MeshPlan>> {
@@ -86,7 +84,7 @@ pub(super) fn plan_meshes(
         let own = schema.nodes[node].name.as_deref().filter(|name| !name.is_empty());
         let name = own.or(entry.name.as_deref().filter(|name| !name.is_empty())).or(inherited[node]);
         let name = name.map_or_else(|| format!("mesh {mesh}"), str::to_owned);
-        let plan = plan_mesh(document, schema, accessors, limits, &name, node, mesh, notes)?;
+        let plan = plan_mesh(document, schema, limits, &name, node, mesh, notes)?;
         if !plan.blocks.is_empty() {
             plans.push(MeshPlan { name: unique(name, &mut taken), ..plan });
         }
@@ -94,11 +92,9 @@ pub(super) fn plan_meshes(
     Ok(plans)
 }
 
-#[expect(clippy::too_many_arguments, reason = "the one place where all of a document comes together")]
 fn plan_mesh(
     document: &Document,
     schema: &Schema,
-    accessors: &Accessors,
     limits: &Limits,
     name: &str,
     node: usize,
@@ -133,7 +129,10 @@ fn plan_mesh(
         let block = *places.entry((positions, targets.clone())).or_insert(plan.blocks.len());
         if block == plan.blocks.len() {
             let start = plan.vertex_count();
-            let count = accessors.count(positions)?;
+            let accessor = schema.accessors.get(positions).ok_or_else(|| {
+                document.malformed(format!("mesh \"{name}\" uses accessor {positions}, which does not exist"))
+            })?;
+            let count = accessor.count;
             if count > limits.vertices - start {
                 let problem =
                     format!("mesh \"{name}\" has more than the limit of {} vertices", limits.vertices);

@@ -39,10 +39,12 @@ pub(super) fn bind_transform(
         None => DAffine3::IDENTITY,
         Some(accessor) => {
             let matrices = accessors.vectors::<16>(accessor, None)?;
-            let matrix = matrices.get(joint).ok_or_else(|| {
+            if matrices.len() < entry.joints.len() {
                 let (have, need) = (matrices.len(), entry.joints.len());
-                document.malformed(format!("skin {skin} has {have} inverse bind matrices for {need} joints"))
-            })?;
+                let problem = format!("skin {skin} has {have} inverse bind matrices for {need} joints");
+                return Err(document.malformed(problem));
+            }
+            let matrix = matrices[joint];
             DAffine3::from_mat4(DMat4::from_cols_array(&matrix.map(f64::from)))
         }
     };

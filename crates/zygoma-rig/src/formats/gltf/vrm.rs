@@ -133,6 +133,27 @@ impl Vrm {
     }
 }
 
+/// Removes what expressions do to a mesh whose morph targets have been replaced.
+pub(super) fn drop_binds(json: &mut Value, mesh: usize, node: usize) {
+    let drop_from = |binds: Option<&mut Value>, key: &str, owner: usize| {
+        if let Some(Value::Array(binds)) = binds {
+            binds.retain(|bind| index(bind, key) != Some(owner));
+        }
+    };
+    if let Some(Value::Array(groups)) = json.pointer_mut("/extensions/VRM/blendShapeMaster/blendShapeGroups")
+    {
+        groups.iter_mut().for_each(|group| drop_from(group.get_mut("binds"), "mesh", mesh));
+    }
+    for kind in ["preset", "custom"] {
+        let place = format!("/extensions/VRMC_vrm/expressions/{kind}");
+        if let Some(Value::Object(expressions)) = json.pointer_mut(&place) {
+            for expression in expressions.values_mut() {
+                drop_from(expression.get_mut("morphTargetBinds"), "node", node);
+            }
+        }
+    }
+}
+
 impl Owner {
     fn is(self, plan: &MeshPlan) -> bool {
         self == Self::Mesh(plan.mesh) || self == Self::Node(plan.node)

@@ -11,7 +11,7 @@ use super::parse::{self, NO_COORDINATE, ObjFile};
 use super::{MARK, OTHER, names};
 use crate::formats::Limits;
 use crate::formats::input::read_bytes;
-use crate::{Error, Result, Rig, RigMesh, Shape, Source, SparseDeltas, Units, UvMap};
+use crate::{Error, Result, Rig, RigMesh, Shape, Source, SparseDeltas, Units, UvMap, units};
 
 /// Reads a rig from a folder of OBJ files, or a mesh without shapes from a single one.
 ///
@@ -21,14 +21,16 @@ use crate::{Error, Result, Rig, RigMesh, Shape, Source, SparseDeltas, Units, UvM
 pub fn read_rig(path: &Path, limits: &Limits) -> Result<Rig> {
     let folder = if path.is_dir() { Folder::open(path)? } else { Folder::single(path) };
     let neutral = Neutral::read(&folder.neutral, limits)?;
-    let units = neutral.stated_units().unwrap_or_else(|| neutral.guessed_units());
     let mut notes = Vec::new();
     let fallback = file_stem(path);
-    let mut meshes = vec![read_mesh(&neutral, &folder.shapes, &fallback, &units, limits, &mut notes)?];
+    let unscaled = read_mesh(&neutral, &folder.shapes, &fallback, limits, &mut notes)?;
+    let units = neutral.stated_units().unwrap_or_else(|| units::of_rig(&unscaled, &[]));
+    let mut meshes = vec![neutral.scaled(unscaled, units.metres_per_unit)];
     for other in &folder.others {
         let neutral = Neutral::read(&other.neutral, limits)?;
         let fallback = names::decode(&file_stem(&other.neutral));
-        meshes.push(read_mesh(&neutral, &other.shapes, &fallback, &units, limits, &mut notes)?);
+        let unscaled = read_mesh(&neutral, &other.shapes, &fallback, limits, &mut notes)?;
+        meshes.push(neutral.scaled(unscaled, units.metres_per_unit));
     }
     Ok(Rig {
         name: fallback,
@@ -43,17 +45,17 @@ pub fn read_rig(path: &Path, limits: &Limits) -> Result<Rig> {
     })
 }
 
+/// Reads a mesh in the file's own unit, from which the unit can be told.
 fn read_mesh(
     neutral: &Neutral,
     shapes: &[ShapeFile],
     fallback_name: &str,
-    units: &Units,
     limits: &Limits,
     notes: &mut Vec<String>,
 ) -> Result<RigMesh> {
     let name = neutral.file.name.clone().unwrap_or_else(|| fallback_name.to_owned());
-    let mut mesh = neutral.to_mesh(name, units.metres_per_unit, notes);
-    mesh.shapes = neutral.read_shapes(shapes, units.metres_per_unit, limits)?;
+    let mut mesh = neutral.to_mesh(name, 1.0, notes);
+    mesh.shapes = neutral.read_shapes(shapes, 1.0, limits)?;
     Ok(mesh)
 }
 
@@ -201,9 +203,12 @@ impl Neutral {
         self.file.header.iter().find_map(named)
     }
 
-    fn guessed_units(&self) -> Units {
-        let positions: Vec<Vec3> = self.file.positions.iter().map(|position| position.as_vec3()).collect();
-        guess_units(&positions)
+    /// The same mesh in metres.
+    fn scaled(&self, unscaled: RigMesh, metres_per_unit: f64) -> RigMesh {
+        let metres = |offset: &mut Vec3| *offset = (offset.as_dvec3() * metres_per_unit).as_vec3();
+        let mut shapes = unscaled.shapes;
+        shapes.iter_mut().flat_map(|shape| &mut shape.deltas.offsets).for_each(metres);
+        RigMesh { shapes, ..self.to_mesh(unscaled.name, metres_per_unit, &mut Vec::new()) }
     }
 
     /// The smallest difference that means anything between this file and `shape`, in the file's unit: the
@@ -335,17 +340,4 @@ fn same_surface(neutral: &Faces, shape: &Faces) -> bool {
     };
     let (neutral, shape) = (edges(neutral), edges(shape));
     neutral.is_subset(&shape) || shape.is_subset(&neutral)
-}
-
-fn guess_units(positions: &[Vec3]) -> Units {
-    let heights = positions.iter().map(|position| position.y);
-    let height = heights.clone().fold(f32::MIN, f32::max) - heights.fold(f32::MAX, f32::min);
-    let metres_per_unit = if height < 3.0 {
-        1.0
-    } else if height < 100.0 {
-        0.01
-    } else {
-        0.001
-    };
-    Units { metres_per_unit, reason: format!("the mesh is {height} units tall") }
 }

@@ -1,7 +1,5 @@
 //! The importer on files that nobody here made. They are used when present beside the checkout.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail too")]
-
 use std::path::PathBuf;
 
 use glam::Vec3;

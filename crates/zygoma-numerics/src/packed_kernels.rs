@@ -1,0 +1,290 @@
+//! The inner loops of the packed solve, once in plain Rust and once for AVX2.
+
+use crate::packed::{NARROW, PackedFactor, Row, WIDE};
+
+/// What a panel does to the right-hand sides. `values` has one row per entry of `rows`.
+pub(crate) trait Kernels {
+    /// rhs_r −= V' columns, for a wide panel.
+    fn forward_wide(&self, values: &[[f32; WIDE]], rows: &[u32], columns: &[Row; WIDE], rhs: &mut [Row]);
+    /// rhs_r −= V' columns, for a narrow panel.
+    fn forward_narrow(
+        &self,
+        values: &[[f32; NARROW]],
+        rows: &[u32],
+        columns: &[Row; NARROW],
+        rhs: &mut [Row],
+    );
+    /// D⁻¹ own − V'ᵀ rhs_r, for a wide panel.
+    fn backward_wide(
+        &self,
+        diagonal: &[[f32; WIDE]],
+        values: &[[f32; WIDE]],
+        rows: &[u32],
+        own: &[Row],
+        rhs: &[Row],
+    ) -> [Row; WIDE];
+    /// D⁻¹ own − V'ᵀ rhs_r, for a narrow panel.
+    fn backward_narrow(
+        &self,
+        diagonal: &[[f32; NARROW]],
+        values: &[[f32; NARROW]],
+        rows: &[u32],
+        own: &[Row],
+        rhs: &[Row],
+    ) -> [Row; NARROW];
+}
+
+/// Plain Rust, for any machine.
+pub(crate) struct Plain;
+
+impl Plain {
+    #[inline(always)]
+    fn forward<const W: usize>(values: &[[f32; W]], rows: &[u32], columns: &[Row; W], rhs: &mut [Row]) {
+        for (value, row) in values.iter().zip(rows) {
+            let target = &mut rhs[*row as usize];
+            for k in 0..W {
+                for axis in 0..4 {
+                    target[axis] -= value[k] * columns[k][axis];
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn backward<const W: usize>(
+        diagonal: &[[f32; W]],
+        values: &[[f32; W]],
+        rows: &[u32],
+        own: &[Row],
+        rhs: &[Row],
+    ) -> [Row; W] {
+        let mut sums = [[0.0; 4]; W];
+        for (value, row) in diagonal.iter().zip(own) {
+            add_outer(&mut sums, value, *row, 1.0);
+        }
+        for (value, row) in values.iter().zip(rows) {
+            add_outer(&mut sums, value, rhs[*row as usize], -1.0);
+        }
+        sums
+    }
+}
+
+#[inline(always)]
+fn add_outer<const W: usize>(sums: &mut [Row; W], value: &[f32; W], row: Row, sign: f32) {
+    for k in 0..W {
+        for axis in 0..4 {
+            sums[k][axis] += sign * value[k] * row[axis];
+        }
+    }
+}
+
+impl Kernels for Plain {
+    fn forward_wide(&self, values: &[[f32; WIDE]], rows: &[u32], columns: &[Row; WIDE], rhs: &mut [Row]) {
+        Self::forward(values, rows, columns, rhs);
+    }
+
+    fn forward_narrow(
+        &self,
+        values: &[[f32; NARROW]],
+        rows: &[u32],
+        columns: &[Row; NARROW],
+        rhs: &mut [Row],
+    ) {
+        Self::forward(values, rows, columns, rhs);
+    }
+
+    fn backward_wide(
+        &self,
+        diagonal: &[[f32; WIDE]],
+        values: &[[f32; WIDE]],
+        rows: &[u32],
+        own: &[Row],
+        rhs: &[Row],
+    ) -> [Row; WIDE] {
+        Self::backward(diagonal, values, rows, own, rhs)
+    }
+
+    fn backward_narrow(
+        &self,
+        diagonal: &[[f32; NARROW]],
+        values: &[[f32; NARROW]],
+        rows: &[u32],
+        own: &[Row],
+        rhs: &[Row],
+    ) -> [Row; NARROW] {
+        Self::backward(diagonal, values, rows, own, rhs)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx2::Avx2;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::{__m128, __m256, __m256i};
+
+    use pulp::cast;
+    use pulp::x86::V3;
+
+    use super::{Kernels, NARROW, PackedFactor, Row, WIDE};
+
+    /// AVX2 with fused multiply-add.
+    ///
+    /// Forward, one register holds the rows of two columns side by side, and the eight numbers of a panel's
+    /// row are spread over it by permutation. Backward, the lanes are the columns of the panel, and x, y and
+    /// z have a register each.
+    pub(crate) struct Avx2 {
+        simd: V3,
+    }
+
+    impl Avx2 {
+        pub(crate) fn new() -> Option<Self> {
+            if crate::simd::is_scalar_forced() {
+                return None;
+            }
+            V3::try_new().map(|simd| Self { simd })
+        }
+
+        pub(crate) fn run(&self, factor: &PackedFactor, rhs: &mut [Row]) {
+            struct Solve<'a>(&'a Avx2, &'a PackedFactor, &'a mut [Row]);
+            impl pulp::NullaryFnOnce for Solve<'_> {
+                type Output = ();
+                #[inline(always)]
+                fn call(self) {
+                    self.1.solve_with(self.0, self.2);
+                }
+            }
+            self.simd.vectorize(Solve(self, factor, rhs));
+        }
+
+        /// Four copies each of two neighbouring lanes, starting with lane `first`.
+        #[inline(always)]
+        fn spread(&self, values: __m256, first: i32) -> __m256 {
+            let (a, b) = (first, first + 1);
+            let lanes: __m256i = cast([a, a, a, a, b, b, b, b]);
+            self.simd.avx2._mm256_permutevar8x32_ps(values, lanes)
+        }
+
+        #[inline(always)]
+        fn multiply_add(&self, a: __m256, b: __m256, c: __m256) -> __m256 {
+            self.simd.fma._mm256_fmadd_ps(a, b, c)
+        }
+
+        #[inline(always)]
+        fn add_folded(&self, sum: __m256, row: &mut Row) {
+            let low: __m128 = self.simd.avx._mm256_castps256_ps128(sum);
+            let high: __m128 = self.simd.avx._mm256_extractf128_ps::<1>(sum);
+            let both = self.simd.sse._mm_add_ps(low, high);
+            *row = cast(self.simd.sse._mm_add_ps(cast(*row), both));
+        }
+
+        #[inline(always)]
+        fn negated_pair(&self, a: Row, b: Row) -> __m256 {
+            cast([-a[0], -a[1], -a[2], -a[3], -b[0], -b[1], -b[2], -b[3]])
+        }
+
+        #[inline(always)]
+        fn splat(&self, value: f32) -> __m256 {
+            self.simd.avx._mm256_set1_ps(value)
+        }
+    }
+
+    impl Kernels for Avx2 {
+        #[inline(always)]
+        fn forward_wide(&self, values: &[[f32; WIDE]], rows: &[u32], columns: &[Row; WIDE], rhs: &mut [Row]) {
+            let pairs = [0, 2, 4, 6].map(|k| self.negated_pair(columns[k], columns[k + 1]));
+            for (value, row) in values.iter().zip(rows) {
+                let value: __m256 = cast(*value);
+                let even = self.simd.avx._mm256_mul_ps(self.spread(value, 0), pairs[0]);
+                let odd = self.simd.avx._mm256_mul_ps(self.spread(value, 2), pairs[1]);
+                let even = self.multiply_add(self.spread(value, 4), pairs[2], even);
+                let odd = self.multiply_add(self.spread(value, 6), pairs[3], odd);
+                self.add_folded(self.simd.avx._mm256_add_ps(even, odd), &mut rhs[*row as usize]);
+            }
+        }
+
+        #[inline(always)]
+        fn forward_narrow(
+            &self,
+            values: &[[f32; NARROW]],
+            rows: &[u32],
+            columns: &[Row; NARROW],
+            rhs: &mut [Row],
+        ) {
+            let pairs = [0, 2].map(|k| self.negated_pair(columns[k], columns[k + 1]));
+            for (value, row) in values.iter().zip(rows) {
+                let half: __m128 = cast(*value);
+                let value = self.simd.avx._mm256_castps128_ps256(half);
+                let sum = self.simd.avx._mm256_mul_ps(self.spread(value, 0), pairs[0]);
+                let sum = self.multiply_add(self.spread(value, 2), pairs[1], sum);
+                self.add_folded(sum, &mut rhs[*row as usize]);
+            }
+        }
+
+        #[inline(always)]
+        fn backward_wide(
+            &self,
+            diagonal: &[[f32; WIDE]],
+            values: &[[f32; WIDE]],
+            rows: &[u32],
+            own: &[Row],
+            rhs: &[Row],
+        ) -> [Row; WIDE] {
+            let zero = self.splat(0.0);
+            let (mut plus, mut even, mut odd) = ([zero; 3], [zero; 3], [zero; 3]);
+            for (value, row) in diagonal.iter().zip(own) {
+                let value: __m256 = cast(*value);
+                plus = [0, 1, 2].map(|k| self.multiply_add(value, self.splat(row[k]), plus[k]));
+            }
+            let (values, last_value) = values.as_chunks::<2>();
+            let (rows, last_row) = rows.as_chunks::<2>();
+            for ([first, second], [i, j]) in values.iter().zip(rows) {
+                let (first, second): (__m256, __m256) = (cast(*first), cast(*second));
+                let (a, b) = (&rhs[*i as usize], &rhs[*j as usize]);
+                even = [0, 1, 2].map(|k| self.multiply_add(first, self.splat(a[k]), even[k]));
+                odd = [0, 1, 2].map(|k| self.multiply_add(second, self.splat(b[k]), odd[k]));
+            }
+            for (value, row) in last_value.iter().zip(last_row) {
+                let value: __m256 = cast(*value);
+                let a = &rhs[*row as usize];
+                even = [0, 1, 2].map(|k| self.multiply_add(value, self.splat(a[k]), even[k]));
+            }
+            let avx = self.simd.avx;
+            let [x, y, z]: [[f32; WIDE]; 3] =
+                [0, 1, 2].map(|k| cast(avx._mm256_sub_ps(plus[k], avx._mm256_add_ps(even[k], odd[k]))));
+            std::array::from_fn(|k| [x[k], y[k], z[k], 0.0])
+        }
+
+        #[inline(always)]
+        fn backward_narrow(
+            &self,
+            diagonal: &[[f32; NARROW]],
+            values: &[[f32; NARROW]],
+            rows: &[u32],
+            own: &[Row],
+            rhs: &[Row],
+        ) -> [Row; NARROW] {
+            let sse = self.simd.sse;
+            let add = |value: __m128, row: &Row, sums: [__m128; 3]| {
+                [0, 1, 2].map(|k| self.simd.fma._mm_fmadd_ps(value, sse._mm_set1_ps(row[k]), sums[k]))
+            };
+            let zero = sse._mm_set1_ps(0.0);
+            let (mut plus, mut even, mut odd) = ([zero; 3], [zero; 3], [zero; 3]);
+            for (value, row) in diagonal.iter().zip(own) {
+                plus = add(cast(*value), row, plus);
+            }
+            let (values, last_value) = values.as_chunks::<2>();
+            let (rows, last_row) = rows.as_chunks::<2>();
+            for ([first, second], [i, j]) in values.iter().zip(rows) {
+                even = add(cast(*first), &rhs[*i as usize], even);
+                odd = add(cast(*second), &rhs[*j as usize], odd);
+            }
+            for (value, row) in last_value.iter().zip(last_row) {
+                even = add(cast(*value), &rhs[*row as usize], even);
+            }
+            let [x, y, z]: [[f32; NARROW]; 3] =
+                [0, 1, 2].map(|k| cast(sse._mm_sub_ps(plus[k], sse._mm_add_ps(even[k], odd[k]))));
+            std::array::from_fn(|k| [x[k], y[k], z[k], 0.0])
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Finding the equilibrium of a [`Statics`], and its adjoint.
+
+use glam::DVec3;
+use zygoma_numerics::{Cholesky, SymmetricMatrix};
+
+use super::{Statics, Weights};
+
+/// When the search for an equilibrium ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewtonParams {
+    /// The largest force that may remain at a vertex, as the distance over which actuation makes it up, m.
+    pub tolerance: f64,
+    /// The search fails after this many factorisations.
+    pub max_factors: usize,
+}
+
+impl Default for NewtonParams {
+    fn default() -> Self {
+        Self { tolerance: 1e-6, max_factors: 30 }
+    }
+}
+
+/// The search for an equilibrium failed: the shell is too stiff or tangled for the number of steps allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the shell found no equilibrium in the number of steps allowed")]
+pub struct Unsettled;
+
+/// An equilibrium, with what helps to find the next one nearby.
+pub struct Settled {
+    /// Positions of the vertices of the [`Statics`], the free ones first.
+    pub x: Vec<DVec3>,
+    /// How many times the matrix was factored, in all searches so far.
+    pub factors: usize,
+    /// A factor of the second derivatives at or near `x`.
+    factor: Cholesky,
+    matrix: SymmetricMatrix,
+}
+
+impl Settled {
+    /// The equilibrium that is found from the target.
+    pub fn new(statics: &Statics, weights: &Weights, params: &NewtonParams) -> Result<Self, Unsettled> {
+        let x = statics.target().to_vec();
+        let mut matrix = statics.matrix();
+        statics.hessian(weights, &x, true, &mut matrix);
+        let factor = Cholesky::new(statics.analysis().clone(), &matrix).map_err(|_| Unsettled)?;
+        let mut settled = Self { x, factors: 1, factor, matrix };
+        settled.search(statics, weights, params, true)?;
+        Ok(settled)
+    }
+
+    /// Moves on to the equilibrium under other weights. After an error `x` is not an equilibrium.
+    pub fn settle(
+        &mut self,
+        statics: &Statics,
+        weights: &Weights,
+        params: &NewtonParams,
+    ) -> Result<(), Unsettled> {
+        self.search(statics, weights, params, false)
+    }
+
+    /// Newton's method that keeps a factor as long as it makes good progress.
+    fn search(
+        &mut self,
+        statics: &Statics,
+        weights: &Weights,
+        params: &NewtonParams,
+        mut fresh: bool,
+    ) -> Result<(), Unsettled> {
+        let free = statics.free_count();
+        let mut gradient = vec![DVec3::ZERO; free];
+        let mut step = vec![0.0; 3 * free];
+        let mut trial = self.x.clone();
+        let limit = self.factors + params.max_factors;
+        statics.gradient(weights, &self.x, &mut gradient);
+        let mut miss = remaining(&gradient, statics.actuation());
+        let mut energy = None;
+        while miss > params.tolerance {
+            for (i, force) in gradient.iter().enumerate() {
+                step[3 * i..3 * i + 3].copy_from_slice(&force.to_array());
+            }
+            self.factor.solve_in_place(&mut step);
+            let slope: f64 =
+                gradient.iter().zip(step.as_chunks::<3>().0).map(|(g, s)| g.dot(DVec3::from_array(*s))).sum();
+            let before = *energy.get_or_insert_with(|| statics.energy(weights, &self.x));
+            let mut share = 1.0;
+            let after = loop {
+                for (i, s) in step.as_chunks::<3>().0.iter().enumerate() {
+                    trial[i] = self.x[i] - share * DVec3::from_array(*s);
+                }
+                let after = statics.energy(weights, &trial);
+                // The last digits of the energy are noise: near the end any step that keeps it will do.
+                if after <= before - 1e-4 * share * slope + 1e-14 * before.abs() {
+                    break Some(after);
+                }
+                share *= 0.5;
+                if share < 1e-4 {
+                    break None;
+                }
+            };
+            let Some(after) = after else {
+                if fresh {
+                    return Err(Unsettled);
+                }
+                self.renew(statics, weights, limit)?;
+                fresh = true;
+                continue;
+            };
+            std::mem::swap(&mut self.x, &mut trial);
+            energy = Some(after);
+            statics.gradient(weights, &self.x, &mut gradient);
+            let left = remaining(&gradient, statics.actuation());
+            fresh = false;
+            // A kept factor costs a tenth of a new one, so it must win less than a tenth of the digits.
+            if left > params.tolerance && (left > 0.25 * miss || share < 1.0) {
+                self.renew(statics, weights, limit)?;
+                fresh = true;
+            }
+            miss = left;
+        }
+        Ok(())
+    }
+
+    /// Factors the second derivatives at `x`, projected only if they are not positive definite as they are.
+    fn renew(&mut self, statics: &Statics, weights: &Weights, limit: usize) -> Result<(), Unsettled> {
+        for projected in [false, true] {
+            if self.factors >= limit {
+                return Err(Unsettled);
+            }
+            self.factors += 1;
+            statics.hessian(weights, &self.x, projected, &mut self.matrix);
+            if self.factor.refactor(&self.matrix).is_ok() {
+                return Ok(());
+            }
+        }
+        Err(Unsettled)
+    }
+
+    /// Solves ∂²Ψ/∂x² λ = `rhs` at the equilibrium (IFA eq. 20) by conjugate gradients on the exact second
+    /// derivatives, preconditioned with the factor at hand. Fails where the equilibrium is not stable.
+    pub fn adjoint(
+        &mut self,
+        statics: &Statics,
+        weights: &Weights,
+        rhs: &[DVec3],
+    ) -> Result<Vec<DVec3>, Unsettled> {
+        statics.hessian(weights, &self.x, false, &mut self.matrix);
+        if let Some(solution) = self.conjugate_gradients(rhs, 12)? {
+            return Ok(solution);
+        }
+        self.factors += 1;
+        self.factor.refactor(&self.matrix).map_err(|_| Unsettled)?;
+        self.conjugate_gradients(rhs, 12)?.ok_or(Unsettled)
+    }
+
+    fn conjugate_gradients(&mut self, rhs: &[DVec3], rounds: usize) -> Result<Option<Vec<DVec3>>, Unsettled> {
+        let precondition = |factor: &mut Cholesky, r: &[f64]| {
+            let mut z = r.to_vec();
+            factor.solve_in_place(&mut z);
+            z
+        };
+        let mut r: Vec<f64> = rhs.iter().flat_map(DVec3::to_array).collect();
+        let goal = 1e-9 * dot(&r, &r).sqrt();
+        let mut x = vec![0.0; r.len()];
+        let mut z = precondition(&mut self.factor, &r);
+        let mut direction = z.clone();
+        let mut along = dot(&r, &z);
+        let mut product = vec![[0.0]; r.len()];
+        for _ in 0..rounds {
+            if dot(&r, &r).sqrt() <= goal {
+                break;
+            }
+            self.matrix.multiply(direction.as_chunks::<1>().0, &mut product);
+            let product = product.as_flattened();
+            let curvature = dot(&direction, product);
+            if curvature <= 0.0 {
+                return Err(Unsettled);
+            }
+            let share = along / curvature;
+            for i in 0..x.len() {
+                x[i] += share * direction[i];
+                r[i] -= share * product[i];
+            }
+            z = precondition(&mut self.factor, &r);
+            let next = dot(&r, &z);
+            let keep = next / along;
+            along = next;
+            for i in 0..x.len() {
+                direction[i] = z[i] + keep * direction[i];
+            }
+        }
+        let done = dot(&r, &r).sqrt() <= goal;
+        Ok(done.then(|| x.as_chunks::<3>().0.iter().map(|v| DVec3::from_array(*v)).collect()))
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// The largest force, as the distance over which the actuation makes it up.
+fn remaining(gradient: &[DVec3], actuation: &[f64]) -> f64 {
+    gradient.iter().zip(actuation).map(|(force, a)| force.length() / a).fold(0.0, f64::max)
+}

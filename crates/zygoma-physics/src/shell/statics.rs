@@ -1,0 +1,344 @@
+//! A shell, or a part of it, at rest between its elasticity and the pull towards one target.
+//!
+//! Ψ(x) = Σ ½ aᵢ ‖xᵢ − tᵢ‖² + Σ ½ k (‖q‖ − r)², the quasistatic form of IFA eq. 4 without lagging (§4.2):
+//! q joins the ends of a spring or the closest points of a bending element, r is the length it should have.
+
+use std::sync::Arc;
+
+use glam::{DMat3, DVec3};
+use zygoma_numerics::{Analysis, SymmetricMatrix};
+
+use super::{Shell, ShellParams, Stiffness};
+
+/// The part of a shell that may move towards a target, while all other vertices are held there.
+#[derive(Debug)]
+pub struct Statics {
+    /// Local to shell vertices: first those that may move, then the held ones next to them.
+    vertices: Vec<u32>,
+    free: usize,
+    target: Vec<DVec3>,
+    actuation: Vec<f64>,
+    springs: Vec<Element<2>>,
+    bends: Vec<Element<4>>,
+    blocks: Blocks,
+    analysis: Arc<Analysis>,
+}
+
+/// Stiffness of the elements of a [`Statics`], N/m.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights {
+    springs: Vec<f64>,
+    bends: Vec<f64>,
+}
+
+/// A spring or bending element in local vertices.
+#[derive(Clone, Copy, Debug)]
+struct Element<const N: usize> {
+    vertices: [u32; N],
+    weights: [f64; N],
+    /// Length that q should have.
+    length: f64,
+    /// Weight per unit of stiffness: l^r for springs, ‖e‖/h̄ for bending elements.
+    scale: f64,
+}
+
+impl<const N: usize> Element<N> {
+    fn span(&self, x: &[DVec3]) -> DVec3 {
+        (0..N).map(|i| self.weights[i] * x[self.vertices[i] as usize]).sum()
+    }
+
+    /// ∂/∂q of ½ (‖q‖ − r)².
+    fn pull(&self, q: DVec3) -> DVec3 {
+        q - self.length * q.normalize_or_zero()
+    }
+
+    /// ∂²/∂q² of ½ (‖q‖ − r)²; with `projected` made positive semidefinite.
+    fn curvature(&self, q: DVec3, projected: bool) -> DMat3 {
+        let length = q.length();
+        if self.length == 0.0 || length < 1e-12 {
+            return DMat3::IDENTITY;
+        }
+        let along = q / length;
+        let across = 1.0 - self.length / length;
+        let across = if projected { across.max(0.0) } else { across };
+        let outer = DMat3::from_cols(along * along.x, along * along.y, along * along.z);
+        DMat3::from_diagonal(DVec3::splat(across)) + outer * (1.0 - across)
+    }
+}
+
+impl Statics {
+    /// The equilibrium of the `free` vertices of a shell pulled to `target`; all others are held at it.
+    ///
+    /// # Panics
+    /// If `target` or `free` is not as long as the shell has vertices.
+    pub fn new(shell: &Shell, params: &ShellParams, target: &[DVec3], free: &[bool]) -> Self {
+        let count = shell.vertex_count();
+        assert!(target.len() == count && free.len() == count, "one target per vertex");
+        let mut local = vec![u32::MAX; count];
+        let mut vertices: Vec<u32> = (0..count as u32).filter(|v| free[*v as usize]).collect();
+        for (index, vertex) in vertices.iter().enumerate() {
+            local[*vertex as usize] = index as u32;
+        }
+        let free = vertices.len();
+        let mut springs = Vec::new();
+        for spring in &shell.springs {
+            if let Some(ends) = localise(spring.ends, free, &mut local, &mut vertices) {
+                let (weights, length) = ([1.0, -1.0], spring.rest_length);
+                springs.push(Element { vertices: ends, weights, length, scale: length });
+            }
+        }
+        let mut bends = Vec::new();
+        for bend in &shell.bends {
+            if let Some(ends) = localise(bend.vertices, free, &mut local, &mut vertices) {
+                let length = bend.wanted_distance(target);
+                bends.push(Element { vertices: ends, weights: bend.weights, length, scale: bend.scale });
+            }
+        }
+        let blocks = Blocks::new(free, &springs, &bends);
+        let analysis = Analysis::new(&blocks.matrix());
+        let target = vertices.iter().map(|v| target[*v as usize]).collect();
+        let actuation = vertices[..free].iter().map(|v| params.actuation(shell.area[*v as usize])).collect();
+        Self { vertices, free, target, actuation, springs, bends, blocks, analysis }
+    }
+
+    /// The shell's numbers of the vertices here; the first [`free_count`](Self::free_count) may move.
+    pub fn vertices(&self) -> &[u32] {
+        &self.vertices
+    }
+
+    /// How many vertices may move.
+    pub fn free_count(&self) -> usize {
+        self.free
+    }
+
+    /// Number of springs and bending elements.
+    pub fn element_count(&self) -> usize {
+        self.springs.len() + self.bends.len()
+    }
+
+    /// Targets of the vertices here: where the search for an equilibrium may start.
+    pub fn target(&self) -> &[DVec3] {
+        &self.target
+    }
+
+    /// p^max A / ε^r of every free vertex.
+    pub fn actuation(&self) -> &[f64] {
+        &self.actuation
+    }
+
+    pub(super) fn analysis(&self) -> &Arc<Analysis> {
+        &self.analysis
+    }
+
+    /// An empty matrix for [`hessian`](Self::hessian), three rows per free vertex.
+    pub fn matrix(&self) -> SymmetricMatrix {
+        self.blocks.matrix()
+    }
+
+    /// What the elements weigh under a stiffness of the whole shell.
+    pub fn weights(&self, stiffness: &Stiffness) -> Weights {
+        let mean = |values: &[f64], local: &[u32]| {
+            local.iter().map(|v| values[self.vertices[*v as usize] as usize]).sum::<f64>()
+                / local.len() as f64
+        };
+        Weights {
+            springs: self.springs.iter().map(|e| e.scale * mean(&stiffness.strain, &e.vertices)).collect(),
+            bends: self.bends.iter().map(|e| e.scale * mean(&stiffness.bending, &e.vertices)).collect(),
+        }
+    }
+
+    /// Ψ(x), up to the constant of the held vertices.
+    pub fn energy(&self, weights: &Weights, x: &[DVec3]) -> f64 {
+        let actuation: f64 =
+            (0..self.free).map(|i| self.actuation[i] * x[i].distance_squared(self.target[i])).sum();
+        0.5 * (actuation
+            + energy_of(&self.springs, &weights.springs, x)
+            + energy_of(&self.bends, &weights.bends, x))
+    }
+
+    /// ∂Ψ/∂x of the free vertices.
+    pub fn gradient(&self, weights: &Weights, x: &[DVec3], out: &mut [DVec3]) {
+        for i in 0..self.free {
+            out[i] = self.actuation[i] * (x[i] - self.target[i]);
+        }
+        add_gradient(&self.springs, &weights.springs, x, &mut out[..self.free]);
+        add_gradient(&self.bends, &weights.bends, x, &mut out[..self.free]);
+    }
+
+    /// ∂²Ψ/∂x² of the free vertices; with `projected` each element's part is made positive semidefinite.
+    pub fn hessian(&self, weights: &Weights, x: &[DVec3], projected: bool, out: &mut SymmetricMatrix) {
+        let mut sums = vec![DMat3::ZERO; self.blocks.count];
+        for (slot, actuation) in self.blocks.diagonal.iter().zip(&self.actuation) {
+            sums[*slot as usize] = DMat3::from_diagonal(DVec3::splat(*actuation));
+        }
+        add_hessian(&self.springs, &weights.springs, &self.blocks.springs, x, projected, &mut sums);
+        add_hessian(&self.bends, &weights.bends, &self.blocks.bends, x, projected, &mut sums);
+        self.blocks.write(&sums, out);
+    }
+
+    /// Adds λᵀ ∂²Ψ/∂x∂κ to the derivatives by the stiffness of every vertex of the shell.
+    pub fn add_stiffness_gradient(&self, x: &[DVec3], adjoint: &[DVec3], out: &mut Stiffness) {
+        self.add_mixed(&self.springs, x, adjoint, &mut out.strain);
+        self.add_mixed(&self.bends, x, adjoint, &mut out.bending);
+    }
+
+    fn add_mixed<const N: usize>(
+        &self,
+        elements: &[Element<N>],
+        x: &[DVec3],
+        adjoint: &[DVec3],
+        out: &mut [f64],
+    ) {
+        for element in elements {
+            let pull = element.pull(element.span(x));
+            let mut along = 0.0;
+            for i in 0..N {
+                if let Some(adjoint) = adjoint.get(element.vertices[i] as usize) {
+                    along += element.weights[i] * pull.dot(*adjoint);
+                }
+            }
+            for vertex in element.vertices {
+                out[self.vertices[vertex as usize] as usize] += element.scale * along / N as f64;
+            }
+        }
+    }
+}
+
+/// Local numbers of an element's vertices, or nothing if none may move. Held vertices are added as met.
+fn localise<const N: usize>(
+    ends: [u32; N],
+    free: usize,
+    local: &mut [u32],
+    vertices: &mut Vec<u32>,
+) -> Option<[u32; N]> {
+    if ends.iter().all(|v| local[*v as usize] as usize >= free) {
+        return None;
+    }
+    Some(ends.map(|vertex| {
+        let place = &mut local[vertex as usize];
+        if *place == u32::MAX {
+            *place = vertices.len() as u32;
+            vertices.push(vertex);
+        }
+        *place
+    }))
+}
+
+fn energy_of<const N: usize>(elements: &[Element<N>], weights: &[f64], x: &[DVec3]) -> f64 {
+    elements.iter().zip(weights).map(|(e, weight)| weight * (e.span(x).length() - e.length).powi(2)).sum()
+}
+
+fn add_gradient<const N: usize>(elements: &[Element<N>], weights: &[f64], x: &[DVec3], out: &mut [DVec3]) {
+    for (element, weight) in elements.iter().zip(weights) {
+        let force = *weight * element.pull(element.span(x));
+        for i in 0..N {
+            if let Some(sum) = out.get_mut(element.vertices[i] as usize) {
+                *sum += element.weights[i] * force;
+            }
+        }
+    }
+}
+
+fn add_hessian<const N: usize>(
+    elements: &[Element<N>],
+    weights: &[f64],
+    slots: &[u32],
+    x: &[DVec3],
+    projected: bool,
+    sums: &mut [DMat3],
+) {
+    let pairs = N * (N + 1) / 2;
+    for ((element, weight), slots) in elements.iter().zip(weights).zip(slots.chunks_exact(pairs)) {
+        let curvature = *weight * element.curvature(element.span(x), projected);
+        let mut slot = slots.iter();
+        for i in 0..N {
+            for j in 0..=i {
+                if let Some(sum) = slot.next().and_then(|slot| sums.get_mut(*slot as usize)) {
+                    *sum += curvature * (element.weights[i] * element.weights[j]);
+                }
+            }
+        }
+    }
+}
+
+/// The sparse matrix as symmetric 3×3 blocks, and where each element adds to them.
+#[derive(Debug)]
+struct Blocks {
+    count: usize,
+    /// Column by column: where its blocks start; the first is the diagonal one.
+    starts: Vec<u32>,
+    rows: Vec<u32>,
+    diagonal: Vec<u32>,
+    /// For every element its pairs (0,0), (1,0), (1,1), ...; `u32::MAX` where a vertex is held.
+    springs: Vec<u32>,
+    bends: Vec<u32>,
+}
+
+impl Blocks {
+    fn new(free: usize, springs: &[Element<2>], bends: &[Element<4>]) -> Self {
+        let mut pairs = Vec::new();
+        let mut collect = |vertices: &[u32]| {
+            for (i, a) in vertices.iter().enumerate() {
+                pairs.extend(vertices[..i].iter().map(|b| (*a as usize, *b as usize)));
+            }
+        };
+        springs.iter().for_each(|e| collect(&e.vertices));
+        bends.iter().for_each(|e| collect(&e.vertices));
+        pairs.retain(|(a, b)| *a < free && *b < free);
+        let pattern = SymmetricMatrix::with_pattern(free, pairs);
+        let slot = |a: u32, b: u32| {
+            if a as usize >= free || b as usize >= free {
+                return u32::MAX;
+            }
+            pattern.position(a as usize, b as usize).map_or(u32::MAX, |place| place as u32)
+        };
+        let slots = |vertices: &[u32]| -> Vec<u32> {
+            (0..vertices.len())
+                .flat_map(|i| (0..=i).map(move |j| (i, j)))
+                .map(|(i, j)| slot(vertices[i], vertices[j]))
+                .collect()
+        };
+        Self {
+            count: pattern.rows().len(),
+            starts: pattern.starts().iter().map(|start| *start as u32).collect(),
+            rows: pattern.rows().iter().map(|row| *row as u32).collect(),
+            diagonal: pattern.starts()[..free].iter().map(|start| *start as u32).collect(),
+            springs: springs.iter().flat_map(|e| slots(&e.vertices)).collect(),
+            bends: bends.iter().flat_map(|e| slots(&e.vertices)).collect(),
+        }
+    }
+
+    /// The scalar matrix of these blocks, all zero.
+    fn matrix(&self) -> SymmetricMatrix {
+        let mut entries = Vec::with_capacity(9 * self.count);
+        for column in 0..self.diagonal.len() {
+            for row in &self.rows[self.starts[column] as usize..self.starts[column + 1] as usize] {
+                for k in 0..9 {
+                    entries.push((3 * *row as usize + k / 3, 3 * column + k % 3));
+                }
+            }
+        }
+        SymmetricMatrix::with_pattern(3 * self.diagonal.len(), entries)
+    }
+
+    /// Writes the blocks to the scalar matrix, whose columns hold three rows per block, in order.
+    fn write(&self, sums: &[DMat3], out: &mut SymmetricMatrix) {
+        let values = out.values_mut();
+        let mut place = 0;
+        for column in 0..self.diagonal.len() {
+            let blocks = &sums[self.starts[column] as usize..self.starts[column + 1] as usize];
+            for k in 0..3 {
+                for (index, block) in blocks.iter().enumerate() {
+                    let rows = block.col(k).to_array();
+                    let rows = if index == 0 { &rows[k..] } else { &rows[..] };
+                    values[place..place + rows.len()].copy_from_slice(rows);
+                    place += rows.len();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "statics_tests.rs"]
+mod tests;
