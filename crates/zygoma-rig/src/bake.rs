@@ -39,6 +39,7 @@ pub struct Baked {
 /// Compresses the frames of a mesh to morph targets about its neutral. The first frame is at time `start`, in
 /// seconds.
 pub fn bake(mesh: &RigMesh, frames: &mut dyn Frames, start: f64, options: &BakeOptions) -> Result<Baked> {
+    let (count, fps) = (frames.count(), frames.fps());
     let mut failure = None;
     let mut read_offsets = |frame: usize, row: &mut [f32]| {
         let offsets: &mut [Vec3] = bytemuck::cast_slice_mut(row);
@@ -52,7 +53,6 @@ pub fn bake(mesh: &RigMesh, frames: &mut dyn Frames, start: f64, options: &BakeO
     let options =
         CompressOptions { max_error: options.max_error as f32, max_rank: options.max_targets, seed: 0 };
     let columns = 3 * mesh.positions.len();
-    let (count, fps) = (frames.count(), frames.fps());
     let compressed = compress(count, columns, &mut read_offsets, &options);
     if let Some(error) = failure {
         return Err(error);

@@ -5,6 +5,7 @@
 //! physics.
 
 pub mod arkit;
+pub mod bake;
 pub mod binding;
 mod error;
 pub mod evaluate;

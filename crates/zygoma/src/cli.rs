@@ -93,7 +93,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max_targets: Option<usize>,
 
-    /// Move the surface with the take's head motion too, instead of staying in the head's frame.
+    /// Move the surface with the take's head motion too, instead of staying in the head's frame (a .glb always
+    /// moves the head).
     #[arg(long)]
     pub(crate) head_motion: bool,
 

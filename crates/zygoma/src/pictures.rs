@@ -9,7 +9,7 @@ use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::{Rig, RigMesh};
 
 /// Space left around the moving part of a face, as a share of its size.
-const MARGIN: f32 = 0.25;
+const MARGIN: f32 = 0.1;
 
 /// A rig made ready to have its picture taken.
 pub(crate) struct Portrait<'a> {

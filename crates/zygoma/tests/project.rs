@@ -76,7 +76,7 @@ fn cited_works_are_in_the_references() {
     }
 }
 
-/// A comment's `[Author 1987]`, brackets escaped as rustdoc wants it or not.
+/// A comment's `[Author year]`, brackets escaped as rustdoc wants it or not.
 fn cited_key(line: &str) -> Option<&str> {
     let comment = line.trim_start().strip_prefix("//")?;
     let (_, rest) = comment.split_once('[')?;

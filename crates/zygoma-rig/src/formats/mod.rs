@@ -73,6 +73,11 @@ pub fn read_take(path: &Path, limits: &Limits) -> Result<Take> {
     }
 }
 
+/// Whether a file's name says that it holds a take and no rig.
+pub fn is_take_file(path: &Path) -> bool {
+    matches!(extension(path).as_str(), "csv" | "txt")
+}
+
 fn extension(path: &Path) -> String {
     path.extension().unwrap_or_default().to_string_lossy().to_lowercase()
 }

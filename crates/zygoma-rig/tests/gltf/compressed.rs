@@ -14,7 +14,7 @@ fn compressed_view(
     encoded: &[u8],
     stride: usize,
     count: usize,
-    mode: Value,
+    mode: &Value,
 ) -> usize {
     if maker.json["buffers"].as_array().unwrap().len() == 1 {
         let fallback = json!({ "byteLength": 1 << 20, "extensions": { name: { "fallback": true } } });
@@ -53,7 +53,7 @@ fn attributes_of_both_versions_and_both_names_are_decoded() {
         for version in [0, 1] {
             let encoded = meshopt::encode_vertex_buffer_level(&rows_of_square(), 2, Some(version)).unwrap();
             let mut maker = Maker::square(&[lift(2, 0.01)]);
-            let view = compressed_view(&mut maker, name, &encoded, 12, 4, json!({ "mode": "ATTRIBUTES" }));
+            let view = compressed_view(&mut maker, name, &encoded, 12, 4, &json!({ "mode": "ATTRIBUTES" }));
             square_with(view, F32, &mut maker);
             maker.json["extensionsRequired"] = json!([name]);
             let rig = maker.rig();
@@ -72,7 +72,7 @@ fn rows_of_many_widths_are_decoded() {
         let encoded = meshopt::encode_vertex_buffer(&rows).unwrap();
         let mut maker = Maker::square(&[]);
         let mode = json!({ "mode": "ATTRIBUTES" });
-        let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, 4 * WORDS, 4, mode);
+        let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, 4 * WORDS, 4, &mode);
         square_with(view, F32, &mut maker);
         assert_eq!(maker.rig().skin().positions[1], Vec3::X * 0.2, "{WORDS} words");
     }
@@ -92,7 +92,7 @@ fn triangles_and_index_sequences_are_decoded() {
         for (stride, component) in [(2, U16), (4, crate::support::U32)] {
             let mut maker = Maker::square(&[]);
             let mode = json!({ "mode": mode });
-            let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, stride, 6, mode);
+            let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, stride, 6, &mode);
             let accessor =
                 json!({ "bufferView": view, "componentType": component, "type": "SCALAR", "count": 6 });
             let accessor = maker.push("accessors", accessor);
@@ -116,7 +116,7 @@ fn exponential_floats_are_decoded() {
     let encoded = meshopt::encode_vertex_buffer(&rows).unwrap();
     let mut maker = Maker::square(&[]);
     let mode = json!({ "mode": "ATTRIBUTES", "filter": "EXPONENTIAL" });
-    let view = compressed_view(&mut maker, "KHR_meshopt_compression", &encoded, 12, 4, mode);
+    let view = compressed_view(&mut maker, "KHR_meshopt_compression", &encoded, 12, 4, &mode);
     square_with(view, F32, &mut maker);
     assert!(maker.rig().skin().positions[2].distance(Vec3::new(0.2, 0.2, 0.0)) < 1e-6);
 }
@@ -130,7 +130,7 @@ fn octahedral_vectors_of_both_widths_are_decoded() {
     for (encoded, stride, component, error) in [(bytes, 4, I8, 0.02), (words, 8, I16, 1e-3)] {
         let mut maker = Maker::square(&[]);
         let mode = json!({ "mode": "ATTRIBUTES", "filter": "OCTAHEDRAL" });
-        let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, stride, 4, mode);
+        let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, stride, 4, &mode);
         let normals = json!({ "bufferView": view, "componentType": component, "normalized": true, "type": "VEC3", "count": 4 });
         let normals = maker.push("accessors", normals);
         // Any displacement that is read shows whether the filter was undone.
@@ -149,7 +149,7 @@ fn quaternions_and_colours_are_decoded() {
     let encoded = meshopt::encode_vertex_buffer(&meshopt::encode_filter_quat(&turns, 16)).unwrap();
     let mut maker = Maker::square(&[lift(2, 0.01)]);
     let mode = json!({ "mode": "ATTRIBUTES", "filter": "QUATERNION" });
-    let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, 8, 2, mode);
+    let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, 8, 2, &mode);
     let output =
         json!({ "bufferView": view, "componentType": I16, "normalized": true, "type": "VEC4", "count": 2 });
     let output = maker.push("accessors", output);
@@ -160,7 +160,7 @@ fn quaternions_and_colours_are_decoded() {
         (meshopt::encode_vertex_buffer(&meshopt::encode_filter_color::<u16>(&colours, 12)).unwrap(), 8),
     ] {
         let mode = json!({ "mode": "ATTRIBUTES", "filter": "COLOR" });
-        compressed_view(&mut maker, "KHR_meshopt_compression", &encoded, stride, 4, mode);
+        compressed_view(&mut maker, "KHR_meshopt_compression", &encoded, stride, 4, &mode);
     }
     let rig = maker.rig();
     let turned = rig.takes[0].motions[0].motions[0].rotation;
@@ -172,7 +172,7 @@ fn a_compressed_document_goes_back_unchanged() {
     let encoded = meshopt::encode_vertex_buffer(&rows_of_square()).unwrap();
     let mut maker = Maker::square(&[]);
     let mode = json!({ "mode": "ATTRIBUTES" });
-    let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, 12, 4, mode);
+    let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, 12, 4, &mode);
     square_with(view, F32, &mut maker);
     let path = std::path::Path::new("made.glb");
     let document = Document::from_slice(&maker.glb(), path, &Limits::default()).unwrap();
@@ -188,7 +188,7 @@ fn nonsense_never_reaches_the_decoder() {
     let good = json!({ "mode": "ATTRIBUTES" });
     let refuse = |change: Value, wanted: &str| {
         let mut maker = Maker::square(&[]);
-        let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, 12, 4, good.clone());
+        let view = compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, 12, 4, &good);
         square_with(view, F32, &mut maker);
         let extension = &mut maker.json["bufferViews"][view]["extensions"]["EXT_meshopt_compression"];
         extension.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
@@ -223,7 +223,7 @@ fn a_decompression_bomb_meets_the_limit() {
     let mut maker = Maker::square(&[]);
     for _ in 0..64 {
         let mode = json!({ "mode": "ATTRIBUTES" });
-        compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, 256, 4096, mode);
+        compressed_view(&mut maker, "EXT_meshopt_compression", &encoded, 256, 4096, &mode);
     }
     let limits = Limits { decoded_bytes: 16 << 20, ..Limits::default() };
     let path = std::path::Path::new("bomb.glb");

@@ -1,1 +1,545 @@
-//! export
+//! Rigs, takes and animated surfaces out, and in again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use glam::{DAffine3, DQuat, DVec3, Vec2, Vec3};
+use serde_json::{Value, json};
+use zygoma_geometry::Faces;
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_rig::formats::Limits;
+use zygoma_rig::formats::gltf::{
+    Document, MorphAnimation, MorphTarget, Performance, read_rig, write_animated, write_rig, write_with_take,
+};
+use zygoma_rig::take::{Interpolation, MotionTrack, WeightCurve, WeightTrack};
+use zygoma_rig::{Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas, Take, Units, UvMap};
+
+use crate::support::{F32, Maker, lift};
+
+/// Writes with `write`, and gives the rig that is read back with its JSON.
+fn again(write: impl Fn(&Path)) -> (Rig, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.glb");
+    write(&path);
+    let left: Vec<PathBuf> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(left.as_slice(), std::slice::from_ref(&path), "nothing but the file is left behind");
+    let rig = read_rig(&path, &Limits::default()).unwrap();
+    let json = json_of(&rig);
+    (rig, json)
+}
+
+fn json_of(rig: &Rig) -> Value {
+    let Source::Gltf(document) = &rig.source else { panic!("not from glTF") };
+    document.json.clone()
+}
+
+fn farthest(a: &[Vec3], b: &[Vec3]) -> f32 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max)
+}
+
+fn assert_same_shapes(a: &RigMesh, b: &RigMesh) {
+    let names = |mesh: &RigMesh| mesh.shapes.iter().map(|shape| shape.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(a), names(b));
+    let count = a.positions.len();
+    for (a, b) in a.shapes.iter().zip(&b.shapes) {
+        let far = farthest(&a.deltas.to_dense(count), &b.deltas.to_dense(b_count(b, count))[..count]);
+        assert!(far < 1e-6, "shape {} is off by {far}", a.name);
+    }
+}
+
+fn b_count(shape: &Shape, least: usize) -> usize {
+    shape.deltas.vertices.last().map_or(least, |last| least.max(*last as usize + 1))
+}
+
+/// The skin with weights applied, as any viewer does it.
+fn posed(mesh: &RigMesh, weights: &[f32]) -> Vec<Vec3> {
+    let mut positions = mesh.positions.clone();
+    for (shape, weight) in mesh.shapes.iter().zip(weights) {
+        for (vertex, offset) in shape.deltas.iter() {
+            positions[vertex as usize] += *weight * offset;
+        }
+    }
+    positions
+}
+
+/// A rig that code made: two quads with a texture seam between them, a joint and two takes.
+fn generated() -> Rig {
+    let mut faces = Faces::default();
+    faces.push(&[0, 1, 4, 3]);
+    faces.push(&[1, 2, 5, 4]);
+    let corner = |x: f32, y: f32| Vec3::new(x, y, 0.01 * x);
+    let uvs =
+        [[0.0, 0.0], [0.5, 0.0], [0.5, 1.0], [0.0, 1.0], [0.6, 0.0], [1.0, 0.0], [1.0, 1.0], [0.6, 1.0]];
+    let shape = |name: &str, vertices: Vec<u32>| Shape {
+        name: name.into(),
+        deltas: SparseDeltas { offsets: vec![Vec3::new(0.0, -0.01, 0.003); vertices.len()], vertices },
+    };
+    let skin = RigMesh {
+        name: "skin".into(),
+        positions: vec![
+            corner(-0.1, 0.0),
+            corner(0.0, 0.0),
+            corner(0.1, 0.0),
+            corner(-0.1, 0.2),
+            corner(0.0, 0.2),
+            corner(0.1, 0.2),
+        ],
+        faces,
+        uvs: Some(UvMap {
+            coordinates: uvs.iter().map(|[u, v]| Vec2::new(*u, *v)).collect(),
+            corners: Some(vec![0, 1, 2, 3, 4, 5, 6, 7]),
+        }),
+        shapes: vec![shape("jawOpen", vec![1]), shape("all", (0..6).collect()), shape("none", vec![])],
+        regions: vec![Region { name: "lip".into(), vertices: 1..3 }],
+        to_rig: DAffine3::from_scale(DVec3::splat(0.01)),
+        quantum: 1e-7,
+    };
+    let teeth = RigMesh {
+        name: "teeth".into(),
+        uvs: None,
+        regions: vec![],
+        shapes: skin.shapes[..1].to_vec(),
+        ..skin.clone()
+    };
+    let times: Arc<[f64]> = [0.0, 0.5, 1.0].into();
+    let track = |shape: &str, interpolation: Interpolation| WeightTrack {
+        shape: shape.into(),
+        curve: WeightCurve { times: times.clone(), values: vec![0.0, 1.0, 0.25], interpolation },
+    };
+    let turn = RigidMotion { rotation: DQuat::from_rotation_y(0.4), translation: DVec3::new(0.0, 0.02, 0.0) };
+    let still = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+    let hinge = DVec3::new(0.0, 0.05, -0.05);
+    let open = DQuat::from_rotation_x(0.3);
+    let opened = RigidMotion { rotation: open, translation: hinge - open * hinge };
+    let motions = vec![
+        MotionTrack { role: JointRole::Head, times: times.clone(), motions: vec![still, turn, still] },
+        MotionTrack { role: JointRole::Jaw, times: times.clone(), motions: vec![still, opened, still] },
+    ];
+    let cubic = Interpolation::Cubic { incoming: vec![0.0, 1.0, 2.0], outgoing: vec![3.0, 1.0, 0.0] };
+    Rig {
+        name: "made".into(),
+        meshes: vec![teeth, skin],
+        skin: 1,
+        expressions: vec![],
+        joints: vec![
+            Joint { role: JointRole::Head, name: "head".into(), node: 0, position: DVec3::Y * 0.1 },
+            Joint { role: JointRole::Jaw, name: "jaw".into(), node: 0, position: hinge },
+        ],
+        takes: vec![
+            Take {
+                name: "talk".into(),
+                weights: vec![track("jawOpen", Interpolation::Linear), track("all", Interpolation::Linear)],
+                motions,
+            },
+            Take { name: "bend".into(), weights: vec![track("jawOpen", cubic)], motions: vec![] },
+        ],
+        units: Units { metres_per_unit: 0.01, reason: "made so".into() },
+        notes: vec![],
+        source: Source::Generated,
+    }
+}
+
+#[test]
+fn a_generated_rig_comes_back() {
+    let rig = generated();
+    let (back, json) = again(|path| write_rig(&rig, path).unwrap());
+    assert_eq!(back.units.metres_per_unit, 1.0);
+    assert_eq!(back.meshes.len(), 2);
+    let (skin, found) = (rig.skin(), back.skin());
+    assert_eq!(found.name, "skin");
+    // Two vertices on the seam are doubled, behind the others.
+    assert_eq!(found.positions.len(), 8);
+    assert!(farthest(&skin.positions, &found.positions[..6]) < 1e-6);
+    assert_eq!(found.positions[6..], [skin.positions[1], skin.positions[4]]);
+    assert_same_shapes(skin, found);
+    assert_eq!(found.shapes[0].deltas.vertices, [1, 6]);
+    assert!(found.shapes[2].deltas.is_empty());
+    assert_eq!(found.faces.triangles(), [[0, 1, 4], [0, 4, 3], [6, 2, 5], [6, 5, 7]]);
+    let uvs = &found.uvs.as_ref().unwrap().coordinates;
+    assert_eq!((uvs[1], uvs[6]), (Vec2::new(0.5, 0.0), Vec2::new(0.6, 0.0)));
+    assert_eq!(found.regions, skin.regions);
+    assert_eq!(json["asset"]["generator"], json!("zygoma"));
+}
+
+#[test]
+fn takes_of_a_generated_rig_come_back() {
+    let rig = generated();
+    let (back, _) = again(|path| write_rig(&rig, path).unwrap());
+    let names: Vec<&str> = back.takes.iter().map(|take| take.name.as_str()).collect();
+    assert_eq!(names, ["talk", "bend"]);
+    for (take, found) in rig.takes.iter().zip(&back.takes) {
+        for track in &take.weights {
+            let again = found.weights.iter().find(|other| other.shape == track.shape).unwrap();
+            assert_eq!(again.curve, track.curve);
+        }
+        assert_eq!(take.motions.len(), found.motions.len());
+        for (track, again) in take.motions.iter().zip(&found.motions) {
+            assert_eq!(track.role, again.role);
+            for time in [0.0, 0.25, 0.5, 0.9] {
+                let (a, b) = (track.sample(time).unwrap(), again.sample(time).unwrap());
+                let place = rig.joints.iter().find(|joint| joint.role == track.role).unwrap().position;
+                assert!(a.rotation.angle_between(b.rotation) < 1e-4, "{:?}", track.role);
+                assert!(a.apply(place).distance(b.apply(place)) < 2e-4, "{:?} at {time}", track.role);
+            }
+        }
+    }
+}
+
+#[test]
+fn curves_with_keys_of_their_own_are_sampled_together() {
+    let mut rig = generated();
+    rig.takes.truncate(1);
+    rig.takes[0].motions.clear();
+    let other = WeightCurve::linear([0.1, 0.7].into(), vec![0.0, 0.6]);
+    rig.takes[0].weights[1].curve = other.clone();
+    let (back, _) = again(|path| write_rig(&rig, path).unwrap());
+    let found = back.takes[0].weights.iter().find(|track| track.shape == "all").unwrap();
+    assert_eq!(found.curve.times.len(), 5);
+    for time in [0.0, 0.1, 0.3, 0.5, 0.65, 0.7, 1.0] {
+        assert!((found.curve.sample(time) - other.sample(time)).abs() < 1e-6, "at {time}");
+    }
+}
+
+/// A document with everything that must survive: a skin, materials, extras and extensions of others.
+fn treasured() -> Maker {
+    let mut maker = Maker::square(&[lift(2, 0.01), lift(1, 0.02)]);
+    maker.json["meshes"][0]["extras"] =
+        json!({ "targetNames": ["jawOpen", "eyeBlink_L"], "mine": [1, 2.5, null] });
+    maker.json["meshes"][0]["primitives"][0]["material"] = json!(0);
+    maker.push("materials", json!({ "name": "skin", "extensions": { "ACME_glow": { "power": 0.1 } } }));
+    maker.push("nodes", json!({ "name": "neck", "children": [2], "extras": { "note": "é" } }));
+    maker.push("nodes", json!({ "name": "head", "translation": [0.0, 0.1, 0.0], "children": [0] }));
+    maker.json["scenes"][0]["nodes"] = json!([1]);
+    maker.json["extensionsUsed"] = json!(["ACME_glow", "ACME_thing"]);
+    maker.json["extensions"] =
+        json!({ "ACME_thing": { "b": 1, "a": [{ "deep": true }], "pi": 0.1234567890123456 } });
+    let weights = maker.floats("SCALAR", &[0.0, 0.0, 1.0, 0.5]);
+    maker.animate("x|talk|y", 0, "weights", &[0.0, 1.0], weights, "LINEAR");
+    let moved = maker.floats("VEC3", &[0.0, 0.0, 0.0, 0.5, 0.0, 0.0]);
+    maker.animate("z|talk|y", 1, "translation", &[0.0, 1.0], moved, "LINEAR");
+    maker
+}
+
+#[test]
+fn a_document_comes_back_whole() {
+    let maker = treasured();
+    let rig = maker.rig();
+    let (back, json) = again(|path| write_rig(&rig, path).unwrap());
+    assert_eq!(json, maker.json);
+    assert_eq!(json.to_string(), maker.json.to_string(), "even the order of members");
+    assert_eq!(back.skin().positions, rig.skin().positions);
+    assert_eq!(back.takes, rig.takes);
+}
+
+#[test]
+fn external_buffers_and_images_are_embedded() {
+    let mut maker = treasured();
+    let extra: Vec<u8> = bytemuck::cast_slice(&lift(3, 0.5)).to_vec();
+    maker.push("buffers", json!({ "byteLength": extra.len(), "uri": "extra.bin" }));
+    let view = maker.push("bufferViews", json!({ "buffer": 1, "byteLength": extra.len() }));
+    let target = json!({ "bufferView": view, "componentType": F32, "type": "VEC3", "count": 4 });
+    let target = maker.push("accessors", target);
+    maker.json["meshes"][0]["primitives"][0]["targets"][1]["POSITION"] = json!(target);
+    maker.json["buffers"][0]["uri"] = json!("face.bin");
+    maker.json["images"] =
+        json!([{ "uri": "skin.jpg", "name": "photo" }, { "uri": "data:image/png;base64,AAAA" }]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    file("face.gltf", maker.json.to_string().as_bytes());
+    file("face.bin", &maker.binary);
+    file("extra.bin", &extra);
+    file("skin.jpg", b"\xff\xd8\xff not quite an image");
+    let rig = read_rig(&folder.path().join("face.gltf"), &Limits::default()).unwrap();
+    let (back, json) = again(|path| write_rig(&rig, path).unwrap());
+    assert_eq!(json["buffers"].as_array().unwrap().len(), 1);
+    assert!(json["buffers"][0].get("uri").is_none());
+    assert_eq!(back.skin().shapes, rig.skin().shapes);
+    assert_eq!(back.takes, rig.takes);
+    let image = &json["images"][0];
+    assert_eq!((&image["mimeType"], &image["name"]), (&json!("image/jpeg"), &json!("photo")));
+    let Source::Gltf(document) = &back.source else { panic!() };
+    let view = &json["bufferViews"][image["bufferView"].as_u64().unwrap() as usize];
+    let number = |key: &str| view[key].as_u64().unwrap() as usize;
+    let bytes = &document.buffers[0][number("byteOffset")..][..number("byteLength")];
+    assert_eq!(bytes, b"\xff\xd8\xff not quite an image");
+    assert_eq!(json["images"][1], maker.json["images"][1]);
+}
+
+#[test]
+fn writing_twice_gives_the_same_bytes() {
+    let (rig, maker) = (generated(), treasured());
+    let bytes = |rig: &Rig| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.glb");
+        write_rig(rig, &path).unwrap();
+        std::fs::read(path).unwrap()
+    };
+    assert_eq!(bytes(&rig), bytes(&rig.clone()));
+    assert_eq!(bytes(&maker.rig()), bytes(&maker.rig()));
+}
+
+#[test]
+fn the_ending_gltf_is_refused_because_a_glb_is_written() {
+    let error = write_rig(&generated(), Path::new("a.gltf")).unwrap_err().to_string();
+    assert!(error.contains("a.gltf") && error.contains(".glb"), "{error}");
+}
+
+/// Two targets that bend the whole skin, over three frames.
+fn bending(count: usize) -> MorphAnimation {
+    let target = |k: usize| MorphTarget {
+        positions: (0..count).map(|v| Vec3::new(0.001 * v as f32, 0.002 * k as f32, 0.01)).collect(),
+        normals: Some((0..count).map(|v| Vec3::new(0.0, 0.1 * v as f32, 0.0)).collect()),
+    };
+    let weights = vec![0.0, 0.0, 1.0, -0.5, 0.25, 2.0];
+    MorphAnimation { fps: 25.0, start: 0.2, targets: vec![target(0), target(1)], weights }
+}
+
+/// Checks that what is read back moves as the animation says.
+fn assert_plays(rig: &Rig, back: &Rig, animation: &MorphAnimation) {
+    let count = rig.skin().positions.len();
+    let take = &back.takes[0];
+    for frame in 0..3 {
+        let time = animation.start + frame as f64 / animation.fps;
+        let weights: Vec<f32> = back
+            .skin()
+            .shapes
+            .iter()
+            .map(|shape| {
+                let track = take.weights.iter().find(|track| track.shape == shape.name).unwrap();
+                track.curve.sample(time)
+            })
+            .collect();
+        let found = posed(back.skin(), &weights);
+        let wanted: Vec<Vec3> = (0..count)
+            .map(|v| {
+                let moved = |k: usize| animation.weights[2 * frame + k] * animation.targets[k].positions[v];
+                rig.skin().positions[v] + moved(0) + moved(1)
+            })
+            .collect();
+        assert!(farthest(&wanted, &found[..count]) < 1e-6, "frame {frame}");
+    }
+}
+
+#[test]
+fn an_animated_surface_replaces_the_targets_of_a_document() {
+    let mut maker = treasured();
+    // A node transform that deltas must be taken back through, and a second material over the same vertices.
+    maker.json["nodes"][0]["matrix"] = json!([0, 0.5, 0, 0, -0.5, 0, 0, 0, 0, 0, 2, 0, 0.1, 0.2, 0.3, 1]);
+    let second = maker.indices(&[0, 2, 3]);
+    let mut primitive = maker.json["meshes"][0]["primitives"][0].clone();
+    primitive["indices"] = json!(second);
+    maker.json["meshes"][0]["primitives"].as_array_mut().unwrap().push(primitive);
+    let rig = maker.rig();
+    let animation = bending(4);
+    let take = Take { name: "talk".into(), ..Take::default() };
+    let (back, json) =
+        again(|path| write_animated(&rig, &animation, &Performance::of(&take), true, path).unwrap());
+    assert_plays(&rig, &back, &animation);
+    assert_eq!(json["animations"].as_array().unwrap().len(), 1);
+    let head = back.takes[0].motions[0].sample(1.0).unwrap();
+    assert!(head.translation.distance(DVec3::X * 0.5) < 1e-6, "the head still moves");
+    let primitives = &json["meshes"][0]["primitives"];
+    assert_eq!(primitives[0]["targets"], primitives[1]["targets"], "shared vertices, shared targets");
+    assert!(primitives[0]["targets"][0].get("NORMAL").is_none(), "the mesh has no normals to change");
+    assert_eq!(json["meshes"][0]["extras"]["mine"], maker.json["meshes"][0]["extras"]["mine"]);
+    for key in ["materials", "nodes", "extensions", "extensionsUsed", "scenes"] {
+        assert_eq!(json[key], maker.json[key], "{key}");
+    }
+}
+
+#[test]
+fn an_animated_surface_without_kept_nodes_moves_the_head_of_the_take() {
+    let rig = treasured().rig();
+    let talk = &generated().takes[0];
+    let animation = bending(4);
+    let (back, _) =
+        again(|path| write_animated(&rig, &animation, &Performance::of(talk), false, path).unwrap());
+    assert_plays(&rig, &back, &animation);
+    let (wanted, found) = (&talk.motions[0], &back.takes[0].motions[0]);
+    assert_eq!(found.role, JointRole::Head);
+    for time in [0.0, 0.3, 0.5] {
+        let (a, b) = (wanted.sample(time).unwrap(), found.sample(time).unwrap());
+        assert!(a.rotation.angle_between(b.rotation) < 1e-4);
+        assert!(a.apply(DVec3::Y * 0.1).distance(b.apply(DVec3::Y * 0.1)) < 2e-4);
+    }
+}
+
+#[test]
+fn an_animated_surface_of_a_generated_rig_plays() {
+    let rig = generated();
+    let animation = bending(6);
+    let performance = Performance::of(&rig.takes[0]);
+    let (back, json) = again(|path| write_animated(&rig, &animation, &performance, false, path).unwrap());
+    assert_plays(&rig, &back, &animation);
+    assert!(json["meshes"][1]["primitives"][0]["targets"][1].get("NORMAL").is_some());
+    assert_eq!(json["meshes"][0]["extras"]["targetNames"], json!(["jawOpen"]), "the teeth keep their shapes");
+    assert_eq!(back.takes[0].motions.len(), 2);
+    let jaw = back.takes[0].weights.iter().find(|track| track.shape == "jawOpen").unwrap();
+    assert_eq!(jaw.curve.values, [0.0, 1.0, 0.25]);
+}
+
+#[test]
+fn a_mesh_that_others_show_too_is_copied_before_it_changes() {
+    let mut maker = treasured();
+    maker.push("nodes", json!({ "mesh": 0, "name": "twin", "translation": [0.5, 0.0, 0.0] }));
+    maker.json["scenes"][0]["nodes"] = json!([1, 3]);
+    let rig = maker.rig();
+    let (back, json) =
+        again(|path| write_animated(&rig, &bending(4), &Performance::still("bend"), false, path).unwrap());
+    assert_eq!(json["meshes"][0], maker.json["meshes"][0]);
+    assert_eq!(back.meshes[1].shapes, rig.meshes[1].shapes);
+    assert_eq!(back.meshes[0].shapes.len(), 2);
+    assert_eq!(json["nodes"][0]["mesh"], json!(1));
+}
+
+#[test]
+fn expressions_let_go_of_targets_that_are_gone() {
+    let mut maker = treasured();
+    maker.json["extensions"]["VRMC_vrm"] = json!({ "expressions": { "preset": { "happy": {
+        "isBinary": false, "morphTargetBinds": [{ "node": 0, "index": 1, "weight": 1.0 }] } } } });
+    let rig = maker.rig();
+    let (back, json) =
+        again(|path| write_animated(&rig, &bending(4), &Performance::still("bend"), false, path).unwrap());
+    let happy = &json["extensions"]["VRMC_vrm"]["expressions"]["preset"]["happy"];
+    assert_eq!(happy, &json!({ "isBinary": false, "morphTargetBinds": [] }));
+    assert!(back.expressions[0].binds.is_empty());
+}
+
+#[test]
+fn a_still_surface_needs_no_targets() {
+    let rig = treasured().rig();
+    let animation = MorphAnimation { fps: 30.0, start: 0.0, targets: vec![], weights: vec![] };
+    let (back, json) =
+        again(|path| write_animated(&rig, &animation, &Performance::still("rest"), false, path).unwrap());
+    assert!(back.skin().shapes.is_empty() && back.takes.is_empty());
+    assert!(json["meshes"][0].get("weights").is_none() && json.get("animations").is_none());
+}
+
+#[test]
+fn animations_that_do_not_fit_are_refused_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.glb");
+    let rig = treasured().rig();
+    let refuse = |change: &dyn Fn(&mut MorphAnimation)| {
+        let mut animation = bending(4);
+        change(&mut animation);
+        let error = write_animated(&rig, &animation, &Performance::still("x"), false, &path).unwrap_err();
+        assert!(error.to_string().contains("\"face\""), "{error}");
+    };
+    refuse(&|animation| animation.fps = 0.0);
+    refuse(&|animation| animation.targets[0].positions.truncate(3));
+    refuse(&|animation| animation.targets[1].positions[2].x = f32::NAN);
+    refuse(&|animation| animation.targets[1].normals = Some(vec![]));
+    refuse(&|animation| animation.weights.push(0.0));
+    refuse(&|animation| animation.weights.clear());
+    refuse(&|animation| animation.weights[0] = f32::INFINITY);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_take_of_another_spelling_drives_the_shapes_it_is_mapped_to() {
+    let rig = treasured().rig();
+    let talk = &generated().takes[0];
+    let performance = Performance {
+        name: "mapped",
+        curve: Box::new(|shape| (shape == "eyeBlink_L").then_some(&talk.weights[0].curve)),
+        motions: &talk.motions[..1],
+    };
+    let (back, json) = again(|path| write_with_take(&rig, &performance, path).unwrap());
+    let names: Vec<&str> = back.takes.iter().map(|take| take.name.as_str()).collect();
+    assert_eq!(names, ["mapped", "talk"], "the new take comes first and the old ones stay");
+    let track = |shape: &str| back.takes[0].weights.iter().find(|track| track.shape == shape).unwrap();
+    assert_eq!(track("eyeBlink_L").curve, talk.weights[0].curve);
+    assert_eq!(track("jawOpen").curve.values, [0.0; 3]);
+    assert_eq!(back.takes[0].motions.len(), 1);
+    assert_eq!(json["meshes"], treasured().json["meshes"]);
+}
+
+#[test]
+fn a_rig_that_no_longer_matches_its_document_is_refused() {
+    let mut rig = treasured().rig();
+    rig.meshes[0].positions.pop();
+    let error = write_with_take(&rig, &Performance::still("x"), Path::new("a.glb")).unwrap_err().to_string();
+    assert!(error.contains("no longer"), "{error}");
+}
+
+fn shared(file: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")).join(file);
+    if !path.exists() {
+        println!("skipped: {} is not here", path.display());
+    }
+    path.exists().then_some(path)
+}
+
+#[test]
+fn real_files_come_back_whole() {
+    for file in [
+        "rigs/facecap.glb",
+        "rigs/lee_perry_smith.glb",
+        "gltf-samples/MorphStressTest.glb",
+        "gltf-samples/SimpleMorph_embedded.gltf",
+        "gltf-samples/AnimatedMorphCube-Quantized/AnimatedMorphCube.gltf",
+        "hands/generic_hand_left.glb",
+        "hands/generic_hand_right.glb",
+    ] {
+        let Some(path) = shared(file) else { continue };
+        let rig = read_rig(&path, &Limits::default()).unwrap();
+        let (back, json) = again(|path| write_rig(&rig, path).unwrap());
+        for (a, b) in rig.meshes.iter().zip(&back.meshes) {
+            assert!(farthest(&a.positions, &b.positions) < 1e-6);
+            assert_eq!((&a.name, &a.shapes, &a.faces), (&b.name, &b.shapes, &b.faces));
+        }
+        assert_eq!((&rig.takes, &rig.joints), (&back.takes, &back.joints));
+        if file.ends_with(".glb") {
+            assert_eq!(json, json_of(&rig), "{file}");
+        }
+    }
+}
+
+#[test]
+fn facecap_becomes_an_animated_surface_and_stays_an_avatar() {
+    let Some(path) = shared("rigs/facecap.glb") else { return };
+    let rig = read_rig(&path, &Limits::default()).unwrap();
+    let animation = bending(rig.skin().positions.len());
+    let performance = Performance::of(&rig.takes[0]);
+    let (back, json) = again(|path| write_animated(&rig, &animation, &performance, true, path).unwrap());
+    assert_plays(&rig, &back, &animation);
+    assert_eq!(back.meshes[0].positions, rig.meshes[0].positions);
+    assert_eq!(back.takes[0].motions, rig.takes[0].motions);
+    assert_eq!(
+        (&json["materials"], &json["images"]),
+        (&json_of(&rig)["materials"], &json_of(&rig)["images"])
+    );
+    // The compressed views and the fallback buffer without data are still there.
+    assert_eq!(json["buffers"].as_array().unwrap().len(), 2);
+    let Source::Gltf(document) = &back.source else { panic!() };
+    assert!(document.buffers[1].is_empty());
+    let before = json_of(&rig);
+    let views = before["bufferViews"].as_array().unwrap();
+    assert_eq!(&json["bufferViews"].as_array().unwrap()[..views.len()], views.as_slice());
+}
+
+#[test]
+fn a_rig_from_a_document_can_be_written_anew() {
+    // As a rig from elsewhere would be: in metres, with its shapes and its take.
+    let Some(path) = shared("rigs/facecap.glb") else { return };
+    let mut rig = read_rig(&path, &Limits::default()).unwrap();
+    rig.source = Source::Generated;
+    let (back, _) = again(|path| write_rig(&rig, path).unwrap());
+    assert!(farthest(&rig.skin().positions, &back.skin().positions) < 1e-6);
+    assert_same_shapes(rig.skin(), back.skin());
+    assert_eq!(back.takes[0].weights.len(), 52);
+    assert_eq!(back.takes[0].motions.len(), 3);
+    let joints =
+        |rig: &Rig| rig.joints.iter().map(|joint| (joint.role, joint.name.clone())).collect::<Vec<_>>();
+    assert_eq!(joints(&back), joints(&rig));
+}
+
+#[test]
+fn documents_say_where_they_came_from() {
+    let document =
+        Document::from_slice(&treasured().glb(), Path::new("made.glb"), &Limits::default()).unwrap();
+    assert_eq!(document.path(), Path::new("made.glb"));
+}

@@ -115,20 +115,23 @@ fn write_performance(
     args: &ConvertArgs,
 ) -> anyhow::Result<AnimationSummary> {
     let mut performance = Performance::new(rig, rig.skin, take, args.fps);
-    if args.head_motion {
+    // A GLB moves the head by its node, so that the surfaces stay small to store.
+    if args.head_motion && format != Format::Glb {
         performance = performance.with_head_motion();
     }
+    let renamed = performance.binding().renamed(rig, take);
     let unmatched = performance.binding().unmatched.clone();
     let mut frames = Watched::new(performance);
     let count = frames.count();
     let skin: &RigMesh = rig.skin();
     let mut compression = None;
     match format {
-        Format::Glb if args.keep_shapes => gltf::write_with_take(rig, take, args.fps, &args.out)?,
+        Format::Glb if args.keep_shapes => gltf::write_with_take(rig, &renamed, &args.out)?,
         Format::Glb => {
             let options = BakeOptions { max_error: args.max_error * 1e-3, max_targets: args.max_targets };
-            let baked = bake(skin, &mut frames, &options)?;
-            gltf::write_animated(rig, &baked.animation, take, &args.out)?;
+            let baked = bake(skin, &mut frames, take.start(), &options)?;
+            let is_own = rig.takes.contains(take);
+            gltf::write_animated(rig, &baked.animation, &renamed, is_own, &args.out)?;
             compression = Some(CompressionSummary::new(&baked, args.max_error));
         }
         Format::ObjFolder => obj::write_sequence(skin, &mut frames, &args.out)?,

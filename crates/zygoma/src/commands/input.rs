@@ -13,9 +13,9 @@ pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
     let limits = Limits::default();
     let mut rig = match &args.identity {
         None => formats::read_rig(&args.rig, &limits)?,
-        Some(modes) if ict::is_ict_folder(&args.rig) => {
+        Some(modes) if ict::is_ict(&args.rig) => {
             let identity = ict::parse_identity(modes).context("--identity")?;
-            ict::read_rig(&args.rig, &ict::IctOptions { identity }, &limits)?
+            ict::read_rig_with(&args.rig, &ict::IctOptions { identity }, &limits)?
         }
         Some(_) => bail!(
             "{}: --identity is for ICT-FaceKit folders, which hold a generic_neutral_mesh.obj and identity modes",

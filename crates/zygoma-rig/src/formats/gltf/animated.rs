@@ -6,12 +6,12 @@ use glam::{DMat3, Vec3};
 use serde_json::{Value, json};
 
 use super::animate::{AnimationWriter, WeightKeys};
-use super::export::{Performance, check_ending};
+use super::export::check_ending;
 use super::pack::{push, set, unset};
 use super::plan::MeshPlan;
 use super::stage::{Planned, Stage};
 use super::{builder, fresh, takes, vrm};
-use crate::{Error, Result, Rig, RigMesh, Shape, Source, SparseDeltas};
+use crate::{Error, Result, Rig, RigMesh, Shape, Source, SparseDeltas, Take};
 
 /// A surface over time as a sum of few targets: neutral + Σ weight · target.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,14 +37,14 @@ pub struct MorphTarget {
 
 /// Writes a rig whose skin plays an animated surface, as one self-contained GLB.
 ///
-/// The skin's own targets give way to those of `animation`; other morphing meshes keep theirs and follow the
-/// performance. Everything else of a glTF document stays, except its animations: with `keep_node_animation` the
-/// take with the performance's name keeps moving nodes as it did, otherwise the performance's head, jaw and eye
-/// motion is written.
+/// The skin's own targets give way to those of `animation`; other morphing meshes keep theirs and follow the take,
+/// whose tracks have exactly the names of the rig's shapes. Everything else of a glTF document stays, except its
+/// animations: with `keep_node_animation` the document's own take of that name keeps moving nodes as it did,
+/// otherwise the take's head, jaw and eye motion is written.
 pub fn write_animated(
     rig: &Rig,
     animation: &MorphAnimation,
-    performance: &Performance,
+    take: &Take,
     keep_node_animation: bool,
     path: &Path,
 ) -> Result<()> {
@@ -56,9 +56,10 @@ pub fn write_animated(
             let (mut stage, planned) = Stage::of_document(document, rig)?;
             replace_targets(&mut stage, &planned, rig, animation)?;
             if keep_node_animation {
-                keep_channels(&stage, &planned, performance.name, stage.mesh_nodes[rig.skin], &mut writer);
+                keep_channels(&stage, &planned, &take.name, stage.mesh_nodes[rig.skin], &mut writer);
             }
             unset(&mut stage.document.json, "animations");
+            stage.document.note_unit(rig.units.metres_per_unit);
             stage
         }
         _ => fresh_stage(rig, animation, path),
@@ -69,12 +70,12 @@ pub fn write_animated(
         let node = stage.mesh_nodes[rig.skin];
         writer.weights(&mut stage.document, node, &keys);
     }
-    stage.animate_weights(rig, performance, Some(rig.skin), &mut writer);
+    stage.animate_weights(rig, take, Some(rig.skin), &mut writer);
     let moves_nodes = ["translation", "rotation", "scale"].iter().any(|path| writer.has_path(path));
     if !moves_nodes {
-        stage.animate_joints(performance.motions, &mut writer);
+        stage.animate_joints(&take.motions, &mut writer);
     }
-    stage.add_animation(writer, performance.name);
+    stage.add_animation(writer, &take.name);
     stage.document.write_glb(path)
 }
 

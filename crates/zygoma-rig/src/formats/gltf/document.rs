@@ -11,8 +11,8 @@ use super::{glb, pack};
 use crate::formats::Limits;
 use crate::{Error, Result};
 
-/// What a document that zygoma made says of its maker.
-pub(super) const GENERATOR: &str = "zygoma";
+/// Where an export notes the length of the document's unit in metres.
+pub(super) const UNIT_PLACE: &str = "/asset/extras/zygoma/metresPerUnit";
 
 /// A glTF document as it was read, so that what zygoma does not touch goes back unchanged.
 #[derive(Clone)]
@@ -72,7 +72,7 @@ impl Document {
 
     /// A document with nothing in it, that will be written to `path`.
     pub(super) fn empty(path: &Path) -> Self {
-        let json = serde_json::json!({ "asset": { "version": "2.0", "generator": GENERATOR } });
+        let json = serde_json::json!({ "asset": { "version": "2.0", "generator": "zygoma" } });
         Self { json, buffers: Vec::new(), images: BTreeMap::new(), notes: Vec::new(), path: path.to_owned() }
     }
 
@@ -95,6 +95,19 @@ impl Document {
     /// Writes [`to_glb`](Self::to_glb), under a temporary name first.
     pub fn write_glb(&self, path: &Path) -> Result<()> {
         write_whole(path, &self.to_glb()?)
+    }
+
+    /// Notes the length of the document's unit, so that reading it again does not depend on its shapes.
+    pub(super) fn note_unit(&mut self, metres: f64) {
+        let mut place = &mut self.json;
+        for key in UNIT_PLACE.split('/').skip(1) {
+            // Indexing makes an object of null; extras of any other kind are someone else's.
+            if !(place.is_object() || place.is_null()) {
+                return;
+            }
+            place = &mut place[key];
+        }
+        *place = serde_json::json!(metres);
     }
 
     /// An error about this document.

@@ -32,6 +32,7 @@ pub(super) struct Replaced<'a> {
 /// Writes every mesh and joint of a rig into a new document: metres, one node each below one root.
 pub(super) fn document(rig: &Rig, path: &Path, replaced: Option<&Replaced>) -> Fresh {
     let mut document = Document::empty(path);
+    document.note_unit(1.0);
     let material = json!({
         "name": "plain",
         "pbrMetallicRoughness": {

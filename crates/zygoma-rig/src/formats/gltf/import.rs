@@ -7,7 +7,7 @@ use serde_json::Value;
 use zygoma_geometry::Faces;
 
 use super::accessor::Accessors;
-use super::document::GENERATOR;
+use super::document::UNIT_PLACE;
 use super::plan::{MeshPlan, plan_meshes};
 use super::scene::Tree;
 use super::schema::Schema;
@@ -43,7 +43,7 @@ pub fn rig_from_document(document: Document, limits: &Limits) -> Result<Rig> {
         meshes.push(reader.mesh(plan, vrm.as_ref(), head, turn, &mut notes)?);
     }
     let skin = find_skin(&meshes);
-    let units = if wrote_it(&document) { own_units() } else { units::of_rig(&meshes[skin], &joints) };
+    let units = noted_units(&document).unwrap_or_else(|| units::of_rig(&meshes[skin], &joints));
     let factor = units.metres_per_unit;
     meshes.iter_mut().for_each(|mesh| scale(mesh, factor));
     joints.iter_mut().for_each(|joint| joint.position *= factor);
@@ -65,13 +65,11 @@ pub fn rig_from_document(document: Document, limits: &Limits) -> Result<Rig> {
     })
 }
 
-fn wrote_it(document: &Document) -> bool {
-    let generator = document.json.pointer("/asset/generator").and_then(Value::as_str);
-    generator.is_some_and(|generator| generator.starts_with(GENERATOR))
-}
-
-fn own_units() -> Units {
-    Units { metres_per_unit: 1.0, reason: "zygoma wrote the file, in metres".into() }
+/// The unit that an earlier export left in the file: replaced shapes no longer tell it.
+fn noted_units(document: &Document) -> Option<Units> {
+    let noted = document.json.pointer(UNIT_PLACE)?.as_f64()?;
+    let reason = "an earlier export noted it in the file".into();
+    (noted > 0.0 && noted.is_finite()).then_some(Units { metres_per_unit: noted, reason })
 }
 
 /// The turn that makes the face look towards +Z.

@@ -54,7 +54,7 @@ pub(super) fn find(
             let entry = &schema.nodes[*node];
             // A node that holds a skinned mesh is placed by other joints.
             let rank = if entry.skin.is_some() { None } else { rank(role, entry.name.as_deref()?) };
-            rank.map(|rank| ((!is_joint[*node], rank), *node))
+            rank.map(|rank| ((!is_joint[*node], entry.mesh.is_some(), rank), *node))
         });
         // The first of the best: nearest to the root.
         candidates.min_by_key(|(key, _)| *key).map(|(_, node)| node)

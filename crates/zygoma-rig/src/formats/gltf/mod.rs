@@ -33,5 +33,5 @@ mod vrm;
 
 pub use animated::{MorphAnimation, MorphTarget, write_animated};
 pub use document::Document;
-pub use export::{CurveOf, Performance, write_rig, write_with_take};
+pub use export::{write_rig, write_with_take};
 pub use import::{read_rig, rig_from_document};

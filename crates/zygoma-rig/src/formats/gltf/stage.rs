@@ -6,7 +6,6 @@ use glam::DAffine3;
 use serde_json::Value;
 
 use super::animate::{AnimationWriter, MotionFrame, WeightKeys, keyed};
-use super::export::Performance;
 use super::import::{facing, joint_of};
 use super::plan::{MeshPlan, plan_meshes};
 use super::scene::Tree;
@@ -15,7 +14,7 @@ use super::vrm::Vrm;
 use super::{Document, fresh, pack};
 use crate::formats::Limits;
 use crate::take::MotionTrack;
-use crate::{Error, JointRole, Result, Rig};
+use crate::{Error, JointRole, Result, Rig, Shape, Take};
 use zygoma_geometry::rigid::RigidMotion;
 
 /// A document that can be animated.
@@ -110,7 +109,7 @@ impl Stage {
     pub(super) fn animate_weights(
         &mut self,
         rig: &Rig,
-        performance: &Performance,
+        take: &Take,
         except: Option<usize>,
         writer: &mut AnimationWriter,
     ) {
@@ -119,7 +118,9 @@ impl Stage {
             if Some(index) == except || writer.has(node, "weights") {
                 continue;
             }
-            let curves: Vec<_> = mesh.shapes.iter().map(|shape| (performance.curve)(&shape.name)).collect();
+            let curve = |shape: &Shape| take.weights.iter().find(|track| track.shape == shape.name);
+            let curves: Vec<_> =
+                mesh.shapes.iter().map(|shape| curve(shape).map(|track| &track.curve)).collect();
             if let Some(keys) = WeightKeys::together(&curves) {
                 writer.weights(&mut self.document, node, &keys);
             }
