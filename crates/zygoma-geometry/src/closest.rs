@@ -65,7 +65,7 @@ pub fn at_barycentric([u, v, w]: [f64; 3], [a, b, c]: [DVec3; 3]) -> DVec3 {
 
 /// [`closest_on_triangle`] in single precision, for queries per frame.
 pub fn closest_on_triangle_f32(p: Vec3, corners: [Vec3; 3]) -> [f32; 3] {
-    closest_on_triangle(p.as_dvec3(), corners.map(|corner| corner.as_dvec3())).map(|weight| weight as f32)
+    closest_on_triangle(p.as_dvec3(), corners.map(Vec3::as_dvec3)).map(|weight| weight as f32)
 }
 
 #[cfg(test)]

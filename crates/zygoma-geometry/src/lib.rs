@@ -6,7 +6,9 @@
 
 pub mod closest;
 pub mod coarsen;
+pub mod embedding;
 mod faces;
+pub mod geodesic;
 pub mod normals;
 pub mod rigid;
 pub mod shapes;

@@ -186,7 +186,11 @@ impl<'a> Work<'a> {
     }
 
     fn surface_point(&self, v: u32) -> SurfacePoint {
-        match self.places[v as usize] {
+        self.point_of(self.places[v as usize])
+    }
+
+    fn point_of(&self, place: Place) -> SurfacePoint {
+        match place {
             Place::Inside(point) | Place::Fixed(point) => point,
             Place::Border { border, arc } => self.fine.on_border(border, arc),
         }
@@ -241,11 +245,15 @@ impl<'a> Work<'a> {
                 let hint = self.surface_point(a).triangle;
                 Place::Inside(self.fine.project(0.5 * (pa + pb), hint, normal, length, &mut self.walk))
             };
+            // On a sharp fold the middle may fall back onto an end; such an edge would be split for ever.
+            let middle = self.fine.position(&self.point_of(place));
+            if middle.distance(pa).max(middle.distance(pb)) > 0.9 * pa.distance(pb) {
+                continue;
+            }
             let m = self.positions.len() as u32;
             self.places.push(place);
             self.around.push(Vec::new());
-            self.positions.push(DVec3::ZERO);
-            self.positions[m as usize] = self.fine.position(&self.surface_point(m));
+            self.positions.push(middle);
             for t in shared {
                 let corners = self.triangles[t as usize];
                 queue.push((m, self.opposite(t, a, b)));
@@ -307,11 +315,7 @@ impl<'a> Work<'a> {
             return false;
         }
         let Some(place) = self.collapsed_place(gone, kept, &shared, length) else { return false };
-        let point = match place {
-            Place::Inside(point) | Place::Fixed(point) => point,
-            Place::Border { border, arc } => self.fine.on_border(border, arc),
-        };
-        let position = self.fine.position(&point);
+        let position = self.fine.position(&self.point_of(place));
         let far = |v: &&u32| self.positions[**v as usize].distance(position) > longest;
         let others = around_gone.iter().chain(&around_kept).filter(|v| **v != gone && **v != kept);
         if others.clone().any(|v| far(&v)) {
