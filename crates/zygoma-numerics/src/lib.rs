@@ -9,6 +9,7 @@
 pub mod low_rank;
 pub mod random;
 pub mod simd;
+pub mod sparse_cholesky;
 
 mod cholesky;
 mod dissection;

@@ -220,7 +220,7 @@ mod tests {
         assert!(Runs::new(vec![(0, u32::MAX), (0, u32::MAX)], vec![1.0; 3]).is_err());
         let runs = Runs::new(vec![(0, 1), (8, 2)], vec![1.0; 3]).unwrap();
         let mut output = [0.0; 9];
-        let problem = accumulate_runs(&mut output, &[1.0], &[runs.clone()]).unwrap_err();
+        let problem = accumulate_runs(&mut output, &[1.0], std::slice::from_ref(&runs)).unwrap_err();
         assert_eq!(problem, RunsError::Beyond { end: 10, length: 9 });
         assert_eq!(output, [0.0; 9]);
     }
@@ -234,7 +234,7 @@ mod tests {
             let runs = Runs::from_dense(&dense, gap);
             prop_assert_eq!(&Runs::new(runs.runs().to_vec(), runs.values().to_vec()).unwrap(), &runs);
             let mut output = vec![0.0; dense.len()];
-            accumulate_runs(&mut output, &[1.0], &[runs.clone()]).unwrap();
+            accumulate_runs(&mut output, &[1.0], std::slice::from_ref(&runs)).unwrap();
             prop_assert_eq!(output, dense);
         }
 

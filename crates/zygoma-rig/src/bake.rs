@@ -57,8 +57,9 @@ pub fn bake(mesh: &RigMesh, frames: &mut dyn Frames, start: f64, options: &BakeO
     if let Some(error) = failure {
         return Err(error);
     }
-    let low_rank = compressed
-        .map_err(|error| Error::Request(format!("the frames of '{}' cannot be compressed: {error}", mesh.name)))?;
+    let low_rank = compressed.map_err(|error| {
+        Error::Request(format!("the frames of '{}' cannot be compressed: {error}", mesh.name))
+    })?;
     let normals = normal_targets(mesh, frames, &low_rank)?;
     let target = |(positions, normals): (&Vec<f32>, Vec<Vec3>)| MorphTarget {
         positions: bytemuck::cast_slice(positions).to_vec(),
@@ -90,7 +91,8 @@ fn normal_targets(mesh: &RigMesh, frames: &mut dyn Frames, low_rank: &LowRank) -
     let mut positions = mesh.positions.clone();
     for frame in 0..frames.count() {
         frames.read(frame, &mut positions)?;
-        let changed: Vec<Vec3> = normals(&positions).iter().zip(&neutral).map(|(n, rest)| *n - *rest).collect();
+        let changed: Vec<Vec3> =
+            normals(&positions).iter().zip(&neutral).map(|(n, rest)| *n - *rest).collect();
         let weights = &low_rank.coefficients[frame * rank..][..rank];
         for ((target, square), weight) in targets.iter_mut().zip(&mut squares).zip(weights) {
             *square += weight * weight;

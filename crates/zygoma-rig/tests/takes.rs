@@ -76,8 +76,8 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
     product(a, mean_a, b, mean_b) / scale.sqrt()
 }
 
-/// The angles and the look shapes describe the same eyes, so they must turn the same way. And an eye that is
-/// aimed at a point keeps its horizontal axis horizontal, which only the right order of rotations gives.
+/// The angles and the look shapes describe the same eyes, so they must turn the same way. And the
+/// eye's horizontal axis stays horizontal, which a wrong order or sign of roll would not give.
 #[test]
 fn eyes_turn_as_the_shapes_say() {
     let Some(path) = real_data("takes/live_link_face_rom.csv") else { return };

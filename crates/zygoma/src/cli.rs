@@ -67,6 +67,7 @@ pub(crate) struct InfoArgs {
         With --take, OUT is an animated face: .glb (its surfaces compressed to few morph targets), .pc2, .mdd, .usda, \
         or a folder of OBJs, one per frame. Point caches are in the coordinates and vertex order of the rig's own mesh.",
     after_help = "Examples:\n  zygoma convert ICT/FaceXModel head.glb\n  zygoma convert face.glb face_objs/\n  \
+        zygoma convert packed.glb for_blender.glb --plain\n  \
         zygoma convert face.glb played.glb --take MySlate_1.csv\n  \
         zygoma convert face.glb face.pc2 --take 'Take 001' --fps 30"
 )]
@@ -97,6 +98,11 @@ pub(crate) struct ConvertArgs {
     /// moves the head).
     #[arg(long)]
     pub(crate) head_motion: bool,
+
+    /// Write a GLB without meshopt compression, for programs that lack it, such as Blender (an animated GLB never
+    /// has it).
+    #[arg(long)]
+    pub(crate) plain: bool,
 
     /// Keep the rig's own shapes in an animated GLB and animate their weights, exactly.
     #[arg(long, conflicts_with_all = ["max_error", "max_targets"])]
@@ -143,7 +149,9 @@ pub(crate) struct BenchRigArgs {
 
 /// Print a completion script for a shell.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  zygoma completions bash > ~/.local/share/bash-completion/completions/zygoma")]
+#[command(
+    after_help = "Example:\n  zygoma completions bash > ~/.local/share/bash-completion/completions/zygoma"
+)]
 pub(crate) struct CompletionsArgs {
     /// The shell.
     pub(crate) shell: Shell,

@@ -43,8 +43,13 @@ impl<'a> Portrait<'a> {
 
     /// The face with some shapes at weights, by exact name, on every mesh that has them.
     pub(crate) fn draw(&self, weights: &[(&str, f32)], view: View, size: usize) -> anyhow::Result<Image> {
-        let surfaces: Vec<Vec<Vec3>> =
-            self.rig.meshes.iter().zip(&self.meshes).map(|(mesh, ready)| pose(mesh, ready, weights)).collect();
+        let surfaces: Vec<Vec<Vec3>> = self
+            .rig
+            .meshes
+            .iter()
+            .zip(&self.meshes)
+            .map(|(mesh, ready)| pose(mesh, ready, weights))
+            .collect();
         let drawn = surfaces.iter().zip(&self.meshes).flat_map(|(positions, mesh)| {
             let visible = mesh.parts.iter().filter(|(part, _)| *part != Part::SeeThrough);
             visible.map(|(part, triangles)| {
@@ -69,7 +74,8 @@ impl<'a> Portrait<'a> {
 }
 
 fn pose(mesh: &RigMesh, ready: &PortraitMesh, wanted: &[(&str, f32)]) -> Vec<Vec3> {
-    let weight = |name: &str| wanted.iter().find(|(shape, _)| *shape == name).map_or(0.0, |(_, weight)| *weight);
+    let weight =
+        |name: &str| wanted.iter().find(|(shape, _)| *shape == name).map_or(0.0, |(_, weight)| *weight);
     let weights: Vec<f32> = mesh.shapes.iter().map(|shape| weight(&shape.name)).collect();
     let mut positions = mesh.positions.clone();
     ready.evaluator.evaluate(&weights, &mut positions);

@@ -116,9 +116,21 @@ pub fn compress(
             // The last vectors of a subspace are not yet the strongest that there are: a little more room may
             // show that fewer suffice.
             Some(_) => size = (size + 2 * spare).min(largest),
-            None => size = (2 * size).min(largest),
+            None => size = next_size(&errors, options.max_error).min(largest),
         }
     }
+}
+
+/// A size at which the bound may hold, where errors keep falling as they did over the upper half of the ranks:
+/// fewer attempts, and so fewer passes over the frames, than by doubling alone.
+fn next_size(errors: &[f64], bound: f32) -> usize {
+    let size = errors.len() - 1;
+    let (middle, last) = (errors[size / 2], errors[size]);
+    let fall = (middle / last).ln() / (size - size / 2) as f64;
+    let missing = (last / f64::from(bound)).ln() / fall;
+    // Without a fall, or with a bound of zero, the guess is infinite or NaN: `max` and `min` pass over those.
+    let guess = (1.2 * (size as f64 + missing)).max(1.5 * size as f64).min(4.0 * size as f64);
+    guess as usize + SPARE
 }
 
 /// Measures the chosen rank as a player computes it, and a few higher ones where rounding breaks the bound.

@@ -73,11 +73,15 @@ impl<'a> Rows<'a> {
         for (row, target) in rows.zip(block.chunks_exact_mut(width)) {
             self.line.fill(0.0);
             (self.read)(row, &mut self.line);
-            for (column, value) in self.line.iter().enumerate() {
-                if !value.is_finite() {
-                    return Err(CompressError::NotFinite { row, column });
+            if let Some(column) = self.line.iter().position(|value| !value.is_finite()) {
+                return Err(CompressError::NotFinite { row, column });
+            }
+            for (chunk, line) in target.chunks_exact_mut(3 * CHUNK).zip(self.line.chunks(3 * CHUNK)) {
+                for (vertex, coordinates) in line.chunks(3).enumerate() {
+                    for (axis, value) in coordinates.iter().enumerate() {
+                        chunk[axis * CHUNK + vertex] = *value;
+                    }
                 }
-                target[self.layout.place(column)] = *value;
             }
         }
         Ok(())

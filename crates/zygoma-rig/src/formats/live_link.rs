@@ -234,8 +234,10 @@ fn angle(row: &Row, column: usize) -> Result<f64> {
 
 /// The rotation of a joint: Rx(pitch) · Ry(-yaw) · Rz(roll).
 ///
-/// This is the order of SceneKit's Euler angles, and the only one in which the horizontal axis of a recorded
-/// eye stays exactly horizontal, as it must for an eye that is aimed at a point.
+/// The signs of yaw and pitch follow from the look shapes of a recorded take. In that take two readings of the
+/// order and of roll's sign leave the eye without twist, to the last digit: this one, which keeps the eye's
+/// horizontal axis horizontal, and Rz(-roll) · Ry(-yaw) · Rx(pitch). We take the first because it is the
+/// order of SceneKit's Euler angles; the app does not document its own.
 fn turn(yaw: f64, pitch: f64, roll: f64) -> RigidMotion {
     if [yaw, pitch, roll] == [0.0; 3] {
         return RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };

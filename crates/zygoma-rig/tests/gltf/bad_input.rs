@@ -55,7 +55,7 @@ fn a_missing_file_is_named() {
     let path = std::path::Path::new("no-such-folder/rig.glb");
     assert_says(
         &read_rig(path, &Limits::default()).unwrap_err().to_string(),
-        "no-such-folder/rig.glb: opening failed",
+        "no-such-folder/rig.glb: reading failed",
     );
 }
 

@@ -9,7 +9,7 @@ use zygoma_geometry::Faces;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::formats::Limits;
 use zygoma_rig::formats::gltf::{
-    Document, MorphAnimation, MorphTarget, Performance, read_rig, write_animated, write_rig, write_with_take,
+    Document, MorphAnimation, MorphTarget, read_rig, write_animated, write_rig, write_with_take,
 };
 use zygoma_rig::take::{Interpolation, MotionTrack, WeightCurve, WeightTrack};
 use zygoma_rig::{Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas, Take, Units, UvMap};
@@ -286,6 +286,11 @@ fn the_ending_gltf_is_refused_because_a_glb_is_written() {
     assert!(error.contains("a.gltf") && error.contains(".glb"), "{error}");
 }
 
+/// A take in which nothing moves.
+fn named(name: &str) -> Take {
+    Take { name: name.into(), ..Take::default() }
+}
+
 /// Two targets that bend the whole skin, over three frames.
 fn bending(count: usize) -> MorphAnimation {
     let target = |k: usize| MorphTarget {
@@ -333,9 +338,8 @@ fn an_animated_surface_replaces_the_targets_of_a_document() {
     maker.json["meshes"][0]["primitives"].as_array_mut().unwrap().push(primitive);
     let rig = maker.rig();
     let animation = bending(4);
-    let take = Take { name: "talk".into(), ..Take::default() };
-    let (back, json) =
-        again(|path| write_animated(&rig, &animation, &Performance::of(&take), true, path).unwrap());
+    let take = named("talk");
+    let (back, json) = again(|path| write_animated(&rig, &animation, &take, true, path).unwrap());
     assert_plays(&rig, &back, &animation);
     assert_eq!(json["animations"].as_array().unwrap().len(), 1);
     let head = back.takes[0].motions[0].sample(1.0).unwrap();
@@ -354,8 +358,7 @@ fn an_animated_surface_without_kept_nodes_moves_the_head_of_the_take() {
     let rig = treasured().rig();
     let talk = &generated().takes[0];
     let animation = bending(4);
-    let (back, _) =
-        again(|path| write_animated(&rig, &animation, &Performance::of(talk), false, path).unwrap());
+    let (back, _) = again(|path| write_animated(&rig, &animation, talk, false, path).unwrap());
     assert_plays(&rig, &back, &animation);
     let (wanted, found) = (&talk.motions[0], &back.takes[0].motions[0]);
     assert_eq!(found.role, JointRole::Head);
@@ -370,8 +373,8 @@ fn an_animated_surface_without_kept_nodes_moves_the_head_of_the_take() {
 fn an_animated_surface_of_a_generated_rig_plays() {
     let rig = generated();
     let animation = bending(6);
-    let performance = Performance::of(&rig.takes[0]);
-    let (back, json) = again(|path| write_animated(&rig, &animation, &performance, false, path).unwrap());
+    let take = &rig.takes[0];
+    let (back, json) = again(|path| write_animated(&rig, &animation, take, false, path).unwrap());
     assert_plays(&rig, &back, &animation);
     assert!(json["meshes"][1]["primitives"][0]["targets"][1].get("NORMAL").is_some());
     assert_eq!(json["meshes"][0]["extras"]["targetNames"], json!(["jawOpen"]), "the teeth keep their shapes");
@@ -386,8 +389,7 @@ fn a_mesh_that_others_show_too_is_copied_before_it_changes() {
     maker.push("nodes", json!({ "mesh": 0, "name": "twin", "translation": [0.5, 0.0, 0.0] }));
     maker.json["scenes"][0]["nodes"] = json!([1, 3]);
     let rig = maker.rig();
-    let (back, json) =
-        again(|path| write_animated(&rig, &bending(4), &Performance::still("bend"), false, path).unwrap());
+    let (back, json) = again(|path| write_animated(&rig, &bending(4), &named("bend"), false, path).unwrap());
     assert_eq!(json["meshes"][0], maker.json["meshes"][0]);
     assert_eq!(back.meshes[1].shapes, rig.meshes[1].shapes);
     assert_eq!(back.meshes[0].shapes.len(), 2);
@@ -400,8 +402,7 @@ fn expressions_let_go_of_targets_that_are_gone() {
     maker.json["extensions"]["VRMC_vrm"] = json!({ "expressions": { "preset": { "happy": {
         "isBinary": false, "morphTargetBinds": [{ "node": 0, "index": 1, "weight": 1.0 }] } } } });
     let rig = maker.rig();
-    let (back, json) =
-        again(|path| write_animated(&rig, &bending(4), &Performance::still("bend"), false, path).unwrap());
+    let (back, json) = again(|path| write_animated(&rig, &bending(4), &named("bend"), false, path).unwrap());
     let happy = &json["extensions"]["VRMC_vrm"]["expressions"]["preset"]["happy"];
     assert_eq!(happy, &json!({ "isBinary": false, "morphTargetBinds": [] }));
     assert!(back.expressions[0].binds.is_empty());
@@ -411,8 +412,7 @@ fn expressions_let_go_of_targets_that_are_gone() {
 fn a_still_surface_needs_no_targets() {
     let rig = treasured().rig();
     let animation = MorphAnimation { fps: 30.0, start: 0.0, targets: vec![], weights: vec![] };
-    let (back, json) =
-        again(|path| write_animated(&rig, &animation, &Performance::still("rest"), false, path).unwrap());
+    let (back, json) = again(|path| write_animated(&rig, &animation, &named("rest"), false, path).unwrap());
     assert!(back.skin().shapes.is_empty() && back.takes.is_empty());
     assert!(json["meshes"][0].get("weights").is_none() && json.get("animations").is_none());
 }
@@ -425,7 +425,7 @@ fn animations_that_do_not_fit_are_refused_and_nothing_is_written() {
     let refuse = |change: &dyn Fn(&mut MorphAnimation)| {
         let mut animation = bending(4);
         change(&mut animation);
-        let error = write_animated(&rig, &animation, &Performance::still("x"), false, &path).unwrap_err();
+        let error = write_animated(&rig, &animation, &named("x"), false, &path).unwrap_err();
         assert!(error.to_string().contains("\"face\""), "{error}");
     };
     refuse(&|animation| animation.fps = 0.0);
@@ -439,15 +439,16 @@ fn animations_that_do_not_fit_are_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn a_take_of_another_spelling_drives_the_shapes_it_is_mapped_to() {
+fn a_take_drives_the_shapes_it_names_and_leaves_the_others_at_zero() {
     let rig = treasured().rig();
     let talk = &generated().takes[0];
-    let performance = Performance {
-        name: "mapped",
-        curve: Box::new(|shape| (shape == "eyeBlink_L").then_some(&talk.weights[0].curve)),
-        motions: &talk.motions[..1],
+    let curve = talk.weights[0].curve.clone();
+    let take = Take {
+        name: "mapped".into(),
+        weights: vec![WeightTrack { shape: "eyeBlink_L".into(), curve }],
+        motions: talk.motions[..1].to_vec(),
     };
-    let (back, json) = again(|path| write_with_take(&rig, &performance, path).unwrap());
+    let (back, json) = again(|path| write_with_take(&rig, &take, path).unwrap());
     let names: Vec<&str> = back.takes.iter().map(|take| take.name.as_str()).collect();
     assert_eq!(names, ["mapped", "talk"], "the new take comes first and the old ones stay");
     let track = |shape: &str| back.takes[0].weights.iter().find(|track| track.shape == shape).unwrap();
@@ -461,7 +462,7 @@ fn a_take_of_another_spelling_drives_the_shapes_it_is_mapped_to() {
 fn a_rig_that_no_longer_matches_its_document_is_refused() {
     let mut rig = treasured().rig();
     rig.meshes[0].positions.pop();
-    let error = write_with_take(&rig, &Performance::still("x"), Path::new("a.glb")).unwrap_err().to_string();
+    let error = write_with_take(&rig, &named("x"), Path::new("a.glb")).unwrap_err().to_string();
     assert!(error.contains("no longer"), "{error}");
 }
 
@@ -503,8 +504,8 @@ fn facecap_becomes_an_animated_surface_and_stays_an_avatar() {
     let Some(path) = shared("rigs/facecap.glb") else { return };
     let rig = read_rig(&path, &Limits::default()).unwrap();
     let animation = bending(rig.skin().positions.len());
-    let performance = Performance::of(&rig.takes[0]);
-    let (back, json) = again(|path| write_animated(&rig, &animation, &performance, true, path).unwrap());
+    let take = &rig.takes[0];
+    let (back, json) = again(|path| write_animated(&rig, &animation, take, true, path).unwrap());
     assert_plays(&rig, &back, &animation);
     assert_eq!(back.meshes[0].positions, rig.meshes[0].positions);
     assert_eq!(back.takes[0].motions, rig.takes[0].motions);
@@ -512,13 +513,30 @@ fn facecap_becomes_an_animated_surface_and_stays_an_avatar() {
         (&json["materials"], &json["images"]),
         (&json_of(&rig)["materials"], &json_of(&rig)["images"])
     );
-    // The compressed views and the fallback buffer without data are still there.
-    assert_eq!(json["buffers"].as_array().unwrap().len(), 2);
-    let Source::Gltf(document) = &back.source else { panic!() };
-    assert!(document.buffers[1].is_empty());
-    let before = json_of(&rig);
-    let views = before["bufferViews"].as_array().unwrap();
-    assert_eq!(&json["bufferViews"].as_array().unwrap()[..views.len()], views.as_slice());
+    // Nothing is left that a viewer would have to decompress.
+    assert_eq!(json["buffers"].as_array().unwrap().len(), 1);
+    assert!(!json["extensionsUsed"].to_string().contains("meshopt"));
+    assert!(!json["bufferViews"].to_string().contains("meshopt"));
+}
+
+#[test]
+fn head_motion_of_any_take_carries_the_eyes_of_facecap_along() {
+    let Some(path) = shared("rigs/facecap.glb") else { return };
+    let mut rig = read_rig(&path, &Limits::default()).unwrap();
+    rig.takes[0].name = "again".into();
+    let (back, _) = again(|path| write_with_take(&rig, &rig.takes[0], path).unwrap());
+    let (take, found) = (&rig.takes[0], &back.takes[0]);
+    assert_eq!((found.name.as_str(), found.motions.len()), ("again", 3));
+    assert_eq!(found.weights, take.weights);
+    for (track, again) in take.motions.iter().zip(&found.motions) {
+        assert_eq!(track.role, again.role);
+        let place = rig.joints.iter().find(|joint| joint.role == track.role).unwrap().position;
+        for time in [0.1, 2.0, 5.5, 11.0] {
+            let (a, b) = (track.sample(time).unwrap(), again.sample(time).unwrap());
+            assert!(a.rotation.angle_between(b.rotation) < 1e-4, "{:?} at {time}", track.role);
+            assert!(a.apply(place).distance(b.apply(place)) < 1e-5, "{:?} at {time}", track.role);
+        }
+    }
 }
 
 #[test]

@@ -28,7 +28,8 @@ pub(crate) fn run(rigs: &[PathBuf]) -> anyhow::Result<Report> {
 fn measure_loading(path: &Path, report: &mut Report) -> anyhow::Result<()> {
     formats::read_rig(path, &Limits::default())?;
     let goal = if ict::is_ict(path) { 4000.0 } else { 50.0 };
-    let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into());
+    let name =
+        path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into());
     let bench = Bench::new(format!("load {name}")).goal_ms(goal);
     let bench = bench.reference("reading the bytes", || read_bytes(path));
     report.results.push(bench.run(|| formats::read_rig(path, &Limits::default())));
@@ -51,7 +52,8 @@ fn measure_evaluation(rig: &Rig, report: &mut Report) {
     }
     let weights = spread_weights(mesh.shapes.len());
     let evaluator = Evaluator::new(mesh);
-    let dense: Vec<Vec<Vec3>> = mesh.shapes.iter().map(|shape| shape.deltas.to_dense(mesh.positions.len())).collect();
+    let dense: Vec<Vec<Vec3>> =
+        mesh.shapes.iter().map(|shape| shape.deltas.to_dense(mesh.positions.len())).collect();
     let [mut ours, mut theirs, mut copy] = [(); 3].map(|()| mesh.positions.clone());
     let label = format!(
         "evaluate {}: {} vertices, {} of {} shapes",

@@ -8,9 +8,9 @@ use glam::Vec3;
 use serde::Serialize;
 use zygoma_rig::bake::{BakeOptions, Baked, bake};
 use zygoma_rig::evaluate::Performance;
-use zygoma_rig::formats::{caches, gltf, obj, usda};
+use zygoma_rig::formats::{Limits, caches, gltf, obj, usda};
 use zygoma_rig::frames::Frames;
-use zygoma_rig::{Rig, RigMesh, Take};
+use zygoma_rig::{Rig, RigMesh, Source, Take};
 
 use crate::cli::ConvertArgs;
 use crate::commands::input;
@@ -59,7 +59,10 @@ struct CompressionSummary {
 
 pub(crate) fn run(args: &ConvertArgs, verbose: bool) -> anyhow::Result<()> {
     let format = Format::of(&args.out, args.take.is_some())?;
-    let rig = input::read_rig(&args.rig)?;
+    let mut rig = input::read_rig(&args.rig)?;
+    if let (true, Source::Gltf(document)) = (args.plain, &mut rig.source) {
+        **document = document.decompressed(&Limits::default())?;
+    }
     let animation = match &args.take {
         Some(name) => Some(write_performance(&rig, &input::read_take(name, &rig)?, format, args)?),
         None => {
@@ -94,7 +97,10 @@ impl Format {
             ),
         };
         if !animated && matches!(format, Format::Pc2 | Format::Mdd | Format::Usda) {
-            bail!("{}: this format holds an animated surface; say which take to perform with --take", out.display());
+            bail!(
+                "{}: this format holds an animated surface; say which take to perform with --take",
+                out.display()
+            );
         }
         Ok(format)
     }
@@ -192,7 +198,11 @@ fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
         writeln!(out)?;
         return Ok(());
     }
-    writeln!(out, "{} → {}: {} vertices, {} shapes", summary.rig, summary.out, summary.vertices, summary.shapes)?;
+    writeln!(
+        out,
+        "{} → {}: {} vertices, {} shapes",
+        summary.rig, summary.out, summary.vertices, summary.shapes
+    )?;
     if let Some(animation) = &summary.animation {
         writeln!(out, "take {}: {} frames at {} fps", animation.take, animation.frames, animation.fps)?;
         if !animation.unmatched.is_empty() {

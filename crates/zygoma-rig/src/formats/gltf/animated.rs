@@ -1,5 +1,7 @@
 //! Animated surfaces as GLB: few morph targets that take the place of the skin's own.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use glam::{DMat3, Vec3};
@@ -10,7 +12,8 @@ use super::export::check_ending;
 use super::pack::{push, set, unset};
 use super::plan::MeshPlan;
 use super::stage::{Planned, Stage};
-use super::{builder, fresh, takes, vrm};
+use super::{Document, builder, fresh, takes, vrm};
+use crate::formats::Limits;
 use crate::{Error, Result, Rig, RigMesh, Shape, Source, SparseDeltas, Take};
 
 /// A surface over time as a sum of few targets: neutral + Σ weight · target.
@@ -38,8 +41,8 @@ pub struct MorphTarget {
 /// Writes a rig whose skin plays an animated surface, as one self-contained GLB.
 ///
 /// The skin's own targets give way to those of `animation`; other morphing meshes keep theirs and follow the take,
-/// whose tracks have exactly the names of the rig's shapes. Everything else of a glTF document stays, except its
-/// animations: with `keep_node_animation` the document's own take of that name keeps moving nodes as it did,
+/// whose tracks have exactly the names of the rig's shapes. Everything else of a glTF document stays, except
+/// meshopt compression and its animations: with `keep_node_animation` the document's own take of that name keeps moving nodes as it did,
 /// otherwise the take's head, jaw and eye motion is written.
 pub fn write_animated(
     rig: &Rig,
@@ -53,7 +56,9 @@ pub fn write_animated(
     let mut writer = AnimationWriter::default();
     let mut stage = match &rig.source {
         Source::Gltf(document) => {
-            let (mut stage, planned) = Stage::of_document(document, rig)?;
+            // Any viewer is to play it, and few decompress. The document was read within limits before.
+            let document = document.decompressed(&Limits::default())?;
+            let (mut stage, planned) = Stage::of_document(&document, rig)?;
             replace_targets(&mut stage, &planned, rig, animation)?;
             if keep_node_animation {
                 keep_channels(&stage, &planned, &take.name, stage.mesh_nodes[rig.skin], &mut writer);
@@ -126,57 +131,27 @@ fn replace_targets(
     animation: &MorphAnimation,
 ) -> Result<()> {
     let plan = &planned.plans[rig.skin];
-    let linear = rig.skin().to_rig.matrix3;
-    let size = linear.determinant().abs().cbrt();
-    let to_mesh = linear.inverse();
-    if !(to_mesh.is_finite() && size > 0.0) {
-        return Err(Error::Request(format!(
-            "mesh \"{}\" is scaled to nothing, so that no surface can be given back to it",
-            plan.name
-        )));
-    }
-    // Normals travel by the inverse transpose; what comes back is the transpose, without its scale.
-    let normals_to_mesh = linear.transpose() * (1.0 / size);
+    let writer = TargetWriter::new(animation, rig.skin())?;
     let mesh = own_mesh(stage, planned, plan);
-    for (index, primitive) in planned.schema.meshes[plan.mesh].primitives.iter().enumerate() {
-        let block = plan.blocks.iter().find(|block| block.primitives.contains(&index));
+    let primitives = &planned.schema.meshes[plan.mesh].primitives;
+    let mut shared: BTreeMap<(usize, bool), Vec<Value>> = BTreeMap::new();
+    for (index, primitive) in primitives.iter().enumerate() {
         let has_normals = primitive.attributes.contains_key("NORMAL");
-        let place = format!("/meshes/{mesh}/primitives/{index}");
-        // Primitives that share their vertices share the targets as well.
-        if let Some(twin) = block.map(|block| block.primitives[0]).filter(|first| *first < index)
-            && planned.schema.meshes[plan.mesh].primitives[twin].attributes.contains_key("NORMAL")
-                == has_normals
-        {
-            let targets = stage.document.json.pointer(&format!("/meshes/{mesh}/primitives/{twin}/targets"));
-            if let Some(targets) = targets.cloned()
-                && let Some(entry) = stage.document.json.pointer_mut(&place)
-            {
-                set(entry, "targets", targets);
+        let targets = match plan.blocks.iter().position(|block| block.primitives.contains(&index)) {
+            // Primitives that share their vertices share the targets as well.
+            Some(block) => {
+                let vertices = plan.blocks[block].vertices.clone();
+                let write = || writer.targets(&mut stage.document, vertices, has_normals);
+                shared.entry((block, has_normals)).or_insert_with(write).clone()
             }
-            continue;
-        }
-        let mut targets = Vec::new();
-        for target in &animation.targets {
-            let mut written = json!({});
-            if let Some(block) = block {
-                let range = block.vertices.clone();
-                let count = range.len();
-                let moved = mapped(&target.positions[range.clone()], to_mesh);
-                written["POSITION"] = json!(builder::displacements(&mut stage.document, &moved, count, true));
-                if let Some(normals) = target.normals.as_ref().filter(|_| has_normals) {
-                    let turned = mapped(&normals[range], normals_to_mesh);
-                    written["NORMAL"] =
-                        json!(builder::displacements(&mut stage.document, &turned, count, false));
-                }
-            } else if let Some(positions) = primitive.attributes.get("POSITION") {
-                // Points and lines must have as many targets; theirs move nothing.
-                let count = planned.schema.accessors.get(*positions).map_or(0, |accessor| accessor.count);
-                let still = SparseDeltas::default();
-                written["POSITION"] = json!(builder::displacements(&mut stage.document, &still, count, true));
+            // Points and lines must have as many targets; theirs move nothing.
+            None => {
+                let positions = primitive.attributes.get("POSITION");
+                let accessor = positions.and_then(|index| planned.schema.accessors.get(*index));
+                writer.still_targets(&mut stage.document, accessor.map_or(0, |accessor| accessor.count))
             }
-            targets.push(written);
-        }
-        if let Some(entry) = stage.document.json.pointer_mut(&place) {
+        };
+        if let Some(entry) = stage.document.json.pointer_mut(&format!("/meshes/{mesh}/primitives/{index}")) {
             set_or_unset(entry, "targets", targets);
             if let Some(extras) = entry.get_mut("extras") {
                 unset(extras, "targetNames");
@@ -186,6 +161,48 @@ fn replace_targets(
     name_targets(stage, mesh, plan.node, animation.targets.len());
     vrm::drop_binds(&mut stage.document.json, mesh, plan.node);
     Ok(())
+}
+
+/// Writes targets given in rig space into the space of a mesh.
+struct TargetWriter<'a> {
+    animation: &'a MorphAnimation,
+    positions_to_mesh: DMat3,
+    normals_to_mesh: DMat3,
+}
+
+impl<'a> TargetWriter<'a> {
+    fn new(animation: &'a MorphAnimation, skin: &RigMesh) -> Result<Self> {
+        let linear = skin.to_rig.matrix3;
+        let size = linear.determinant().abs().cbrt();
+        let positions_to_mesh = linear.inverse();
+        if !(positions_to_mesh.is_finite() && size > 0.0) {
+            return Err(Error::Request(format!(
+                "mesh \"{}\" is scaled to nothing, so that no surface can be given back to it",
+                skin.name
+            )));
+        }
+        // Normals come to rig space by the inverse transpose; the way back is the transpose, without its scale.
+        Ok(Self { animation, positions_to_mesh, normals_to_mesh: linear.transpose() * (1.0 / size) })
+    }
+
+    fn targets(&self, document: &mut Document, vertices: Range<usize>, has_normals: bool) -> Vec<Value> {
+        let count = vertices.len();
+        let mut write = |target: &MorphTarget| {
+            let moved = mapped(&target.positions[vertices.clone()], self.positions_to_mesh);
+            let mut entry = json!({ "POSITION": builder::displacements(document, &moved, count, true) });
+            if let Some(normals) = target.normals.as_ref().filter(|_| has_normals) {
+                let turned = mapped(&normals[vertices.clone()], self.normals_to_mesh);
+                entry["NORMAL"] = json!(builder::displacements(document, &turned, count, false));
+            }
+            entry
+        };
+        self.animation.targets.iter().map(&mut write).collect()
+    }
+
+    fn still_targets(&self, document: &mut Document, count: usize) -> Vec<Value> {
+        let still = builder::displacements(document, &SparseDeltas::default(), count, true);
+        vec![json!({ "POSITION": still }); self.animation.targets.len()]
+    }
 }
 
 fn mapped(vectors: &[Vec3], linear: DMat3) -> SparseDeltas {

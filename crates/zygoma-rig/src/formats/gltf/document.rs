@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::files::{read_whole, write_whole};
 use super::uri::{Target, resolve};
-use super::{glb, pack};
+use super::{decompress, glb, pack};
 use crate::formats::Limits;
+use crate::formats::input::{read_bytes, without_mark};
+use crate::formats::output::OutputFile;
 use crate::{Error, Result};
 
 /// Where an export notes the length of the document's unit in metres.
@@ -39,7 +40,7 @@ impl std::fmt::Debug for Document {
 impl Document {
     /// Reads a `.glb`, `.vrm` or `.gltf` file with everything that it refers to.
     pub fn read(path: &Path, limits: &Limits) -> Result<Self> {
-        Self::from_slice(&read_whole(path, limits.file_bytes)?, path, limits)
+        Self::from_slice(&read_bytes(path, limits)?, path, limits)
     }
 
     /// Reads a document from memory. `path` names it in messages, and its folder holds the files that the
@@ -49,7 +50,7 @@ impl Document {
             let chunks = glb::split(bytes, path)?;
             (chunks.json, chunks.binary)
         } else {
-            (bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes), None)
+            (without_mark(bytes), None)
         };
         let json: Value = serde_json::from_slice(json).map_err(|error| {
             let problem = format!("the file is neither a GLB nor glTF JSON that can be read: {error}");
@@ -76,6 +77,11 @@ impl Document {
         Self { json, buffers: Vec::new(), images: BTreeMap::new(), notes: Vec::new(), path: path.to_owned() }
     }
 
+    /// The same document without meshopt compression, for programs that lack it.
+    pub fn decompressed(&self, limits: &Limits) -> Result<Self> {
+        decompress::decompressed(self, limits)
+    }
+
     /// The file that the document came from.
     pub fn path(&self) -> &Path {
         &self.path
@@ -94,7 +100,10 @@ impl Document {
 
     /// Writes [`to_glb`](Self::to_glb), under a temporary name first.
     pub fn write_glb(&self, path: &Path) -> Result<()> {
-        write_whole(path, &self.to_glb()?)
+        let bytes = self.to_glb()?;
+        let mut file = OutputFile::create(path)?;
+        file.bytes(&bytes)?;
+        file.finish()
     }
 
     /// Notes the length of the document's unit, so that reading it again does not depend on its shapes.
@@ -197,14 +206,14 @@ impl Files<'_> {
     }
 
     fn read(&mut self, file: &Path) -> Result<Vec<u8>, String> {
-        let bytes =
-            read_whole(&self.folder.join(file), self.limits.file_bytes.min(self.left)).map_err(|error| {
-                let why = match &error {
-                    Error::Io { source, .. } => source.to_string(),
-                    other => other.to_string(),
-                };
-                format!("\"{}\", which cannot be read: {why}", file.display())
-            })?;
+        let limits = Limits { file_bytes: self.limits.file_bytes.min(self.left), ..*self.limits };
+        let bytes = read_bytes(&self.folder.join(file), &limits).map_err(|error| {
+            let why = match &error {
+                Error::Io { source, .. } => source.to_string(),
+                other => other.to_string(),
+            };
+            format!("\"{}\", which cannot be read: {why}", file.display())
+        })?;
         self.left -= bytes.len() as u64;
         Ok(bytes)
     }

@@ -11,8 +11,8 @@ pub(super) fn self_contained(document: &Document) -> Result<Document> {
     let mut whole = document.clone();
     let has_uri = document.list("buffers").iter().any(|buffer| buffer.get("uri").is_some());
     let data_buffers = document.buffers.iter().filter(|buffer| !buffer.is_empty()).count();
-    let data_first = document.buffers.first().is_none_or(|buffer| !buffer.is_empty());
-    if has_uri || data_buffers > 1 || !data_first {
+    let data_first = document.buffers.first().is_some_and(|buffer| !buffer.is_empty());
+    if has_uri || data_buffers > usize::from(data_first) {
         join_buffers(&mut whole)?;
     }
     for (index, bytes) in std::mem::take(&mut whole.images) {

@@ -1,6 +1,4 @@
 //! What the command-line tests share.
-#![allow(dead_code, reason = "each test file uses its own part")]
-
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -8,13 +6,13 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 /// Runs the built command in a folder.
-pub fn zygoma(folder: &Path, args: &[&str]) -> Output {
+pub(crate) fn zygoma(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_zygoma"));
     command.current_dir(folder).args(args).output().expect("the command starts")
 }
 
 /// Runs the command, which must succeed, and gives what it printed.
-pub fn succeed(folder: &Path, args: &[&str]) -> String {
+pub(crate) fn succeed(folder: &Path, args: &[&str]) -> String {
     let output = zygoma(folder, args);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "zygoma {args:?} failed:\n{out}\n{err}");
@@ -22,13 +20,13 @@ pub fn succeed(folder: &Path, args: &[&str]) -> String {
 }
 
 /// Runs the command with `--json`, which must succeed, and gives what it reported.
-pub fn report(folder: &Path, args: &[&str]) -> Value {
+pub(crate) fn report(folder: &Path, args: &[&str]) -> Value {
     let out = succeed(folder, &[args, &["--json"]].concat());
     serde_json::from_str(&out).unwrap_or_else(|error| panic!("zygoma {args:?}: {error}: {out}"))
 }
 
 /// Runs the command, which must end with exit code 1 and one sentence, and gives the sentence.
-pub fn fail(folder: &Path, args: &[&str]) -> String {
+pub(crate) fn fail(folder: &Path, args: &[&str]) -> String {
     let output = zygoma(folder, args);
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "zygoma {args:?}: {err}");
@@ -42,7 +40,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// A file of the shared test data beside the checkout; `None`, with a message, where there is none.
-pub fn shared(path: &str) -> Option<PathBuf> {
+pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
     if !file.exists() {
         eprintln!("skipped: the shared data has no {path}");
@@ -51,13 +49,13 @@ pub fn shared(path: &str) -> Option<PathBuf> {
 }
 
 /// Names of the shapes of [`small_rig`].
-pub const SMALL_SHAPES: [&str; 4] = ["browInnerUp", "cheekPuff", "jawOpen", "mouthSmile_L"];
+pub(crate) const SMALL_SHAPES: [&str; 4] = ["browInnerUp", "cheekPuff", "jawOpen", "mouthSmile_L"];
 
 /// Rows and columns of [`small_rig`].
 const SIDE: usize = 21;
 
 /// Writes a folder of OBJs: a domed square of quads, 0.2 m tall, with four shapes.
-pub fn small_rig(folder: &Path) -> PathBuf {
+pub(crate) fn small_rig(folder: &Path) -> PathBuf {
     let rig = folder.join("small");
     std::fs::create_dir_all(&rig).expect("a folder for the rig");
     write_obj(&rig.join("neutral.obj"), |_| [0.0; 3]);
@@ -96,7 +94,7 @@ fn write_obj(path: &Path, offset: impl Fn([f64; 3]) -> [f64; 3]) {
 }
 
 /// Writes a take of one second for [`small_rig`], with one track that it has no shape for.
-pub fn small_take(folder: &Path) -> PathBuf {
+pub(crate) fn small_take(folder: &Path) -> PathBuf {
     let mut csv = String::from("time,JawOpen,MouthSmileLeft,BrowInnerUp,TongueOut\n");
     for row in 0..=30 {
         let time = f64::from(row) / 30.0;
@@ -109,7 +107,7 @@ pub fn small_take(folder: &Path) -> PathBuf {
 }
 
 /// The file names in a folder, sorted.
-pub fn listing(folder: &Path) -> Vec<String> {
+pub(crate) fn listing(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> =
         entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();

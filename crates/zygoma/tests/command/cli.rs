@@ -1,8 +1,6 @@
 //! The built command, used as its users would.
 
-mod common;
-
-use common::{SMALL_SHAPES, fail, listing, report, shared, small_rig, small_take, succeed, zygoma};
+use crate::support::{SMALL_SHAPES, fail, listing, report, shared, small_rig, small_take, succeed, zygoma};
 
 #[test]
 fn info_tells_what_is_in_a_rig() {

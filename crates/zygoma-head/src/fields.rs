@@ -1,0 +1,82 @@
+//! Weights that live on the surface: how far each vertex follows the jaw.
+//!
+//! They are the smoothest fields (least squared Laplacian) through what is known: bone-backed skin moves with its
+//! bone. The slit between the lips separates them, because the surface does.
+
+use glam::DVec3;
+use zygoma_geometry::laplacian::Laplacian;
+use zygoma_numerics::sparse_cholesky::SparseCholesky;
+
+use crate::base::{Base, Part};
+use crate::sculpt::field::{at, ramp, tube};
+use crate::sculpt::lips;
+
+/// What part of the jaw's motion the lips follow when they stay sealed over an open jaw.
+const SEALED_LIPS: f64 = 0.40;
+
+/// A wanted value at a vertex and how strongly it is wanted; strength 0 leaves the vertex free.
+type Wish = (f64, f64);
+
+/// How far each vertex follows the jaw when the mouth opens.
+pub(crate) fn jaw(base: &Base) -> Vec<f64> {
+    fitted(base, |v| match base.parts[v] {
+        // Towards the corners the lips are free to follow each other, or the open mouth would be a box.
+        Part::UpperLip => (0.0, ramp(17.0, 8.0, base.rest[v].x.abs())),
+        Part::LowerLip => (1.0, ramp(15.0, 6.0, base.rest[v].x.abs())),
+        Part::LowerBag if base.rest[v].z > 70.0 && base.rest[v].x.abs() < 16.0 => (1.0, 1.0),
+        Part::UpperBag if base.rest[v].y > -40.0 => (0.0, 1.0),
+        _ => bones(base, v),
+    })
+}
+
+/// How far each vertex follows the jaw when the lips stay sealed.
+pub(crate) fn seal(base: &Base) -> Vec<f64> {
+    fitted(base, |v| {
+        let p = base.open[v];
+        let deep = p.z > lips::front_z(p.x) - 16.0 && lips::slot(at(p.x.abs(), p.y, p.z)) < 1.5;
+        match base.parts[v] {
+            Part::UpperLip | Part::LowerLip => (SEALED_LIPS, 3.0),
+            Part::UpperBag | Part::LowerBag if deep => (SEALED_LIPS, 3.0),
+            Part::UpperBag | Part::LowerBag => (0.0, 0.0),
+            _ => bones(base, v),
+        }
+    })
+}
+
+/// Skin over bone.
+fn bones(base: &Base, v: usize) -> Wish {
+    let p = DVec3::new(base.rest[v].x.abs(), base.rest[v].y, base.rest[v].z);
+    if base.parts[v] != Part::Outer {
+        return (0.0, 0.0);
+    }
+    if p.y > -14.0 || p.z < -5.0 || p.y < -128.0 {
+        return (0.0, 1.0);
+    }
+    let nose_and_lip = p.y > -34.0 && p.x < 18.0 && p.z > 90.0;
+    if nose_and_lip {
+        return (0.0, 1.0);
+    }
+    let mandible = tube(p, &[(at(0.0, -82.0, 84.0), 0.0), (at(28.0, -72.0, 52.0), 0.0), (at(38.0, -60.0, 30.0), 0.0)], 1.0);
+    if mandible < 21.0 && p.y < -58.0 && p.y > -101.0 {
+        return (1.0, 1.0 - ramp(17.0, 21.0, mandible));
+    }
+    (0.0, 0.0)
+}
+
+/// The smoothest field through the wishes.
+fn fitted(base: &Base, wish: impl Fn(usize) -> Wish) -> Vec<f64> {
+    let laplacian = Laplacian::new(&base.open, &base.triangles);
+    let mut entries = laplacian.bilaplacian();
+    let mut right = vec![0.0; base.open.len()];
+    for v in 0..base.open.len() {
+        let (value, strength) = wish(v);
+        // Per area, so that the result does not depend on the mesh; the tiny rest keeps the matrix definite.
+        let weight = laplacian.areas[v] * (0.02 * strength + 1e-9);
+        entries.push((v, v, weight));
+        right[v] = weight * value;
+    }
+    let Ok(factor) = SparseCholesky::new(base.open.len(), &entries) else { return right };
+    let field = factor.solve(&[right]).remove(0);
+    // Both sides alike to the last bit.
+    (0..field.len()).map(|v| (0.5 * (field[v] + field[base.mirror[v] as usize])).clamp(0.0, 1.0)).collect()
+}

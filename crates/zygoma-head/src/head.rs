@@ -1,0 +1,174 @@
+//! The built-in head of one person.
+
+use glam::{DAffine3, DVec3, Vec3};
+use rayon::prelude::*;
+use zygoma_geometry::Faces;
+use zygoma_rig::{Joint, JointRole, Rig, RigMesh, Shape, Source, SparseDeltas, Units};
+
+use crate::dials::{DialValues, Warp};
+use crate::jaw::{JOINT, JawWeights};
+use crate::parts::{self, Part};
+use crate::template::Template;
+use crate::paint::{self, Texture};
+use crate::{Level, takes, uv};
+
+/// Millimetres of template space in a metre.
+const METRE: f64 = 1000.0;
+
+/// Which head to make.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HeadOptions {
+    /// Who it is.
+    pub dials: DialValues,
+    /// How finely it is meshed.
+    pub level: Level,
+}
+
+impl HeadOptions {
+    /// A head drawn at random; seed 0 is the template itself.
+    pub fn sampled(seed: u64, level: Level) -> Self {
+        let dials = if seed == 0 { DialValues::default() } else { DialValues::sampled(seed) };
+        Self { dials, level }
+    }
+}
+
+/// A mesh of the head with its shapes: metres, face to +Z.
+#[derive(Clone, Debug)]
+pub struct HeadMesh {
+    /// Its name: "skin", "eye_left"…
+    pub name: &'static str,
+    /// Neutral positions.
+    pub positions: Vec<DVec3>,
+    /// Triangles, counter-clockwise from outside.
+    pub triangles: Vec<[u32; 3]>,
+    /// Texture coordinates of the triangles' corners.
+    pub uvs: zygoma_rig::UvMap,
+    /// Named displacements of all vertices; only the shapes that move the mesh.
+    pub shapes: Vec<(String, Vec<DVec3>)>,
+}
+
+/// The built-in head of one person, at one level of detail.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// What it was made from.
+    pub options: HeadOptions,
+    /// The warp from the template to this head.
+    pub warp: Warp,
+    /// The skin with its 52 shapes.
+    pub skin: HeadMesh,
+    /// Eyes, lashes, teeth, gums and tongue.
+    pub parts: Vec<HeadMesh>,
+    /// For each skin vertex its mirror image.
+    pub mirror: Vec<u32>,
+}
+
+impl Head {
+    /// Makes the head. The first head of a level also makes the level's template, which is then shared.
+    pub fn new(options: &HeadOptions) -> Self {
+        let template = Template::of(options.level);
+        let warp = Warp::new(&options.dials);
+        let base = &template.base;
+        let skin_part = Part {
+            name: "skin",
+            positions: base.rest.clone(),
+            triangles: base.triangles.clone(),
+            uvs: uv::skin(base),
+            shapes: template.shapes.iter().map(|s| (s.name.clone(), s.offsets.clone())).collect(),
+        };
+        let skin = warped(&skin_part, &warp);
+        let parts = parts::all().iter().map(|part| warped(part, &warp)).collect();
+        Self { options: *options, warp, skin, parts, mirror: base.mirror.clone() }
+    }
+
+    /// The head as a rig: skin first, then the parts, with the built-in takes.
+    pub fn rig(&self) -> Rig {
+        let meshes = std::iter::once(&self.skin).chain(&self.parts).map(rig_mesh).collect();
+        let eye = self.warp.left_eye().centre / METRE;
+        let joint = |role, name: &str, node, position| Joint { role, name: name.to_owned(), node, position };
+        Rig {
+            name: "head".to_owned(),
+            meshes,
+            skin: 0,
+            expressions: Vec::new(),
+            joints: vec![
+                joint(JointRole::Head, "head", 0, self.warp.apply(DVec3::new(0.0, -40.0, -20.0)) / METRE),
+                joint(JointRole::Jaw, "jaw", 1, self.jaw_joint()),
+                joint(JointRole::LeftEye, "eye_left", 2, eye),
+                joint(JointRole::RightEye, "eye_right", 3, DVec3::new(-eye.x, eye.y, eye.z)),
+            ],
+            takes: takes::all(),
+            units: Units { metres_per_unit: 1.0, reason: "the head is made in metres".to_owned() },
+            notes: Vec::new(),
+            source: Source::Generated,
+        }
+    }
+
+    /// Radius of the eyeballs in metres.
+    pub fn eye_radius(&self) -> f64 {
+        self.warp.left_eye().scale * crate::sculpt::eyes::RADIUS / METRE
+    }
+
+    /// The painted texture that all meshes of the head share.
+    pub fn texture(&self) -> Texture {
+        paint::texture(1024)
+    }
+
+    /// Middle of the axis through both jaw joints; the axis runs along X.
+    pub fn jaw_joint(&self) -> DVec3 {
+        self.warp.apply(JOINT) / METRE
+    }
+
+    /// The rigid motion of the lower jaw for a set of jaw weights, in metres.
+    pub fn jaw_motion(&self, weights: &JawWeights) -> DAffine3 {
+        let motion = weights.motion(1.0);
+        let joint = self.jaw_joint();
+        // The template's motion about its own joint, carried to this head's.
+        let glide = (motion.transform_point3(JOINT) - JOINT) / METRE;
+        DAffine3::from_translation(joint + glide)
+            * DAffine3::from_mat3(motion.matrix3)
+            * DAffine3::from_translation(-joint)
+    }
+}
+
+/// A template part on this head, in metres.
+fn warped(part: &Part, warp: &Warp) -> HeadMesh {
+    let rest: Vec<DVec3> = part.positions.par_iter().map(|p| warp.apply(*p) / METRE).collect();
+    let shapes = part.shapes.par_iter().map(|(name, offsets)| {
+        let moved = offsets.iter().enumerate().map(|(v, offset)| {
+            if *offset == DVec3::ZERO {
+                DVec3::ZERO
+            } else {
+                warp.apply(part.positions[v] + *offset) / METRE - rest[v]
+            }
+        });
+        (name.clone(), moved.collect())
+    });
+    HeadMesh {
+        name: part.name,
+        shapes: shapes.collect(),
+        positions: rest,
+        triangles: part.triangles.clone(),
+        uvs: part.uvs.clone(),
+    }
+}
+
+fn rig_mesh(mesh: &HeadMesh) -> RigMesh {
+    let single = |points: &[DVec3]| points.iter().map(|p| p.as_vec3()).collect::<Vec<Vec3>>();
+    RigMesh {
+        name: mesh.name.to_owned(),
+        positions: single(&mesh.positions),
+        faces: Faces::from_triangles(&mesh.triangles),
+        uvs: Some(mesh.uvs.clone()),
+        shapes: mesh
+            .shapes
+            .iter()
+            .map(|(name, offsets)| Shape {
+                name: name.clone(),
+                deltas: SparseDeltas::from_dense(&single(offsets)),
+            })
+            .collect(),
+        regions: Vec::new(),
+        to_rig: DAffine3::IDENTITY,
+        quantum: 1e-7,
+    }
+}

@@ -1,0 +1,210 @@
+//! The painted texture: skin tone, lips, brows, short hair, eyes, teeth, tongue.
+
+use glam::DVec3;
+
+use crate::Level;
+use crate::base::Part;
+use crate::sculpt::field::{at, bell, ramp};
+use crate::sculpt::{eyes, lips};
+use crate::template::Template;
+use crate::uv::{self, TILES, Tile};
+
+/// A square picture, rows from the top.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Texture {
+    /// Width and height in pixels.
+    pub size: u32,
+    /// Red, green and blue of every pixel in sRGB.
+    pub pixels: Vec<[u8; 3]>,
+}
+
+type Color = DVec3;
+
+const SKIN: Color = at(0.89, 0.72, 0.63);
+const BLUSH: Color = at(0.88, 0.60, 0.53);
+const SHADE: Color = at(0.76, 0.57, 0.51);
+const LIP: Color = at(0.80, 0.51, 0.48);
+const HAIR: Color = at(0.28, 0.20, 0.16);
+const MOUTH: Color = at(0.50, 0.20, 0.20);
+const POCKET: Color = at(0.80, 0.48, 0.45);
+
+/// Paints the texture that all meshes of the head share.
+pub(crate) fn texture(size: u32) -> Texture {
+    let mut pixels = vec![byte_color(SKIN); (size * size) as usize];
+    paint_tiles(size, &mut pixels);
+    paint_skin(size, &mut pixels);
+    Texture { size, pixels }
+}
+
+fn byte_color(color: Color) -> [u8; 3] {
+    color.to_array().map(|c| (255.0 * c.clamp(0.0, 1.0)).round() as u8)
+}
+
+fn paint_tiles(size: u32, pixels: &mut [[u8; 3]]) {
+    for y in 0..size {
+        for x in 0..size {
+            let (u, v) = ((f64::from(x) + 0.5) / f64::from(size), (f64::from(y) + 0.5) / f64::from(size));
+            for tile in TILES {
+                if let Some((s, t)) = tile.place(u, v) {
+                    pixels[(y * size + x) as usize] = byte_color(tile_color(tile, s, t));
+                }
+            }
+        }
+    }
+}
+
+/// The colour of a place in a tile.
+pub(crate) fn tile_color(tile: Tile, s: f64, t: f64) -> Color {
+    match tile {
+        uv::BAG => MOUTH,
+        uv::POCKET => POCKET,
+        uv::EYE => eye_color(s, t),
+        uv::NOSTRIL => at(0.62, 0.40, 0.34).lerp(at(0.28, 0.12, 0.10), ramp(1.0, 0.4, t)),
+        uv::TEETH => at(0.93, 0.90, 0.84).lerp(at(0.86, 0.78, 0.66), ramp(0.5, 1.0, t)),
+        uv::GUMS => at(0.78, 0.42, 0.42),
+        uv::TONGUE => at(0.80, 0.42, 0.42).lerp(at(0.66, 0.30, 0.31), bell(s - 0.5, 0.07)),
+        _ => at(0.10, 0.07, 0.06),
+    }
+}
+
+/// The eyeball seen along its axis: the radius in the tile is the angle from the pupil.
+fn eye_color(s: f64, t: f64) -> Color {
+    let (x, y) = (2.0 * s - 1.0, 2.0 * t - 1.0);
+    let angle = x.hypot(y) * std::f64::consts::PI;
+    let around = y.atan2(x);
+    let white = at(0.95, 0.94, 0.93).lerp(at(0.86, 0.66, 0.62), ramp(0.9, 1.6, angle));
+    let streaks = 0.5 + 0.5 * (23.0 * around).sin() * (7.0 * around + 1.0).cos();
+    let iris = at(0.20, 0.36, 0.44).lerp(at(0.46, 0.58, 0.56), ramp(0.44, 0.22, angle) * (0.5 + 0.5 * streaks));
+    let iris = iris.lerp(at(0.06, 0.10, 0.13), ramp(0.40, 0.47, angle));
+    let glint = bell((x - 0.05).hypot(y + 0.06), 0.022);
+    let disc = iris.lerp(at(0.02, 0.02, 0.02), ramp(0.21, 0.18, angle));
+    disc.lerp(white, ramp(0.45, 0.49, angle)).lerp(Color::ONE, glint)
+}
+
+/// A repeatable noise between 0 and 1.
+fn noise(p: DVec3) -> f64 {
+    let cell = p.floor();
+    let f = p - cell;
+    let smooth = f * f * (DVec3::splat(3.0) - 2.0 * f);
+    let value = |dx: f64, dy: f64, dz: f64| {
+        let c = cell + at(dx, dy, dz);
+        let n = (c.x as i64).wrapping_mul(374_761_393)
+            ^ (c.y as i64).wrapping_mul(668_265_263)
+            ^ (c.z as i64).wrapping_mul(2_147_483_647);
+        let n = (n ^ (n >> 13)).wrapping_mul(1_274_126_177);
+        ((n ^ (n >> 16)) & 0xFFFF) as f64 / 65535.0
+    };
+    let mix = |a: f64, b: f64, t: f64| a + t * (b - a);
+    let plane = |dz: f64| {
+        mix(
+            mix(value(0.0, 0.0, dz), value(1.0, 0.0, dz), smooth.x),
+            mix(value(0.0, 1.0, dz), value(1.0, 1.0, dz), smooth.x),
+            smooth.y,
+        )
+    };
+    mix(plane(0.0), plane(1.0), smooth.z)
+}
+
+/// The colour of the skin at a point of the template at rest.
+pub(crate) fn skin_color(p: DVec3, part: Part) -> Color {
+    let p = at(p.x.abs(), p.y, p.z);
+    match part {
+        Part::UpperBag | Part::LowerBag => return MOUTH,
+        Part::LeftPocket | Part::RightPocket => return POCKET,
+        _ => {}
+    }
+    let spot = |centre: DVec3, radius: f64| bell(p.distance(centre), radius);
+    let mut color = SKIN * (0.97 + 0.05 * noise(0.9 * p)) * (0.98 + 0.04 * noise(0.12 * p));
+    let blush = 0.50 * spot(at(42.0, -16.0, 76.0), 19.0)
+        + 0.45 * spot(at(0.0, -14.0, 116.0), 13.0)
+        + 0.45 * ramp(70.0, 84.0, p.x) * bell(p.y - 6.0, 40.0)
+        + 0.25 * spot(at(0.0, -84.0, 102.0), 14.0);
+    color = color.lerp(BLUSH, blush.min(0.7));
+    // Around the eyes and beneath the jaw skin is darker.
+    let from_eye = p.distance(eyes::CENTRE);
+    color = color.lerp(SHADE, 0.25 * bell(from_eye - eyes::MARGIN - 2.0, 6.0) * ramp(66.0, 72.0, p.z));
+    let (xi, angle) = eyes::lid_coordinates(p);
+    let (_, upper) = eyes::margins(xi);
+    let liner = bell((angle - upper) * eyes::MARGIN, 1.0) * bell(from_eye - eyes::MARGIN - 0.3, 1.8) * ramp(1.0, 0.8, xi.abs());
+    color = color.lerp(at(0.22, 0.14, 0.12), 0.75 * liner * ramp(72.0, 76.0, p.z));
+
+    color = color.lerp(LIP * (0.96 + 0.08 * noise(at(2.2 * p.x, 0.5 * p.y, 0.5 * p.z))), lip_amount(p, part));
+    color = color.lerp(HAIR, 0.90 * brow_amount(p));
+    let stubble = 0.75 + 0.25 * noise(2.0 * p);
+    color.lerp(HAIR, 0.62 * hair_amount(p) * stubble)
+}
+
+fn lip_amount(p: DVec3, part: Part) -> f64 {
+    if matches!(part, Part::UpperLip | Part::LowerLip) {
+        return 1.0;
+    }
+    let (upper, lower) = lips::border_y(p.x);
+    let outside = (p.y - upper).max(lower - p.y);
+    ramp(1.0, -0.2, outside) * ramp(86.0, 91.0, p.z) * ramp(27.5, 25.5, p.x)
+}
+
+/// How much brow hair grows at a point.
+fn brow_amount(p: DVec3) -> f64 {
+    if p.z < 50.0 || p.y < 25.0 || p.y > 60.0 {
+        return 0.0;
+    }
+    let along = ((p.x - 7.5) / 41.0).clamp(0.0, 1.0);
+    let centre = 37.6 + 13.0 * along - 14.5 * along * along;
+    let half = 3.4 * ramp(1.03, 0.35, along) * (0.8 + 0.2 * ramp(0.0, 0.12, along)) + 0.25;
+    let wisps = 1.3 * (noise(at(0.9 * (p.x - 0.9 * p.y), 0.22 * (p.y + 0.5 * p.x), 0.0)) - 0.5);
+    let across = (p.y - centre).abs() + wisps;
+    let ends = ramp(6.0, 9.0, p.x + wisps) * ramp(50.0, 47.0, p.x);
+    ramp(half + 0.5, half - 0.9, across) * ends
+}
+
+/// How much of the short hair covers a point.
+fn hair_amount(p: DVec3) -> f64 {
+    // Height of the hairline by the direction around the head: high in front, a corner at the temples, down before
+    // the ear, and low at the nape.
+    let around = p.x.atan2(p.z - 4.0);
+    let line = 92.0 - 4.0 * bell(around, 0.25) - 6.0 * ramp(0.55, 0.85, around) - 30.0 * ramp(0.72, 1.05, around)
+        - 44.0 * ramp(1.05, 1.36, around)
+        + 30.0 * bell(around - 1.78, 0.20)
+        - 46.0 * ramp(1.75, 2.35, around);
+    let ear = ramp(77.0, 74.0, p.x);
+    ramp(-3.0, 5.0, p.y - line + 5.0 * (noise(0.35 * p) - 0.5)) * ear
+}
+
+fn paint_skin(size: u32, pixels: &mut [[u8; 3]]) {
+    let base = &Template::of(Level::Middle).base;
+    let map = uv::skin(base);
+    let Some(corners) = &map.corners else { return };
+    let mut painted = vec![false; pixels.len()];
+    for (i, t) in base.triangles.iter().enumerate() {
+        let places: [_; 3] = std::array::from_fn(|k| {
+            map.coordinates[corners[3 * i + k] as usize].as_dvec2() * f64::from(size)
+        });
+        if places.iter().any(|p| p.y > uv::SKIN_HEIGHT * f64::from(size) + 1.0) {
+            continue;
+        }
+        let area = (places[1] - places[0]).perp_dot(places[2] - places[0]);
+        if area.abs() < 1e-9 {
+            continue;
+        }
+        let part = t.map(|v| base.parts[v as usize]).into_iter().find(|part| *part != Part::Outer);
+        let low = places.iter().fold(places[0], |m, p| m.min(*p)) - 1.5;
+        let high = places.iter().fold(places[0], |m, p| m.max(*p)) + 1.5;
+        for y in low.y.max(0.0) as u32..=(high.y.max(0.0) as u32).min(size - 1) {
+            for x in low.x.max(0.0) as u32..=high.x.max(0.0) as u32 {
+                let q = glam::DVec2::new(f64::from(x) + 0.5, f64::from(y) + 0.5);
+                let b1 = (q - places[0]).perp_dot(places[2] - places[0]) / area;
+                let b2 = (places[1] - places[0]).perp_dot(q - places[0]) / area;
+                let b = [1.0 - b1 - b2, b1, b2];
+                let least = b.iter().fold(f64::MAX, |m, w| m.min(*w));
+                let pixel = (y * size + x % size) as usize;
+                // Triangles bleed a little over their edges, never over another one's inside.
+                if least < -0.3 || (least < 0.0 && painted[pixel]) {
+                    continue;
+                }
+                painted[pixel] |= least >= 0.0;
+                let p: DVec3 = (0..3).map(|k| b[k] * base.rest[t[k] as usize]).sum();
+                pixels[pixel] = byte_color(skin_color(p, part.unwrap_or(Part::Outer)));
+            }
+        }
+    }
+}

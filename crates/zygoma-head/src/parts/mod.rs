@@ -1,0 +1,72 @@
+//! What lies in the head's openings: eyes, lashes, teeth, gums, tongue, with the shapes that move them.
+
+mod eyes;
+mod lashes;
+mod teeth;
+mod tongue;
+
+use std::sync::OnceLock;
+
+use glam::DVec3;
+use zygoma_rig::UvMap;
+
+use crate::jaw::JawWeights;
+
+/// A mesh of the template with its shapes, in template space.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    pub(crate) positions: Vec<DVec3>,
+    pub(crate) triangles: Vec<[u32; 3]>,
+    pub(crate) uvs: UvMap,
+    pub(crate) shapes: Vec<(String, Vec<DVec3>)>,
+}
+
+/// All parts of the template.
+pub(crate) fn all() -> &'static [Part] {
+    static PARTS: OnceLock<Vec<Part>> = OnceLock::new();
+    PARTS.get_or_init(|| {
+        let mut parts = eyes::pair().to_vec();
+        parts.extend(lashes::pair());
+        parts.extend(teeth::all());
+        parts.push(tongue::tongue());
+        parts
+    })
+}
+
+/// How the jaw moves in every shape that moves it.
+pub(crate) fn jaw_shapes() -> [(&'static str, JawWeights); 5] {
+    let rest = JawWeights::default();
+    [
+        ("jawForward", JawWeights { forward: 1.0, ..rest }),
+        ("jawLeft", JawWeights { left: 1.0, ..rest }),
+        ("jawRight", JawWeights { right: 1.0, ..rest }),
+        ("jawOpen", JawWeights { open: 1.0, ..rest }),
+        ("tongueOut", JawWeights { open: JawWeights::TONGUE_OPENING, ..rest }),
+    ]
+}
+
+/// The jaw shapes of points that follow the jaw by a share each.
+pub(crate) fn following_jaw(positions: &[DVec3], share: impl Fn(DVec3) -> f64) -> Vec<(String, Vec<DVec3>)> {
+    jaw_shapes()
+        .map(|(name, weights)| {
+            let offsets = positions.iter().map(|p| weights.motion(share(*p)).transform_point3(*p) - *p);
+            (name.to_owned(), offsets.collect())
+        })
+        .to_vec()
+}
+
+/// Grid triangles over rows of equal length; `closed` joins the ends of each row.
+pub(crate) fn grid(rows: u32, columns: u32, closed: bool) -> Vec<[u32; 3]> {
+    let mut triangles = Vec::new();
+    let steps = if closed { columns } else { columns - 1 };
+    for row in 0..rows - 1 {
+        for column in 0..steps {
+            let (a, b) = (row * columns + column, row * columns + (column + 1) % columns);
+            let (c, d) = (a + columns, b + columns);
+            triangles.push([a, c, d]);
+            triangles.push([a, d, b]);
+        }
+    }
+    triangles
+}

@@ -1,0 +1,74 @@
+//! The ear, modelled in its own frame: u towards the back, v up, w away from the head.
+
+use glam::DVec3;
+
+use super::field::{at, ball, carve, common, ellipsoid, join, tube};
+
+/// Where the ear canal opens.
+pub(crate) const CENTRE: DVec3 = at(68.0, 2.0, -6.0);
+
+/// A point in the ear's frame.
+fn to_ear(p: DVec3) -> DVec3 {
+    let q = p - CENTRE;
+    // Leans back by 12° and stands off the head by 28°.
+    let (lean_s, lean_c) = 0.21f64.sin_cos();
+    let back = -q.z * lean_c - q.y * lean_s;
+    let up = q.y * lean_c - q.z * lean_s;
+    let (off_s, off_c) = 0.50f64.sin_cos();
+    let u = back * off_c + q.x * off_s;
+    let w = -back * off_s + q.x * off_c;
+    at(u, up, w)
+}
+
+/// Adds the ear to the head.
+pub(crate) fn add(head: f64, p: DVec3) -> f64 {
+    if ball(p, CENTRE + at(6.0, 4.0, -10.0), 42.0) > 8.0 {
+        return head;
+    }
+    let e = to_ear(p);
+    // The blade: an egg that is cut to a plate.
+    let egg = ellipsoid(e, at(12.0, 7.0, 2.0), at(19.0, 28.0, 30.0));
+    let bend = 0.010 * ((e.x - 12.0).powi(2) + 0.5 * (e.y - 6.0).powi(2));
+    let plate = (e.z - 1.0 - bend).abs() - 2.5;
+    let blade = common(egg, plate, 2.5);
+    let root = tube(e, &[(at(2.0, 18.0, -8.0), 8.0), (at(6.0, -8.0, -9.0), 9.0)], 6.0);
+
+    let helix = tube(
+        e,
+        &[
+            (at(1.0, 6.0, 2.5), 2.2),
+            (at(-4.0, 12.0, 3.5), 2.6),
+            (at(-4.5, 22.0, 4.5), 2.9),
+            (at(1.0, 31.0, 5.5), 3.1),
+            (at(10.0, 35.0, 6.5), 3.2),
+            (at(20.0, 32.5, 6.5), 3.2),
+            (at(27.5, 24.0, 6.5), 3.1),
+            (at(30.0, 12.0, 6.0), 2.9),
+            (at(27.5, 0.0, 5.0), 2.7),
+            (at(22.0, -10.0, 3.5), 2.8),
+            (at(14.0, -18.0, 2.0), 3.6),
+        ],
+        1.5,
+    );
+    let lobe = ellipsoid(e, at(8.0, -20.0, 1.5), at(8.5, 9.0, 4.2));
+    let antihelix = tube(
+        e,
+        &[
+            (at(8.0, 25.0, 4.0), 1.8),
+            (at(17.0, 18.0, 5.5), 2.6),
+            (at(20.0, 8.0, 6.0), 2.8),
+            (at(16.5, -4.0, 5.5), 2.6),
+            (at(10.0, -10.0, 4.5), 3.0),
+        ],
+        2.0,
+    );
+    let tragus = ellipsoid(e, at(-2.5, -1.0, 3.0), at(3.8, 6.0, 4.0));
+    let mut ear = join(blade, root, 6.0);
+    ear = join(ear, helix, 2.5);
+    ear = join(ear, lobe, 5.0);
+    ear = join(ear, antihelix, 3.0);
+    let mut d = join(head, ear, 5.0);
+    let concha = tube(e, &[(at(9.5, 7.0, 7.8), 6.2), (at(6.5, -3.0, 7.0), 5.8), (at(2.5, -2.0, 1.5), 3.0)], 4.0);
+    d = carve(d, concha, 2.6);
+    join(d, tragus, 2.6)
+}

@@ -1,0 +1,63 @@
+//! The clay: signed distances of simple solids and their smooth blends, in millimetres.
+
+use glam::DVec3;
+
+/// Shorthand for a point.
+pub(crate) const fn at(x: f64, y: f64, z: f64) -> DVec3 {
+    DVec3::new(x, y, z)
+}
+
+/// The union of two solids, rounded over a width `k`.
+pub(crate) fn join(a: f64, b: f64, k: f64) -> f64 {
+    let h = (k - (a - b).abs()).max(0.0) / k;
+    a.min(b) - 0.25 * k * h * h
+}
+
+/// Solid `a` without solid `b`, rounded over a width `k`.
+pub(crate) fn carve(a: f64, b: f64, k: f64) -> f64 {
+    -join(-a, b, k)
+}
+
+/// The common part of two solids, rounded over a width `k`.
+pub(crate) fn common(a: f64, b: f64, k: f64) -> f64 {
+    -join(-a, -b, k)
+}
+
+/// An ellipsoid along the axes (a first-order distance).
+pub(crate) fn ellipsoid(p: DVec3, centre: DVec3, radii: DVec3) -> f64 {
+    let q = (p - centre) / radii;
+    let scale = (q / radii).length();
+    if scale < 1e-12 {
+        return -radii.min_element();
+    }
+    let length = q.length();
+    length * (length - 1.0) / scale
+}
+
+/// A ball.
+pub(crate) fn ball(p: DVec3, centre: DVec3, radius: f64) -> f64 {
+    p.distance(centre) - radius
+}
+
+/// A rod with rounded ends whose radius changes from one end to the other.
+pub(crate) fn rod(p: DVec3, (a, ra): (DVec3, f64), (b, rb): (DVec3, f64)) -> f64 {
+    let along = b - a;
+    let t = ((p - a).dot(along) / along.length_squared()).clamp(0.0, 1.0);
+    p.distance(a + t * along) - (ra + t * (rb - ra))
+}
+
+/// A tube through points with a radius at each.
+pub(crate) fn tube(p: DVec3, knots: &[(DVec3, f64)], k: f64) -> f64 {
+    knots.windows(2).map(|w| rod(p, w[0], w[1])).fold(f64::MAX, |all, one| join(all, one, k))
+}
+
+/// A smooth step from 0 at `from` to 1 at `to`.
+pub(crate) fn ramp(from: f64, to: f64, value: f64) -> f64 {
+    let t = ((value - from) / (to - from)).clamp(0.0, 1.0);
+    t * t * (3.0 - 2.0 * t)
+}
+
+/// A bell of height 1 and the given half width.
+pub(crate) fn bell(value: f64, width: f64) -> f64 {
+    (-(value / width).powi(2)).exp()
+}

@@ -1,0 +1,36 @@
+//! Everything about a level of the template that does not depend on who the head is: made once, then shared.
+
+use std::sync::OnceLock;
+
+use crate::base::Base;
+use crate::shapes::{self, Posed, Poser};
+use crate::{Level, bake};
+
+/// One level of the template with its shapes, in template space.
+pub(crate) struct Template {
+    pub(crate) base: Base,
+    /// How far each vertex follows the jaw.
+    pub(crate) jaw: Vec<f64>,
+    /// The 52 shapes of the skin.
+    pub(crate) shapes: Vec<Posed>,
+}
+
+impl Template {
+    /// The template of a level.
+    pub(crate) fn of(level: Level) -> &'static Template {
+        static LEVELS: [OnceLock<Template>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
+        LEVELS[level as usize].get_or_init(|| Template::new(level))
+    }
+
+    fn new(level: Level) -> Self {
+        let kept = bake::kept(level as usize);
+        let base = Base::from_half(&kept.half);
+        let whole = |half: &[f64]| {
+            let count = half.len();
+            (0..base.rest.len()).map(|v| half[if v < count { v } else { base.mirror[v] as usize }]).collect()
+        };
+        let (jaw, seal): (Vec<f64>, Vec<f64>) = (whole(&kept.jaw), whole(&kept.seal));
+        let shapes = shapes::all(&Poser { base: &base, jaw: &jaw, seal: &seal });
+        Self { base, jaw, shapes }
+    }
+}

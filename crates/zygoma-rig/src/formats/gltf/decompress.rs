@@ -1,0 +1,58 @@
+//! Documents without meshopt compression, which Blender and many viewers cannot open.
+
+use serde_json::{Value, json};
+
+use super::Document;
+use super::pack::{append, set, unset};
+use super::schema::Schema;
+use super::views::Views;
+use crate::Result;
+use crate::formats::Limits;
+
+/// The names that meshopt compression goes by.
+const EXTENSIONS: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
+
+/// The document with every view stored plainly in one buffer; a document without compression as it is.
+pub(super) fn decompressed(document: &Document, limits: &Limits) -> Result<Document> {
+    let schema = Schema::read(document)?;
+    if schema.views.iter().all(|view| view.extensions.meshopt().is_none()) {
+        return Ok(document.clone());
+    }
+    let views = Views::new(document, &schema, limits)?;
+    let mut plain = document.clone();
+    plain.buffers.clear();
+    set(&mut plain.json, "buffers", json!([]));
+    for index in 0..schema.views.len() {
+        let bytes = views.bytes(index).map_err(|problem| document.malformed(problem))?;
+        let start = append(&mut plain, bytes);
+        if let Some(view) = plain.json.pointer_mut(&format!("/bufferViews/{index}")) {
+            store_plainly(view, start, bytes.len());
+        }
+    }
+    for list in ["extensionsUsed", "extensionsRequired"] {
+        forget_compression(&mut plain.json, list);
+    }
+    Ok(plain)
+}
+
+fn store_plainly(view: &mut Value, start: usize, length: usize) {
+    set(view, "buffer", json!(0));
+    set(view, "byteOffset", json!(start));
+    set(view, "byteLength", json!(length));
+    if let Some(extensions) = view.get_mut("extensions") {
+        for name in EXTENSIONS {
+            unset(extensions, name);
+        }
+    }
+    if view.get("extensions").and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
+        unset(view, "extensions");
+    }
+}
+
+fn forget_compression(json: &mut Value, list: &str) {
+    let Some(names) = json.get_mut(list).and_then(Value::as_array_mut) else { return };
+    names.retain(|name| !EXTENSIONS.iter().any(|extension| name == extension));
+    if names.is_empty() {
+        unset(json, list);
+    }
+}

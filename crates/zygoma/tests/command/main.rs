@@ -1,0 +1,7 @@
+//! The built command as its users meet it, and the project's promises about itself.
+
+mod avatar;
+mod cli;
+mod programs;
+mod project;
+mod support;

@@ -1,0 +1,122 @@
+//! What zygoma writes, opened in other people's programs: Blender's `bpy` and Pixar's `usd-core`.
+//!
+//! `scripts/python-env` installs both; without them these tests are skipped with a message.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::avatar;
+use crate::support::{SMALL_SHAPES, shared, small_rig, small_take, succeed};
+use serde_json::Value;
+
+/// Runs a check script, which must succeed, and gives the JSON on its last line; `None` without its programs.
+fn check(script: &str, folder: &Path, args: &[&str]) -> Option<Value> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let python = root.join(".venv/bin/python");
+    if !python.exists() {
+        eprintln!("skipped: run scripts/python-env to open files in Blender and USD");
+        return None;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(script);
+    let output = Command::new(python).arg(script).args(args).current_dir(folder).output().unwrap();
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {out}\n{err}");
+    let last = out.lines().rev().find(|line| line.starts_with('{')).expect("a line of JSON");
+    Some(serde_json::from_str(last).unwrap())
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect()
+}
+
+#[test]
+fn blender_sees_the_shapes_of_a_new_glb() {
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    succeed(folder.path(), &["convert", "small", "small.glb"]);
+    let Some(seen) = check("check_blender.py", folder.path(), &["info", "small.glb"]) else { return };
+    let mesh = &seen["meshes"][0];
+    assert_eq!((mesh["vertices"].as_u64(), mesh["faces"].as_u64()), (Some(441), Some(800)));
+    assert_eq!(names(&mesh["shape_keys"])[1..], SMALL_SHAPES);
+}
+
+#[test]
+fn blender_sees_an_animated_glb_play() {
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    small_take(folder.path());
+    succeed(folder.path(), &["convert", "small", "played.glb", "--take", "take.csv"]);
+    let Some(seen) = check("check_blender.py", folder.path(), &["info", "played.glb"]) else { return };
+    let keys = seen["meshes"][0]["shape_keys"].as_array().unwrap().len();
+    assert!((2..=4).contains(&keys), "{keys}");
+    assert_eq!(seen["actions"].as_array().unwrap().len(), 1);
+}
+
+/// A body as avatars come: a skinned mesh with shapes, bones, a material and things zygoma knows nothing of.
+fn avatar(folder: &Path) -> PathBuf {
+    let path = folder.join("avatar.gltf");
+    std::fs::write(&path, avatar::gltf()).unwrap();
+    path
+}
+
+#[test]
+fn a_skinned_avatar_comes_back_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    avatar(folder.path());
+    succeed(folder.path(), &["convert", "avatar.gltf", "again.glb"]);
+    let Some(before) = check("check_blender.py", folder.path(), &["info", "avatar.gltf"]) else { return };
+    let after = check("check_blender.py", folder.path(), &["info", "again.glb"]).unwrap();
+    assert_eq!(before, after);
+    assert_eq!(before["armatures"][0]["bones"].as_array().unwrap().len(), 2);
+    let mesh = &before["meshes"][0];
+    assert_eq!(names(&mesh["shape_keys"]), ["Basis", "jawOpen", "mouthSmileLeft"]);
+    assert!(mesh["weights"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn an_animated_avatar_keeps_its_skeleton_and_skin() {
+    let folder = tempfile::tempdir().unwrap();
+    avatar(folder.path());
+    small_take(folder.path());
+    succeed(folder.path(), &["convert", "avatar.gltf", "played.glb", "--take", "take.csv"]);
+    let Some(before) = check("check_blender.py", folder.path(), &["info", "avatar.gltf"]) else { return };
+    let after = check("check_blender.py", folder.path(), &["info", "played.glb"]).unwrap();
+    assert_eq!(before["armatures"], after["armatures"]);
+    assert_eq!(before["materials"], after["materials"]);
+    for field in ["vertices", "faces", "vertex_groups", "weights", "weight_sum", "armature"] {
+        assert_eq!(before["meshes"][0][field], after["meshes"][0][field], "{field}");
+    }
+    assert_ne!(before["meshes"][0]["shape_keys"], after["meshes"][0]["shape_keys"]);
+}
+
+#[test]
+fn blender_plays_point_caches_on_the_rigs_own_mesh() {
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    small_take(folder.path());
+    for out in ["out.pc2", "out.mdd", "frames"] {
+        succeed(folder.path(), &["convert", "small", out, "--take", "take.csv", "--fps", "10"]);
+    }
+    for cache in ["out.pc2", "out.mdd"] {
+        let args =
+            ["cache", "small/neutral.obj", cache, "1", "0=frames/frame_0001.obj", "7=frames/frame_0008.obj"];
+        let Some(seen) = check("check_blender.py", folder.path(), &args) else { return };
+        assert!(seen["max_deviation"].as_f64().unwrap() < 1e-6, "{cache}: {seen}");
+    }
+}
+
+#[test]
+fn usd_opens_with_every_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    small_rig(folder.path());
+    small_take(folder.path());
+    succeed(folder.path(), &["convert", "small", "out.usda", "--take", "take.csv", "--fps", "24"]);
+    let Some(seen) = check("check_usd.py", folder.path(), &["out.usda", "25", "441"]) else { return };
+    assert_eq!(
+        (seen["faces"].as_u64(), seen["corners"].as_u64()),
+        (Some(400), Some(1600)),
+        "quads stay quads"
+    );
+    assert_eq!(seen["fps"], 24.0);
+}
