@@ -48,8 +48,9 @@ impl Lbfgs {
         self.pairs.push_back(Pair { step, change, inverse_curvature: 1.0 / curvature });
     }
 
-    /// −H ∇f by the two-loop recursion, where the memory improves on the diagonal `scaling` of H.
-    pub fn direction(&self, gradient: &[f64], scaling: &[f64]) -> Vec<f64> {
+    /// −H ∇f by the two-loop recursion, where the memory improves on `estimate`: the product of a first
+    /// estimate of the inverse of the second derivatives with a vector.
+    pub fn direction(&self, gradient: &[f64], estimate: impl FnOnce(&[f64]) -> Vec<f64>) -> Vec<f64> {
         let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let mut shares = Vec::with_capacity(self.pairs.len());
         for pair in self.pairs.iter().rev() {
@@ -57,9 +58,7 @@ impl Lbfgs {
             add(&mut direction, -share, &pair.change);
             shares.push(share);
         }
-        for (value, scale) in direction.iter_mut().zip(scaling) {
-            *value *= scale;
-        }
+        let mut direction = estimate(&direction);
         for (pair, share) in self.pairs.iter().zip(shares.into_iter().rev()) {
             let back = pair.inverse_curvature * dot(&pair.change, &direction);
             add(&mut direction, share - back, &pair.step);
@@ -103,7 +102,7 @@ mod tests {
         let (mut value, mut gradient) = bowl(&x);
         let mut steps = 0;
         while dot(&gradient, &gradient).sqrt() > 1e-8 {
-            let direction = memory.direction(&gradient, &[1e-3; 12]);
+            let direction = memory.direction(&gradient, |v| v.iter().map(|v| 1e-3 * v).collect());
             let mut share = 1.0;
             loop {
                 let next: Vec<f64> = x.iter().zip(&direction).map(|(x, d)| x + share * d).collect();
@@ -127,6 +126,6 @@ mod tests {
         let mut memory = Lbfgs::new(3);
         memory.remember(vec![1.0, 0.0], vec![-1.0, 0.0]);
         assert!(memory.is_empty());
-        assert_eq!(memory.direction(&[1.0, 2.0], &[1.0, 0.5]), [-1.0, -1.0]);
+        assert_eq!(memory.direction(&[1.0, 2.0], <[f64]>::to_vec), [-1.0, -2.0]);
     }
 }

@@ -70,6 +70,7 @@ impl Settled {
         let mut gradient = vec![DVec3::ZERO; free];
         let mut step = vec![0.0; 3 * free];
         let mut trial = self.x.clone();
+        let mut at_trial = gradient.clone();
         let limit = self.factors + params.max_factors;
         statics.gradient(weights, &self.x, &mut gradient);
         let mut miss = remaining(&gradient, statics.actuation());
@@ -88,9 +89,15 @@ impl Settled {
                     trial[i] = self.x[i] - share * DVec3::from_array(*s);
                 }
                 let after = statics.energy(weights, &trial);
-                // The last digits of the energy are noise: near the end any step that keeps it will do.
-                if after <= before - 1e-4 * share * slope + 1e-14 * before.abs() {
+                if after <= before - 1e-4 * share * slope {
                     break Some(after);
+                }
+                // Near the end the change drowns in the last digits of the energy: there the forces decide.
+                if (after - before).abs() <= 1e-9 * before.abs() {
+                    statics.gradient(weights, &trial, &mut at_trial);
+                    if remaining(&at_trial, statics.actuation()) < 0.9 * miss {
+                        break Some(after);
+                    }
                 }
                 share *= 0.5;
                 if share < 1e-4 {
@@ -150,6 +157,15 @@ impl Settled {
         self.factors += 1;
         self.factor.refactor(&self.matrix).map_err(|_| Unsettled)?;
         self.conjugate_gradients(rhs, 12)?.ok_or(Unsettled)
+    }
+
+    /// The derivative of `direction` · x of one free vertex by the forces on all free vertices: what
+    /// [`adjoint`](Self::adjoint) gives for that vertex alone, as exact as the factor at hand.
+    pub fn sensitivity(&mut self, vertex: usize, direction: DVec3) -> Vec<DVec3> {
+        let mut rhs = vec![0.0; self.matrix.size()];
+        rhs[3 * vertex..3 * vertex + 3].copy_from_slice(&direction.to_array());
+        self.factor.solve_in_place(&mut rhs);
+        rhs.as_chunks::<3>().0.iter().map(|v| DVec3::from_array(*v)).collect()
     }
 
     fn conjugate_gradients(&mut self, rhs: &[DVec3], rounds: usize) -> Result<Option<Vec<DVec3>>, Unsettled> {

@@ -1,0 +1,249 @@
+//! All expressions at equilibrium, and what the barrier says about them.
+
+use glam::DVec3;
+use rayon::prelude::*;
+use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness, Unsettled};
+
+use super::model::Row;
+use super::{Expression, FitParams};
+
+/// The loss of the barrier and its derivatives by the stiffness of every vertex.
+pub(super) struct Barrier {
+    pub(super) loss: f64,
+    pub(super) gradient: Stiffness,
+    pub(super) worst: f64,
+}
+
+/// Every expression with its region of the shell and its equilibrium.
+pub(super) struct Expressions {
+    parts: Vec<Part>,
+    tolerance: f64,
+    barrier: f64,
+    newton: NewtonParams,
+    vertex_count: usize,
+}
+
+struct Part {
+    statics: Statics,
+    settled: Option<Settled>,
+    /// The last equilibrium that was accepted.
+    kept: Vec<DVec3>,
+    worst: f64,
+    kept_worst: f64,
+}
+
+/// How many expressions are evaluated before it is asked whether one of them has left the feasible region. Fixed,
+/// so that what is evaluated does not depend on the number of threads.
+const WAVE: usize = 12;
+
+/// Vertices further from their target than this share of the tolerance count as close to the barrier.
+const CLOSE: f64 = 0.5;
+
+impl Expressions {
+    pub(super) fn new(shell: &Shell, targets: &[Expression], params: &FitParams) -> Self {
+        let neighbours = neighbours(shell);
+        let parts = targets
+            .par_iter()
+            .map(|target| {
+                let free = region(shell, &neighbours, &target.positions, params);
+                let statics = Statics::new(shell, &params.shell, &target.positions, &free);
+                let kept = statics.target().to_vec();
+                Part { statics, settled: None, kept, worst: 0.0, kept_worst: 0.0 }
+            })
+            .collect();
+        Self {
+            parts,
+            tolerance: params.margin * params.shell.tolerance,
+            barrier: params.barrier,
+            newton: NewtonParams { tolerance: params.settle_tolerance, ..NewtonParams::default() },
+            vertex_count: shell.vertex_count(),
+        }
+    }
+
+    /// Springs and bending elements of all expressions together.
+    pub(super) fn element_count(&self) -> usize {
+        self.parts.iter().map(|part| part.statics.element_count()).sum()
+    }
+
+    /// Settles every expression and evaluates the barrier, or names an expression that leaves the feasible
+    /// region or does not settle. Call [`keep`](Self::keep) or [`restore`](Self::restore) afterwards.
+    pub(super) fn evaluate(&mut self, stiffness: &Stiffness) -> Result<Barrier, usize> {
+        // Those that were closest to the barrier are the likeliest to cross it.
+        let mut order: Vec<usize> = (0..self.parts.len()).collect();
+        order.sort_by(|a, b| self.parts[*b].kept_worst.total_cmp(&self.parts[*a].kept_worst).then(a.cmp(b)));
+        let mut rank = vec![0; order.len()];
+        for (place, part) in order.iter().enumerate() {
+            rank[*part] = place;
+        }
+        let (tolerance, barrier, newton) = (self.tolerance, self.barrier, self.newton);
+        let mut found: Vec<Option<(f64, Stiffness)>> = (0..self.parts.len()).map(|_| None).collect();
+        for wave in 0..order.len().div_ceil(WAVE) {
+            let results: Vec<(usize, Result<(f64, Stiffness), Unsettled>)> = self
+                .parts
+                .par_iter_mut()
+                .enumerate()
+                .filter(|(index, _)| rank[*index] / WAVE == wave)
+                .map(|(index, part)| (index, part.evaluate(stiffness, tolerance, barrier, &newton)))
+                .collect();
+            for (index, result) in results {
+                found[index] = Some(result.map_err(|_| index)?);
+            }
+        }
+        let mut total = Barrier {
+            loss: 0.0,
+            gradient: Stiffness::uniform(self.vertex_count, 0.0, 0.0),
+            worst: self.parts.iter().map(|part| part.worst).fold(0.0, f64::max),
+        };
+        for (loss, gradient) in found.into_iter().flatten() {
+            total.loss += loss;
+            add(&mut total.gradient.strain, &gradient.strain);
+            add(&mut total.gradient.bending, &gradient.bending);
+        }
+        Ok(total)
+    }
+
+    /// How the vertices close to the barrier move with the stiffness, at the last evaluation.
+    pub(super) fn rows(&mut self, stiffness: &Stiffness) -> Vec<Row> {
+        let (tolerance, barrier) = (self.tolerance, self.barrier);
+        let rows: Vec<Vec<Row>> =
+            self.parts.par_iter_mut().map(|part| part.rows(stiffness, tolerance, barrier)).collect();
+        rows.into_iter().flatten().collect()
+    }
+
+    /// Takes the last evaluation as the place to go on from.
+    pub(super) fn keep(&mut self) {
+        for part in &mut self.parts {
+            if let Some(settled) = &part.settled {
+                part.kept.clone_from(&settled.x);
+            }
+            part.kept_worst = part.worst;
+        }
+    }
+
+    /// Goes back to where [`keep`](Self::keep) was called last.
+    pub(super) fn restore(&mut self) {
+        for part in &mut self.parts {
+            if let Some(settled) = &mut part.settled {
+                settled.x.clone_from(&part.kept);
+            }
+            part.worst = part.kept_worst;
+        }
+    }
+
+    /// The worst distance over the tolerance of the fit, per expression.
+    pub(super) fn worst(&self) -> Vec<f64> {
+        self.parts.iter().map(|part| part.kept_worst).collect()
+    }
+
+    /// The kept equilibrium of every expression on the whole shell.
+    pub(super) fn solutions(&self, targets: &[Expression]) -> Vec<Vec<DVec3>> {
+        let whole = |(part, target): (&Part, &Expression)| {
+            let mut positions = target.positions.clone();
+            for (vertex, x) in part.statics.vertices().iter().zip(&part.kept) {
+                positions[*vertex as usize] = *x;
+            }
+            positions
+        };
+        self.parts.iter().zip(targets).map(whole).collect()
+    }
+}
+
+impl Part {
+    fn evaluate(
+        &mut self,
+        stiffness: &Stiffness,
+        tolerance: f64,
+        barrier: f64,
+        newton: &NewtonParams,
+    ) -> Result<(f64, Stiffness), Unsettled> {
+        let statics = &self.statics;
+        let mut gradient = Stiffness::uniform(stiffness.strain.len(), 0.0, 0.0);
+        if statics.free_count() == 0 {
+            return Ok((0.0, gradient));
+        }
+        let weights = statics.weights(stiffness);
+        let settled = match &mut self.settled {
+            Some(settled) => {
+                settled.settle(statics, &weights, newton)?;
+                settled
+            }
+            none => none.insert(Settled::new(statics, &weights, newton)?),
+        };
+        let (mut loss, mut worst) = (0.0, 0.0f64);
+        let mut rhs = Vec::with_capacity(statics.free_count());
+        for (x, target) in settled.x.iter().zip(statics.target()).take(statics.free_count()) {
+            let off = *x - *target;
+            let room = 1.0 - off.length_squared() / (tolerance * tolerance);
+            worst = worst.max(off.length() / tolerance);
+            loss -= barrier * room.ln();
+            rhs.push(-2.0 * barrier / (tolerance * tolerance * room) * off);
+        }
+        self.worst = worst;
+        if worst >= 1.0 {
+            return Err(Unsettled);
+        }
+        let adjoint = settled.adjoint(statics, &weights, &rhs)?;
+        statics.add_stiffness_gradient(&settled.x, &adjoint, &mut gradient);
+        Ok((loss, gradient))
+    }
+}
+
+impl Part {
+    fn rows(&mut self, stiffness: &Stiffness, tolerance: f64, barrier: f64) -> Vec<Row> {
+        let Some(settled) = &mut self.settled else { return Vec::new() };
+        let count = stiffness.strain.len();
+        let mut rows = Vec::new();
+        for vertex in 0..self.statics.free_count() {
+            let off = settled.x[vertex] - self.statics.target()[vertex];
+            let share = off.length_squared() / (tolerance * tolerance);
+            if share < CLOSE * CLOSE {
+                continue;
+            }
+            let adjoint = settled.sensitivity(vertex, off.normalize());
+            let mut change = Stiffness::uniform(count, 0.0, 0.0);
+            self.statics.add_stiffness_gradient(&settled.x, &adjoint, &mut change);
+            let by_log = (0..2 * count).map(|k| match k.checked_sub(count) {
+                None => change.strain[k] * stiffness.strain[k],
+                Some(k) => change.bending[k] * stiffness.bending[k],
+            });
+            // Second derivative of −λ ln(1 − d²/ε²) along d.
+            let room = 1.0 - share;
+            let weight = 2.0 * barrier / (tolerance * tolerance) * (1.0 + share) / (room * room);
+            rows.push(Row::new(weight, by_log));
+        }
+        rows
+    }
+}
+
+fn add(to: &mut [f64], from: &[f64]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+}
+
+/// The vertices around each vertex.
+pub(super) fn neighbours(shell: &Shell) -> Vec<Vec<u32>> {
+    let mut neighbours = vec![Vec::new(); shell.vertex_count()];
+    for spring in &shell.springs {
+        let [a, b] = spring.ends;
+        neighbours[a as usize].push(b);
+        neighbours[b as usize].push(a);
+    }
+    neighbours
+}
+
+/// The vertices that an expression moves, and some rings around them.
+fn region(shell: &Shell, neighbours: &[Vec<u32>], target: &[DVec3], params: &FitParams) -> Vec<bool> {
+    let mut free: Vec<bool> =
+        shell.rest.iter().zip(target).map(|(rest, target)| rest.distance(*target) > params.still).collect();
+    for _ in 0..params.rings {
+        let inner = free.clone();
+        for vertex in (0..free.len()).filter(|v| inner[*v]) {
+            neighbours[vertex].iter().for_each(|next| free[*next as usize] = true);
+        }
+    }
+    for vertex in &params.held {
+        if let Some(free) = free.get_mut(*vertex as usize) {
+            *free = false;
+        }
+    }
+    free
+}

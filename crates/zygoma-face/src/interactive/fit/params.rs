@@ -1,0 +1,70 @@
+//! What a user may tune about a fit.
+
+use serde::{Deserialize, Serialize};
+use zygoma_physics::shell::ShellParams;
+
+/// Parameters of the stiffness reconstruction (IFA Table 3), in units where the face is 1 m high.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FitParams {
+    /// The shell; ε^r and p^max matter here.
+    pub shell: ShellParams,
+    /// κ^ts, the strain stiffness to come close to, N/m.
+    pub target_strain: f64,
+    /// κ^tb, the bending stiffness to come close to, N/m.
+    pub target_bending: f64,
+    /// λ^r, weight of the barrier. Eq. 17.
+    pub barrier: f64,
+    /// λ^ts and λ^tb, weight of the distance from the target stiffness. Eq. 18.
+    pub target_weight: f64,
+    /// λ^l, weight of smoothness. Eq. 19.
+    pub smoothness: f64,
+    /// Weight of ½ A (ln κ/κ^t)², the mild penalty on extremes that §4.3 recommends without a formula. Ours.
+    pub extremes: f64,
+    /// ε_opt: the fit has converged when no logarithm of a stiffness is expected to move further than this.
+    pub tolerance: f64,
+    /// ε_sim: largest force left at a vertex, as the distance that actuation needs to make it up, m. The paper
+    /// bounds the force itself (10⁻³ N), which depends on the size of the triangles.
+    pub settle_tolerance: f64,
+    /// The share of ε^r that the fit uses. The rest is for what certification sees and the fit does not:
+    /// the skin beyond the region of an expression. Ours.
+    pub margin: f64,
+    /// Displacements below this do not count as part of an expression's region, m. Ours.
+    pub still: f64,
+    /// How many rings of triangles around the moved part of an expression are simulated with it. Ours.
+    pub rings: usize,
+    /// L-BFGS history.
+    pub memory: usize,
+    /// Largest change of a logarithm of the stiffness in one iteration.
+    pub step_cap: f64,
+    /// Most iterations.
+    pub max_iterations: usize,
+    /// Seconds after which the best stiffness so far is taken; none: as long as it takes.
+    pub seconds: Option<f64>,
+    /// Vertices that follow their target exactly, such as the margins of the eyelids (§4.4).
+    pub held: Vec<u32>,
+}
+
+impl Default for FitParams {
+    fn default() -> Self {
+        Self {
+            shell: ShellParams::default(),
+            target_strain: 1e2,
+            target_bending: 1e2,
+            barrier: 0.002,
+            target_weight: 1.0,
+            smoothness: 5e-7,
+            extremes: 0.1,
+            tolerance: 1e-3,
+            settle_tolerance: 1e-6,
+            margin: 0.99,
+            still: 2e-4,
+            rings: 2,
+            memory: 10,
+            step_cap: 0.5,
+            max_iterations: 200,
+            seconds: None,
+            held: Vec::new(),
+        }
+    }
+}

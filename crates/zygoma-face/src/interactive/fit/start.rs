@@ -1,0 +1,59 @@
+//! A first stiffness that is feasible and not far from the best one.
+
+use glam::DVec3;
+use zygoma_physics::shell::{Shell, Stiffness};
+
+use super::expressions::neighbours;
+use super::{Expression, FitParams};
+
+/// The softest value that a start gives to a vertex, N/m.
+const SOFTEST: f64 = 1e-4;
+
+/// The share of the largest actuation that stretching and bending may each take up where they are strongest.
+const SHARE: f64 = 0.3;
+
+/// A stiffness under which the elastic forces *at the targets* stay below the largest actuation. At equilibrium
+/// they are weaker, so this is nearly always feasible, and within an order of magnitude of the best.
+pub(super) fn start(shell: &Shell, targets: &[Expression], params: &FitParams) -> Stiffness {
+    let count = shell.vertex_count();
+    let (mut strain, mut bending) = (vec![0.0f64; count], vec![0.0f64; count]);
+    for target in targets {
+        let x = &target.positions;
+        let mut forces = vec![DVec3::ZERO; count];
+        for spring in &shell.springs {
+            let [a, b] = spring.ends.map(|v| v as usize);
+            let q = x[a] - x[b];
+            let force = spring.rest_length * (q - spring.rest_length * q.normalize_or_zero());
+            forces[a] += force;
+            forces[b] -= force;
+        }
+        raise(&mut strain, &forces, shell);
+        forces.fill(DVec3::ZERO);
+        for bend in &shell.bends {
+            let q = bend.span(x);
+            let force = bend.scale * (q - bend.wanted_distance(x) * q.normalize_or_zero());
+            for (vertex, weight) in bend.vertices.iter().zip(bend.weights) {
+                forces[*vertex as usize] += weight * force;
+            }
+        }
+        raise(&mut bending, &forces, shell);
+    }
+    let allowed = SHARE * params.margin * params.shell.max_pressure;
+    let around = neighbours(shell);
+    let invert = |pressures: &[f64], wanted: f64| -> Vec<f64> {
+        // A stiff neighbour pulls as hard as a stiff vertex does.
+        let nearby = |v: usize| around[v].iter().map(|n| pressures[*n as usize]).fold(pressures[v], f64::max);
+        (0..count).map(|v| (allowed / nearby(v).max(1e-12)).clamp(SOFTEST, wanted)).collect()
+    };
+    Stiffness {
+        strain: invert(&strain, params.target_strain),
+        bending: invert(&bending, params.target_bending),
+    }
+}
+
+/// Keeps the largest force per area of every vertex.
+fn raise(pressures: &mut [f64], forces: &[DVec3], shell: &Shell) {
+    for ((pressure, force), area) in pressures.iter_mut().zip(forces).zip(&shell.area) {
+        *pressure = pressure.max(force.length() / area);
+    }
+}
