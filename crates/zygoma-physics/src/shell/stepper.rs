@@ -25,6 +25,17 @@ pub struct FrameMotion {
     pub angular_acceleration: Vec3,
 }
 
+/// A vertex that something solid pushed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Push {
+    /// The vertex, by its place in the [`StepOrder`].
+    pub vertex: u32,
+    /// Direction of the push, of unit length.
+    pub normal: Vec3,
+    /// Velocity of what pushed.
+    pub velocity: Vec3,
+}
+
 /// The order of vertices in a [`Stepper`]: first the free ones as they are eliminated, then the prescribed ones.
 #[derive(Debug)]
 pub struct StepOrder {
@@ -125,6 +136,11 @@ impl StepMatrices {
     /// Bytes that one solve reads twice.
     pub fn factor_bytes(&self) -> usize {
         self.factor.bytes()
+    }
+
+    /// Mass per vertex, in the order of the steps.
+    pub fn mass(&self) -> &[f32] {
+        &self.mass
     }
 
     /// The factored matrix.
@@ -255,6 +271,15 @@ impl Stepper {
     pub fn limit_strain(&mut self) {
         let free = self.order.free;
         self.matrices.elastic.limit_strain(&self.overstretched, &mut self.next, free);
+    }
+
+    /// Makes pushed vertices move along with what pushed them, across its surface: an inelastic contact.
+    pub fn stop_bouncing(&mut self, pushes: &[Push]) {
+        for push in pushes.iter().filter(|push| (push.vertex as usize) < self.order.free) {
+            let velocity = &mut self.velocities[push.vertex as usize];
+            let leaving = (velocity.xyz() - push.velocity).dot(push.normal);
+            *velocity -= (leaving * push.normal).extend(0.0);
+        }
     }
 
     /// Takes the next positions and derives the velocities.

@@ -47,4 +47,3 @@ pub(super) fn add_stiffness_loss(
     }
     loss
 }
-

@@ -111,7 +111,9 @@ impl<'a> Fit<'a> {
     fn advance(&mut self) -> Option<FitEnd> {
         let rows = self.expressions.rows(&stiffness_of(&self.at.logs));
         let model = Model::new(self.shell, self.params, &self.at.logs, rows);
-        if std::env::var("DBG").is_ok() { eprintln!("rows {}", model.row_count()); }
+        if std::env::var("DBG").is_ok() {
+            eprintln!("rows {}", model.row_count());
+        }
         loop {
             let mut direction = self.memory.direction(&self.at.gradient, |v| model.solve(v));
             let cap = self.params.step_cap;
