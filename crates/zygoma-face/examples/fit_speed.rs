@@ -1,8 +1,9 @@
 //! Fits and certifies the stiffness for a folder of OBJ meshes of one topology and of height 1: `neutral.obj`
 //! and one file per expression.
 //!
-//! `cargo run --release -p zygoma-face --example fit_speed -- FOLDER [SECONDS]`
+//! `cargo run --release -p zygoma-face --example fit_speed -- FOLDER [SECONDS|-] [TABLE.csv]`
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
@@ -87,6 +88,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             at(0.75),
             at(1.0)
         );
+    }
+    if let Some(path) = arguments.next() {
+        let mut table = String::from("x,y,z,moved,strain,bending\n");
+        for (v, p) in shell.rest.iter().enumerate() {
+            let moved = targets.iter().map(|t| t.positions[v].distance(*p)).fold(0.0, f64::max);
+            let (strain, bending) = (fit.stiffness.strain[v], fit.stiffness.bending[v]);
+            writeln!(table, "{},{},{},{moved},{strain},{bending}", p.x, p.y, p.z)?;
+        }
+        std::fs::write(path, table)?;
     }
     Ok(())
 }

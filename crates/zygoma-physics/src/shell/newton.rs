@@ -34,16 +34,21 @@ pub struct Settled {
     /// A factor of the second derivatives at or near `x`.
     factor: Cholesky,
     matrix: SymmetricMatrix,
+    /// Which of [`DAMPING`] the factor was made with.
+    level: usize,
 }
+
+/// The shares of negative curvature that are left out of a factor, from none to all.
+const DAMPING: [f64; 4] = [0.0, 0.3, 0.6, 1.0];
 
 impl Settled {
     /// The equilibrium that is found from the target.
     pub fn new(statics: &Statics, weights: &Weights, params: &NewtonParams) -> Result<Self, Unsettled> {
         let x = statics.target().to_vec();
         let mut matrix = statics.matrix();
-        statics.hessian(weights, &x, true, &mut matrix);
+        statics.hessian(weights, &x, 1.0, &mut matrix);
         let factor = Cholesky::new(statics.analysis().clone(), &matrix).map_err(|_| Unsettled)?;
-        let mut settled = Self { x, factors: 1, factor, matrix };
+        let mut settled = Self { x, factors: 1, factor, matrix, level: 0 };
         settled.search(statics, weights, params, true)?;
         Ok(settled)
     }
@@ -127,17 +132,21 @@ impl Settled {
         Ok(())
     }
 
-    /// Factors the second derivatives at `x`, projected only if they are not positive definite as they are.
+    /// Factors the second derivatives at `x`; where they are not positive definite, with less and less of
+    /// what bends them down. Between two equilibria the unabridged ones are right again only at the end, so
+    /// the next try starts one level below the last success.
     fn renew(&mut self, statics: &Statics, weights: &Weights, limit: usize) -> Result<(), Unsettled> {
-        for projected in [false, true] {
+        self.level = self.level.saturating_sub(1);
+        while let Some(damping) = DAMPING.get(self.level) {
             if self.factors >= limit {
                 return Err(Unsettled);
             }
             self.factors += 1;
-            statics.hessian(weights, &self.x, projected, &mut self.matrix);
+            statics.hessian(weights, &self.x, *damping, &mut self.matrix);
             if self.factor.refactor(&self.matrix).is_ok() {
                 return Ok(());
             }
+            self.level += 1;
         }
         Err(Unsettled)
     }
@@ -150,7 +159,7 @@ impl Settled {
         weights: &Weights,
         rhs: &[DVec3],
     ) -> Result<Vec<DVec3>, Unsettled> {
-        statics.hessian(weights, &self.x, false, &mut self.matrix);
+        statics.hessian(weights, &self.x, 0.0, &mut self.matrix);
         if let Some(solution) = self.conjugate_gradients(rhs, 12)? {
             return Ok(solution);
         }

@@ -52,15 +52,15 @@ impl<const N: usize> Element<N> {
         q - self.length * q.normalize_or_zero()
     }
 
-    /// ∂²/∂q² of ½ (‖q‖ − r)²; with `projected` made positive semidefinite.
-    fn curvature(&self, q: DVec3, projected: bool) -> DMat3 {
+    /// ∂²/∂q² of ½ (‖q‖ − r)², without the share `damping` of what is negative in it.
+    fn curvature(&self, q: DVec3, damping: f64) -> DMat3 {
         let length = q.length();
         if self.length == 0.0 || length < 1e-12 {
             return DMat3::IDENTITY;
         }
         let along = q / length;
         let across = 1.0 - self.length / length;
-        let across = if projected { across.max(0.0) } else { across };
+        let across = if across < 0.0 { (1.0 - damping) * across } else { across };
         let outer = DMat3::from_cols(along * along.x, along * along.y, along * along.z);
         DMat3::from_diagonal(DVec3::splat(across)) + outer * (1.0 - across)
     }
@@ -165,14 +165,15 @@ impl Statics {
         add_gradient(&self.bends, &weights.bends, x, &mut out[..self.free]);
     }
 
-    /// ∂²Ψ/∂x² of the free vertices; with `projected` each element's part is made positive semidefinite.
-    pub fn hessian(&self, weights: &Weights, x: &[DVec3], projected: bool, out: &mut SymmetricMatrix) {
+    /// ∂²Ψ/∂x² of the free vertices, without the share `damping` of each element's negative curvature: 0 is exact,
+    /// 1 is always positive definite.
+    pub fn hessian(&self, weights: &Weights, x: &[DVec3], damping: f64, out: &mut SymmetricMatrix) {
         let mut sums = vec![DMat3::ZERO; self.blocks.count];
         for (slot, actuation) in self.blocks.diagonal.iter().zip(&self.actuation) {
             sums[*slot as usize] = DMat3::from_diagonal(DVec3::splat(*actuation));
         }
-        add_hessian(&self.springs, &weights.springs, &self.blocks.springs, x, projected, &mut sums);
-        add_hessian(&self.bends, &weights.bends, &self.blocks.bends, x, projected, &mut sums);
+        add_hessian(&self.springs, &weights.springs, &self.blocks.springs, x, damping, &mut sums);
+        add_hessian(&self.bends, &weights.bends, &self.blocks.bends, x, damping, &mut sums);
         self.blocks.write(&sums, out);
     }
 
@@ -244,12 +245,12 @@ fn add_hessian<const N: usize>(
     weights: &[f64],
     slots: &[u32],
     x: &[DVec3],
-    projected: bool,
+    damping: f64,
     sums: &mut [DMat3],
 ) {
     let pairs = N * (N + 1) / 2;
     for ((element, weight), slots) in elements.iter().zip(weights).zip(slots.chunks_exact(pairs)) {
-        let curvature = *weight * element.curvature(element.span(x), projected);
+        let curvature = *weight * element.curvature(element.span(x), damping);
         let mut slot = slots.iter();
         for i in 0..N {
             for j in 0..=i {

@@ -62,7 +62,7 @@ fn hessian_is_the_change_of_the_gradient() {
     let statics = whole(&shell, &target);
     let weights = statics.weights(&uneven(shell.vertex_count()));
     let mut matrix = statics.matrix();
-    statics.hessian(&weights, &x, false, &mut matrix);
+    statics.hessian(&weights, &x, 0.0, &mut matrix);
     let direction: Vec<DVec3> =
         (0..x.len()).map(|i| DVec3::new((i as f64).cos(), 0.3, (2.0 * i as f64).sin())).collect();
     let expected = dense(&matrix, &direction);

@@ -4,10 +4,11 @@ use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness, Unsettled};
 
-use super::model::Row;
+use super::loss::stiffness_of;
+use super::model::{Row, entries};
 use super::{Expression, FitParams};
 
-/// The loss of the barrier and its derivatives by the stiffness of every vertex.
+/// The barrier with λ^r = 1, and its derivatives by the stiffness of every vertex.
 pub(super) struct Barrier {
     pub(super) loss: f64,
     pub(super) gradient: Stiffness,
@@ -18,7 +19,6 @@ pub(super) struct Barrier {
 pub(super) struct Expressions {
     parts: Vec<Part>,
     tolerance: f64,
-    barrier: f64,
     newton: NewtonParams,
     vertex_count: usize,
 }
@@ -30,6 +30,8 @@ struct Part {
     kept: Vec<DVec3>,
     worst: f64,
     kept_worst: f64,
+    /// Estimates of the multiplier of every vertex' constraint.
+    multipliers: Vec<f64>,
 }
 
 /// How many expressions are evaluated before it is asked whether one of them has left the feasible region. Fixed,
@@ -37,7 +39,7 @@ struct Part {
 const WAVE: usize = 12;
 
 /// Vertices further from their target than this share of the tolerance count as close to the barrier.
-const CLOSE: f64 = 0.5;
+const CLOSE: f64 = 0.4;
 
 impl Expressions {
     pub(super) fn new(shell: &Shell, targets: &[Expression], params: &FitParams) -> Self {
@@ -48,13 +50,12 @@ impl Expressions {
                 let free = region(shell, &neighbours, &target.positions, params);
                 let statics = Statics::new(shell, &params.shell, &target.positions, &free);
                 let kept = statics.target().to_vec();
-                Part { statics, settled: None, kept, worst: 0.0, kept_worst: 0.0 }
+                Part { statics, settled: None, kept, worst: 0.0, kept_worst: 0.0, multipliers: Vec::new() }
             })
             .collect();
         Self {
             parts,
             tolerance: params.margin * params.shell.tolerance,
-            barrier: params.barrier,
             newton: NewtonParams { tolerance: params.settle_tolerance, ..NewtonParams::default() },
             vertex_count: shell.vertex_count(),
         }
@@ -75,39 +76,72 @@ impl Expressions {
         for (place, part) in order.iter().enumerate() {
             rank[*part] = place;
         }
-        let (tolerance, barrier, newton) = (self.tolerance, self.barrier, self.newton);
-        let mut found: Vec<Option<(f64, Stiffness)>> = (0..self.parts.len()).map(|_| None).collect();
+        let (tolerance, newton) = (self.tolerance, self.newton);
+        let mut found: Vec<Option<Barrier>> = (0..self.parts.len()).map(|_| None).collect();
         for wave in 0..order.len().div_ceil(WAVE) {
-            let results: Vec<(usize, Result<(f64, Stiffness), Unsettled>)> = self
+            let results: Vec<(usize, Result<Barrier, Unsettled>)> = self
                 .parts
                 .par_iter_mut()
                 .enumerate()
                 .filter(|(index, _)| rank[*index] / WAVE == wave)
-                .map(|(index, part)| (index, part.evaluate(stiffness, tolerance, barrier, &newton)))
+                .map(|(index, part)| (index, part.evaluate(stiffness, tolerance, &newton)))
                 .collect();
             for (index, result) in results {
                 found[index] = Some(result.map_err(|_| index)?);
             }
         }
-        let mut total = Barrier {
-            loss: 0.0,
-            gradient: Stiffness::uniform(self.vertex_count, 0.0, 0.0),
-            worst: self.parts.iter().map(|part| part.worst).fold(0.0, f64::max),
-        };
-        for (loss, gradient) in found.into_iter().flatten() {
-            total.loss += loss;
-            add(&mut total.gradient.strain, &gradient.strain);
-            add(&mut total.gradient.bending, &gradient.bending);
+        let mut total =
+            Barrier { loss: 0.0, gradient: Stiffness::uniform(self.vertex_count, 0.0, 0.0), worst: 0.0 };
+        for part in found.into_iter().flatten() {
+            total.loss += part.loss;
+            total.worst = total.worst.max(part.worst);
+            add(&mut total.gradient.strain, &part.gradient.strain);
+            add(&mut total.gradient.bending, &part.gradient.bending);
         }
         Ok(total)
     }
 
-    /// How the vertices close to the barrier move with the stiffness, at the last evaluation.
-    pub(super) fn rows(&mut self, stiffness: &Stiffness) -> Vec<Row> {
-        let (tolerance, barrier) = (self.tolerance, self.barrier);
-        let rows: Vec<Vec<Row>> =
-            self.parts.par_iter_mut().map(|part| part.rows(stiffness, tolerance, barrier)).collect();
+    /// How the vertices close to the barrier move with the stiffness, at the kept equilibria.
+    pub(super) fn rows(&mut self, stiffness: &Stiffness, barrier: f64) -> Vec<Row> {
+        let tolerance = self.tolerance;
+        let rows: Vec<Vec<Row>> = self
+            .parts
+            .par_iter_mut()
+            .enumerate()
+            .map(|(index, part)| part.rows(index, stiffness, tolerance, barrier))
+            .collect();
         rows.into_iter().flatten().collect()
+    }
+
+    /// Moves the multipliers of the given rows along with a step, of which `share` was made.
+    pub(super) fn update_multipliers(&mut self, rows: &[Row], barrier: f64, step: &[f64], share: f64) {
+        for row in rows {
+            let multiplier = &mut self.parts[row.part].multipliers[row.vertex];
+            let wanted = barrier / row.room + *multiplier / row.room * row.slope * row.along(step);
+            let next = *multiplier + share * (wanted - *multiplier);
+            *multiplier = next.max(0.1 * *multiplier);
+        }
+    }
+
+    /// Lowers logarithms of a stiffness that is not feasible by `by`, near the vertices that leave the feasible
+    /// region and all over expressions that do not settle. Evaluates every expression; says how many failed.
+    pub(super) fn soften(&mut self, logs: &mut [f64], by: f64) -> usize {
+        let stiffness = stiffness_of(logs);
+        let (tolerance, newton) = (self.tolerance, self.newton);
+        let failed: Vec<Vec<u32>> = self
+            .parts
+            .par_iter_mut()
+            .map(|part| match part.evaluate(&stiffness, tolerance, &newton) {
+                Ok(_) => Vec::new(),
+                Err(_) => part.failing(tolerance),
+            })
+            .collect();
+        let mut lower = vec![false; self.vertex_count];
+        failed.iter().flatten().for_each(|vertex| lower[*vertex as usize] = true);
+        for half in logs.chunks_exact_mut(self.vertex_count) {
+            half.iter_mut().zip(&lower).filter(|(_, lower)| **lower).for_each(|(log, _)| *log -= by);
+        }
+        failed.iter().filter(|vertices| !vertices.is_empty()).count()
     }
 
     /// Takes the last evaluation as the place to go on from.
@@ -153,18 +187,19 @@ impl Part {
         &mut self,
         stiffness: &Stiffness,
         tolerance: f64,
-        barrier: f64,
         newton: &NewtonParams,
-    ) -> Result<(f64, Stiffness), Unsettled> {
+    ) -> Result<Barrier, Unsettled> {
         let statics = &self.statics;
         let mut gradient = Stiffness::uniform(stiffness.strain.len(), 0.0, 0.0);
         if statics.free_count() == 0 {
-            return Ok((0.0, gradient));
+            return Ok(Barrier { loss: 0.0, gradient, worst: 0.0 });
         }
+        self.worst = 0.0;
         let weights = statics.weights(stiffness);
         let settled = match &mut self.settled {
             Some(settled) => {
                 settled.settle(statics, &weights, newton)?;
+
                 settled
             }
             none => none.insert(Settled::new(statics, &weights, newton)?),
@@ -175,8 +210,8 @@ impl Part {
             let off = *x - *target;
             let room = 1.0 - off.length_squared() / (tolerance * tolerance);
             worst = worst.max(off.length() / tolerance);
-            loss -= barrier * room.ln();
-            rhs.push(-2.0 * barrier / (tolerance * tolerance * room) * off);
+            loss -= room.ln();
+            rhs.push(-2.0 / (tolerance * tolerance * room) * off);
         }
         self.worst = worst;
         if worst >= 1.0 {
@@ -184,32 +219,49 @@ impl Part {
         }
         let adjoint = settled.adjoint(statics, &weights, &rhs)?;
         statics.add_stiffness_gradient(&settled.x, &adjoint, &mut gradient);
-        Ok((loss, gradient))
+        Ok(Barrier { loss, gradient, worst })
     }
 }
 
 impl Part {
-    fn rows(&mut self, stiffness: &Stiffness, tolerance: f64, barrier: f64) -> Vec<Row> {
+    /// The vertices around those that have left the feasible region, or all if it is not one of these.
+    fn failing(&self, tolerance: f64) -> Vec<u32> {
+        let free = &self.statics.vertices()[..self.statics.free_count()];
+        let Some(settled) = self.settled.as_ref().filter(|_| self.worst >= 1.0) else { return free.to_vec() };
+        let off: Vec<DVec3> = (0..free.len())
+            .filter(|v| settled.x[*v].distance(self.statics.target()[*v]) >= 0.9 * tolerance)
+            .map(|v| self.statics.target()[v])
+            .collect();
+        let near = |v: &usize| off.iter().any(|p| p.distance(self.statics.target()[*v]) < 8.0 * tolerance);
+        (0..free.len()).filter(near).map(|v| free[v]).collect()
+    }
+
+    fn rows(&mut self, index: usize, stiffness: &Stiffness, tolerance: f64, barrier: f64) -> Vec<Row> {
         let Some(settled) = &mut self.settled else { return Vec::new() };
         let count = stiffness.strain.len();
+        self.multipliers.resize(self.statics.free_count(), 0.0);
         let mut rows = Vec::new();
         for vertex in 0..self.statics.free_count() {
             let off = settled.x[vertex] - self.statics.target()[vertex];
-            let share = off.length_squared() / (tolerance * tolerance);
-            if share < CLOSE * CLOSE {
+            let distance = off.length();
+            let room = 1.0 - (distance / tolerance).powi(2);
+            let multiplier = &mut self.multipliers[vertex];
+            if distance < CLOSE * tolerance {
+                *multiplier = barrier / room;
                 continue;
             }
-            let adjoint = settled.sensitivity(vertex, off.normalize());
+            // Far below the barrier's own slope an estimate is out of date.
+            *multiplier = multiplier.max(0.1 * barrier / room);
+            let adjoint = settled.sensitivity(vertex, off / distance);
             let mut change = Stiffness::uniform(count, 0.0, 0.0);
             self.statics.add_stiffness_gradient(&settled.x, &adjoint, &mut change);
             let by_log = (0..2 * count).map(|k| match k.checked_sub(count) {
-                None => change.strain[k] * stiffness.strain[k],
-                Some(k) => change.bending[k] * stiffness.bending[k],
+                None => -change.strain[k] * stiffness.strain[k],
+                Some(k) => -change.bending[k] * stiffness.bending[k],
             });
-            // Second derivative of −λ ln(1 − d²/ε²) along d.
-            let room = 1.0 - share;
-            let weight = 2.0 * barrier / (tolerance * tolerance) * (1.0 + share) / (room * room);
-            rows.push(Row::new(weight, by_log));
+            let slope = 2.0 * distance / (tolerance * tolerance);
+            let weight = *multiplier * (slope * slope / room + 2.0 / (tolerance * tolerance));
+            rows.push(Row { part: index, vertex, room, slope, weight, entries: entries(by_log) });
         }
         rows
     }

@@ -16,7 +16,7 @@ use glam::DVec3;
 use zygoma_physics::shell::{Shell, Stiffness};
 
 pub use certify::{Certificate, Certified, certify};
-pub use optimise::reconstruct;
+pub use optimise::{reconstruct, refine};
 pub use params::FitParams;
 
 /// A shape that the skin must be able to take.

@@ -8,40 +8,59 @@ use zygoma_physics::shell::Shell;
 
 use super::FitParams;
 
-/// One vertex of one expression that is close to the barrier: how its distance from the target changes with the
-/// logarithms of the stiffness, and how strongly the barrier curves there.
+/// One vertex of one expression that is close to the barrier.
 pub(super) struct Row {
-    weight: f64,
-    entries: Vec<(u32, f64)>,
+    /// The expression and its vertex.
+    pub(super) part: usize,
+    pub(super) vertex: usize,
+    /// c = 1 − d²/ε², and −∂c/∂d.
+    pub(super) room: f64,
+    pub(super) slope: f64,
+    /// How strongly the barrier curves with the distance d.
+    pub(super) weight: f64,
+    /// ∂d by the logarithms of the stiffness, where it is not negligible.
+    pub(super) entries: Vec<(u32, f64)>,
 }
 
 impl Row {
-    pub(super) fn new(weight: f64, derivatives: impl Iterator<Item = f64> + Clone) -> Self {
-        let largest = derivatives.clone().fold(0.0, |most: f64, d| most.max(d.abs()));
-        let entries = (0..).zip(derivatives).filter(|(_, d)| d.abs() > 1e-3 * largest).collect();
-        Self { weight, entries }
+    /// The change of d along a step.
+    pub(super) fn along(&self, step: &[f64]) -> f64 {
+        self.entries.iter().map(|(k, d)| d * step[*k as usize]).sum()
     }
+}
+
+/// The entries of a row that matter.
+pub(super) fn entries(derivatives: impl Iterator<Item = f64> + Clone) -> Vec<(u32, f64)> {
+    let largest = derivatives.clone().fold(0.0, |most: f64, d| most.max(d.abs()));
+    (0..).zip(derivatives).filter(|(_, d)| d.abs() > 1e-3 * largest).collect()
 }
 
 /// Diagonal, smoothness and barrier parts of the second derivatives by the logarithms.
 pub(super) struct Model {
     diagonal: Vec<f64>,
-    /// Ends and their factors: (a p_a − b p_b)².
+    /// Smoothness and coupling, as two unknowns and their factors: (a p_a − b p_b)².
     edges: Vec<([u32; 2], [f64; 2])>,
     rows: Vec<Row>,
 }
 
 impl Model {
-    pub(super) fn new(shell: &Shell, params: &FitParams, logs: &[f64], rows: Vec<Row>) -> Self {
+    pub(super) fn new(
+        shell: &Shell,
+        params: &FitParams,
+        wanted: &[f64],
+        logs: &[f64],
+        rows: Vec<Row>,
+    ) -> Self {
         let count = shell.vertex_count();
         let mut diagonal = Vec::with_capacity(logs.len());
         let mut edges = Vec::with_capacity(2 * shell.springs.len());
-        for (half, wanted) in [params.target_strain, params.target_bending].into_iter().enumerate() {
+        for half in 0..2 {
+            let wanted = &wanted[half * count..][..count];
             let logs = &logs[half * count..][..count];
-            for (log, area) in logs.iter().zip(&shell.area) {
+            for ((log, area), wanted) in logs.iter().zip(&shell.area).zip(wanted) {
                 let value = log.exp();
                 // (κ − κ^t)² is not convex in ln κ; this makes a free vertex step by at most the cap.
-                let target = params.target_weight * value * value.max(wanted) / params.step_cap;
+                let target = params.target_weight * value * value.max(*wanted) / params.step_cap;
                 diagonal.push(area * (target + params.extremes));
             }
             for spring in &shell.springs {
@@ -49,6 +68,9 @@ impl Model {
                 let factors = spring.ends.map(|end| factor * logs[end as usize].exp());
                 edges.push((spring.ends.map(|end| end + (half * count) as u32), factors));
             }
+        }
+        for (vertex, area) in (0..count as u32).zip(&shell.area) {
+            edges.push(([vertex, vertex + count as u32], [(params.coupling * area).sqrt(); 2]));
         }
         Self { diagonal, edges, rows }
     }
@@ -62,7 +84,7 @@ impl Model {
             out[b] -= fb * difference;
         }
         for row in &self.rows {
-            let along: f64 = row.entries.iter().map(|(k, d)| d * p[*k as usize]).sum();
+            let along = row.along(p);
             row.entries.iter().for_each(|(k, d)| out[*k as usize] += row.weight * along * d);
         }
         out
@@ -109,9 +131,23 @@ impl Model {
         x
     }
 
-    /// How many vertices are close to the barrier.
-    pub(super) fn row_count(&self) -> usize {
-        self.rows.len()
+    /// Makes the barrier steeper for vertices that a step would take most of the way to it, or through it;
+    /// says whether there were any.
+    pub(super) fn hold_back(&mut self, step: &[f64], tolerance: f64) -> bool {
+        let mut any = false;
+        for row in &mut self.rows {
+            let left = tolerance * (1.0 - (1.0 - row.room).sqrt());
+            if row.along(step) > 0.85 * left {
+                row.weight *= 4.0;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The vertices close to the barrier.
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.rows
     }
 }
 

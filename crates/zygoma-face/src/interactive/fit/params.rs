@@ -21,7 +21,11 @@ pub struct FitParams {
     pub smoothness: f64,
     /// Weight of ½ A (ln κ/κ^t)², the mild penalty on extremes that §4.3 recommends without a formula. Ours.
     pub extremes: f64,
-    /// ε_opt: the fit has converged when no logarithm of a stiffness is expected to move further than this.
+    /// Weight of ½ A (ln κ^s/κ^ts − ln κ^b/κ^tb)². Bending resists an expression far more than stretching does,
+    /// so without this the skin of the lips gives up all of its bending stiffness and none of the other, and
+    /// feels as hard to the touch as an ear. The paper gets some of it from stopping early. Ours.
+    pub coupling: f64,
+    /// ε_opt: the fit has converged when an iteration lowers the loss by a smaller share than this.
     pub tolerance: f64,
     /// ε_sim: largest force left at a vertex, as the distance that actuation needs to make it up, m. The paper
     /// bounds the force itself (10⁻³ N), which depends on the size of the triangles.
@@ -33,9 +37,7 @@ pub struct FitParams {
     pub still: f64,
     /// How many rings of triangles around the moved part of an expression are simulated with it. Ours.
     pub rings: usize,
-    /// L-BFGS history.
-    pub memory: usize,
-    /// Largest change of a logarithm of the stiffness in one iteration.
+    /// Largest change of a logarithm of the stiffness in one iteration. The paper's 0.5 suits its L-BFGS.
     pub step_cap: f64,
     /// Most iterations.
     pub max_iterations: usize,
@@ -54,14 +56,14 @@ impl Default for FitParams {
             barrier: 0.002,
             target_weight: 1.0,
             smoothness: 5e-7,
-            extremes: 0.1,
+            extremes: 5.0,
+            coupling: 1000.0,
             tolerance: 1e-3,
             settle_tolerance: 1e-6,
             margin: 0.99,
             still: 2e-4,
             rings: 2,
-            memory: 10,
-            step_cap: 0.5,
+            step_cap: 1.0,
             max_iterations: 200,
             seconds: None,
             held: Vec::new(),
