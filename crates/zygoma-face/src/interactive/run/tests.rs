@@ -84,9 +84,11 @@ fn run_poke(face: &Face, height: f32, rate: f64, seconds: f64) -> (Vec<Vec3>, f3
 }
 
 fn run_poke_by(by: f32, face: &Face, height: f32, rate: f64, seconds: f64) -> (Vec<Vec3>, f32) {
+    let friction = if by == GENTLE { 0.5 } else { 0.0 };
     let mut running = InteractiveFace::new(face, awake()).unwrap();
     let sphere = ColliderShape::Sphere { radius: 0.1 * height };
     let touch = running.touches_mut().add(sphere, poke(height, 0.0), Drive::Kinematic);
+    running.touches_mut().get_mut(touch).unwrap().friction = friction;
     let mut deepest = 0.0f32;
     let mut last = Vec::new();
     for frame in 1..=(seconds * rate).round() as usize {
@@ -152,8 +154,7 @@ fn the_same_input_gives_the_same_bits() {
     assert_eq!(built(0.24), *FACE);
 }
 
-/// A touch that stays within the flesh (δ is 1 % here). Beyond it, frictionless skin may slip off to one side or the
-/// other, and rounding decides.
+/// A gentle touch with friction. Under a deep one without, skin slips off to one side or the other, and rounding decides.
 const GENTLE: f32 = 0.006;
 
 #[test]
@@ -364,7 +365,8 @@ fn violent_touching_stays_finite() {
         running.set_weights(&[random.uniform(7 * frame) as f32, random.uniform(11 * frame + 3) as f32]);
         let frame = running.advance(1.0 / 60.0);
         assert!(frame.positions.iter().all(|p| p.is_finite() && p.length() < 1.0));
-        assert!(running.top_speed() < 60.0, "{}", running.top_speed());
+        // Limited along and across what pushes, each to 50.
+        assert!(running.top_speed() < 71.0, "{}", running.top_speed());
     }
 }
 

@@ -433,7 +433,11 @@ impl Touches {
                     touch.deepest = touch.deepest.max(-probe.distance);
                     let velocity = probe.velocity.clamp_length_max(super::TOP_SPEED);
                     let carriers = samples.follows(candidate.sample).iter().filter(|(_, w)| *w > CARRIES);
-                    self.pushed.extend(carriers.map(|(v, _)| Push { vertex: *v, normal: probe.normal, velocity }));
+                    self.pushed.extend(carriers.map(|(v, _)| Push {
+                        vertex: *v,
+                        normal: probe.normal,
+                        velocity,
+                    }));
                 }
             }
             if kinematic {
