@@ -1,126 +1,29 @@
-//! The closest point of a surface.
+//! Closest points on triangles, and points that are kept by where they lie on a surface.
 
-use std::collections::HashMap;
+use glam::{DVec3, Vec3};
 
-use glam::{DVec3, IVec3};
-
-/// A point of a surface: a triangle's vertices and how they mix.
+/// A point of a triangle mesh, by triangle and barycentric coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SurfacePoint {
-    /// Index of the triangle.
+    /// The triangle.
     pub triangle: u32,
-    /// Its vertices.
-    pub vertices: [u32; 3],
-    /// Their weights: not negative, with sum 1.
-    pub weights: [f64; 3],
+    /// Weights of the triangle's corners; not negative, sum 1.
+    pub barycentric: [f64; 3],
 }
 
 impl SurfacePoint {
-    /// The same mixture of any values at the vertices.
-    pub fn mix(&self, values: &[DVec3]) -> DVec3 {
-        (0..3).map(|k| self.weights[k] * values[self.vertices[k] as usize]).sum()
+    /// The mean of the corners' values.
+    pub fn interpolate(&self, triangles: &[[u32; 3]], values: &[DVec3]) -> DVec3 {
+        let corners = triangles[self.triangle as usize];
+        (0..3).map(|i| self.barycentric[i] * values[corners[i] as usize]).sum()
     }
 }
 
-/// Finds closest points on one surface.
-#[derive(Clone, Debug)]
-pub struct SurfaceSearch<'a> {
-    positions: &'a [DVec3],
-    triangles: &'a [[u32; 3]],
-    cell: f64,
-    grid: HashMap<IVec3, Vec<u32>>,
-    /// Cells around the grid's own centre that hold everything.
-    reach: i32,
-}
-
-impl<'a> SurfaceSearch<'a> {
-    /// Sorts the triangles into cells of about two mean edges.
-    pub fn new(positions: &'a [DVec3], triangles: &'a [[u32; 3]]) -> Self {
-        let edges: f64 =
-            triangles.iter().map(|t| positions[t[0] as usize].distance(positions[t[1] as usize])).sum();
-        let cell = (2.0 * edges / triangles.len().max(1) as f64).max(1e-12);
-        let mut grid: HashMap<IVec3, Vec<u32>> = HashMap::new();
-        let (mut low, mut high) = (IVec3::MAX, IVec3::MIN);
-        for (i, t) in (0u32..).zip(triangles) {
-            let p = t.map(|v| positions[v as usize]);
-            let from = (p[0].min(p[1]).min(p[2]) / cell).floor().as_ivec3();
-            let to = (p[0].max(p[1]).max(p[2]) / cell).floor().as_ivec3();
-            (low, high) = (low.min(from), high.max(to));
-            for x in from.x..=to.x {
-                for y in from.y..=to.y {
-                    for z in from.z..=to.z {
-                        grid.entry(IVec3::new(x, y, z)).or_default().push(i);
-                    }
-                }
-            }
-        }
-        let reach = if triangles.is_empty() { 0 } else { (high - low).max_element() + 1 };
-        Self { positions, triangles, cell, grid, reach }
-    }
-
-    /// The closest point of the surface.
-    ///
-    /// # Panics
-    /// If the surface has no triangle.
-    pub fn closest(&self, point: DVec3) -> SurfacePoint {
-        assert!(!self.triangles.is_empty(), "a surface without triangles has no closest point");
-        let centre = (point / self.cell).floor().as_ivec3();
-        let mut best: Option<(f64, SurfacePoint)> = None;
-        for ring in 0.. {
-            for cell in shell(centre, ring) {
-                for triangle in self.grid.get(&cell).into_iter().flatten() {
-                    let vertices = self.triangles[*triangle as usize];
-                    let weights = closest_weights(point, vertices.map(|v| self.positions[v as usize]));
-                    let found = SurfacePoint { triangle: *triangle, vertices, weights };
-                    let distance = found.mix(self.positions).distance(point);
-                    let better = best.is_none_or(|(least, old)| {
-                        distance < least || (distance == least && *triangle < old.triangle)
-                    });
-                    if better {
-                        best = Some((distance, found));
-                    }
-                }
-            }
-            // Everything in the next ring is at least this many cells away.
-            if let Some((least, found)) = best
-                && least <= f64::from(ring) * self.cell
-            {
-                return found;
-            }
-            if ring > self.reach {
-                return self.exhaustive(point);
-            }
-        }
-        unreachable!("the loop over rings ends by returning")
-    }
-
-    /// For points far away from the surface.
-    fn exhaustive(&self, point: DVec3) -> SurfacePoint {
-        let all = (0u32..).zip(self.triangles).map(|(triangle, vertices)| {
-            let weights = closest_weights(point, vertices.map(|v| self.positions[v as usize]));
-            SurfacePoint { triangle, vertices: *vertices, weights }
-        });
-        let distance = |p: &SurfacePoint| p.mix(self.positions).distance(point);
-        all.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(SurfacePoint {
-            triangle: 0,
-            vertices: self.triangles[0],
-            weights: [1.0, 0.0, 0.0],
-        })
-    }
-}
-
-/// The cells whose largest coordinate difference to the centre is `ring`.
-fn shell(centre: IVec3, ring: i32) -> impl Iterator<Item = IVec3> {
-    let range = -ring..=ring;
-    let all = range.clone().flat_map(move |x| {
-        let range = -ring..=ring;
-        range.clone().flat_map(move |y| (-ring..=ring).map(move |z| IVec3::new(x, y, z)))
-    });
-    all.filter(move |offset| offset.abs().max_element() == ring).map(move |offset| centre + offset)
-}
-
-/// Weights of the point of a triangle that is closest to `p` (\[Ericson 2005\], §5.1.5: by Voronoi regions).
-pub fn closest_weights(p: DVec3, [a, b, c]: [DVec3; 3]) -> [f64; 3] {
+/// Barycentric coordinates of the point of triangle `abc` that is closest to `p`.
+///
+/// The plane's regions around the triangle are told apart by signs of dot products, corners first
+/// (\[Ericson 2005\] §5.1.5). A triangle without area gives one of its closest corners or edges.
+pub fn closest_on_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> [f64; 3] {
     let (ab, ac, ap) = (b - a, c - a, p - a);
     let (d1, d2) = (ab.dot(ap), ac.dot(ap));
     if d1 <= 0.0 && d2 <= 0.0 {
@@ -133,8 +36,8 @@ pub fn closest_weights(p: DVec3, [a, b, c]: [DVec3; 3]) -> [f64; 3] {
     }
     let vc = d1 * d4 - d3 * d2;
     if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
-        let t = d1 / (d1 - d3);
-        return [1.0 - t, t, 0.0];
+        let v = d1 / (d1 - d3);
+        return [1.0 - v, v, 0.0];
     }
     let cp = p - c;
     let (d5, d6) = (ab.dot(cp), ac.dot(cp));
@@ -143,16 +46,26 @@ pub fn closest_weights(p: DVec3, [a, b, c]: [DVec3; 3]) -> [f64; 3] {
     }
     let vb = d5 * d2 - d1 * d6;
     if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
-        let t = d2 / (d2 - d6);
-        return [1.0 - t, 0.0, t];
+        let w = d2 / (d2 - d6);
+        return [1.0 - w, 0.0, w];
     }
     let va = d3 * d6 - d5 * d4;
     if va <= 0.0 && d4 >= d3 && d5 >= d6 {
-        let t = (d4 - d3) / ((d4 - d3) + (d5 - d6));
-        return [0.0, 1.0 - t, t];
+        let w = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+        return [0.0, 1.0 - w, w];
     }
-    let total = va + vb + vc;
-    [va / total, vb / total, vc / total]
+    let sum = va + vb + vc;
+    [va / sum, vb / sum, vc / sum]
+}
+
+/// The point with these barycentric coordinates.
+pub fn at_barycentric([u, v, w]: [f64; 3], [a, b, c]: [DVec3; 3]) -> DVec3 {
+    u * a + v * b + w * c
+}
+
+/// [`closest_on_triangle`] in single precision, for queries per frame.
+pub fn closest_on_triangle_f32(p: Vec3, corners: [Vec3; 3]) -> [f32; 3] {
+    closest_on_triangle(p.as_dvec3(), corners.map(Vec3::as_dvec3)).map(|weight| weight as f32)
 }
 
 #[cfg(test)]
@@ -160,19 +73,35 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn vector() -> impl Strategy<Value = DVec3> {
+        prop::array::uniform3(-1.0f64..1.0).prop_map(DVec3::from)
+    }
+
     proptest! {
         #[test]
-        fn the_grid_finds_what_trying_all_triangles_finds(
-            points in prop::collection::vec(prop::array::uniform3(-1.0f64..1.0), 12),
-            query in prop::array::uniform3(-3.0f64..3.0),
+        fn no_sampled_point_of_the_triangle_is_closer(
+            p in vector(), a in vector(), b in vector(), c in vector(),
         ) {
-            let positions: Vec<_> = points.into_iter().map(DVec3::from).collect();
-            let triangles: Vec<[u32; 3]> = (0..4).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
-            let search = SurfaceSearch::new(&positions, &triangles);
-            let query = DVec3::from(query);
-            let (fast, slow) = (search.closest(query), search.exhaustive(query));
-            let distance = |p: SurfacePoint| p.mix(&positions).distance(query);
-            prop_assert!((distance(fast) - distance(slow)).abs() < 1e-12);
+            let weights = closest_on_triangle(p, [a, b, c]);
+            prop_assert!(weights.iter().all(|w| *w >= -1e-12));
+            prop_assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            let found = p.distance(at_barycentric(weights, [a, b, c]));
+            for i in 0..=20 {
+                for j in 0..=20 - i {
+                    let (v, w) = (f64::from(i) / 20.0, f64::from(j) / 20.0);
+                    let other = p.distance(at_barycentric([1.0 - v - w, v, w], [a, b, c]));
+                    prop_assert!(found <= other + 1e-9);
+                }
+            }
         }
+    }
+
+    #[test]
+    fn a_triangle_without_area_still_gives_a_finite_point() {
+        let corners = [DVec3::ZERO, DVec3::X, DVec3::X * 2.0];
+        let weights = closest_on_triangle(DVec3::new(1.5, 1.0, 0.0), corners);
+        assert!((at_barycentric(weights, corners) - DVec3::new(1.5, 0.0, 0.0)).length() < 1e-12);
+        let weights = closest_on_triangle(DVec3::ONE, [DVec3::ZERO; 3]);
+        assert!(weights.iter().all(|w| w.is_finite()));
     }
 }

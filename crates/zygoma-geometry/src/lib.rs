@@ -5,13 +5,19 @@
 //! or physics.
 
 pub mod closest;
+pub mod coarsen;
+pub mod embedding;
 mod faces;
+pub mod geodesic;
 pub mod intersect;
 pub mod laplacian;
 pub mod normals;
 pub mod remesh;
 pub mod rigid;
+pub mod shapes;
+pub mod surface_search;
 pub mod tets;
 pub mod topology;
+pub mod triangle_tree;
 
 pub use faces::Faces;

@@ -1,7 +1,7 @@
 //! What must hold for every head: laws that tests and benchmarks ask for.
 
 use glam::{DVec3, Vec3};
-use zygoma_geometry::closest::SurfaceSearch;
+use zygoma_geometry::surface_search::SurfaceSearch;
 use zygoma_geometry::intersect::crossing_pairs;
 use zygoma_geometry::normals::vertex_normals;
 
@@ -94,10 +94,10 @@ pub fn teeth_clearance(head: &Head, weights: &[(&str, f64)]) -> f64 {
         head.parts.iter().filter(|part| part.name.starts_with("teeth") || part.name.starts_with("gums"));
     let clearance = |p: DVec3| {
         let near = search.closest(p);
-        let away = p - near.mix(&skin);
+        let away = p - near.interpolate(&head.skin.triangles, &skin);
         // The bag's skin faces the teeth: what lies before it is in the mouth. Normals of the vertices decide, because
         // those of single triangles say little at an edge.
-        away.length().copysign(away.dot(near.mix(&normals)))
+        away.length().copysign(away.dot(near.interpolate(&head.skin.triangles, &normals)))
     };
     hard.flat_map(|part| posed(part, weights)).map(clearance).fold(f64::MAX, f64::min)
 }

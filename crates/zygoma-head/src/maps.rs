@@ -1,7 +1,8 @@
 //! From one level of detail to another.
 
 use glam::DVec3;
-use zygoma_geometry::closest::{SurfacePoint, SurfaceSearch};
+use zygoma_geometry::closest::SurfacePoint;
+use zygoma_geometry::surface_search::SurfaceSearch;
 
 use crate::Level;
 use crate::template::Template;

@@ -189,16 +189,21 @@ mod avx2 {
         }
     }
 
+    // Loops are written out: a closure would not have the vector instructions of its surroundings, and registers would
+    // travel through memory.
     impl Kernels for Avx2 {
         #[inline(always)]
         fn forward_wide(&self, values: &[[f32; WIDE]], rows: &[u32], columns: &[Row; WIDE], rhs: &mut [Row]) {
-            let pairs = [0, 2, 4, 6].map(|k| self.negated_pair(columns[k], columns[k + 1]));
+            let p0 = self.negated_pair(columns[0], columns[1]);
+            let p1 = self.negated_pair(columns[2], columns[3]);
+            let p2 = self.negated_pair(columns[4], columns[5]);
+            let p3 = self.negated_pair(columns[6], columns[7]);
             for (value, row) in values.iter().zip(rows) {
                 let value: __m256 = cast(*value);
-                let even = self.simd.avx._mm256_mul_ps(self.spread(value, 0), pairs[0]);
-                let odd = self.simd.avx._mm256_mul_ps(self.spread(value, 2), pairs[1]);
-                let even = self.multiply_add(self.spread(value, 4), pairs[2], even);
-                let odd = self.multiply_add(self.spread(value, 6), pairs[3], odd);
+                let even = self.simd.avx._mm256_mul_ps(self.spread(value, 0), p0);
+                let odd = self.simd.avx._mm256_mul_ps(self.spread(value, 2), p1);
+                let even = self.multiply_add(self.spread(value, 4), p2, even);
+                let odd = self.multiply_add(self.spread(value, 6), p3, odd);
                 self.add_folded(self.simd.avx._mm256_add_ps(even, odd), &mut rhs[*row as usize]);
             }
         }
@@ -211,12 +216,13 @@ mod avx2 {
             columns: &[Row; NARROW],
             rhs: &mut [Row],
         ) {
-            let pairs = [0, 2].map(|k| self.negated_pair(columns[k], columns[k + 1]));
+            let p0 = self.negated_pair(columns[0], columns[1]);
+            let p1 = self.negated_pair(columns[2], columns[3]);
             for (value, row) in values.iter().zip(rows) {
                 let half: __m128 = cast(*value);
                 let value = self.simd.avx._mm256_castps128_ps256(half);
-                let sum = self.simd.avx._mm256_mul_ps(self.spread(value, 0), pairs[0]);
-                let sum = self.multiply_add(self.spread(value, 2), pairs[1], sum);
+                let sum = self.simd.avx._mm256_mul_ps(self.spread(value, 0), p0);
+                let sum = self.multiply_add(self.spread(value, 2), p1, sum);
                 self.add_folded(sum, &mut rhs[*row as usize]);
             }
         }
@@ -231,28 +237,43 @@ mod avx2 {
             rhs: &[Row],
         ) -> [Row; WIDE] {
             let zero = self.splat(0.0);
-            let (mut plus, mut even, mut odd) = ([zero; 3], [zero; 3], [zero; 3]);
+            let (mut x, mut y, mut z) = (zero, zero, zero);
+            let (mut x0, mut y0, mut z0) = (zero, zero, zero);
+            let (mut x1, mut y1, mut z1) = (zero, zero, zero);
             for (value, row) in diagonal.iter().zip(own) {
                 let value: __m256 = cast(*value);
-                plus = [0, 1, 2].map(|k| self.multiply_add(value, self.splat(row[k]), plus[k]));
+                x = self.multiply_add(value, self.splat(row[0]), x);
+                y = self.multiply_add(value, self.splat(row[1]), y);
+                z = self.multiply_add(value, self.splat(row[2]), z);
             }
             let (values, last_value) = values.as_chunks::<2>();
             let (rows, last_row) = rows.as_chunks::<2>();
             for ([first, second], [i, j]) in values.iter().zip(rows) {
                 let (first, second): (__m256, __m256) = (cast(*first), cast(*second));
                 let (a, b) = (&rhs[*i as usize], &rhs[*j as usize]);
-                even = [0, 1, 2].map(|k| self.multiply_add(first, self.splat(a[k]), even[k]));
-                odd = [0, 1, 2].map(|k| self.multiply_add(second, self.splat(b[k]), odd[k]));
+                x0 = self.multiply_add(first, self.splat(a[0]), x0);
+                y0 = self.multiply_add(first, self.splat(a[1]), y0);
+                z0 = self.multiply_add(first, self.splat(a[2]), z0);
+                x1 = self.multiply_add(second, self.splat(b[0]), x1);
+                y1 = self.multiply_add(second, self.splat(b[1]), y1);
+                z1 = self.multiply_add(second, self.splat(b[2]), z1);
             }
             for (value, row) in last_value.iter().zip(last_row) {
                 let value: __m256 = cast(*value);
                 let a = &rhs[*row as usize];
-                even = [0, 1, 2].map(|k| self.multiply_add(value, self.splat(a[k]), even[k]));
+                x0 = self.multiply_add(value, self.splat(a[0]), x0);
+                y0 = self.multiply_add(value, self.splat(a[1]), y0);
+                z0 = self.multiply_add(value, self.splat(a[2]), z0);
             }
             let avx = self.simd.avx;
-            let [x, y, z]: [[f32; WIDE]; 3] =
-                [0, 1, 2].map(|k| cast(avx._mm256_sub_ps(plus[k], avx._mm256_add_ps(even[k], odd[k]))));
-            std::array::from_fn(|k| [x[k], y[k], z[k], 0.0])
+            let x: [f32; WIDE] = cast(avx._mm256_sub_ps(x, avx._mm256_add_ps(x0, x1)));
+            let y: [f32; WIDE] = cast(avx._mm256_sub_ps(y, avx._mm256_add_ps(y0, y1)));
+            let z: [f32; WIDE] = cast(avx._mm256_sub_ps(z, avx._mm256_add_ps(z0, z1)));
+            let mut solved = [[0.0; 4]; WIDE];
+            for k in 0..WIDE {
+                solved[k] = [x[k], y[k], z[k], 0.0];
+            }
+            solved
         }
 
         #[inline(always)]
@@ -264,27 +285,31 @@ mod avx2 {
             own: &[Row],
             rhs: &[Row],
         ) -> [Row; NARROW] {
-            let sse = self.simd.sse;
-            let add = |value: __m128, row: &Row, sums: [__m128; 3]| {
-                [0, 1, 2].map(|k| self.simd.fma._mm_fmadd_ps(value, sse._mm_set1_ps(row[k]), sums[k]))
-            };
+            let (sse, fma) = (self.simd.sse, self.simd.fma);
             let zero = sse._mm_set1_ps(0.0);
-            let (mut plus, mut even, mut odd) = ([zero; 3], [zero; 3], [zero; 3]);
+            let (mut x, mut y, mut z) = (zero, zero, zero);
+            let (mut x0, mut y0, mut z0) = (zero, zero, zero);
             for (value, row) in diagonal.iter().zip(own) {
-                plus = add(cast(*value), row, plus);
+                let value: __m128 = cast(*value);
+                x = fma._mm_fmadd_ps(value, sse._mm_set1_ps(row[0]), x);
+                y = fma._mm_fmadd_ps(value, sse._mm_set1_ps(row[1]), y);
+                z = fma._mm_fmadd_ps(value, sse._mm_set1_ps(row[2]), z);
             }
-            let (values, last_value) = values.as_chunks::<2>();
-            let (rows, last_row) = rows.as_chunks::<2>();
-            for ([first, second], [i, j]) in values.iter().zip(rows) {
-                even = add(cast(*first), &rhs[*i as usize], even);
-                odd = add(cast(*second), &rhs[*j as usize], odd);
+            for (value, row) in values.iter().zip(rows) {
+                let value: __m128 = cast(*value);
+                let a = &rhs[*row as usize];
+                x0 = fma._mm_fmadd_ps(value, sse._mm_set1_ps(a[0]), x0);
+                y0 = fma._mm_fmadd_ps(value, sse._mm_set1_ps(a[1]), y0);
+                z0 = fma._mm_fmadd_ps(value, sse._mm_set1_ps(a[2]), z0);
             }
-            for (value, row) in last_value.iter().zip(last_row) {
-                even = add(cast(*value), &rhs[*row as usize], even);
+            let x: [f32; NARROW] = cast(sse._mm_sub_ps(x, x0));
+            let y: [f32; NARROW] = cast(sse._mm_sub_ps(y, y0));
+            let z: [f32; NARROW] = cast(sse._mm_sub_ps(z, z0));
+            let mut solved = [[0.0; 4]; NARROW];
+            for k in 0..NARROW {
+                solved[k] = [x[k], y[k], z[k], 0.0];
             }
-            let [x, y, z]: [[f32; NARROW]; 3] =
-                [0, 1, 2].map(|k| cast(sse._mm_sub_ps(plus[k], sse._mm_add_ps(even[k], odd[k]))));
-            std::array::from_fn(|k| [x[k], y[k], z[k], 0.0])
+            solved
         }
     }
 }

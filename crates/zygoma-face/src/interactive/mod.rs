@@ -1,3 +1,18 @@
 //! Touch and pull any rig in real time, after *Interactive Facial Animation* (IFA).
+//!
+//! [`build`] turns a rig into a [`Face`]; [`InteractiveFace`] simulates it.
 
+mod build;
+mod depth;
+mod face;
+mod file;
 pub mod fit;
+mod held;
+mod region;
+mod run;
+
+pub use build::{BuildError, BuildParams, BuildProgress, build};
+pub use face::{CertifiedFace, Face, FaceShape};
+pub use run::{
+    Drive, Frame, InteractiveFace, ParamsChange, PullId, RunParams, Stages, Touch, TouchId, Touches,
+};

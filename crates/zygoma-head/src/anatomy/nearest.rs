@@ -1,7 +1,7 @@
 //! Nearest points and signed distances on a surface, by a tree of boxes.
 
 use glam::DVec3;
-use zygoma_geometry::closest::closest_weights;
+use zygoma_geometry::closest::closest_on_triangle;
 
 const LEAF: usize = 6;
 
@@ -95,7 +95,7 @@ impl Nearest {
             }
             for t in node.first..node.first + node.count {
                 let c = self.corners[t];
-                let w = closest_weights(p, c);
+                let w = closest_on_triangle(p, c);
                 let distance = (w[0] * c[0] + w[1] * c[1] + w[2] * c[2]).distance(p);
                 if distance <= reach {
                     reach = distance;

@@ -4,11 +4,13 @@
 //! high. [`Shell`] holds what the rest shape decides, [`Stiffness`] what is fitted, [`ShellParams`] what a
 //! user may tune.
 
+mod elastic;
 mod elements;
 mod matrix;
 mod newton;
 mod params;
 mod statics;
+mod stepper;
 #[cfg(test)]
 mod test_shells;
 
@@ -19,6 +21,7 @@ pub use matrix::step_matrix;
 pub use newton::{NewtonParams, Settled, Unsettled};
 pub use params::ShellParams;
 pub use statics::{Statics, Weights};
+pub use stepper::{FrameMotion, Push, StepMatrices, StepOrder, Stepper};
 
 /// The simulation mesh at rest and its elastic elements.
 #[derive(Clone, Debug, PartialEq)]

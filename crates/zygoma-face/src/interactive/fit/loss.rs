@@ -20,19 +20,20 @@ pub(super) fn logs_of(stiffness: &Stiffness) -> Vec<f64> {
 pub(super) fn add_stiffness_loss(
     shell: &Shell,
     params: &FitParams,
+    wanted: &[f64],
     logs: &[f64],
     gradient: &mut [f64],
 ) -> f64 {
     let count = shell.vertex_count();
-    let targets = [params.target_strain, params.target_bending];
     let mut loss = 0.0;
-    for (half, wanted) in targets.into_iter().enumerate() {
+    for half in 0..2 {
+        let wanted = &wanted[half * count..][..count];
         let logs = &logs[half * count..][..count];
         let gradient = &mut gradient[half * count..][..count];
         for i in 0..count {
             let (value, area) = (logs[i].exp(), shell.area[i]);
-            let off = value - wanted;
-            let extreme = logs[i] - wanted.ln();
+            let off = value - wanted[i];
+            let extreme = logs[i] - wanted[i].ln();
             loss += 0.5 * area * (params.target_weight * off * off + params.extremes * extreme * extreme);
             gradient[i] += area * (params.target_weight * off * value + params.extremes * extreme);
         }
@@ -47,7 +48,7 @@ pub(super) fn add_stiffness_loss(
     }
     for i in 0..count {
         let weight = params.coupling * shell.area[i];
-        let apart = (logs[i] - targets[0].ln()) - (logs[count + i] - targets[1].ln());
+        let apart = (logs[i] - params.target_strain.ln()) - (logs[count + i] - params.target_bending.ln());
         loss += 0.5 * weight * apart * apart;
         gradient[i] += weight * apart;
         gradient[count + i] -= weight * apart;

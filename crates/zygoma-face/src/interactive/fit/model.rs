@@ -44,16 +44,23 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn new(shell: &Shell, params: &FitParams, logs: &[f64], rows: Vec<Row>) -> Self {
+    pub(super) fn new(
+        shell: &Shell,
+        params: &FitParams,
+        wanted: &[f64],
+        logs: &[f64],
+        rows: Vec<Row>,
+    ) -> Self {
         let count = shell.vertex_count();
         let mut diagonal = Vec::with_capacity(logs.len());
         let mut edges = Vec::with_capacity(2 * shell.springs.len());
-        for (half, wanted) in [params.target_strain, params.target_bending].into_iter().enumerate() {
+        for half in 0..2 {
+            let wanted = &wanted[half * count..][..count];
             let logs = &logs[half * count..][..count];
-            for (log, area) in logs.iter().zip(&shell.area) {
+            for ((log, area), wanted) in logs.iter().zip(&shell.area).zip(wanted) {
                 let value = log.exp();
                 // (κ − κ^t)² is not convex in ln κ; this makes a free vertex step by at most the cap.
-                let target = params.target_weight * value * value.max(wanted) / params.step_cap;
+                let target = params.target_weight * value * value.max(*wanted) / params.step_cap;
                 diagonal.push(area * (target + params.extremes));
             }
             for spring in &shell.springs {

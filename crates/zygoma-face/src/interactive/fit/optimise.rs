@@ -13,7 +13,7 @@ use zygoma_physics::shell::{Shell, Stiffness};
 use super::expressions::Expressions;
 use super::loss::{add_stiffness_loss, logs_of, stiffness_of};
 use super::model::Model;
-use super::start::start;
+use super::start::{start, wanted};
 use super::{Continue, Expression, FitEnd, FitError, FitParams, FitProgress, FitResult, check};
 
 /// Makes the skin as stiff as its expressions allow.
@@ -139,6 +139,7 @@ impl Point {
 struct Fit<'a> {
     shell: &'a Shell,
     params: &'a FitParams,
+    wanted: Vec<f64>,
     expressions: Expressions,
     /// The barrier at present; λ^r in the end.
     barrier: f64,
@@ -158,7 +159,9 @@ impl<'a> Fit<'a> {
         barrier: f64,
     ) -> Result<Self, FitError> {
         let mut expressions = Expressions::new(shell, targets, params);
-        let mut logs = logs_of(stiffness);
+        let wanted = wanted(shell, targets, params);
+        let mut logs: Vec<f64> =
+            logs_of(stiffness).iter().zip(&wanted).map(|(log, wanted)| log.min(wanted.ln())).collect();
         for round in 0..SOFTENINGS {
             // Ever bolder, down to e⁻³⁰ of what it was.
             if expressions.soften(&mut logs, 0.5 + 0.1 * f64::from(round)) == 0 {
@@ -166,7 +169,7 @@ impl<'a> Fit<'a> {
             }
             expressions.restore();
         }
-        match evaluate(shell, params, &mut expressions, logs) {
+        match evaluate(shell, params, &wanted, &mut expressions, logs) {
             Ok(at) => {
                 expressions.keep();
                 let gain = params.target_weight
@@ -177,6 +180,7 @@ impl<'a> Fit<'a> {
                 Ok(Self {
                     shell,
                     params,
+                    wanted,
                     expressions,
                     barrier,
                     highest_barrier: barrier,
@@ -197,7 +201,7 @@ impl<'a> Fit<'a> {
     /// One iteration; says why the fit is over if it is.
     fn advance(&mut self) -> Option<FitEnd> {
         let rows = self.expressions.rows(&stiffness_of(&self.at.logs), self.barrier);
-        let mut model = Model::new(self.shell, self.params, &self.at.logs, rows);
+        let mut model = Model::new(self.shell, self.params, &self.wanted, &self.at.logs, rows);
         let gradient = self.at.gradient(self.barrier);
         let direction = self.plan(&mut model, &gradient);
         let found = self.search(&direction, &gradient);
@@ -246,7 +250,7 @@ impl<'a> Fit<'a> {
         for halving in 0..HALVINGS {
             let share = 0.5f64.powi(halving);
             let logs = self.at.logs.iter().zip(direction).map(|(log, d)| log + share * d).collect();
-            if let Ok(next) = evaluate(self.shell, self.params, &mut self.expressions, logs)
+            if let Ok(next) = evaluate(self.shell, self.params, &self.wanted, &mut self.expressions, logs)
                 && next.loss(self.barrier) <= loss + 1e-4 * share * slope.min(0.0)
             {
                 self.expressions.keep();
@@ -261,6 +265,7 @@ impl<'a> Fit<'a> {
 fn evaluate(
     shell: &Shell,
     params: &FitParams,
+    wanted: &[f64],
     expressions: &mut Expressions,
     logs: Vec<f64>,
 ) -> Result<Point, usize> {
@@ -268,7 +273,7 @@ fn evaluate(
     let by_stiffness = barrier.gradient.strain.iter().chain(&barrier.gradient.bending);
     let by_log = by_stiffness.zip(&logs).map(|(g, log)| g * log.exp()).collect();
     let mut gradient = vec![0.0; logs.len()];
-    let loss = add_stiffness_loss(shell, params, &logs, &mut gradient);
+    let loss = add_stiffness_loss(shell, params, wanted, &logs, &mut gradient);
     let parts = [Part { loss, gradient }, Part { loss: barrier.loss, gradient: by_log }];
     Ok(Point { logs, parts, worst: barrier.worst })
 }
@@ -287,12 +292,13 @@ mod tests {
         let (shell, targets) = sheet_with_bumps();
         let params = FitParams { settle_tolerance: 1e-11, ..FitParams::default() };
         let mut expressions = Expressions::new(&shell, &targets, &params);
+        let wanted = wanted(&shell, &targets, &params);
         let mut logs = logs_of(&start(&shell, &targets, &params));
         logs.iter_mut().for_each(|log| *log -= 0.3);
         let mut at = |k: usize, h: f64| {
             let mut logs = logs.clone();
             logs[k] += h;
-            evaluate(&shell, &params, &mut expressions, logs).unwrap()
+            evaluate(&shell, &params, &wanted, &mut expressions, logs).unwrap()
         };
         let point = at(0, 0.0);
         // With a barrier of this height both terms matter.

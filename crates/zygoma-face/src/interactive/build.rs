@@ -1,0 +1,307 @@
+//! From a rig to a [`Face`].
+
+use std::sync::Arc;
+
+use glam::{DVec3, Vec3, Vec4, Vec4Swizzles};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use zygoma_geometry::closest::SurfacePoint;
+use zygoma_geometry::coarsen::{CoarseMesh, CoarsenError, coarsen};
+use zygoma_geometry::embedding::Embedding;
+use zygoma_geometry::geodesic::{Source, nearest_sources};
+use zygoma_numerics::NotPositiveDefinite;
+use zygoma_physics::shell::{
+    FrameMotion, NewtonParams, Settled, Shell, ShellError, Statics, StepMatrices, StepOrder, Stepper,
+    Stiffness,
+};
+use zygoma_rig::{RigMesh, SparseDeltas, arkit};
+
+use super::depth::largest_depth;
+use super::face::{CertifiedFace, Face, FaceShape};
+use super::fit::{self, Continue, Expression, FitError, FitParams, FitProgress};
+use super::held::held_vertices;
+use super::region::Region;
+
+/// Corrections below this share of the height are left out (eq. 13).
+const CLIP: f64 = 1e-4;
+
+/// Beyond the simulated skin, what hangs on it follows it over this share of the height. Ours: far enough for the
+/// inner lips, not so far that teeth would move.
+const FADE: f64 = 0.08;
+
+/// Steps in which a shell near its equilibrium comes to rest: 0.6 s. Ours.
+const SETTLING_STEPS: usize = 300;
+
+/// What a build may be told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BuildParams {
+    /// Wanted number of triangles of the shell.
+    pub triangles: usize,
+    /// Shapes are fitted at this weight (§5.2: 1.2 where exaggerated weights are expected).
+    pub exaggerate: f64,
+    /// Shapes whose name contains one of these are corrective: not fitted.
+    pub corrective: Vec<String>,
+    /// Stiffness reconstruction and shell.
+    pub fit: FitParams,
+    /// With a value, no fit: the same stiffness everywhere, N/m.
+    pub uniform_stiffness: Option<f64>,
+}
+
+/// Where a build stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BuildProgress {
+    /// The coarse mesh is being made.
+    Meshing,
+    /// The stiffness is being fitted.
+    Fitting(FitProgress),
+    /// The fitted shapes are being tested.
+    Certifying,
+    /// Corrections are being computed.
+    Correcting,
+}
+
+/// Why a face could not be built.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BuildError {
+    /// No skin or no height was found.
+    #[error("the mesh has no part that looks like the skin of a face; name the mesh with --mesh")]
+    NoFace,
+    /// The surface cannot be meshed.
+    #[error("the skin cannot be meshed: {0}")]
+    Mesh(#[from] CoarsenError),
+    /// The coarse mesh cannot be a shell.
+    #[error("the coarse mesh cannot be simulated: {0}")]
+    Shell(#[from] ShellError),
+    /// The matrix of a time step has no factor.
+    #[error("the shell cannot be simulated with these parameters: {0}")]
+    Matrix(#[from] NotPositiveDefinite),
+    /// The stiffness could not be fitted.
+    #[error("the stiffness could not be fitted: {0}")]
+    Fit(#[from] FitError),
+}
+
+impl Default for BuildParams {
+    fn default() -> Self {
+        Self {
+            triangles: 4000,
+            exaggerate: 1.0,
+            corrective: Vec::new(),
+            fit: FitParams::default(),
+            uniform_stiffness: None,
+        }
+    }
+}
+
+/// Makes a rig's mesh ready to be touched.
+pub fn build(
+    name: &str,
+    mesh: &RigMesh,
+    params: &BuildParams,
+    progress: &mut dyn FnMut(BuildProgress) -> Continue,
+) -> Result<Face, BuildError> {
+    progress(BuildProgress::Meshing);
+    let region = Region::choose(mesh)?;
+    let coarse = coarsen(&region.points, &region.triangles, params.triangles)?;
+    let shell = Shell::new(coarse.positions.clone(), coarse.triangles.clone())?;
+    let deltas: Vec<Vec<DVec3>> =
+        mesh.shapes.par_iter().map(|shape| region.point_deltas(mesh, &shape.deltas)).collect();
+    let on_shell = |dense: &Vec<DVec3>| -> Vec<DVec3> {
+        coarse.places.iter().map(|place| place.interpolate(&region.triangles, dense)).collect()
+    };
+    let moves: Vec<Vec<DVec3>> = deltas.par_iter().map(on_shell).collect();
+    let jaw_moves: Vec<&[DVec3]> = region.jaw.iter().map(|shape| &moves[*shape][..]).collect();
+    let held = held_vertices(&shell, &jaw_moves);
+    let flesh: Vec<&[DVec3]> =
+        (0..moves.len()).filter(|shape| !region.jaw.contains(shape)).map(|shape| &moves[shape][..]).collect();
+    let depth = largest_depth(&shell, &flesh, &params.fit.shell);
+
+    let base_of = |shape: usize| base_shape(mesh, shape);
+    let (stiffness, certified) = match params.uniform_stiffness {
+        Some(value) => (Stiffness::uniform(shell.vertex_count(), value, value), None),
+        None => {
+            let targets = expressions(mesh, &shell, &moves, params);
+            let mut fit_params = params.fit.clone();
+            fit_params.held = (0..held.len() as u32).filter(|v| held[*v as usize]).collect();
+            let mut report = |now: FitProgress| progress(BuildProgress::Fitting(now));
+            let result = fit::reconstruct(&shell, &targets, &fit_params, &mut report)?;
+            progress(BuildProgress::Certifying);
+            let certificate = fit::certify(&shell, &result.stiffness, &targets, &fit_params);
+            let certified = CertifiedFace {
+                expressions: targets.len(),
+                worst: certificate.worst(),
+                iterations: result.history.len(),
+            };
+            (result.stiffness, Some(certified))
+        }
+    };
+
+    progress(BuildProgress::Correcting);
+    let free: Vec<bool> = held.iter().map(|held| !held).collect();
+    let order = Arc::new(StepOrder::new(&shell, &free));
+    let matrices = Arc::new(StepMatrices::new(&shell, &stiffness, &params.fit.shell, &order)?);
+    // What the settled shell misses of a target.
+    let miss = |moved: &dyn Fn(usize) -> DVec3| -> Vec<DVec3> {
+        let target: Vec<DVec3> = (0..shell.vertex_count()).map(|v| shell.rest[v] + moved(v)).collect();
+        let mut settled = target.clone();
+        let statics = Statics::new(&shell, &params.fit.shell, &target, &free);
+        if let Ok(found) = Settled::new(&statics, &statics.weights(&stiffness), &NewtonParams::default()) {
+            for (vertex, x) in statics.vertices().iter().zip(&found.x) {
+                settled[*vertex as usize] = *x;
+            }
+        }
+        let rested = rest_at(Stepper::new(&shell, order.clone(), matrices.clone()), &settled, &target);
+        (0..target.len()).map(|v| target[v] - rested[v]).collect()
+    };
+    let neutral_residual = miss(&|_| DVec3::ZERO);
+    let residuals: Vec<Vec<DVec3>> = (0..moves.len())
+        .into_par_iter()
+        .map(|shape| match base_of(shape) {
+            None => difference(&miss(&|v| moves[shape][v]), &neutral_residual),
+            Some(base) => {
+                difference(&miss(&|v| moves[base][v] + moves[shape][v]), &miss(&|v| moves[base][v]))
+            }
+        })
+        .collect();
+
+    let embedding = embed(&region, &coarse);
+    let detail = |shape: usize| -> SparseDeltas {
+        let missing = |point: usize| {
+            let missing = deltas[shape][point] - embedding.displacement_f64(point, &moves[shape]);
+            if missing.length() < CLIP { Vec3::ZERO } else { missing.as_vec3() }
+        };
+        let points: Vec<Vec3> = (0..region.points.len()).map(missing).collect();
+        SparseDeltas::from_dense(&region.weld.spread(&points))
+    };
+    let sparse = |dense: &[DVec3], clip: f64| {
+        let kept = dense.iter().map(|d| if d.length() < clip { Vec3::ZERO } else { d.as_vec3() });
+        SparseDeltas::from_dense(&kept.collect::<Vec<_>>())
+    };
+    let shapes = (0..mesh.shapes.len())
+        .into_par_iter()
+        .map(|shape| FaceShape {
+            name: mesh.shapes[shape].name.clone(),
+            coarse: sparse(&moves[shape], 0.0),
+            residual: sparse(&residuals[shape], 0.1 * CLIP),
+            detail: detail(shape),
+        })
+        .collect();
+
+    let skin = skin_vertices(&region);
+    Ok(Face {
+        name: name.to_owned(),
+        mesh: mesh.name.clone(),
+        height: region.height,
+        neutral: mesh.positions.iter().map(|p| (p.as_dvec3() / region.height).as_vec3()).collect(),
+        triangles: mesh.faces.triangles(),
+        embedding: Embedding {
+            vertices: region.weld.spread(&embedding.vertices),
+            weights: region.weld.spread(&embedding.weights),
+        },
+        skin,
+        places: places_on_mesh(mesh, &region, &coarse),
+        shell,
+        held,
+        depth,
+        stiffness,
+        params: params.fit.shell.clone(),
+        neutral_residual,
+        shapes,
+        certified,
+    })
+}
+
+/// Where the shell comes to rest when it starts near its equilibrium: the very steps of a running face, so that what
+/// is corrected is what it will miss.
+fn rest_at(mut stepper: Stepper, start: &[DVec3], target: &[DVec3]) -> Vec<DVec3> {
+    let order = stepper.order().clone();
+    let in_order = |positions: &[DVec3]| -> Vec<Vec4> {
+        order.vertices.iter().map(|v| positions[*v as usize].as_vec3().extend(0.0)).collect()
+    };
+    let (start, target) = (in_order(start), in_order(target));
+    stepper.place(&start, &vec![Vec4::ZERO; start.len()]);
+    for _ in 0..SETTLING_STEPS {
+        stepper.assemble(&target, &FrameMotion::default());
+        stepper.solve(&target);
+        stepper.finish();
+    }
+    let mut rested = vec![DVec3::ZERO; start.len()];
+    for (vertex, position) in order.vertices.iter().zip(stepper.positions()) {
+        rested[*vertex as usize] = position.xyz().as_dvec3();
+    }
+    rested
+}
+
+/// `mouthClose` is made to be used on an open jaw: it is fitted and corrected on top of it.
+fn base_shape(mesh: &RigMesh, shape: usize) -> Option<usize> {
+    let is = |index: usize, wanted: &str| {
+        arkit::recognise(&mesh.shapes[index].name).is_some_and(|recognised| recognised.shape == wanted)
+    };
+    is(shape, "mouthClose").then(|| (0..mesh.shapes.len()).find(|index| is(*index, "jawOpen"))).flatten()
+}
+
+fn expressions(mesh: &RigMesh, shell: &Shell, moves: &[Vec<DVec3>], params: &BuildParams) -> Vec<Expression> {
+    let fitted = |shape: &usize| {
+        let name = &mesh.shapes[*shape].name;
+        let moves_skin = moves[*shape].iter().any(|d| d.length() > CLIP);
+        moves_skin && !params.corrective.iter().any(|pattern| name.contains(pattern.as_str()))
+    };
+    let expression = |shape: usize| {
+        let base = base_shape(mesh, shape);
+        let moved = |v: usize| moves[shape][v] + base.map_or(DVec3::ZERO, |base| moves[base][v]);
+        let positions =
+            (0..shell.vertex_count()).map(|v| shell.rest[v] + params.exaggerate * moved(v)).collect();
+        Expression { name: mesh.shapes[shape].name.clone(), positions }
+    };
+    (0..moves.len()).filter(fitted).map(expression).collect()
+}
+
+fn difference(a: &[DVec3], b: &[DVec3]) -> Vec<DVec3> {
+    a.iter().zip(b).map(|(a, b)| *a - *b).collect()
+}
+
+/// Binds all points: the skin to the shell, and what hangs on the skin to the skin's nearest point, fading out.
+fn embed(region: &Region, coarse: &CoarseMesh) -> Embedding {
+    let mut embedding = Embedding::new(&region.points, &region.triangles, coarse);
+    let mut is_skin = vec![false; region.points.len()];
+    for p in region.triangles.iter().flatten() {
+        is_skin[*p as usize] = true;
+    }
+    let sources: Vec<Source> = (0..region.points.len() as u32)
+        .filter(|p| is_skin[*p as usize])
+        .map(|p| Source { vertex: p, distance: 0.0, label: p })
+        .collect();
+    for (point, nearest) in
+        nearest_sources(&region.points, &region.all_triangles, &sources).iter().enumerate()
+    {
+        if let (false, Some(nearest)) = (is_skin[point], nearest) {
+            let share = (1.0 - nearest.distance / FADE).max(0.0) as f32;
+            let smooth = share * share * (3.0 - 2.0 * share);
+            embedding.vertices[point] = embedding.vertices[nearest.label as usize];
+            embedding.weights[point] = embedding.weights[nearest.label as usize].map(|w| smooth * w);
+        }
+    }
+    embedding
+}
+
+fn skin_vertices(region: &Region) -> Vec<u32> {
+    let mut is_skin = vec![false; region.points.len()];
+    for p in region.triangles.iter().flatten() {
+        is_skin[*p as usize] = true;
+    }
+    let points = (0..region.points.len()).filter(|p| is_skin[*p]);
+    points.map(|p| region.weld.vertices_of_point(p)[0]).collect()
+}
+
+/// Where the shell's vertices lie on the whole mesh's own triangles.
+fn places_on_mesh(mesh: &RigMesh, region: &Region, coarse: &CoarseMesh) -> Vec<SurfacePoint> {
+    let welded: std::collections::HashMap<[u32; 3], u32> = (0u32..)
+        .zip(mesh.faces.triangles())
+        .map(|(index, t)| (t.map(|v| region.weld.point_of_vertex[v as usize]), index))
+        .collect();
+    let on_mesh = |place: &SurfacePoint| SurfacePoint {
+        triangle: welded.get(&region.triangles[place.triangle as usize]).copied().unwrap_or(0),
+        ..*place
+    };
+    coarse.places.iter().map(on_mesh).collect()
+}

@@ -1,0 +1,80 @@
+//! A rig made ready to be touched.
+
+use glam::{DVec3, Vec3};
+use zygoma_geometry::closest::SurfacePoint;
+use zygoma_geometry::embedding::Embedding;
+use zygoma_physics::shell::{Shell, ShellParams, Stiffness};
+use zygoma_rig::SparseDeltas;
+
+/// A rig made ready to simulate: everything that a build finds out once. Lengths are in units of the face's height.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Face {
+    /// The rig's name.
+    pub name: String,
+    /// The simulated mesh's name in the rig.
+    pub mesh: String,
+    /// Height of the simulated face in metres: from the crown to the underside of the chin.
+    pub height: f64,
+    /// Neutral of the whole mesh, in the rig's own order of vertices.
+    pub neutral: Vec<Vec3>,
+    /// Triangles of the whole mesh.
+    pub triangles: Vec<[u32; 3]>,
+    /// How the whole mesh follows the shell.
+    pub embedding: Embedding,
+    /// Vertices of the whole mesh at which contact is decided: one for each point of the simulated skin.
+    pub skin: Vec<u32>,
+    /// The coarse mesh that is simulated.
+    pub shell: Shell,
+    /// Where the shell's vertices lie on `triangles`.
+    pub places: Vec<SurfacePoint>,
+    /// Shell vertices that follow their target exactly: eyelid margins and the edge of the neck (§4.4).
+    pub held: Vec<bool>,
+    /// δ, how far each shell vertex may be pushed in below its target.
+    pub depth: Vec<f32>,
+    /// Fitted stiffness.
+    pub stiffness: Stiffness,
+    /// Parameters of the shell that the stiffness was fitted with.
+    pub params: ShellParams,
+    /// What the shell at rest differs from the neutral by.
+    pub neutral_residual: Vec<DVec3>,
+    /// The blendshapes.
+    pub shapes: Vec<FaceShape>,
+    /// What was certified, if the stiffness was fitted.
+    pub certified: Option<CertifiedFace>,
+}
+
+/// One blendshape of a face.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaceShape {
+    /// The artist's name for it.
+    pub name: String,
+    /// Displacements of the shell's targets.
+    pub coarse: SparseDeltas,
+    /// What the settled shell misses of them; added back before contact is decided.
+    pub residual: SparseDeltas,
+    /// What the warped shell misses of the shape at full resolution (eq. 13).
+    pub detail: SparseDeltas,
+}
+
+/// What a build proved about a face.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CertifiedFace {
+    /// Number of expressions tested.
+    pub expressions: usize,
+    /// The worst distance of a vertex from its target over ε^r; at most 1 where the certificate holds.
+    pub worst: f64,
+    /// Iterations of the fit.
+    pub iterations: usize,
+}
+
+impl Face {
+    /// Number of vertices of the whole mesh.
+    pub fn vertex_count(&self) -> usize {
+        self.neutral.len()
+    }
+
+    /// The index of a shape.
+    pub fn shape(&self, name: &str) -> Option<usize> {
+        self.shapes.iter().position(|shape| shape.name == name)
+    }
+}

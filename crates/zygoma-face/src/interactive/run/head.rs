@@ -1,0 +1,81 @@
+//! The head's motion and what it does to the skin.
+
+use glam::{DQuat, DVec3};
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_physics::contact::Pose;
+use zygoma_physics::shell::FrameMotion;
+
+/// Poses of the head from frame to frame, with the velocities between them.
+#[derive(Clone, Debug)]
+pub(super) struct HeadMotion {
+    before: RigidMotion,
+    now: RigidMotion,
+    velocity: DVec3,
+    spin: DVec3,
+    acceleration: DVec3,
+    spin_rate: DVec3,
+    is_first: bool,
+}
+
+const AT_REST: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+
+impl HeadMotion {
+    pub(super) fn new() -> Self {
+        Self {
+            before: AT_REST,
+            now: AT_REST,
+            velocity: DVec3::ZERO,
+            spin: DVec3::ZERO,
+            acceleration: DVec3::ZERO,
+            spin_rate: DVec3::ZERO,
+            is_first: true,
+        }
+    }
+
+    /// The pose at the end of a frame of `seconds`. The first pose sets the stage: it causes no forces.
+    pub(super) fn advance(&mut self, pose: &RigidMotion, seconds: f64) {
+        if self.is_first {
+            (self.before, self.now, self.is_first) = (*pose, *pose, false);
+            return;
+        }
+        self.before = self.now;
+        self.now = *pose;
+        if seconds <= 0.0 {
+            return;
+        }
+        let turned = self.now.rotation * self.before.rotation.inverse();
+        // The shorter way round, so that equal poses of opposite sign do not spin.
+        let turned = if turned.w < 0.0 { -turned } else { turned };
+        let velocity = (self.now.translation - self.before.translation) / seconds;
+        let spin = turned.to_scaled_axis() / seconds;
+        self.acceleration = (velocity - self.velocity) / seconds;
+        self.spin_rate = (spin - self.spin) / seconds;
+        (self.velocity, self.spin) = (velocity, spin);
+    }
+
+    /// The pose at a share of the frame.
+    pub(super) fn pose(&self, share: f64) -> Pose {
+        Pose {
+            rotation: self.before.rotation.slerp(self.now.rotation, share).as_quat(),
+            translation: self.before.translation.lerp(self.now.translation, share).as_vec3(),
+        }
+    }
+
+    /// Forces per mass in the head's frame, in heights. The neutral was made under gravity, so only what gravity
+    /// changes against an upright head counts.
+    pub(super) fn frame_motion(&self, height: f64, gravity: f64) -> FrameMotion {
+        let to_head = self.now.rotation.inverse();
+        let down = DVec3::new(0.0, -gravity, 0.0);
+        let felt = to_head * (down - self.acceleration) - down;
+        FrameMotion {
+            acceleration: (felt / height).as_vec3(),
+            angular_velocity: (to_head * self.spin).as_vec3(),
+            angular_acceleration: (to_head * self.spin_rate).as_vec3(),
+        }
+    }
+
+    pub(super) fn is_still(&self) -> bool {
+        let quiet = |v: DVec3, limit: f64| v.length() < limit;
+        quiet(self.acceleration, 1e-3) && quiet(self.spin, 1e-3) && quiet(self.spin_rate, 1e-3)
+    }
+}

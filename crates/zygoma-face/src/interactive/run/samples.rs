@@ -1,0 +1,140 @@
+//! Points of the full-resolution skin at which contact is decided, and how a push there moves the shell.
+
+use glam::{Vec3, Vec4, Vec4Swizzles};
+use zygoma_physics::shell::StepOrder;
+
+use crate::interactive::Face;
+
+/// Skin edges longer than this share of the height get points of their own between the vertices: a fingertip would
+/// sink in between otherwise. Ours.
+const WIDE: f32 = 0.02;
+
+/// Points of the skin.
+#[derive(Clone, Debug)]
+pub(super) struct Samples {
+    on_mesh: Vec<([u32; 3], [f32; 3])>,
+    /// Where each point's weights end in `vertices`.
+    ends: Vec<u32>,
+    vertices: Vec<(u32, f32)>,
+    /// 1 / Σ w² over the free vertices; 0 where none is free.
+    compliance: Vec<f32>,
+    /// Points grouped by the shell vertex that they follow most.
+    group_ends: Vec<u32>,
+    grouped: Vec<u32>,
+    /// How far the points of a group are from its vertex at rest.
+    reach: Vec<f32>,
+    free: usize,
+}
+
+impl Samples {
+    pub(super) fn new(face: &Face, order: &StepOrder) -> Self {
+        let mut points: Vec<([u32; 3], [f32; 3])> =
+            face.skin.iter().map(|v| ([*v; 3], [1.0, 0.0, 0.0])).collect();
+        let follows = |v: &u32| face.embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
+        for t in face.triangles.iter().filter(|t| t.iter().all(follows)) {
+            let p = t.map(|v| face.neutral[v as usize]);
+            let longest = (0..3).map(|i| p[i].distance(p[(i + 1) % 3])).fold(0.0, f32::max);
+            if longest > WIDE {
+                points.push((*t, [1.0 / 3.0; 3]));
+                for i in 0..3 {
+                    let mut weights = [0.0; 3];
+                    (weights[i], weights[(i + 1) % 3]) = (0.5, 0.5);
+                    points.push((*t, weights));
+                }
+            }
+        }
+        let mut samples = Self {
+            on_mesh: points,
+            ends: Vec::new(),
+            vertices: Vec::new(),
+            compliance: Vec::new(),
+            group_ends: Vec::new(),
+            grouped: Vec::new(),
+            reach: vec![0.0; order.vertices.len()],
+            free: order.free,
+        };
+        let mut groups = vec![Vec::new(); order.vertices.len()];
+        for (index, (corners, weights)) in (0u32..).zip(&samples.on_mesh) {
+            let start = samples.vertices.len();
+            for i in (0..3).filter(|i| weights[*i] > 0.0) {
+                let corner = corners[i] as usize;
+                for k in (0..3).filter(|k| face.embedding.weights[corner][*k] > 0.0) {
+                    let place = order.places[face.embedding.vertices[corner][k] as usize];
+                    let weight = weights[i] * face.embedding.weights[corner][k];
+                    match samples.vertices[start..].iter_mut().find(|(v, _)| *v == place) {
+                        Some((_, sum)) => *sum += weight,
+                        None => samples.vertices.push((place, weight)),
+                    }
+                }
+            }
+            samples.ends.push(samples.vertices.len() as u32);
+            let follows = &samples.vertices[start..];
+            let free: f32 =
+                follows.iter().filter(|(v, _)| (*v as usize) < order.free).map(|(_, w)| w * w).sum();
+            samples.compliance.push(if free > 1e-6 { 1.0 / free } else { 0.0 });
+            if let Some((most, _)) = follows.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
+                let rest = face.shell.rest[order.vertices[*most as usize] as usize].as_vec3();
+                let at: Vec3 = (0..3).map(|i| weights[i] * face.neutral[corners[i] as usize]).sum();
+                let reach = &mut samples.reach[*most as usize];
+                *reach = reach.max(at.distance(rest));
+                groups[*most as usize].push(index);
+            }
+        }
+        for group in groups {
+            samples.grouped.extend(group);
+            samples.group_ends.push(samples.grouped.len() as u32);
+        }
+        samples
+    }
+
+    /// Number of points.
+    pub(super) fn len(&self) -> usize {
+        self.on_mesh.len()
+    }
+
+    pub(super) fn group(&self, vertex: usize) -> (&[u32], f32) {
+        let start = if vertex == 0 { 0 } else { self.group_ends[vertex - 1] };
+        (&self.grouped[start as usize..self.group_ends[vertex] as usize], self.reach[vertex])
+    }
+
+    /// Vertices of the shell that carry a point, with their weights.
+    pub(super) fn follows(&self, sample: u32) -> &[(u32, f32)] {
+        let start = if sample == 0 { 0 } else { self.ends[sample as usize - 1] };
+        &self.vertices[start as usize..self.ends[sample as usize] as usize]
+    }
+
+    /// Where a point lies apart from the shell's own positions: neutral, detail and residual.
+    pub(super) fn offset(
+        &self,
+        sample: u32,
+        base: &[Vec3],
+        per_metre: f32,
+        rest: &[Vec4],
+        residual: &[Vec4],
+    ) -> Vec3 {
+        let (corners, weights) = self.on_mesh[sample as usize];
+        let at: Vec3 = (0..3).map(|i| weights[i] * base[corners[i] as usize]).sum();
+        let shell: Vec4 =
+            self.follows(sample).iter().map(|(v, w)| *w * (residual[*v as usize] - rest[*v as usize])).sum();
+        per_metre * at + shell.xyz()
+    }
+
+    /// What the shell adds to a point.
+    pub(super) fn carried(&self, sample: u32, positions: &[Vec4]) -> Vec3 {
+        self.follows(sample).iter().map(|(v, w)| *w * positions[*v as usize]).sum::<Vec4>().xyz()
+    }
+
+    /// Moves the shell so that the point moves by `correction`; returns mass × displacement of what was moved.
+    pub(super) fn push(&self, sample: u32, correction: Vec3, positions: &mut [Vec4], mass: &[f32]) -> Vec3 {
+        let share = self.compliance[sample as usize] * correction.extend(0.0);
+        let mut moved = Vec4::ZERO;
+        for (v, w) in self.follows(sample) {
+            let v = *v as usize;
+            if v < self.free {
+                positions[v] += *w * share;
+                moved += mass[v] * *w * share;
+            }
+        }
+        moved.xyz()
+    }
+}

@@ -1,0 +1,402 @@
+use std::sync::LazyLock;
+
+use glam::{DQuat, DVec3};
+use zygoma_geometry::{Faces, shapes};
+use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
+use zygoma_rig::{RigMesh, Shape, SparseDeltas};
+
+use super::*;
+use crate::interactive::fit::Continue;
+use crate::interactive::{BuildParams, build};
+
+/// A ball for a head, `height` metres high, with a cheek that swells and a lower half that slides down.
+fn head(height: f32) -> RigMesh {
+    let (unit, triangles) = shapes::sphere(40, 64);
+    // Uneven, so that no two edges are equally long: meshing would break such ties by rounding.
+    let random = zygoma_numerics::random::Keyed::new(1, 2);
+    let uneven = |(v, p): (usize, &Vec3)| {
+        let number = |axis: u64| random.uniform(3 * v as u64 + axis) as f32 - 0.5;
+        (*p + 0.02 * Vec3::new(number(0), number(1), number(2))).normalize()
+    };
+    let unit: Vec<Vec3> = unit.iter().enumerate().map(uneven).collect();
+    let positions: Vec<Vec3> = unit.iter().map(|p| 0.5 * height * *p).collect();
+    let shape = |name: &str, moved: &dyn Fn(Vec3) -> Vec3| Shape {
+        name: name.into(),
+        deltas: SparseDeltas::from_dense(&unit.iter().map(|p| height * moved(*p)).collect::<Vec<_>>()),
+    };
+    let bump = |p: Vec3, at: Vec3, width: f32| (-p.distance_squared(at) / (width * width)).exp();
+    let cheek = Vec3::new(0.5, -0.2, 0.84);
+    let cut = |v: Vec3| if v.length() < 1e-5 { Vec3::ZERO } else { v };
+    let swell = shape("cheekPuff", &|p| cut(0.05 * p * bump(p, cheek, 0.35)));
+    let pinch = shape("mouthPucker", &|p| cut(0.04 * Vec3::X * bump(p, Vec3::Z, 0.3)));
+    RigMesh {
+        name: "ball".into(),
+        positions,
+        faces: Faces::from_triangles(&triangles),
+        uvs: None,
+        shapes: vec![swell, pinch],
+        regions: Vec::new(),
+        to_rig: glam::DAffine3::IDENTITY,
+        quantum: 1e-6 * height,
+    }
+}
+
+fn built(height: f32) -> Face {
+    let params = BuildParams { triangles: 2500, uniform_stiffness: Some(0.5), ..BuildParams::default() };
+    build("ball", &head(height), &params, &mut |_| Continue::Yes).unwrap()
+}
+
+static FACE: LazyLock<Face> = LazyLock::new(|| built(0.24));
+
+fn awake() -> RunParams {
+    RunParams { sleep_after: None, ..RunParams::default() }
+}
+
+fn plain(face: &Face, mesh: &RigMesh, weights: &[f32]) -> Vec<Vec3> {
+    let mut positions = mesh.positions.clone();
+    for (shape, weight) in mesh.shapes.iter().zip(weights) {
+        for (vertex, offset) in shape.deltas.iter() {
+            positions[vertex as usize] += *weight * offset;
+        }
+    }
+    assert_eq!(positions.len(), face.vertex_count());
+    positions
+}
+
+fn worst(a: &[Vec3], b: &[Vec3]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max)
+}
+
+/// Radius of the collider and its path towards the cheek of a head of this height, `depth` into the skin at time 0.5.
+fn poke(height: f32, time: f64) -> Pose {
+    poke_by(0.02, height, time)
+}
+
+fn poke_by(deepest: f32, height: f32, time: f64) -> Pose {
+    let radius = 0.1 * height;
+    let out = Vec3::new(0.5, -0.2, 0.84).normalize();
+    let depth = (0.03 + deepest) * height * (std::f64::consts::PI * time).sin().max(0.0) as f32;
+    Pose::at(out * (0.5 * height + radius - depth + 0.03 * height))
+}
+
+fn run_poke(face: &Face, height: f32, rate: f64, seconds: f64) -> (Vec<Vec3>, f32) {
+    run_poke_by(0.02, face, height, rate, seconds)
+}
+
+fn run_poke_by(by: f32, face: &Face, height: f32, rate: f64, seconds: f64) -> (Vec<Vec3>, f32) {
+    let friction = if by == GENTLE { 0.5 } else { 0.0 };
+    let mut running = InteractiveFace::new(face, awake()).unwrap();
+    let sphere = ColliderShape::Sphere { radius: 0.1 * height };
+    let touch = running.touches_mut().add(sphere, poke(height, 0.0), Drive::Kinematic);
+    running.touches_mut().get_mut(touch).unwrap().friction = friction;
+    let mut deepest = 0.0f32;
+    let mut last = Vec::new();
+    for frame in 1..=(seconds * rate).round() as usize {
+        let time = frame as f64 / rate;
+        running.touches_mut().get_mut(touch).unwrap().pose = poke_by(by, height, time);
+        running.set_weights(&[0.5 * (3.0 * time).sin().powi(2) as f32]);
+        last = running.advance(1.0 / rate).positions.to_vec();
+        deepest = deepest.max(running.touches().get(touch).unwrap().deepest());
+    }
+    (last, deepest)
+}
+
+#[test]
+fn a_held_shape_is_the_artists_own() {
+    let (face, mesh) = (&*FACE, head(0.24));
+    for weights in [[1.0, 0.0], [0.0, 1.0], [0.5, 0.0], [0.0, 0.0]] {
+        let mut running = InteractiveFace::new(face, awake()).unwrap();
+        for _ in 0..200 {
+            running.set_weights(&weights);
+            running.advance(0.01);
+        }
+        let error = worst(running.advance(0.01).positions, &plain(face, &mesh, &weights)) / 0.24;
+        assert!(error < 3e-4, "{weights:?}: {error}");
+    }
+}
+
+#[test]
+fn a_surface_can_be_the_target() {
+    let (face, mesh) = (&*FACE, head(0.24));
+    let surface = plain(face, &mesh, &[0.6, 0.3]);
+    let mut running = InteractiveFace::new(face, awake()).unwrap();
+    for _ in 0..200 {
+        assert!(running.set_target(&surface));
+        running.advance(0.01);
+    }
+    let error = worst(running.advance(0.01).positions, &surface) / 0.24;
+    assert!(error < 0.01, "{error}");
+    assert!(!running.set_target(&surface[1..]));
+}
+
+#[test]
+fn nothing_sinks_into_a_finger_and_the_skin_comes_back() {
+    let (pressed, deepest) = run_poke(&FACE, 0.24, 100.0, 0.5);
+    assert!(deepest < 0.003 * 0.24, "a point sank in by {deepest}");
+    let (untouched, _) = {
+        let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+        for frame in 1..=50 {
+            running.set_weights(&[0.5 * (0.03 * f64::from(frame)).sin().powi(2) as f32]);
+            running.advance(0.01);
+        }
+        (running.advance(0.0).positions.to_vec(), 0.0)
+    };
+    assert!(worst(&pressed, &untouched) > 0.015 * 0.24, "the finger made no dent");
+    let (back, _) = run_poke(&FACE, 0.24, 100.0, 1.9);
+    let weights = [0.5 * (3.0f64 * 1.9).sin().powi(2) as f32];
+    let left = worst(&back, &plain(&FACE, &head(0.24), &weights));
+    assert!(left < 0.005 * 0.24, "{left}");
+}
+
+#[test]
+fn the_same_input_gives_the_same_bits() {
+    assert_eq!(run_poke(&FACE, 0.24, 60.0, 0.6), run_poke(&FACE, 0.24, 60.0, 0.6));
+    assert_eq!(built(0.24), *FACE);
+}
+
+/// A gentle touch with friction. Under a deep one without, skin slips off to one side or the other, and rounding decides.
+const GENTLE: f32 = 0.006;
+
+#[test]
+fn motion_does_not_depend_on_the_frame_rate() {
+    let reference = run_poke_by(GENTLE, &FACE, 0.24, 60.0, 0.5).0;
+    for rate in [30.0, 144.0] {
+        let other = run_poke_by(GENTLE, &FACE, 0.24, rate, 0.5).0;
+        let difference = worst(&reference, &other) / 0.24;
+        assert!(difference < 1e-3, "at {rate} Hz the surface differs by {difference}");
+    }
+}
+
+#[test]
+fn motion_does_not_depend_on_the_scale() {
+    let reference = run_poke_by(GENTLE, &FACE, 0.24, 60.0, 0.5).0;
+    for scale in [0.01f32, 100.0] {
+        let height = 0.24 * scale;
+        let other = run_poke_by(GENTLE, &built(height), height, 60.0, 0.5).0;
+        let unscaled: Vec<Vec3> = other.iter().map(|p| *p / scale).collect();
+        let difference = worst(&reference, &unscaled) / 0.24;
+        assert!(difference < 1e-3, "at scale {scale} the surface differs by {difference}");
+    }
+}
+
+#[test]
+fn the_same_touch_on_a_turned_head_gives_the_same_surface() {
+    let run = |pose: RigidMotion| {
+        let params = RunParams { gravity: 0.0, ..awake() };
+        let mut running = InteractiveFace::new(&FACE, params).unwrap();
+        let place = |time: f64| {
+            let local = poke(0.24, time);
+            Pose {
+                rotation: pose.rotation.as_quat(),
+                translation: pose.apply(local.translation.as_dvec3()).as_vec3(),
+            }
+        };
+        let sphere = ColliderShape::Sphere { radius: 0.024 };
+        running.set_head_pose(&pose);
+        let touch = running.touches_mut().add(sphere, poke(0.24, 0.0), Drive::Kinematic);
+        for frame in 1..=40 {
+            running.touches_mut().get_mut(touch).unwrap().pose = place(f64::from(frame) * 0.01);
+            running.advance(0.01);
+        }
+        running.advance(0.0).positions.to_vec()
+    };
+    let straight = run(RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO });
+    let turned = run(RigidMotion {
+        rotation: DQuat::from_euler(glam::EulerRot::XYZ, 0.4, -0.9, 0.2),
+        translation: DVec3::new(0.3, 1.2, -0.4),
+    });
+    let difference = worst(&straight, &turned) / 0.24;
+    assert!(difference < 1e-4, "{difference}");
+}
+
+#[test]
+fn a_head_that_starts_to_move_leaves_its_skin_behind() {
+    let mut running = InteractiveFace::new(&FACE, RunParams { gravity: 0.0, ..awake() }).unwrap();
+    let rest = running.advance(0.01).positions.to_vec();
+    for frame in 1..=10 {
+        // 50 m/s² along X.
+        let x = 25.0 * (0.01 * f64::from(frame)).powi(2);
+        running.set_head_pose(&RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::X * x });
+        running.advance(0.01);
+    }
+    let mean: Vec3 = running.advance(0.0).positions.iter().zip(&rest).map(|(a, b)| *a - *b).sum::<Vec3>()
+        / rest.len() as f32;
+    assert!(mean.x < -1e-5 && mean.y.abs() < 0.1 * mean.x.abs(), "{mean}");
+}
+
+#[test]
+fn pulled_skin_follows_and_lets_go() {
+    let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+    let rest = running.advance(0.01).positions.to_vec();
+    let at = Vec3::Z * 0.12;
+    let pull = running.grab(at, 0.01);
+    for frame in 1..=30 {
+        running.touches_mut().drag(pull, at + Vec3::Z * 0.0005 * frame as f32);
+        running.advance(0.01);
+    }
+    let pulled = worst(running.advance(0.0).positions, &rest);
+    assert!((pulled - 0.015).abs() < 0.001, "{pulled}");
+    running.touches_mut().release(pull);
+    for _ in 0..300 {
+        running.advance(0.01);
+    }
+    assert!(worst(running.advance(0.0).positions, &rest) < 5e-4 * 0.24);
+}
+
+#[test]
+fn a_bounded_finger_stops_where_the_skin_holds_it() {
+    let press = |force: f32| {
+        let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+        let start = Pose::at(Vec3::Z * 0.15);
+        let sphere = ColliderShape::Sphere { radius: 0.012 };
+        let touch = running.touches_mut().add(sphere, start, Drive::Bounded { force });
+        running.touches_mut().get_mut(touch).unwrap().pose = Pose::at(Vec3::Z * 0.1);
+        for _ in 0..300 {
+            running.advance(0.01);
+        }
+        let touch = running.touches().get(touch).unwrap();
+        (touch.place().translation.z, touch.force().z)
+    };
+    let (gentle, firm) = (press(0.002), press(0.02));
+    assert!(gentle.0 > firm.0 && firm.0 > 0.1, "{gentle:?} {firm:?}");
+    // At rest the skin pushes back as hard as the finger is pushed.
+    assert!((gentle.1 - 0.002).abs() < 0.0006, "{gentle:?}");
+}
+
+#[test]
+fn every_shape_of_collider_is_kept_out() {
+    let (positions, triangles) = shapes::sphere(12, 16);
+    let mesh = ColliderMesh::new(positions.iter().map(|p| 0.012 * *p).collect(), triangles).unwrap();
+    for shape in [
+        ColliderShape::Capsule { half_length: 0.01, radius: 0.008 },
+        ColliderShape::RoundedBox { half_extents: Vec3::splat(0.006), radius: 0.004 },
+        ColliderShape::Mesh(Box::new(mesh)),
+    ] {
+        let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+        let touch = running.touches_mut().add(shape, Pose::at(Vec3::Z * 0.14), Drive::Kinematic);
+        for frame in 1..=20 {
+            running.touches_mut().get_mut(touch).unwrap().pose =
+                Pose::at(Vec3::Z * (0.14 - 0.0006 * frame as f32));
+            running.advance(0.01);
+        }
+        let deepest = running.touches().get(touch).unwrap().deepest();
+        assert!(deepest < 0.003 * 0.24, "{deepest}");
+    }
+}
+
+#[test]
+fn friction_drags_the_skin_along() {
+    let slide = |friction: f32| {
+        let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+        let sphere = ColliderShape::Sphere { radius: 0.012 };
+        let touch = running.touches_mut().add(sphere, Pose::at(Vec3::Z * 0.135), Drive::Kinematic);
+        running.touches_mut().get_mut(touch).unwrap().friction = friction;
+        let rest = running.advance(0.01).positions.to_vec();
+        for frame in 1..=60 {
+            let (down, along) = (frame.min(20), (frame - 20).max(0));
+            running.touches_mut().get_mut(touch).unwrap().pose =
+                Pose::at(Vec3::new(2e-4 * along as f32, 0.0, 0.135 - 0.0004 * down as f32));
+            running.advance(0.01);
+        }
+        // The skin that was under the finger when it came down.
+        let under = (0..rest.len()).filter(|v| rest[*v].distance(Vec3::Z * 0.12) < 0.008);
+        let moved: Vec<f32> = under.map(|v| running.output[v].x - rest[v].x).collect();
+        moved.iter().sum::<f32>() / moved.len() as f32
+    };
+    assert!(slide(0.8) > slide(0.0) + 5e-4, "{} {}", slide(0.8), slide(0.0));
+}
+
+#[test]
+fn an_untouched_face_sleeps_and_wakes_unseen() {
+    let mesh = head(0.24);
+    let mut running =
+        InteractiveFace::new(&FACE, RunParams { sleep_after: Some(0.3), ..RunParams::default() }).unwrap();
+    let weights = |frame: i32| [0.3 + 0.1 * (0.01 * frame as f32).sin(), 0.0];
+    let mut slept_at = None;
+    for frame in 0..200 {
+        running.set_weights(&weights(frame));
+        if running.advance(0.01).asleep && slept_at.is_none() {
+            slept_at = Some(frame);
+        }
+    }
+    let slept_at = slept_at.expect("an untouched face falls asleep");
+    assert!(slept_at > 29);
+    let error = worst(running.advance(0.0).positions, &plain(&FACE, &mesh, &weights(199))) / 0.24;
+    assert!(error < 3e-4, "{error}");
+    let sphere = ColliderShape::Sphere { radius: 0.012 };
+    let touch = running.touches_mut().add(sphere, poke(0.24, 0.0), Drive::Kinematic);
+    running.touches_mut().get_mut(touch).unwrap().pose = poke(0.24, 0.05);
+    let before = running.output.clone();
+    running.set_weights(&weights(200));
+    let frame = running.advance(0.01);
+    assert!(!frame.asleep);
+    let rig_moved = worst(&plain(&FACE, &mesh, &weights(200)), &plain(&FACE, &mesh, &weights(199)));
+    assert!(worst(frame.positions, &before) < rig_moved + 1e-4 * 0.24 + 1e-6);
+}
+
+#[test]
+fn parameters_change_while_it_runs() {
+    let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+    running.advance(0.01);
+    let before = running.matrices().factor_bytes();
+    let change = running.set_params(RunParams { stiffness_scale: 4.0, ..awake() });
+    assert!(!change.within_certificate);
+    running.finish_params();
+    assert_eq!(running.matrices().factor_bytes(), before);
+    running.advance(0.01);
+}
+
+#[test]
+fn violent_touching_stays_finite() {
+    let random = zygoma_numerics::random::Keyed::new(5, 9);
+    let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+    let touches: Vec<_> = (0..3)
+        .map(|_| {
+            let sphere = ColliderShape::Sphere { radius: 0.02 };
+            running.touches_mut().add(sphere, Pose::at(Vec3::Z * 0.3), Drive::Kinematic)
+        })
+        .collect();
+    for frame in 0..300u64 {
+        for (index, touch) in (0u64..).zip(&touches) {
+            let number = |axis: u64| 0.3 * (random.uniform(100 * frame + 10 * index + axis) as f32 - 0.5);
+            running.touches_mut().get_mut(*touch).unwrap().pose =
+                Pose::at(Vec3::new(number(0), number(1), number(2)));
+        }
+        running.set_weights(&[random.uniform(7 * frame) as f32, random.uniform(11 * frame + 3) as f32]);
+        let frame = running.advance(1.0 / 60.0);
+        assert!(frame.positions.iter().all(|p| p.is_finite() && p.length() < 1.0));
+        // Limited along and across what pushes, each to 50.
+        assert!(running.top_speed() < 71.0, "{}", running.top_speed());
+    }
+}
+
+#[test]
+fn a_face_survives_its_file() {
+    let bytes = FACE.to_bytes();
+    assert_eq!(Face::from_bytes(&bytes).unwrap(), *FACE);
+    assert_eq!(bytes, built(0.24).to_bytes());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ball.safetensors");
+    FACE.write(&path).unwrap();
+    assert_eq!(Face::read(&path).unwrap(), *FACE);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn broken_files_are_refused_with_a_sentence() {
+    let bytes = FACE.to_bytes();
+    for end in (0..bytes.len()).step_by(bytes.len() / 97) {
+        assert!(Face::from_bytes(&bytes[..end]).is_err());
+    }
+    let header = u64::from_le_bytes(*bytes.first_chunk::<8>().unwrap()) as usize;
+    for place in (8..8 + header).step_by(header / 211) {
+        let mut broken = bytes.clone();
+        broken[place] ^= 0x15;
+        // Either refused or still a whole face; never a panic.
+        let _ = Face::from_bytes(&broken);
+    }
+    let text = String::from_utf8_lossy(&bytes[8..8 + header]);
+    let newer = text.replace(r#"\"version\":1"#, r#"\"version\":7"#);
+    let newer = [&bytes[..8], newer.as_bytes(), &bytes[8 + header..]].concat();
+    assert!(Face::from_bytes(&newer).unwrap_err().contains("version 7"));
+}

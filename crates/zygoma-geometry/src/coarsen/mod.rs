@@ -1,0 +1,203 @@
+//! A coarse mesh of even triangles on a finer surface.
+//!
+//! Long edges are split, short ones collapsed, the rest flipped towards Delaunay and vertices relaxed in the
+//! surface (\[Botsch and Kobbelt 2004\]). Every vertex remembers where it lies on the fine surface and is only moved
+//! through neighbouring triangles, so nothing ever jumps across a gap: lips that touch stay apart. Vertices on
+//! a border slide along that border and never leave it; sharp corners of a border stay where they are.
+
+mod fine;
+mod work;
+
+use glam::DVec3;
+
+use crate::closest::SurfacePoint;
+use crate::normals::triangle_area;
+use fine::FineSurface;
+use work::Work;
+
+/// Rounds of splitting, collapsing, flipping and relaxing per wanted edge length. Ours: later rounds change little.
+const ROUNDS: usize = 8;
+
+/// How often the edge length is corrected to meet the wanted number of triangles.
+const CORRECTIONS: usize = 5;
+
+/// The number of triangles may differ from the wanted one by this share.
+const COUNT_TOLERANCE: f64 = 0.01;
+
+/// A coarse mesh and where its vertices lie on the fine one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CoarseMesh {
+    /// Vertices, all on the fine surface.
+    pub positions: Vec<DVec3>,
+    /// Triangles, oriented as the fine ones.
+    pub triangles: Vec<[u32; 3]>,
+    /// Where each vertex lies on the fine surface.
+    pub places: Vec<SurfacePoint>,
+}
+
+/// Why a surface cannot be meshed anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CoarsenError {
+    /// There is nothing to mesh.
+    #[error("the surface has no triangle with an area")]
+    NoArea,
+    /// A position is not finite.
+    #[error("vertex {0} has a coordinate that is not a number")]
+    NotFinite(u32),
+    /// A triangle names a vertex that is not there.
+    #[error("triangle {0} names a vertex that does not exist")]
+    BadIndex(u32),
+}
+
+/// A mesh of about `wanted` even triangles on a surface, respecting its borders.
+///
+/// # Errors
+/// If the surface has no area, a coordinate is not finite or an index is out of range.
+pub fn coarsen(
+    positions: &[DVec3],
+    triangles: &[[u32; 3]],
+    wanted: usize,
+) -> Result<CoarseMesh, CoarsenError> {
+    check(positions, triangles)?;
+    let area: f64 = triangles
+        .iter()
+        .map(|t| t.map(|v| positions[v as usize]))
+        .map(|[a, b, c]| triangle_area(a, b, c))
+        .sum();
+    if area <= 0.0 {
+        return Err(CoarsenError::NoArea);
+    }
+    // An even mesh of n triangles with sides l has the area n √3/4 l².
+    let mut length = (area / wanted.max(1) as f64 * 4.0 / 3f64.sqrt()).sqrt();
+    let fine = FineSurface::new(positions, triangles);
+    let mut work = Work::new(&fine, length);
+    for _ in 0..CORRECTIONS {
+        for _ in 0..ROUNDS {
+            work.round(length);
+        }
+        let ratio = work.triangle_count() as f64 / wanted.max(1) as f64;
+        if (ratio - 1.0).abs() < COUNT_TOLERANCE {
+            break;
+        }
+        length *= ratio.sqrt();
+    }
+    Ok(work.finish())
+}
+
+fn check(positions: &[DVec3], triangles: &[[u32; 3]]) -> Result<(), CoarsenError> {
+    if let Some(vertex) = positions.iter().position(|p| !p.is_finite()) {
+        return Err(CoarsenError::NotFinite(vertex as u32));
+    }
+    let outside = |t: &[u32; 3]| t.iter().any(|v| *v as usize >= positions.len());
+    match triangles.iter().position(outside) {
+        Some(triangle) => Err(CoarsenError::BadIndex(triangle as u32)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shapes;
+    use crate::topology::{EdgeCounts, connected_parts};
+
+    fn doubled((positions, triangles): (Vec<glam::Vec3>, Vec<[u32; 3]>)) -> (Vec<DVec3>, Vec<[u32; 3]>) {
+        (positions.iter().map(|p| p.as_dvec3()).collect(), triangles)
+    }
+
+    fn edge_lengths(mesh: &CoarseMesh) -> Vec<f64> {
+        let edges = mesh.triangles.iter().flat_map(|t| crate::topology::half_edges(*t));
+        edges.map(|(a, b)| mesh.positions[a as usize].distance(mesh.positions[b as usize])).collect()
+    }
+
+    /// Two squares that touch along a slit from x = 0.25 to 0.75 at y = 0 with their own vertices there.
+    fn slit(cells: u32) -> (Vec<DVec3>, Vec<[u32; 3]>) {
+        let (upper, triangles) = doubled(shapes::square(cells));
+        let count = upper.len() as u32;
+        let mut positions = upper.clone();
+        positions.extend(upper.iter().map(|p| DVec3::new(p.x, -p.y, 0.0)));
+        // Outside the slit the lower square uses the upper one's vertices.
+        let lower = |v: u32| {
+            let p = upper[v as usize];
+            let apart = p.y > 0.0 || (p.x > 0.25 + 1e-9 && p.x < 0.75 - 1e-9);
+            if apart { v + count } else { v }
+        };
+        let mut all = triangles.clone();
+        all.extend(triangles.iter().map(|[a, b, c]| [lower(*a), lower(*c), lower(*b)]));
+        (positions, all)
+    }
+
+    #[test]
+    fn a_sphere_keeps_its_shape_with_the_wanted_number_of_even_triangles() {
+        let (positions, triangles) = doubled(shapes::sphere(60, 90));
+        let mesh = coarsen(&positions, &triangles, 1000).unwrap();
+        assert!((mesh.triangles.len() as f64 / 1000.0 - 1.0).abs() < 0.03, "{}", mesh.triangles.len());
+        assert!(EdgeCounts::new(&mesh.triangles).border().is_empty());
+        assert!(mesh.positions.iter().all(|p| (p.length() - 1.0).abs() < 0.01));
+        let lengths = edge_lengths(&mesh);
+        let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
+        let spread = (lengths.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / lengths.len() as f64).sqrt();
+        assert!(spread < 0.15 * mean, "edges vary by {:.3} of their mean", spread / mean);
+    }
+
+    #[test]
+    fn a_finer_mesh_can_be_wanted_too() {
+        let (positions, triangles) = doubled(shapes::sphere(8, 12));
+        let mesh = coarsen(&positions, &triangles, 800).unwrap();
+        assert!((mesh.triangles.len() as f64 / 800.0 - 1.0).abs() < 0.05, "{}", mesh.triangles.len());
+    }
+
+    #[test]
+    fn borders_and_their_corners_stay() {
+        let (positions, triangles) = doubled(shapes::square(40));
+        let mesh = coarsen(&positions, &triangles, 200).unwrap();
+        for corner in [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::new(1.0, 1.0, 0.0)] {
+            let nearest = mesh.positions.iter().map(|p| p.distance(corner)).fold(f64::MAX, f64::min);
+            assert!(nearest < 1e-9, "the corner {corner} moved by {nearest}");
+        }
+        let area: f64 = mesh
+            .triangles
+            .iter()
+            .map(|t| t.map(|v| mesh.positions[v as usize]))
+            .map(|[a, b, c]| triangle_area(a, b, c))
+            .sum();
+        assert!((area - 1.0).abs() < 1e-9, "the area became {area}");
+    }
+
+    #[test]
+    fn touching_lips_are_never_joined() {
+        let (positions, triangles) = slit(40);
+        let mesh = coarsen(&positions, &triangles, 300).unwrap();
+        let (_, parts) = connected_parts(mesh.positions.len(), &mesh.triangles);
+        assert_eq!(parts, 1);
+        // No triangle has corners on both sides of the slit unless it lies beside it.
+        for t in &mesh.triangles {
+            let corners = t.map(|v| mesh.positions[v as usize]);
+            let crosses = corners.iter().any(|p| p.y > 1e-6) && corners.iter().any(|p| p.y < -1e-6);
+            let over_slit = corners.iter().all(|p| p.x > 0.25 && p.x < 0.75);
+            assert!(!(crosses && over_slit), "{corners:?} bridges the slit");
+        }
+        // The slit's border is still there: its length counts twice.
+        let border = EdgeCounts::new(&mesh.triangles).border();
+        let on_slit = border.iter().map(|(a, b)| [*a, *b].map(|v| mesh.positions[v as usize]));
+        let length: f64 =
+            on_slit.filter(|ends| ends.iter().all(|p| p.y.abs() < 1e-9)).map(|[a, b]| a.distance(b)).sum();
+        assert!((length - 1.0).abs() < 0.06, "the slit's border is {length} long");
+    }
+
+    #[test]
+    fn places_say_where_the_vertices_are() {
+        let (positions, triangles) = slit(30);
+        let mesh = coarsen(&positions, &triangles, 250).unwrap();
+        for (position, place) in mesh.positions.iter().zip(&mesh.places) {
+            assert!(place.interpolate(&triangles, &positions).distance(*position) < 1e-9);
+        }
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        assert_eq!(coarsen(&[DVec3::ZERO; 3], &[[0, 1, 2]], 10), Err(CoarsenError::NoArea));
+        assert_eq!(coarsen(&[DVec3::NAN], &[], 10), Err(CoarsenError::NotFinite(0)));
+        assert_eq!(coarsen(&[DVec3::ZERO], &[[0, 0, 1]], 10), Err(CoarsenError::BadIndex(0)));
+    }
+}

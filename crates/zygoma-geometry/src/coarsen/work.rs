@@ -1,0 +1,470 @@
+//! The mesh while it is being changed.
+
+use std::collections::BTreeSet;
+
+use glam::DVec3;
+
+use super::CoarseMesh;
+use super::fine::{FineSurface, Walk};
+use crate::closest::SurfacePoint;
+use crate::normals::area_vector;
+use crate::topology::{EdgeCounts, half_edges};
+
+/// Where a vertex lies and how it may move.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// Free in the surface; the fine point below it.
+    Inside(SurfacePoint),
+    /// On a border, at a length from its start.
+    Border { border: usize, arc: f64 },
+    /// A corner of a border, or a vertex where borders meet: stays.
+    Fixed(SurfacePoint),
+}
+
+pub(super) struct Work<'a> {
+    fine: &'a FineSurface<'a>,
+    positions: Vec<DVec3>,
+    places: Vec<Place>,
+    triangles: Vec<[u32; 3]>,
+    alive: Vec<bool>,
+    around: Vec<Vec<u32>>,
+    walk: Walk,
+}
+
+/// The cotangent of the angle at `apex`.
+fn cotangent(apex: DVec3, a: DVec3, b: DVec3) -> f64 {
+    let (u, v) = (a - apex, b - apex);
+    u.dot(v) / u.cross(v).length().max(f64::MIN_POSITIVE)
+}
+
+/// Twice a triangle's area over the square of its longest side; √3/2 for an even one.
+fn fatness(p: [DVec3; 3]) -> f64 {
+    let longest = (0..3).map(|i| p[i].distance_squared(p[(i + 1) % 3])).fold(0.0, f64::max);
+    area_vector(p[0], p[1], p[2]).length() / longest.max(f64::MIN_POSITIVE)
+}
+
+impl<'a> Work<'a> {
+    /// Starts with the fine mesh itself, without triangles that have no extent or overcrowd an edge.
+    pub(super) fn new(fine: &'a FineSurface<'a>, length: f64) -> Self {
+        let overcrowded: BTreeSet<(u32, u32)> =
+            EdgeCounts::new(fine.triangles).non_manifold().into_iter().collect();
+        let crowds =
+            |t: &[u32; 3]| half_edges(*t).iter().any(|(a, b)| overcrowded.contains(&(*a.min(b), *a.max(b))));
+        let mut work = Self {
+            fine,
+            positions: fine.positions.to_vec(),
+            places: vec![
+                Place::Fixed(SurfacePoint { triangle: 0, barycentric: [1.0, 0.0, 0.0] });
+                fine.positions.len()
+            ],
+            triangles: Vec::with_capacity(fine.triangles.len()),
+            alive: Vec::new(),
+            around: vec![Vec::new(); fine.positions.len()],
+            walk: Walk::default(),
+        };
+        for (index, t) in (0u32..).zip(fine.triangles) {
+            for corner in 0..3 {
+                let mut barycentric = [0.0; 3];
+                barycentric[corner] = 1.0;
+                let point = SurfacePoint { triangle: index, barycentric };
+                let free = !overcrowded.iter().any(|(a, b)| *a == t[corner] || *b == t[corner]);
+                work.places[t[corner] as usize] =
+                    if free { Place::Inside(point) } else { Place::Fixed(point) };
+            }
+            if t[0] != t[1] && t[1] != t[2] && t[2] != t[0] && !crowds(t) {
+                work.add(*t);
+            }
+        }
+        work.place_borders(length);
+        work
+    }
+
+    fn place_borders(&mut self, length: f64) {
+        let mut visits = vec![0u32; self.positions.len()];
+        for border in &self.fine.borders {
+            for vertex in &border.vertices {
+                visits[*vertex as usize] += 1;
+            }
+        }
+        for (border, line) in self.fine.borders.iter().enumerate() {
+            let corners = self.fine.corners(border, length);
+            for (place, vertex) in line.vertices.iter().enumerate() {
+                let arc = line.arcs[place];
+                let fixed = corners[place] || visits[*vertex as usize] > 1;
+                self.places[*vertex as usize] = if fixed {
+                    Place::Fixed(self.fine.on_border(border, arc))
+                } else {
+                    Place::Border { border, arc }
+                };
+            }
+        }
+    }
+
+    pub(super) fn triangle_count(&self) -> usize {
+        self.alive.iter().filter(|alive| **alive).count()
+    }
+
+    /// One round of all operations with a wanted edge length.
+    pub(super) fn round(&mut self, length: f64) {
+        self.split_long(4.0 / 3.0 * length, length);
+        // The first rounds meet a mesh that is many times too fine.
+        while self.collapse_short(0.8 * length, 4.0 / 3.0 * length, length) * 50 > self.positions.len() {
+            self.flip();
+        }
+        self.flip();
+        for _ in 0..2 {
+            self.relax(length);
+            self.flip();
+        }
+    }
+
+    fn add(&mut self, corners: [u32; 3]) {
+        let index = self.triangles.len() as u32;
+        self.triangles.push(corners);
+        self.alive.push(true);
+        for v in corners {
+            self.around[v as usize].push(index);
+        }
+    }
+
+    fn replace(&mut self, t: u32, corners: [u32; 3]) {
+        self.remove(t);
+        self.alive[t as usize] = true;
+        self.triangles[t as usize] = corners;
+        for v in corners {
+            self.around[v as usize].push(t);
+        }
+    }
+
+    fn remove(&mut self, t: u32) {
+        for v in self.triangles[t as usize] {
+            self.around[v as usize].retain(|other| *other != t);
+        }
+        self.alive[t as usize] = false;
+    }
+
+    fn points(&self, t: u32) -> [DVec3; 3] {
+        self.triangles[t as usize].map(|v| self.positions[v as usize])
+    }
+
+    fn normal(&self, v: u32) -> DVec3 {
+        let area = |t: &u32| {
+            let [a, b, c] = self.points(*t);
+            area_vector(a, b, c)
+        };
+        self.around[v as usize].iter().map(area).sum::<DVec3>().normalize_or_zero()
+    }
+
+    fn shared(&self, a: u32, b: u32) -> Vec<u32> {
+        let has = |t: &&u32| self.triangles[**t as usize].contains(&b);
+        self.around[a as usize].iter().filter(has).copied().collect()
+    }
+
+    fn opposite(&self, t: u32, a: u32, b: u32) -> u32 {
+        self.triangles[t as usize].into_iter().find(|v| *v != a && *v != b).unwrap_or(a)
+    }
+
+    fn neighbours(&self, v: u32) -> Vec<u32> {
+        let corners = self.around[v as usize].iter().flat_map(|t| self.triangles[*t as usize]);
+        let mut all: Vec<u32> = corners.filter(|w| *w != v).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn edges(&self) -> Vec<(u32, u32)> {
+        let living = self.triangles.iter().zip(&self.alive).filter(|(_, alive)| **alive);
+        let mut edges: Vec<_> =
+            living.flat_map(|(t, _)| half_edges(*t)).map(|(a, b)| (a.min(b), a.max(b))).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        edges
+    }
+
+    fn is_inside(&self, v: u32) -> bool {
+        matches!(self.places[v as usize], Place::Inside(_))
+    }
+
+    fn surface_point(&self, v: u32) -> SurfacePoint {
+        self.point_of(self.places[v as usize])
+    }
+
+    fn point_of(&self, place: Place) -> SurfacePoint {
+        match place {
+            Place::Inside(point) | Place::Fixed(point) => point,
+            Place::Border { border, arc } => self.fine.on_border(border, arc),
+        }
+    }
+
+    /// The border that the border edge between two vertices runs along, with the lengths at its ends, first before
+    /// second in the border's direction.
+    fn along_border(&self, a: u32, b: u32, triangle: u32) -> Option<(usize, f64, f64)> {
+        let forward = half_edges(self.triangles[triangle as usize]).contains(&(a, b));
+        let (first, second) = if forward { (a, b) } else { (b, a) };
+        let (border, start) = self.border_arc(first, None)?;
+        let (_, end) = self.border_arc(second, Some(border))?;
+        let length = self.fine.borders[border].length;
+        Some((border, start, start + (end - start).rem_euclid(length)))
+    }
+
+    /// Where a vertex lies on a border, also if it is a corner of it.
+    fn border_arc(&self, v: u32, wanted: Option<usize>) -> Option<(usize, f64)> {
+        match self.places[v as usize] {
+            Place::Border { border, arc } => {
+                wanted.is_none_or(|wanted| wanted == border).then_some((border, arc))
+            }
+            Place::Fixed(_) => {
+                let candidates = self.fine.borders.iter().enumerate();
+                candidates.filter(|(border, _)| wanted.is_none_or(|wanted| wanted == *border)).find_map(
+                    |(border, line)| {
+                        let at = |w: &u32| self.fine.positions[*w as usize] == self.positions[v as usize];
+                        line.vertices.iter().position(at).map(|place| (border, line.arcs[place]))
+                    },
+                )
+            }
+            Place::Inside(_) => None,
+        }
+    }
+
+    fn split_long(&mut self, limit: f64, length: f64) {
+        let mut queue = self.edges();
+        let mut next = 0;
+        while next < queue.len() {
+            let (a, b) = queue[next];
+            next += 1;
+            let (pa, pb) = (self.positions[a as usize], self.positions[b as usize]);
+            let shared = self.shared(a, b);
+            if pa.distance(pb) <= limit || shared.is_empty() {
+                continue;
+            }
+            let along = if let [only] = shared[..] { self.along_border(a, b, only) } else { None };
+            let place = if let Some((border, start, end)) = along {
+                Place::Border { border, arc: 0.5 * (start + end) }
+            } else {
+                let normal = self.normal(a) + self.normal(b);
+                let hint = self.surface_point(a).triangle;
+                Place::Inside(self.fine.project(0.5 * (pa + pb), hint, normal, length, &mut self.walk))
+            };
+            // On a sharp fold the middle may fall back onto an end; such an edge would be split for ever.
+            let middle = self.fine.position(&self.point_of(place));
+            if middle.distance(pa).max(middle.distance(pb)) > 0.9 * pa.distance(pb) {
+                continue;
+            }
+            let m = self.positions.len() as u32;
+            self.places.push(place);
+            self.around.push(Vec::new());
+            self.positions.push(middle);
+            for t in shared {
+                let corners = self.triangles[t as usize];
+                queue.push((m, self.opposite(t, a, b)));
+                self.replace(t, corners.map(|v| if v == b { m } else { v }));
+                self.add(corners.map(|v| if v == a { m } else { v }));
+            }
+            queue.extend([(a, m), (m, b)]);
+        }
+    }
+
+    /// Collapses edges that are too short; returns how many.
+    fn collapse_short(&mut self, limit: f64, longest: f64, length: f64) -> usize {
+        let mut count = 0;
+        for (a, b) in self.edges() {
+            if self.positions[a as usize].distance(self.positions[b as usize]) < limit
+                && (self.collapse(a, b, longest, length) || self.collapse(b, a, longest, length))
+            {
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// Where `kept` lies after `gone` was pulled into it; `None` if that must not be.
+    fn collapsed_place(&mut self, gone: u32, kept: u32, shared: &[u32], length: f64) -> Option<Place> {
+        match (self.places[gone as usize], self.places[kept as usize]) {
+            (Place::Fixed(_), _) => None,
+            (Place::Inside(point), Place::Inside(_)) => {
+                let middle = 0.5 * (self.positions[gone as usize] + self.positions[kept as usize]);
+                let normal = self.normal(gone) + self.normal(kept);
+                let hint = point.triangle;
+                Some(Place::Inside(self.fine.project(middle, hint, normal, length, &mut self.walk)))
+            }
+            (Place::Inside(_), stays) => Some(stays),
+            // Along the border only: a chord would pinch the surface.
+            (Place::Border { .. }, other) => {
+                let [only] = shared[..] else { return None };
+                match other {
+                    Place::Border { .. } => {
+                        let (border, start, end) = self.along_border(gone, kept, only)?;
+                        Some(Place::Border { border, arc: 0.5 * (start + end) })
+                    }
+                    Place::Fixed(_) => Some(other),
+                    Place::Inside(_) => None,
+                }
+            }
+        }
+    }
+
+    fn collapse(&mut self, gone: u32, kept: u32, longest: f64, length: f64) -> bool {
+        let shared = self.shared(gone, kept);
+        if shared.is_empty() {
+            return false;
+        }
+        let (around_gone, around_kept) = (self.neighbours(gone), self.neighbours(kept));
+        let common = around_gone.iter().filter(|v| around_kept.binary_search(v).is_ok()).count();
+        // The link condition: otherwise two sheets would be glued or a border closed.
+        if common != shared.len() || self.around[gone as usize].len() + self.around[kept as usize].len() < 5 {
+            return false;
+        }
+        let Some(place) = self.collapsed_place(gone, kept, &shared, length) else { return false };
+        let position = self.fine.position(&self.point_of(place));
+        let far = |v: &&u32| self.positions[**v as usize].distance(position) > longest;
+        let others = around_gone.iter().chain(&around_kept).filter(|v| **v != gone && **v != kept);
+        if others.clone().any(|v| far(&v)) {
+            return false;
+        }
+        let stays_good = [gone, kept].into_iter().all(|v| {
+            self.around[v as usize]
+                .iter()
+                .filter(|t| !shared.contains(t))
+                .all(|t| self.keeps_side(*t, |corner| corner == gone || corner == kept, position))
+        });
+        if !stays_good {
+            return false;
+        }
+        for t in shared {
+            self.remove(t);
+        }
+        for t in self.around[gone as usize].clone() {
+            let corners = self.triangles[t as usize].map(|v| if v == gone { kept } else { v });
+            self.replace(t, corners);
+        }
+        self.positions[kept as usize] = position;
+        self.places[kept as usize] = place;
+        true
+    }
+
+    /// Whether a triangle keeps its side and does not become a needle when some corners move to one point.
+    fn keeps_side(&self, t: u32, moves: impl Fn(u32) -> bool, to: DVec3) -> bool {
+        let before = self.points(t);
+        let corners = self.triangles[t as usize];
+        let after: [DVec3; 3] = std::array::from_fn(|i| if moves(corners[i]) { to } else { before[i] });
+        let [old, new] = [before, after].map(|p| area_vector(p[0], p[1], p[2]));
+        let turned = old.dot(new) < 0.3 * old.length() * new.length();
+        !turned && fatness(after) > 0.1f64.min(0.9 * fatness(before))
+    }
+
+    /// Flips edges whose opposite angles sum to more than 180°, where the surface is smooth enough.
+    fn flip(&mut self) {
+        for (a, b) in self.edges() {
+            let shared = self.shared(a, b);
+            let [s, t] = shared[..] else { continue };
+            let (c, d) = (self.opposite(s, a, b), self.opposite(t, a, b));
+            let [pa, pb, pc, pd] = [a, b, c, d].map(|v| self.positions[v as usize]);
+            if c == d || cotangent(pc, pa, pb) + cotangent(pd, pa, pb) >= -1e-9 {
+                continue;
+            }
+            if !self.shared(c, d).is_empty() || !(self.is_inside(c) || self.is_inside(d)) {
+                continue;
+            }
+            let first = self.triangles[s as usize].map(|v| if v == b { d } else { v });
+            let second = self.triangles[t as usize].map(|v| if v == a { c } else { v });
+            let [n, m] = [s, t].map(|t| {
+                let [a, b, c] = self.points(t);
+                area_vector(a, b, c)
+            });
+            let smooth = [first, second].iter().all(|corners| {
+                let [a, b, c] = corners.map(|v| self.positions[v as usize]);
+                let flipped = area_vector(a, b, c);
+                flipped.dot(n + m) > 0.6 * flipped.length() * (n + m).length()
+            });
+            if smooth {
+                self.replace(s, first);
+                self.replace(t, second);
+            }
+        }
+    }
+
+    /// Moves every vertex towards the middle of its surroundings, within the surface or along its border.
+    fn relax(&mut self, length: f64) {
+        for v in 0..self.positions.len() as u32 {
+            if self.around[v as usize].is_empty() {
+                continue;
+            }
+            match self.places[v as usize] {
+                Place::Fixed(_) => {}
+                Place::Border { border, arc } => self.relax_on_border(v, border, arc),
+                Place::Inside(point) => self.relax_inside(v, point, length),
+            }
+        }
+    }
+
+    fn relax_on_border(&mut self, v: u32, border: usize, arc: f64) {
+        let (mut before, mut after) = (None, None);
+        for t in &self.around[v as usize] {
+            for (a, b) in half_edges(self.triangles[*t as usize]) {
+                if (a == v || b == v) && self.shared(a, b).len() == 1 {
+                    if b == v {
+                        before = self.border_arc(a, Some(border));
+                    } else {
+                        after = self.border_arc(b, Some(border));
+                    }
+                }
+            }
+        }
+        let (Some((_, before)), Some((_, after))) = (before, after) else { return };
+        let length = self.fine.borders[border].length;
+        let back = (arc - before).rem_euclid(length);
+        let ahead = (after - arc).rem_euclid(length);
+        for share in [0.25, 0.1] {
+            let arc = (arc + share * (ahead - back)).rem_euclid(length);
+            let to = self.fine.position(&self.fine.on_border(border, arc));
+            if self.around[v as usize].iter().all(|t| self.keeps_side(*t, |corner| corner == v, to)) {
+                self.positions[v as usize] = to;
+                self.places[v as usize] = Place::Border { border, arc };
+                return;
+            }
+        }
+    }
+
+    fn relax_inside(&mut self, v: u32, point: SurfacePoint, length: f64) {
+        let old = self.positions[v as usize];
+        let (mut sum, mut weight, mut normal) = (DVec3::ZERO, 0.0, DVec3::ZERO);
+        for t in &self.around[v as usize] {
+            let [a, b, c] = self.points(*t);
+            let area = area_vector(a, b, c);
+            sum += area.length() * (a + b + c) / 3.0;
+            weight += area.length();
+            normal += area;
+        }
+        if weight <= 0.0 {
+            return;
+        }
+        let normal = normal.normalize_or_zero();
+        let step = sum / weight - old;
+        let step = step - normal * step.dot(normal);
+        for share in [0.7, 0.25] {
+            let aim = old + share * step;
+            let to = self.fine.project(aim, point.triangle, normal, 0.5 * length, &mut self.walk);
+            let position = self.fine.position(&to);
+            if self.around[v as usize].iter().all(|t| self.keeps_side(*t, |corner| corner == v, position)) {
+                self.positions[v as usize] = position;
+                self.places[v as usize] = Place::Inside(to);
+                return;
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> CoarseMesh {
+        let mut numbers = vec![u32::MAX; self.positions.len()];
+        let mut mesh = CoarseMesh::default();
+        for v in 0..self.positions.len() as u32 {
+            if !self.around[v as usize].is_empty() {
+                numbers[v as usize] = mesh.positions.len() as u32;
+                mesh.positions.push(self.positions[v as usize]);
+                mesh.places.push(self.surface_point(v));
+            }
+        }
+        let living = self.triangles.iter().zip(&self.alive).filter(|(_, alive)| **alive);
+        mesh.triangles = living.map(|(t, _)| t.map(|v| numbers[v as usize])).collect();
+        mesh
+    }
+}

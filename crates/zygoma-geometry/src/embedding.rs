@@ -1,0 +1,172 @@
+//! A fine mesh that follows a coarse one.
+
+use glam::{DVec3, Vec3};
+
+use crate::closest::{SurfacePoint, at_barycentric, closest_on_triangle};
+use crate::coarsen::CoarseMesh;
+use crate::geodesic::{Source, nearest_sources};
+use crate::normals::area_vector;
+
+/// How many rings of coarse triangles around the nearest coarse vertex are searched.
+const RINGS: usize = 2;
+
+/// For each fine vertex the coarse vertices that it follows and how much of each one's displacement it takes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Embedding {
+    /// Three coarse vertices per fine vertex.
+    pub vertices: Vec<[u32; 3]>,
+    /// Their weights: not negative; their sum is 1 where the fine vertex follows fully, less where it fades out.
+    pub weights: Vec<[f32; 3]>,
+}
+
+impl Embedding {
+    /// Binds the vertices of a fine surface to the coarse mesh that was made on it.
+    ///
+    /// A vertex only looks among the coarse triangles near it *along the surface*, and among those that face its way, so
+    /// that one lip never follows the other. Vertices that no triangle holds follow nothing.
+    pub fn new(positions: &[DVec3], triangles: &[[u32; 3]], coarse: &CoarseMesh) -> Self {
+        let corner_sources = |(label, (place, at)): (u32, (&SurfacePoint, &DVec3))| {
+            triangles[place.triangle as usize].map(|vertex| Source {
+                vertex,
+                distance: positions[vertex as usize].distance(*at),
+                label,
+            })
+        };
+        let sources: Vec<Source> =
+            (0u32..).zip(coarse.places.iter().zip(&coarse.positions)).flat_map(corner_sources).collect();
+        let owners = nearest_sources(positions, triangles, &sources);
+        let normals = fine_normals(positions, triangles);
+        let patches = Patches::new(coarse);
+        let bind = |vertex: usize| -> ([u32; 3], [f32; 3]) {
+            let Some(owner) = owners[vertex] else { return ([0; 3], [0.0; 3]) };
+            patches.nearest(coarse, owner.label, positions[vertex], normals[vertex])
+        };
+        let (vertices, weights) = (0..positions.len()).map(bind).unzip();
+        Self { vertices, weights }
+    }
+
+    /// Number of fine vertices.
+    pub fn len(&self) -> usize {
+        self.vertices.len()
+    }
+
+    /// Whether there is no fine vertex.
+    pub fn is_empty(&self) -> bool {
+        self.vertices.is_empty()
+    }
+
+    /// The displacement of one fine vertex.
+    pub fn displacement(&self, vertex: usize, coarse: &[Vec3]) -> Vec3 {
+        let (corners, weights) = (self.vertices[vertex], self.weights[vertex]);
+        (0..3).map(|i| weights[i] * coarse[corners[i] as usize]).sum()
+    }
+
+    /// [`displacement`](Self::displacement) in double precision.
+    pub fn displacement_f64(&self, vertex: usize, coarse: &[DVec3]) -> DVec3 {
+        let (corners, weights) = (self.vertices[vertex], self.weights[vertex]);
+        (0..3).map(|i| f64::from(weights[i]) * coarse[corners[i] as usize]).sum()
+    }
+}
+
+fn fine_normals(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3> {
+    let mut normals = vec![DVec3::ZERO; positions.len()];
+    for t in triangles {
+        let [a, b, c] = t.map(|v| positions[v as usize]);
+        for v in t {
+            normals[*v as usize] += area_vector(a, b, c);
+        }
+    }
+    normals
+}
+
+/// The coarse triangles around each coarse vertex, ring by ring.
+struct Patches {
+    triangles: Vec<Vec<u32>>,
+}
+
+impl Patches {
+    fn new(coarse: &CoarseMesh) -> Self {
+        let mut ring = vec![Vec::new(); coarse.positions.len()];
+        for (index, t) in (0u32..).zip(&coarse.triangles) {
+            for v in t {
+                ring[*v as usize].push(index);
+            }
+        }
+        let mut patches = ring.clone();
+        for _ in 1..RINGS {
+            patches = patches
+                .iter()
+                .map(|patch| {
+                    let corners = patch.iter().flat_map(|t| coarse.triangles[*t as usize]);
+                    let mut wider: Vec<u32> =
+                        corners.flat_map(|v| ring[v as usize].iter().copied()).collect();
+                    wider.sort_unstable();
+                    wider.dedup();
+                    wider
+                })
+                .collect();
+        }
+        Self { triangles: patches }
+    }
+
+    fn nearest(&self, coarse: &CoarseMesh, owner: u32, point: DVec3, normal: DVec3) -> ([u32; 3], [f32; 3]) {
+        let mut best = (f64::MAX, [owner; 3], [1.0, 0.0, 0.0]);
+        for t in &self.triangles[owner as usize] {
+            let corners = coarse.triangles[*t as usize];
+            let p = corners.map(|v| coarse.positions[v as usize]);
+            let barycentric = closest_on_triangle(point, p);
+            let distance = at_barycentric(barycentric, p).distance(point);
+            // A triangle that faces away lies on the other side of a fold: only if there is nothing else nearby.
+            let away = area_vector(p[0], p[1], p[2]).dot(normal) < 0.0;
+            let cost = if away { 4.0 * distance + 0.1 * p[0].distance(p[1]) } else { distance };
+            if cost < best.0 {
+                best = (cost, corners, barycentric);
+            }
+        }
+        (best.1, best.2.map(|weight| weight as f32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coarsen::coarsen;
+    use crate::shapes;
+
+    #[test]
+    fn affine_motion_of_a_flat_sheet_is_followed_exactly() {
+        let (positions, triangles) = shapes::square(30);
+        let positions: Vec<DVec3> = positions.iter().map(|p| p.as_dvec3()).collect();
+        let coarse = coarsen(&positions, &triangles, 120).unwrap();
+        let embedding = Embedding::new(&positions, &triangles, &coarse);
+        let motion = |p: DVec3| DVec3::new(0.3 * p.y, 0.1 - 0.2 * p.x, p.x + p.y);
+        let moved: Vec<DVec3> = coarse.positions.iter().map(|p| motion(*p)).collect();
+        for (vertex, position) in positions.iter().enumerate() {
+            let error = embedding.displacement_f64(vertex, &moved).distance(motion(*position));
+            assert!(error < 1e-6, "{error}");
+        }
+    }
+
+    #[test]
+    fn two_sheets_that_touch_do_not_follow_each_other() {
+        // A folded strip: up, over and back down a hair's breadth behind itself.
+        let (flat, triangles) = shapes::square(40);
+        let fold = |p: &Vec3| {
+            let p = p.as_dvec3();
+            if p.y < 0.5 { DVec3::new(p.x, p.y, 0.0) } else { DVec3::new(p.x, 1.0 - p.y, -1e-4) }
+        };
+        let positions: Vec<DVec3> = flat.iter().map(fold).collect();
+        let coarse = coarsen(&positions, &triangles, 200).unwrap();
+        let embedding = Embedding::new(&positions, &triangles, &coarse);
+        let behind: Vec<DVec3> =
+            coarse.positions.iter().map(|p| if p.z < -0.5e-4 { DVec3::X } else { DVec3::ZERO }).collect();
+        for (vertex, position) in flat.iter().enumerate() {
+            // Away from the fold each sheet follows itself alone.
+            if position.y < 0.35 {
+                assert_eq!(embedding.displacement_f64(vertex, &behind), DVec3::ZERO);
+            } else if position.y > 0.65 {
+                assert!((embedding.displacement_f64(vertex, &behind).x - 1.0).abs() < 1e-6);
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Things that press on soft matter.
+//!
+//! A [`Collider`] has a shape and a pose that is known at the start and at the end of a frame, so that steps in between
+//! see it move. A [query](Collider::probe) tells how far a point is from its surface, which way out is, which point of the
+//! surface is nearest and how fast that moves.
+
+mod mesh;
+
+use glam::{Quat, Vec3};
+
+pub use mesh::{ColliderMesh, MeshError};
+
+/// A rotation followed by a translation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// The rotation.
+    pub rotation: Quat,
+    /// The translation.
+    pub translation: Vec3,
+}
+
+/// What a collider looks like, around its own origin.
+#[derive(Clone, Debug)]
+pub enum ColliderShape {
+    /// A ball.
+    Sphere {
+        /// Its radius.
+        radius: f32,
+    },
+    /// A segment along Y with a radius.
+    Capsule {
+        /// From the middle to either end of the segment.
+        half_length: f32,
+        /// Distance of the surface from the segment.
+        radius: f32,
+    },
+    /// A box with rounded edges.
+    RoundedBox {
+        /// From the middle to the faces of the inner box.
+        half_extents: Vec3,
+        /// Distance of the surface from the inner box.
+        radius: f32,
+    },
+    /// A closed triangle mesh, which may deform from frame to frame.
+    Mesh(Box<ColliderMesh>),
+}
+
+/// Where the nearest point lies on a mesh collider.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeshPoint {
+    /// The triangle.
+    pub triangle: u32,
+    /// Its barycentric coordinates.
+    pub barycentric: [f32; 3],
+}
+
+/// What a collider says about a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probe {
+    /// Distance from the surface, negative inside.
+    pub distance: f32,
+    /// Unit vector that leads out of the collider.
+    pub normal: Vec3,
+    /// The nearest point of the surface.
+    pub point: Vec3,
+    /// How fast that point moves.
+    pub velocity: Vec3,
+    /// Where on a mesh that point lies.
+    pub on_mesh: Option<MeshPoint>,
+}
+
+/// Something solid that moves during a frame.
+#[derive(Clone, Debug)]
+pub struct Collider {
+    /// Its shape.
+    pub shape: ColliderShape,
+    /// Pose at the start of the step.
+    pub before: Pose,
+    /// Pose at the end of the step.
+    pub now: Pose,
+    /// Time from `before` to `now`, s.
+    pub duration: f32,
+}
+
+impl Pose {
+    /// No rotation, no translation.
+    pub const IDENTITY: Self = Self { rotation: Quat::IDENTITY, translation: Vec3::ZERO };
+
+    /// A pose that only translates.
+    pub fn at(translation: Vec3) -> Self {
+        Self { translation, ..Self::IDENTITY }
+    }
+
+    /// Where a point goes.
+    pub fn apply(&self, point: Vec3) -> Vec3 {
+        self.rotation * point + self.translation
+    }
+
+    /// Where a point came from.
+    pub fn apply_inverse(&self, point: Vec3) -> Vec3 {
+        self.rotation.inverse() * (point - self.translation)
+    }
+
+    /// The pose between this and another.
+    pub fn between(&self, other: &Self, share: f32) -> Self {
+        Self {
+            rotation: self.rotation.slerp(other.rotation, share),
+            translation: self.translation.lerp(other.translation, share),
+        }
+    }
+}
+
+/// Distance and outward direction from a shape's core (point, segment or box) to a point.
+struct Offset {
+    distance: f32,
+    normal: Vec3,
+}
+
+fn from_core(offset: Vec3, radius: f32) -> Offset {
+    let length = offset.length();
+    // A point on the core itself may leave by any way; the front of a face is +Z.
+    let normal = if length > f32::MIN_POSITIVE { offset / length } else { Vec3::Z };
+    Offset { distance: length - radius, normal }
+}
+
+fn from_box(point: Vec3, half_extents: Vec3, radius: f32) -> Offset {
+    let clamped = point.clamp(-half_extents, half_extents);
+    if clamped != point {
+        return from_core(point - clamped, radius);
+    }
+    // Inside the inner box: out through the nearest face.
+    let gaps = half_extents - point.abs();
+    let axis = gaps.min_position();
+    let mut normal = Vec3::ZERO;
+    normal[axis] = if point[axis] < 0.0 { -1.0 } else { 1.0 };
+    Offset { distance: -gaps[axis] - radius, normal }
+}
+
+impl ColliderShape {
+    /// Radius of a ball around the origin that holds the shape.
+    pub fn reach(&self) -> f32 {
+        match self {
+            Self::Sphere { radius } => *radius,
+            Self::Capsule { half_length, radius } => half_length + radius,
+            Self::RoundedBox { half_extents, radius } => half_extents.length() + radius,
+            Self::Mesh(mesh) => mesh.reach(),
+        }
+    }
+}
+
+impl Collider {
+    /// A collider that stands still.
+    pub fn new(shape: ColliderShape, pose: Pose) -> Self {
+        Self { shape, before: pose, now: pose, duration: 0.0 }
+    }
+
+    /// What the collider says about a point, if that is within a distance of its surface.
+    pub fn probe(&self, point: Vec3, within: f32) -> Option<Probe> {
+        let local = self.now.apply_inverse(point);
+        if local.length_squared() > (self.shape.reach() + within).powi(2) {
+            return None;
+        }
+        let mut on_mesh = None;
+        let mut deforming = Vec3::ZERO;
+        let Offset { distance, normal } = match &self.shape {
+            ColliderShape::Sphere { radius } => from_core(local, *radius),
+            ColliderShape::Capsule { half_length, radius } => {
+                let along = local.y.clamp(-half_length, *half_length);
+                from_core(local - along * Vec3::Y, *radius)
+            }
+            ColliderShape::RoundedBox { half_extents, radius } => from_box(local, *half_extents, *radius),
+            ColliderShape::Mesh(mesh) => {
+                let probe = mesh.probe(local, within)?;
+                deforming = probe.velocity;
+                on_mesh = probe.on_mesh;
+                Offset { distance: probe.distance, normal: probe.normal }
+            }
+        };
+        if distance > within {
+            return None;
+        }
+        let surface = local - distance * normal;
+        let now = self.now.apply(surface);
+        let moved = now - self.before.apply(surface);
+        let rigid = if self.duration > 0.0 { moved / self.duration } else { Vec3::ZERO };
+        let velocity = rigid + self.now.rotation * deforming;
+        Some(Probe { distance, normal: self.now.rotation * normal, point: now, velocity, on_mesh })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use zygoma_geometry::shapes;
+
+    fn shapes_to_test() -> Vec<ColliderShape> {
+        let (positions, triangles) = shapes::sphere(24, 32);
+        let mesh = ColliderMesh::new(positions.iter().map(|p| 0.5 * *p).collect(), triangles).unwrap();
+        vec![
+            ColliderShape::Sphere { radius: 0.5 },
+            ColliderShape::Capsule { half_length: 0.4, radius: 0.3 },
+            ColliderShape::RoundedBox { half_extents: Vec3::new(0.3, 0.2, 0.5), radius: 0.1 },
+            ColliderShape::Mesh(Box::new(mesh)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn stepping_out_by_the_distance_reaches_the_surface(
+            p in prop::array::uniform3(-1.0f32..1.0), axis in prop::array::uniform3(-1.0f32..1.0), angle in -3.0f32..3.0,
+        ) {
+            let axis = Vec3::from(axis);
+            prop_assume!(axis.length() > 0.1);
+            let rotation = Quat::from_axis_angle(axis.normalize(), angle);
+            let pose = Pose { rotation, translation: Vec3::new(0.1, -0.2, 0.05) };
+            for shape in shapes_to_test() {
+                let is_mesh = matches!(shape, ColliderShape::Mesh(_));
+                let collider = Collider::new(shape, pose);
+                let probe = collider.probe(p.into(), 10.0).unwrap();
+                prop_assert!((probe.normal.length() - 1.0).abs() < 1e-4);
+                let out = Vec3::from(p) - probe.distance * probe.normal;
+                prop_assert!(out.distance(probe.point) < 1e-4);
+                let again = collider.probe(out + 1e-3 * probe.normal, 10.0).unwrap();
+                // A faceted mesh has corners, at which "out" is a matter of taste.
+                let tolerance = if is_mesh { 3e-3 } else { 1e-4 };
+                prop_assert!((again.distance - 1e-3).abs() < tolerance, "{}", again.distance);
+            }
+        }
+    }
+
+    #[test]
+    fn the_surface_moves_as_the_pose_does() {
+        let before = Pose::at(Vec3::X);
+        let now = Pose { rotation: Quat::from_rotation_z(0.01), translation: Vec3::new(1.0, 0.002, 0.0) };
+        let mut collider = Collider::new(ColliderShape::Sphere { radius: 0.5 }, now);
+        (collider.before, collider.duration) = (before, 0.002);
+        let probe = collider.probe(Vec3::new(1.6, 0.002, 0.0), 1.0).unwrap();
+        assert!(probe.velocity.distance(Vec3::new(0.0, 1.0 + 2.5, 0.0)) < 0.05, "{}", probe.velocity);
+        assert!(collider.probe(Vec3::new(9.0, 0.0, 0.0), 1.0).is_none());
+    }
+}
