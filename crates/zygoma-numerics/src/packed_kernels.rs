@@ -135,6 +135,8 @@ mod avx2 {
     /// z have a register each.
     pub(crate) struct Avx2 {
         simd: V3,
+        /// Four copies each of two neighbouring lanes: 0 and 1, 2 and 3, and so on.
+        spreads: [__m256i; 4],
     }
 
     impl Avx2 {
@@ -142,7 +144,11 @@ mod avx2 {
             if crate::simd::is_scalar_forced() {
                 return None;
             }
-            V3::try_new().map(|simd| Self { simd })
+            // Unknown to the compiler, or it would replace one permutation by two.
+            let spread = |lane: i32| {
+                cast(std::hint::black_box([lane, lane, lane, lane, lane + 1, lane + 1, lane + 1, lane + 1]))
+            };
+            V3::try_new().map(|simd| Self { simd, spreads: [spread(0), spread(2), spread(4), spread(6)] })
         }
 
         pub(crate) fn run(&self, factor: &PackedFactor, rhs: &mut [Row]) {
@@ -157,11 +163,8 @@ mod avx2 {
             self.simd.vectorize(Solve(self, factor, rhs));
         }
 
-        /// Four copies each of two neighbouring lanes, starting with lane `first`.
         #[inline(always)]
-        fn spread(&self, values: __m256, first: i32) -> __m256 {
-            let (a, b) = (first, first + 1);
-            let lanes: __m256i = cast([a, a, a, a, b, b, b, b]);
+        fn spread(&self, values: __m256, lanes: __m256i) -> __m256 {
             self.simd.avx2._mm256_permutevar8x32_ps(values, lanes)
         }
 
@@ -194,16 +197,17 @@ mod avx2 {
     impl Kernels for Avx2 {
         #[inline(always)]
         fn forward_wide(&self, values: &[[f32; WIDE]], rows: &[u32], columns: &[Row; WIDE], rhs: &mut [Row]) {
+            let [s0, s1, s2, s3] = self.spreads;
             let p0 = self.negated_pair(columns[0], columns[1]);
             let p1 = self.negated_pair(columns[2], columns[3]);
             let p2 = self.negated_pair(columns[4], columns[5]);
             let p3 = self.negated_pair(columns[6], columns[7]);
             for (value, row) in values.iter().zip(rows) {
                 let value: __m256 = cast(*value);
-                let even = self.simd.avx._mm256_mul_ps(self.spread(value, 0), p0);
-                let odd = self.simd.avx._mm256_mul_ps(self.spread(value, 2), p1);
-                let even = self.multiply_add(self.spread(value, 4), p2, even);
-                let odd = self.multiply_add(self.spread(value, 6), p3, odd);
+                let even = self.simd.avx._mm256_mul_ps(self.spread(value, s0), p0);
+                let odd = self.simd.avx._mm256_mul_ps(self.spread(value, s1), p1);
+                let even = self.multiply_add(self.spread(value, s2), p2, even);
+                let odd = self.multiply_add(self.spread(value, s3), p3, odd);
                 self.add_folded(self.simd.avx._mm256_add_ps(even, odd), &mut rhs[*row as usize]);
             }
         }
@@ -216,13 +220,14 @@ mod avx2 {
             columns: &[Row; NARROW],
             rhs: &mut [Row],
         ) {
+            let [s0, s1, ..] = self.spreads;
             let p0 = self.negated_pair(columns[0], columns[1]);
             let p1 = self.negated_pair(columns[2], columns[3]);
             for (value, row) in values.iter().zip(rows) {
                 let half: __m128 = cast(*value);
                 let value = self.simd.avx._mm256_castps128_ps256(half);
-                let sum = self.simd.avx._mm256_mul_ps(self.spread(value, 0), p0);
-                let sum = self.multiply_add(self.spread(value, 2), p1, sum);
+                let sum = self.simd.avx._mm256_mul_ps(self.spread(value, s0), p0);
+                let sum = self.multiply_add(self.spread(value, s1), p1, sum);
                 self.add_folded(sum, &mut rhs[*row as usize]);
             }
         }

@@ -1,9 +1,11 @@
 //! What is promised about a stiffness, checked without the shortcuts of the fit.
 
+use glam::DVec3;
 use rayon::prelude::*;
+use zygoma_numerics::random::Keyed;
 use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness};
 
-use super::{Expression, FitParams};
+use super::{Continue, Expression, FitError, FitParams, FitProgress, FitResult, reconstruct, refine};
 
 /// One expression, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,4 +76,79 @@ pub fn certify(
         found
     };
     Certificate { expressions: targets.par_iter().map(check).collect(), tolerance: params.shell.tolerance }
+}
+
+/// How many times failing checks are added to a fit.
+const ROUNDS: usize = 4;
+
+/// A fit under which `checks` hold as well: those that fail are added to it, until none does or it has been tried a
+/// few times. The certificate is of the targets and then the checks; it says what could not be had.
+pub fn reconstruct_certified(
+    shell: &Shell,
+    targets: &[Expression],
+    checks: &[Expression],
+    params: &FitParams,
+    progress: &mut dyn FnMut(FitProgress) -> Continue,
+) -> Result<(FitResult, Certificate), FitError> {
+    let all: Vec<Expression> = targets.iter().chain(checks).cloned().collect();
+    let mut fitted = targets.to_vec();
+    let mut fit = reconstruct(shell, targets, params, progress)?;
+    let mut certificate = certify(shell, &fit.stiffness, &all, params);
+    for _ in 0..ROUNDS {
+        if certificate.holds() {
+            break;
+        }
+        let known = |name: &str| fitted.iter().any(|e| e.name == name);
+        let failing =
+            |(e, found): &(&Expression, &Certified)| found.worst.is_none_or(|w| w > 1.0) && !known(&e.name);
+        let added: Vec<Expression> =
+            all.iter().zip(&certificate.expressions).filter(failing).map(|(e, _)| e.clone()).collect();
+        if added.is_empty() {
+            break;
+        }
+        fitted.extend(added);
+        fit = refine(shell, &fitted, params, &fit.stiffness, progress)?;
+        certificate = certify(shell, &fit.stiffness, &all, params);
+    }
+    fit.worst.truncate(targets.len());
+    fit.solutions.truncate(targets.len());
+    Ok((fit, certificate))
+}
+
+/// Seeded pairs and triples of expressions with weights from ½ to 1, named after their parts, to be certified or
+/// added to a fit. Displacements from the rest shape add up, as they do in a rig.
+pub fn combinations(shell: &Shell, targets: &[Expression], count: usize, seed: u64) -> Vec<Expression> {
+    if targets.len() < 2 {
+        return Vec::new();
+    }
+    (0..count).map(|index| combination(shell, targets, index, seed)).collect()
+}
+
+/// What the random numbers of combinations are for.
+const COMBINATIONS: u64 = 0x1fa;
+
+fn combination(shell: &Shell, targets: &[Expression], index: usize, seed: u64) -> Expression {
+    let random = Keyed::new(seed, COMBINATIONS.wrapping_add(index as u64));
+    let size = (2 + index % 2).min(targets.len());
+    let mut parts: Vec<(usize, f64)> = Vec::new();
+    for tick in 0.. {
+        if parts.len() == size {
+            break;
+        }
+        let part = (random.uniform(2 * tick) * targets.len() as f64) as usize;
+        if parts.iter().all(|(other, _)| *other != part) {
+            parts.push((part, 0.5 + 0.5 * random.uniform(2 * tick + 1)));
+        }
+    }
+    parts.sort_by_key(|(part, _)| *part);
+    let names: Vec<String> =
+        parts.iter().map(|(part, weight)| format!("{weight:.2} {}", targets[*part].name)).collect();
+    let moved = |vertex: usize| -> DVec3 {
+        let rest = shell.rest[vertex];
+        rest + parts
+            .iter()
+            .map(|(part, weight)| *weight * (targets[*part].positions[vertex] - rest))
+            .sum::<DVec3>()
+    };
+    Expression { name: names.join(" + "), positions: (0..shell.vertex_count()).map(moved).collect() }
 }

@@ -19,6 +19,8 @@ pub(super) struct Barrier {
 pub(super) struct Expressions {
     parts: Vec<Part>,
     tolerance: f64,
+    /// Two rings of triangles: as far as the elements of a vertex take in the stiffness of others.
+    reach: f64,
     newton: NewtonParams,
     vertex_count: usize,
 }
@@ -56,6 +58,7 @@ impl Expressions {
         Self {
             parts,
             tolerance: params.margin * params.shell.tolerance,
+            reach: 2.0 * shell.springs.iter().map(|spring| spring.rest_length).fold(0.0, f64::max),
             newton: NewtonParams { tolerance: params.settle_tolerance, ..NewtonParams::default() },
             vertex_count: shell.vertex_count(),
         }
@@ -127,13 +130,13 @@ impl Expressions {
     /// region and all over expressions that do not settle. Evaluates every expression; says how many failed.
     pub(super) fn soften(&mut self, logs: &mut [f64], by: f64) -> usize {
         let stiffness = stiffness_of(logs);
-        let (tolerance, newton) = (self.tolerance, self.newton);
+        let (tolerance, reach, newton) = (self.tolerance, self.reach, self.newton);
         let failed: Vec<Vec<u32>> = self
             .parts
             .par_iter_mut()
             .map(|part| match part.evaluate(&stiffness, tolerance, &newton) {
                 Ok(_) => Vec::new(),
-                Err(_) => part.failing(tolerance),
+                Err(_) => part.failing(tolerance, reach),
             })
             .collect();
         let mut lower = vec![false; self.vertex_count];
@@ -225,14 +228,14 @@ impl Part {
 
 impl Part {
     /// The vertices around those that have left the feasible region, or all if it is not one of these.
-    fn failing(&self, tolerance: f64) -> Vec<u32> {
+    fn failing(&self, tolerance: f64, reach: f64) -> Vec<u32> {
         let free = &self.statics.vertices()[..self.statics.free_count()];
         let Some(settled) = self.settled.as_ref().filter(|_| self.worst >= 1.0) else { return free.to_vec() };
         let off: Vec<DVec3> = (0..free.len())
             .filter(|v| settled.x[*v].distance(self.statics.target()[*v]) >= 0.9 * tolerance)
             .map(|v| self.statics.target()[v])
             .collect();
-        let near = |v: &usize| off.iter().any(|p| p.distance(self.statics.target()[*v]) < 8.0 * tolerance);
+        let near = |v: &usize| off.iter().any(|p| p.distance(self.statics.target()[*v]) < reach);
         (0..free.len()).filter(near).map(|v| free[v]).collect()
     }
 

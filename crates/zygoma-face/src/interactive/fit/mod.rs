@@ -15,7 +15,7 @@ mod start;
 use glam::DVec3;
 use zygoma_physics::shell::{Shell, Stiffness};
 
-pub use certify::{Certificate, Certified, certify};
+pub use certify::{Certificate, Certified, certify, combinations, reconstruct_certified};
 pub use optimise::{reconstruct, refine};
 pub use params::FitParams;
 

@@ -26,7 +26,7 @@ pub fn reconstruct(
     progress: &mut dyn FnMut(FitProgress) -> Continue,
 ) -> Result<FitResult, FitError> {
     check(shell, targets)?;
-    run(shell, targets, params, &start(shell, targets, params), FIRST_BARRIER, progress)
+    run(shell, targets, params, &start(shell, targets, params), progress)
 }
 
 /// The same from a stiffness that is nearly right: one fitted to a coarser mesh, or to fewer expressions.
@@ -43,7 +43,7 @@ pub fn refine(
     check(shell, targets)?;
     let count = shell.vertex_count();
     assert!(from.strain.len() == count && from.bending.len() == count, "one stiffness per vertex");
-    run(shell, targets, params, from, WARM_BARRIER, progress)
+    run(shell, targets, params, from, progress)
 }
 
 fn run(
@@ -51,11 +51,10 @@ fn run(
     targets: &[Expression],
     params: &FitParams,
     from: &Stiffness,
-    barrier: f64,
     progress: &mut dyn FnMut(FitProgress) -> Continue,
 ) -> Result<FitResult, FitError> {
     let began = Instant::now();
-    let mut fit = Fit::new(shell, targets, params, from, barrier)?;
+    let mut fit = Fit::new(shell, targets, params, from)?;
     let mut history = Vec::new();
     let end = loop {
         let seconds = began.elapsed().as_secs_f64();
@@ -87,9 +86,6 @@ fn run(
 /// The barrier that a fit starts with, over what the mean vertex has to gain. Behind low walls the first steps run
 /// into them.
 const FIRST_BARRIER: f64 = 0.2;
-
-/// The same for a start that is nearly right.
-const WARM_BARRIER: f64 = 0.006;
 
 /// The share of a step below which it ran into the barrier, which is then raised, and by how much and how often.
 const SHORT: f64 = 0.3;
@@ -156,7 +152,6 @@ impl<'a> Fit<'a> {
         targets: &[Expression],
         params: &'a FitParams,
         stiffness: &Stiffness,
-        barrier: f64,
     ) -> Result<Self, FitError> {
         let mut expressions = Expressions::new(shell, targets, params);
         let wanted = wanted(shell, targets, params);
@@ -164,7 +159,7 @@ impl<'a> Fit<'a> {
             logs_of(stiffness).iter().zip(&wanted).map(|(log, wanted)| log.min(wanted.ln())).collect();
         for round in 0..SOFTENINGS {
             // Ever bolder, down to e⁻³⁰ of what it was.
-            if expressions.soften(&mut logs, 0.5 + 0.1 * f64::from(round)) == 0 {
+            if expressions.soften(&mut logs, 0.2 + 0.15 * f64::from(round)) == 0 {
                 break;
             }
             expressions.restore();
@@ -176,7 +171,7 @@ impl<'a> Fit<'a> {
                     * params.target_strain.max(params.target_bending).powi(2)
                     * shell.area.iter().sum::<f64>()
                     / shell.vertex_count() as f64;
-                let barrier = (barrier * gain).max(params.barrier);
+                let barrier = (FIRST_BARRIER * gain).max(params.barrier);
                 Ok(Self {
                     shell,
                     params,

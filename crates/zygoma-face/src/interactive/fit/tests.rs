@@ -136,3 +136,20 @@ fn expressions_of_another_mesh_are_refused() {
     let error = reconstruct(&shell, &targets, &FitParams::default(), &mut silent).unwrap_err();
     assert_eq!(error, FitError::NotFinite("up".into()));
 }
+
+#[test]
+fn combinations_are_seeded_and_hold_after_a_certified_fit() {
+    let (shell, targets) = sheet_with_bumps();
+    let params = FitParams::default();
+    let mut checks = combinations(&shell, &targets, 4, 7);
+    assert_eq!(checks, combinations(&shell, &targets, 4, 7));
+    assert_ne!(checks, combinations(&shell, &targets, 4, 8));
+    let more = |(rest, moved): (&DVec3, &DVec3)| *rest + 1.3 * (*moved - *rest);
+    let positions = shell.rest.iter().zip(&targets[0].positions).map(more).collect();
+    checks.push(Expression { name: "1.30 out".into(), positions });
+    let alone = reconstruct(&shell, &targets, &params, &mut silent).unwrap();
+    assert!(!certify(&shell, &alone.stiffness, &checks, &params).holds());
+    let (fit, certificate) = reconstruct_certified(&shell, &targets, &checks, &params, &mut silent).unwrap();
+    assert!(certificate.holds(), "{:?}", certificate.failures());
+    assert_eq!((certificate.expressions.len(), fit.solutions.len()), (8, 3));
+}
