@@ -54,7 +54,8 @@ impl<'a> SurfaceSearch<'a> {
             for cell in shell(centre, ring) {
                 for triangle in self.grid.get(&cell).into_iter().flatten() {
                     let vertices = self.triangles[*triangle as usize];
-                    let barycentric = closest_on_triangle(point, vertices.map(|v| self.positions[v as usize]));
+                    let barycentric =
+                        closest_on_triangle(point, vertices.map(|v| self.positions[v as usize]));
                     let found = SurfacePoint { triangle: *triangle, barycentric };
                     let distance = found.interpolate(self.triangles, self.positions).distance(point);
                     let better = best.is_none_or(|(least, old)| {
@@ -84,9 +85,9 @@ impl<'a> SurfaceSearch<'a> {
             let barycentric = closest_on_triangle(point, vertices.map(|v| self.positions[v as usize]));
             SurfacePoint { triangle, barycentric }
         });
-        let distance =
-            |p: &SurfacePoint| p.interpolate(self.triangles, self.positions).distance(point);
-        all.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(SurfacePoint { triangle: 0, barycentric: [1.0, 0.0, 0.0] })
+        let distance = |p: &SurfacePoint| p.interpolate(self.triangles, self.positions).distance(point);
+        all.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+            .unwrap_or(SurfacePoint { triangle: 0, barycentric: [1.0, 0.0, 0.0] })
     }
 }
 

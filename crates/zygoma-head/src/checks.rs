@@ -1,9 +1,9 @@
 //! What must hold for every head: laws that tests and benchmarks ask for.
 
 use glam::{DVec3, Vec3};
-use zygoma_geometry::surface_search::SurfaceSearch;
 use zygoma_geometry::intersect::crossing_pairs;
 use zygoma_geometry::normals::vertex_normals;
+use zygoma_geometry::surface_search::SurfaceSearch;
 
 use crate::{Head, HeadMesh};
 

@@ -224,7 +224,7 @@ fn levels_map_onto_each_other() {
     let map = level_map(Level::High, Level::Low);
     assert_eq!(map.len(), low.skin.positions.len());
     for (point, wanted) in map.iter().zip(&low.skin.positions) {
-        assert!(point.mix(&high.skin.positions).distance(*wanted) < 7e-4);
+        assert!(point.interpolate(&high.skin.triangles, &high.skin.positions).distance(*wanted) < 7e-4);
     }
 }
 

@@ -4,7 +4,7 @@
 //! registers that the machine has, [`low_rank`] compresses many frames into few basis vectors under a bound on the
 //! largest error, and [`random`] gives numbers that depend on what they are for and not on who asked first.
 //! A [`Cholesky`] factor solves sparse symmetric systems in `f64`, a [`PackedFactor`] three at once in `f32`
-//! within a frame, and [`Lbfgs`] steps towards the least of a smooth function.
+//! within a frame.
 
 pub mod low_rank;
 pub mod random;
@@ -12,7 +12,6 @@ pub mod simd;
 
 mod cholesky;
 mod dissection;
-mod lbfgs;
 mod packed;
 mod packed_kernels;
 mod symmetric;
@@ -21,6 +20,5 @@ mod test_matrices;
 
 pub use cholesky::{Analysis, Cholesky, NotPositiveDefinite};
 pub use dissection::nested_dissection;
-pub use lbfgs::Lbfgs;
 pub use packed::{PackedAnalysis, PackedFactor, Row};
 pub use symmetric::{SymmetricMatrix, inverse};
