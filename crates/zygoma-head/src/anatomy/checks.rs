@@ -113,9 +113,11 @@ pub struct MeasuredDepth {
 pub fn depths() -> Vec<MeasuredDepth> {
     let base = &Template::of(crate::Level::High).base;
     let skin = Nearest::new(&base.rest, &base.triangles, |_| true);
-    let bones = super::keep::kept().bones.each_ref().map(|b| Nearest::new(&b.positions, &b.triangles, |_| true));
+    let bones =
+        super::keep::kept().bones.each_ref().map(|b| Nearest::new(&b.positions, &b.triangles, |_| true));
     let measure = |mark: &Depth| {
-        let on_skin = skin.find(mark.place, f64::MAX).map_or(mark.place, |f| mark.place - f.signed * f.normal);
+        let on_skin =
+            skin.find(mark.place, f64::MAX).map_or(mark.place, |f| mark.place - f.signed * f.normal);
         let distance = |bone: &Nearest| bone.find(on_skin, f64::MAX).map_or(f64::MAX, |f| f.signed);
         let measured = bones.iter().map(distance).fold(f64::MAX, f64::min);
         MeasuredDepth { name: mark.name, published: mark.depth, measured }
