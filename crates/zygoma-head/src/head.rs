@@ -125,7 +125,7 @@ impl Head {
 
     /// The painted texture that all meshes of the head share.
     pub fn texture(&self) -> Texture {
-        paint::texture(&Palette::new(&self.dials), 1024)
+        paint::texture(&Palette::new(&self.dials))
     }
 
     /// Middle of the axis through both jaw joints; the axis runs along X.

@@ -1,6 +1,9 @@
 //! The painted texture: skin tone, lips, brows, short hair, eyes, teeth, tongue.
 
+use std::sync::OnceLock;
+
 use glam::DVec3;
+use rayon::prelude::*;
 
 use crate::Level;
 use crate::base::Part;
@@ -19,8 +22,13 @@ pub struct Texture {
     pub pixels: Vec<[u8; 3]>,
 }
 
+/// Width and height of the texture.
+const SIZE: u32 = 1024;
+
 type Color = DVec3;
 
+/// The top of the head.
+const CROWN: DVec3 = at(0.0, 136.0, 4.0);
 const MOUTH: Color = at(0.50, 0.20, 0.20);
 const POCKET: Color = at(0.80, 0.48, 0.45);
 
@@ -62,10 +70,14 @@ impl Palette {
 }
 
 /// Paints the texture that all meshes of the head share.
-pub(crate) fn texture(palette: &Palette, size: u32) -> Texture {
+pub(crate) fn texture(palette: &Palette) -> Texture {
+    let size = SIZE;
     let mut pixels = vec![byte_color(palette.skin); (size * size) as usize];
-    paint_tiles(palette, size, &mut pixels);
-    paint_skin(palette, size, &mut pixels);
+    // The crown is a whole row of the texture, and triangles around it cover only parts of that row.
+    let crown = byte_color(skin_color(palette, CROWN, Part::Outer));
+    pixels[..(size * size / 40) as usize].fill(crown);
+    paint_tiles(palette, &mut pixels);
+    paint_skin(palette, &mut pixels);
     Texture { size, pixels }
 }
 
@@ -73,17 +85,17 @@ fn byte_color(color: Color) -> [u8; 3] {
     color.to_array().map(|c| (255.0 * c.clamp(0.0, 1.0)).round() as u8)
 }
 
-fn paint_tiles(palette: &Palette, size: u32, pixels: &mut [[u8; 3]]) {
-    for y in 0..size {
-        for x in 0..size {
-            let (u, v) = ((f64::from(x) + 0.5) / f64::from(size), (f64::from(y) + 0.5) / f64::from(size));
+fn paint_tiles(palette: &Palette, pixels: &mut [[u8; 3]]) {
+    let share = |pixel: usize| (pixel as f64 + 0.5) / f64::from(SIZE);
+    pixels.par_chunks_mut(SIZE as usize).enumerate().for_each(|(y, row)| {
+        for (x, pixel) in row.iter_mut().enumerate() {
             for tile in TILES {
-                if let Some((s, t)) = tile.place(u, v) {
-                    pixels[(y * size + x) as usize] = byte_color(tile_color(palette, tile, s, t));
+                if let Some((s, t)) = tile.place(share(x), share(y)) {
+                    *pixel = byte_color(tile_color(palette, tile, s, t));
                 }
             }
         }
-    }
+    });
 }
 
 /// The colour of a place in a tile.
@@ -212,11 +224,23 @@ fn hair_amount(p: DVec3) -> f64 {
     ramp(-3.0, 5.0, p.y - line + 5.0 * (noise(0.35 * p) - 0.5)) * ear
 }
 
-fn paint_skin(palette: &Palette, size: u32, pixels: &mut [[u8; 3]]) {
+fn paint_skin(palette: &Palette, pixels: &mut [[u8; 3]]) {
+    static PLACES: OnceLock<Vec<Option<(DVec3, Part)>>> = OnceLock::new();
+    let places = PLACES.get_or_init(|| skin_places(SIZE));
+    pixels.par_iter_mut().zip(places).for_each(|(pixel, place)| {
+        if let Some((p, part)) = place {
+            *pixel = byte_color(skin_color(palette, *p, *part));
+        }
+    });
+}
+
+/// For each pixel the point of the template's skin that it shows; the same for everyone.
+fn skin_places(size: u32) -> Vec<Option<(DVec3, Part)>> {
+    let mut shown = vec![None; (size * size) as usize];
     let base = &Template::of(Level::Middle).base;
     let map = uv::skin(base);
-    let Some(corners) = &map.corners else { return };
-    let mut painted = vec![false; pixels.len()];
+    let Some(corners) = &map.corners else { return shown };
+    let mut painted = vec![false; shown.len()];
     for (i, t) in base.triangles.iter().enumerate() {
         let places: [_; 3] = std::array::from_fn(|k| {
             map.coordinates[corners[3 * i + k] as usize].as_dvec2() * f64::from(size)
@@ -245,8 +269,9 @@ fn paint_skin(palette: &Palette, size: u32, pixels: &mut [[u8; 3]]) {
                 }
                 painted[pixel] |= least >= 0.0;
                 let p: DVec3 = (0..3).map(|k| b[k] * base.rest[t[k] as usize]).sum();
-                pixels[pixel] = byte_color(skin_color(palette, p, part.unwrap_or(Part::Outer)));
+                shown[pixel] = Some((p, part.unwrap_or(Part::Outer)));
             }
         }
     }
+    shown
 }
