@@ -122,7 +122,9 @@ impl Cutter {
         let inner: Vec<u32> = tet.into_iter().filter(|v| value(*v) < 0.0).collect();
         let on: Vec<u32> = tet.into_iter().filter(|v| value(*v) == 0.0).collect();
         let outer: Vec<u32> = tet.into_iter().filter(|v| value(*v) > 0.0).collect();
-        if inner.is_empty() {
+        // A tetrahedron with all corners on the boundary spans either thin flesh or a thin gap.
+        let centre = || tet.iter().map(|v| self.positions[*v as usize]).sum::<DVec3>() / 4.0;
+        if inner.is_empty() && (!outer.is_empty() || region.field(centre()) >= 0.0) {
             return;
         }
         if outer.is_empty() {
