@@ -17,6 +17,8 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Info(args) => commands::info::run(args, cli.verbose),
         Command::Convert(args) => commands::convert::run(args, cli.verbose),
+        Command::Build(args) => commands::build::run(args),
+        Command::Simulate(args) => commands::simulate::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Bench(args) => commands::bench::run(args),
         Command::Completions(args) => commands::completions::run(args),
