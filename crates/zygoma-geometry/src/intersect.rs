@@ -10,7 +10,8 @@ use glam::{DVec3, IVec3};
 /// two triangles that only touch do not count.
 pub fn crossing_pairs(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<(u32, u32)> {
     let corners = |t: &[u32; 3]| t.map(|v| positions[v as usize]);
-    let edge_sum: f64 = triangles.iter().map(|t| positions[t[0] as usize].distance(positions[t[1] as usize])).sum();
+    let edge_sum: f64 =
+        triangles.iter().map(|t| positions[t[0] as usize].distance(positions[t[1] as usize])).sum();
     let cell = (2.0 * edge_sum / triangles.len().max(1) as f64).max(1e-12);
     let to_cell = |p: DVec3| (p / cell).floor().as_ivec3();
     let mut grid: HashMap<IVec3, Vec<u32>> = HashMap::new();

@@ -22,8 +22,10 @@ impl Laplacian {
         for t in triangles {
             for i in 0..3 {
                 let (a, b, c) = (t[i], t[(i + 1) % 3], t[(i + 2) % 3]);
-                let (u, v) =
-                    (positions[b as usize] - positions[a as usize], positions[c as usize] - positions[a as usize]);
+                let (u, v) = (
+                    positions[b as usize] - positions[a as usize],
+                    positions[c as usize] - positions[a as usize],
+                );
                 let double_area = u.cross(v).length();
                 areas[a as usize] += double_area / 6.0;
                 let half_cotangent = 0.5 * u.dot(v) / double_area.max(1e-300);
@@ -40,9 +42,8 @@ impl Laplacian {
         let mut entries = Vec::new();
         for (k, row) in self.rows.iter().enumerate() {
             let diagonal: f64 = row.iter().map(|(_, w)| w).sum();
-            let stencil: Vec<(usize, f64)> = std::iter::once((k, diagonal))
-                .chain(row.iter().map(|(j, w)| (*j as usize, -w)))
-                .collect();
+            let stencil: Vec<(usize, f64)> =
+                std::iter::once((k, diagonal)).chain(row.iter().map(|(j, w)| (*j as usize, -w))).collect();
             for (i, a) in &stencil {
                 for (j, b) in &stencil {
                     entries.push((*i, *j, a * b / self.areas[k].max(1e-300)));
@@ -60,7 +61,8 @@ mod tests {
     /// A grid of unit squares, each cut along a diagonal.
     fn grid(side: usize) -> (Vec<DVec3>, Vec<[u32; 3]>) {
         let at = |i: usize, j: usize| (j * side + i) as u32;
-        let points = (0..side * side).map(|v| DVec3::new((v % side) as f64, (v / side) as f64, 0.0)).collect();
+        let points =
+            (0..side * side).map(|v| DVec3::new((v % side) as f64, (v / side) as f64, 0.0)).collect();
         let mut triangles = Vec::new();
         for j in 0..side - 1 {
             for i in 0..side - 1 {

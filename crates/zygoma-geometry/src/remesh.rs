@@ -105,9 +105,9 @@ impl FeatureMesh {
     /// Marks the border edges whose two ends satisfy a condition.
     pub fn mark_border(&mut self, curve: u32, on: impl Fn(DVec3) -> bool) {
         let border = crate::topology::EdgeCounts::new(&self.triangles).border();
-        let marked = border.into_iter().filter(|(a, b)| {
-            on(self.positions[*a as usize]) && on(self.positions[*b as usize])
-        });
+        let marked = border
+            .into_iter()
+            .filter(|(a, b)| on(self.positions[*a as usize]) && on(self.positions[*b as usize]));
         let marked: Vec<_> = marked.map(|(a, b)| (a, b, curve)).collect();
         self.features.extend(marked);
     }
@@ -352,7 +352,8 @@ impl Work {
                     if corners[i] == gone || corners[i] == kept { position } else { before[i] }
                 });
                 let (n0, n1) = (area_normal(before), area_normal(after));
-                let longest = (0..3).map(|i| after[i].distance_squared(after[(i + 1) % 3])).fold(0.0, f64::max);
+                let longest =
+                    (0..3).map(|i| after[i].distance_squared(after[(i + 1) % 3])).fold(0.0, f64::max);
                 if n1.length() < 0.05 * longest && n1.length() < n0.length() {
                     return false;
                 }
@@ -395,7 +396,10 @@ impl Work {
             }
             let (c, d) = (self.opposite(s, a, b), self.opposite(t, a, b));
             let [pa, pb, pc, pd] = [a, b, c, d].map(|v| self.positions[v as usize]);
-            if c == d || cotangent(pc, pa, pb) + cotangent(pd, pa, pb) >= -1e-9 || !self.shared(c, d).is_empty() {
+            if c == d
+                || cotangent(pc, pa, pb) + cotangent(pd, pa, pb) >= -1e-9
+                || !self.shared(c, d).is_empty()
+            {
                 continue;
             }
             let first = self.triangles[s as usize].map(|v| if v == b { d } else { v });
@@ -455,7 +459,9 @@ impl Work {
             let longest = (0..3).map(|i| after[i].distance_squared(after[(i + 1) % 3])).fold(0.0, f64::max);
             let shaped = n1.length() > 0.04 * longest || n1.length() > n0.length();
             let turned = n0.dot(n1) <= 0.3 * n0.length() * n1.length();
-            shaped && (!turned || n1.dot(target.normal((after[0] + after[1] + after[2]) / 3.0)) > 0.5 * n1.length())
+            shaped
+                && (!turned
+                    || n1.dot(target.normal((after[0] + after[1] + after[2]) / 3.0)) > 0.5 * n1.length())
         })
     }
 
