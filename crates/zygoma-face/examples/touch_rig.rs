@@ -132,7 +132,8 @@ fn press(face: &Face, mesh: &RigMesh, name: &str, place: Vec3, out: Option<&Path
             touch.pose = Pose::at(place + normal * (radius + 0.002 - depth));
         }
         running.advance(0.01);
-        deepest = deepest.max(running.touches().get(touch).map_or(0.0, |t| t.deepest()));
+        deepest =
+            deepest.max(running.touches().get(touch).map_or(0.0, zygoma_face::interactive::Touch::deepest));
     }
     let kinematic = dent(&mut running);
     if let Some(folder) = out {

@@ -149,21 +149,29 @@ mod tests {
 
     #[test]
     fn two_sheets_that_touch_do_not_follow_each_other() {
-        // A folded strip: up, over and back down a hair's breadth behind itself.
+        // A folded strip: up, round a bend and back down close behind itself, as a lip is.
         let (flat, triangles) = shapes::square(40);
+        let radius = 0.1 / std::f64::consts::PI;
         let fold = |p: &Vec3| {
             let p = p.as_dvec3();
-            if p.y < 0.5 { DVec3::new(p.x, p.y, 0.0) } else { DVec3::new(p.x, 1.0 - p.y, -1e-4) }
+            let angle = (p.y - 0.45).clamp(0.0, 0.1) / radius;
+            let (rise, back) = (radius * angle.sin(), radius * (angle.cos() - 1.0));
+            DVec3::new(p.x, p.y.min(0.45) - (p.y - 0.55).max(0.0) + rise, back)
         };
         let positions: Vec<DVec3> = flat.iter().map(fold).collect();
-        let coarse = coarsen(&positions, &triangles, 200).unwrap();
+        let coarse = coarsen(&positions, &triangles, 1000).unwrap();
         let embedding = Embedding::new(&positions, &triangles, &coarse);
         let behind: Vec<DVec3> =
-            coarse.positions.iter().map(|p| if p.z < -0.5e-4 { DVec3::X } else { DVec3::ZERO }).collect();
+            coarse.positions.iter().map(|p| if p.z < -radius { DVec3::X } else { DVec3::ZERO }).collect();
         for (vertex, position) in flat.iter().enumerate() {
             // Away from the fold each sheet follows itself alone.
             if position.y < 0.35 {
-                assert_eq!(embedding.displacement_f64(vertex, &behind), DVec3::ZERO);
+                let corners = embedding.vertices[vertex].map(|v| coarse.positions[v as usize]);
+                assert_eq!(
+                    embedding.displacement_f64(vertex, &behind),
+                    DVec3::ZERO,
+                    "{position} follows {corners:?}"
+                );
             } else if position.y > 0.65 {
                 assert!((embedding.displacement_f64(vertex, &behind).x - 1.0).abs() < 1e-6);
             }

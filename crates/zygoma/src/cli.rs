@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Info(InfoArgs),
     Convert(ConvertArgs),
     Head(HeadArgs),
+    Build(BuildArgs),
+    Simulate(SimulateArgs),
     Demo(DemoArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
@@ -57,6 +59,63 @@ pub(crate) struct InfoArgs {
     /// Draw every shape at weight 1 and write the sheet to this PNG file.
     #[arg(long, value_name = "PNG")]
     pub(crate) sheet: Option<PathBuf>,
+}
+
+/// Make a rig ready to be touched, once.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  zygoma build face.glb -o face.safetensors\n  \
+                        zygoma build ICT/FaceXModel -o ict.safetensors --triangles 8000 --fit-seconds 30")]
+pub(crate) struct BuildArgs {
+    #[command(flatten)]
+    pub(crate) rig: RigArgs,
+
+    /// The face file to write.
+    #[arg(short, long, value_name = "FACE")]
+    pub(crate) out: PathBuf,
+
+    /// Triangles of the simulated shell.
+    #[arg(long, default_value_t = 4000)]
+    pub(crate) triangles: usize,
+
+    /// Fit shapes at this weight, e.g. 1.2 where exaggerated weights are expected.
+    #[arg(long, default_value_t = 1.0, value_parser = positive_number)]
+    pub(crate) exaggerate: f64,
+
+    /// Do not fit shapes whose name contains this; may be given more than once.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) corrective: Vec<String>,
+
+    /// Stop the fit after this many seconds, with the best stiffness so far.
+    #[arg(long, value_name = "S", value_parser = positive_number)]
+    pub(crate) fit_seconds: Option<f64>,
+
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Let a built face perform a take with physics.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  zygoma simulate face.safetensors --take MySlate_1.csv -o face.pc2")]
+pub(crate) struct SimulateArgs {
+    /// The face file, from zygoma build.
+    pub(crate) face: PathBuf,
+
+    /// The take to perform: a Live Link Face or plain CSV file, or a .glb with an animation.
+    #[arg(long, value_name = "TAKE")]
+    pub(crate) take: PathBuf,
+
+    /// Frames per second of the output.
+    #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
+    pub(crate) fps: f64,
+
+    /// Where to write: a .pc2 or .mdd point cache.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Convert a rig, or a rig performing a take, to another format.

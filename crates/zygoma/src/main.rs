@@ -26,6 +26,8 @@ fn main() -> ExitCode {
         Command::Info(args) => commands::info::run(args, cli.verbose),
         Command::Convert(args) => commands::convert::run(args, cli.verbose),
         Command::Head(args) => commands::head::run(args),
+        Command::Build(args) => commands::build::run(args),
+        Command::Simulate(args) => commands::simulate::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Bench(args) => commands::bench::run(args),
         Command::Completions(args) => commands::completions::run(args),

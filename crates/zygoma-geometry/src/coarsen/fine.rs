@@ -105,6 +105,10 @@ impl<'a> FineSurface<'a> {
         point.interpolate(self.triangles, self.positions)
     }
 
+    pub(super) fn normal(&self, triangle: u32) -> DVec3 {
+        self.normals[triangle as usize]
+    }
+
     /// The point of a border at a length from its start.
     pub(super) fn on_border(&self, border: usize, arc: f64) -> SurfacePoint {
         let line = &self.borders[border];

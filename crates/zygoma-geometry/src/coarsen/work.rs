@@ -305,7 +305,9 @@ impl<'a> Work<'a> {
 
     fn collapse(&mut self, gone: u32, kept: u32, longest: f64, length: f64) -> bool {
         let shared = self.shared(gone, kept);
-        if shared.is_empty() {
+        // An edge across a thin fold is short without its ends being near each other in the surface.
+        let [over, under] = [gone, kept].map(|v| self.fine.normal(self.surface_point(v).triangle));
+        if shared.is_empty() || over.dot(under) < 0.0 {
             return false;
         }
         let (around_gone, around_kept) = (self.neighbours(gone), self.neighbours(kept));

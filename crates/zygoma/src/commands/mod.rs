@@ -1,9 +1,11 @@
 //! One module per command.
 
 pub(crate) mod bench;
+pub(crate) mod build;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod head;
 pub(crate) mod info;
 mod input;
+pub(crate) mod simulate;
