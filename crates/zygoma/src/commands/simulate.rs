@@ -117,6 +117,6 @@ fn stand_in(face: &Face) -> Rig {
         takes: Vec::new(),
         units: Units { metres_per_unit: 1.0, reason: "a face file is in metres".into() },
         notes: Vec::new(),
-        source: Source::Generated,
+        source: Source::Generated { texture: None },
     }
 }
