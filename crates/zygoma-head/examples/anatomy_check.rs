@@ -12,6 +12,17 @@ fn main() {
         std::env::args().nth(place).and_then(|word| word.parse().ok()).unwrap_or(default)
     };
     let (heads, posed) = (number(1, 500), number(2, 20));
+    let first = Head::new(&HeadOptions::sampled(1, Level::High));
+    let made = Anatomy::new(&first);
+    let start = Instant::now();
+    let again = Anatomy::new(&first);
+    println!("one anatomy            {:.0} ms", 1e3 * start.elapsed().as_secs_f64());
+    println!(
+        "wraps {} vertices, fill {} nodes {} tetrahedra",
+        made.skin_wrap.positions.len(),
+        again.fill.positions.len(),
+        again.fill.tets.len()
+    );
     let start = Instant::now();
     let found: Vec<Figures> = (0..heads).into_par_iter().map(|seed| figures(seed, seed < posed)).collect();
     let count = |pick: fn(&Figures) -> usize| found.iter().map(pick).sum::<usize>();

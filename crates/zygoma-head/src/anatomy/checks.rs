@@ -5,7 +5,7 @@ use zygoma_geometry::tets::volume;
 
 use super::cover::{is_lip, is_outer};
 use super::depths::{DEPTHS, Depth};
-use super::fit::jaw_of;
+use super::fit::{jaw_of, posed};
 use super::nearest::Nearest;
 use super::prisms::split_positions;
 use super::{Anatomy, Bone, Surface};
@@ -41,17 +41,6 @@ pub fn covers(head: &Head, anatomy: &Anatomy, all_shapes: bool) -> Vec<Cover> {
     names.into_iter().map(|name| cover(head, anatomy, &name)).collect()
 }
 
-/// A mesh's positions in an expression; `mouthClose` is meant over an open jaw.
-fn posed(mesh: &crate::HeadMesh, expression: &str) -> Vec<DVec3> {
-    let mut positions = mesh.positions.clone();
-    for (name, offsets) in &mesh.shapes {
-        if name == expression || (expression == "mouthClose" && name == "jawOpen") {
-            positions.iter_mut().zip(offsets).for_each(|(p, o)| *p += *o);
-        }
-    }
-    positions
-}
-
 fn cover(head: &Head, anatomy: &Anatomy, expression: &str) -> Cover {
     const FAR: f64 = 0.03;
     let base = &Template::of(head.options.level).base;
@@ -62,7 +51,7 @@ fn cover(head: &Head, anatomy: &Anatomy, expression: &str) -> Cover {
     let all = Nearest::new(&skin, triangles, |_| true);
     let outer = Nearest::new(&skin, triangles, |t| t.iter().all(|v| is_outer(part(v))));
     let lips = Nearest::new(&skin, triangles, |t| t.iter().all(|v| is_lip(base, *v as usize)));
-    let jaw = head.jaw_motion(&jaw_of(expression));
+    let jaw = Anatomy::mandible_motion(head, &jaw_of(expression));
     let mut cover = Cover {
         expression: expression.to_owned(),
         bone: FAR,

@@ -6,6 +6,7 @@ use glam::{DAffine3, DVec3};
 
 use super::cover::{is_lip, is_outer};
 use super::nearest::Nearest;
+use crate::HeadMesh;
 use crate::jaw::JawWeights;
 use crate::parts::jaw_shapes;
 use crate::template::Template;
@@ -19,6 +20,17 @@ const LIP_GAP: f64 = 0.9;
 pub(super) fn jaw_of(shape: &str) -> JawWeights {
     let name = if shape == "mouthClose" { "jawOpen" } else { shape };
     jaw_shapes().into_iter().find(|(other, _)| *other == name).map(|(_, weights)| weights).unwrap_or_default()
+}
+
+/// A mesh's positions in an expression; `mouthClose` is meant over an open jaw.
+pub(super) fn posed(mesh: &HeadMesh, expression: &str) -> Vec<DVec3> {
+    let mut positions = mesh.positions.clone();
+    for (name, offsets) in &mesh.shapes {
+        if name == expression || (expression == "mouthClose" && name == "jawOpen") {
+            positions.iter_mut().zip(offsets).for_each(|(p, o)| *p += *o);
+        }
+    }
+    positions
 }
 
 /// The skin of the template at rest and in every shape, in template space, with the jaw's motion.

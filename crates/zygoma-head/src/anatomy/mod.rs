@@ -25,12 +25,13 @@ mod wraps;
 
 use std::sync::OnceLock;
 
-use glam::DVec3;
+use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
+use zygoma_geometry::rigid::fit_rigid_motion;
 use zygoma_geometry::tets::TetMesh;
 
-use crate::Head;
 use crate::dials::Warp;
+use crate::{Head, JawWeights};
 use halves::Halves;
 pub use keep::bake;
 
@@ -77,7 +78,7 @@ pub enum Tie {
 pub struct Anatomy {
     /// Skull without the lower jaw.
     pub cranium: Bone,
-    /// Lower jaw; it moves with [`Head::jaw_motion`].
+    /// Lower jaw; it moves with [`Anatomy::mandible_motion`].
     pub mandible: Bone,
     /// Encloses the skin; all wraps have the same triangles.
     pub skin_wrap: Surface,
@@ -104,6 +105,25 @@ impl Anatomy {
         repair::cover_bones(&mut anatomy, head);
         repair::wraps(&mut anatomy);
         anatomy
+    }
+
+    /// The rigid motion of a head's mandible for a set of jaw weights, in metres.
+    ///
+    /// Skin and teeth follow the jaw in template space and then go through the head's warp, which bends that motion a
+    /// little; this is the rigid motion that stays nearest to theirs, over the whole bone.
+    pub fn mandible_motion(head: &Head, weights: &JawWeights) -> DAffine3 {
+        if *weights == JawWeights::default() {
+            return DAffine3::IDENTITY;
+        }
+        const EVERY: usize = 4;
+        let half = &keep::kept().bones[1].positions;
+        let halves = Halves::of(half);
+        let motion = weights.motion(1.0);
+        let carry = |p: DVec3| head.warp.apply(p) / METRE;
+        let sample: Vec<DVec3> = halves.positions(half).into_iter().step_by(EVERY).collect();
+        let from: Vec<DVec3> = sample.iter().map(|p| carry(*p)).collect();
+        let to: Vec<DVec3> = sample.iter().map(|p| carry(motion.transform_point3(*p))).collect();
+        fit_rigid_motion(&from, &to).to_affine()
     }
 
     /// The template's anatomy carried along by a warp, before any repair.

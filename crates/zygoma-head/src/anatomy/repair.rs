@@ -1,38 +1,90 @@
 //! Puts right what a warp may have pressed: bones too near to the skin, prisms turned inside out.
 
-use glam::DVec3;
+use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 use zygoma_geometry::tets::volume;
 
+use super::cover::{is_lip, is_outer};
+use super::fit::posed;
 use super::nearest::Nearest;
 use super::prisms::{split_positions, tissue};
 use super::{Anatomy, Bone};
 use crate::Head;
+use crate::parts::jaw_shapes;
+use crate::template::Template;
 
 /// Bone lies at least this deep, in metres: the required millimetre and some room.
 const COVER: f64 = 1.3e-3;
 
-/// Pushes bones under the neutral skin of their head, both sides alike.
+/// Ridges keep this far off the lips, and off the outer skin.
+const LIP_GAP: f64 = 0.7e-3;
+
+/// Pushes bones under the skin of their head at rest, the mandible in every pose of the jaw too; both sides alike.
 pub(super) fn cover_bones(anatomy: &mut Anatomy, head: &Head) {
-    let skin = Nearest::new(&head.skin.positions, &head.skin.triangles, |_| true);
-    for bone in [&mut anatomy.cranium, &mut anatomy.mandible] {
-        push_in(bone, &skin);
+    const PASSES: usize = 2;
+    let rest = Skin::of(head, "neutral");
+    push_in(&mut anatomy.cranium, &rest, DAffine3::IDENTITY);
+    let mut poses = vec![(rest, DAffine3::IDENTITY)];
+    for (name, weights) in jaw_shapes() {
+        poses.push((Skin::of(head, name), Anatomy::mandible_motion(head, &weights)));
+    }
+    for _ in 0..PASSES {
+        for (skin, motion) in &poses {
+            push_in(&mut anatomy.mandible, skin, *motion);
+        }
     }
 }
 
-fn push_in(bone: &mut Bone, skin: &Nearest) {
+/// The skin of an expression, ready to be searched.
+struct Skin {
+    all: Nearest,
+    outer: Nearest,
+    lips: Nearest,
+}
+
+impl Skin {
+    fn of(head: &Head, expression: &str) -> Self {
+        let base = &Template::of(head.options.level).base;
+        let positions = posed(&head.skin, expression);
+        let some = |keep: &dyn Fn(usize) -> bool| {
+            Nearest::new(&positions, &base.triangles, |t| t.iter().all(|v| keep(*v as usize)))
+        };
+        Self {
+            all: some(&|_| true),
+            outer: some(&|v| is_outer(base.parts[v])),
+            lips: some(&|v| is_lip(base, v)),
+        }
+    }
+
+    /// The way to where a point of a bone keeps its distances; nothing if it does.
+    fn step(&self, p: DVec3, ridge: bool) -> Option<DVec3> {
+        if !ridge {
+            let found = self.all.find(p, COVER)?;
+            return (found.signed > -COVER).then(|| -(found.signed + COVER) * found.normal);
+        }
+        if let Some(found) = self.outer.find(p, COVER) {
+            return Some((found.signed.abs() - COVER) * found.normal);
+        }
+        let found = self.lips.find(p, LIP_GAP)?;
+        Some((LIP_GAP - found.signed.abs()) * DVec3::NEG_Z)
+    }
+}
+
+fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3) {
     const PASSES: usize = 3;
+    let back = motion.inverse();
     let mirror = bone.surface.mirror.clone();
-    let free: Vec<usize> =
-        (0..mirror.len()).filter(|v| mirror[*v] as usize >= *v && !bone.ridge[*v]).collect();
+    let symmetric = motion.matrix3.x_axis.x > 1.0 - 1e-9 && motion.translation.x.abs() < 1e-9;
+    // A pose that is its own mirror image is looked at on one side; others come in pairs, which see both.
+    let free: Vec<usize> = (0..mirror.len()).filter(|v| !symmetric || mirror[*v] as usize >= *v).collect();
     for _ in 0..PASSES {
         let positions = &bone.surface.positions;
         let moved: Vec<(usize, DVec3)> = free
             .par_iter()
             .filter_map(|v| {
-                let p = positions[*v];
-                let found = skin.find(p, COVER)?;
-                (found.signed > -COVER).then(|| (*v, p - (found.signed + COVER) * found.normal))
+                let p = motion.transform_point3(positions[*v]);
+                let step = skin.step(p, bone.ridge[*v])?;
+                Some((*v, back.transform_point3(p + step)))
             })
             .collect();
         if moved.is_empty() {
