@@ -195,6 +195,10 @@ pub(crate) struct HeadArgs {
     #[arg(long, value_enum, default_value_t = HeadLevel::High)]
     pub(crate) level: HeadLevel,
 
+    /// Add skull, jaw bone and the wraps around skin, muscle and skull as further meshes.
+    #[arg(long)]
+    pub(crate) with_anatomy: bool,
+
     /// List the dials and what they do.
     #[arg(long)]
     pub(crate) list_dials: bool,

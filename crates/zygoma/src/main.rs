@@ -1,5 +1,6 @@
 //! The `zygoma` command: parses, calls the library and reports.
 
+mod anatomy_pictures;
 mod bench;
 mod cli;
 mod commands;

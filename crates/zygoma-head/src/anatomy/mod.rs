@@ -21,6 +21,7 @@ mod meshing;
 mod nearest;
 mod prisms;
 mod repair;
+mod rig;
 mod wraps;
 
 use std::sync::OnceLock;

@@ -11,6 +11,7 @@ use zygoma_rig::evaluate::Performance;
 use zygoma_rig::formats::gltf;
 use zygoma_rig::{Rig, Take};
 
+use crate::anatomy_pictures::anatomy_sheet;
 use crate::cli::DemoArgs;
 use crate::pictures::Portrait;
 use crate::progress::Progress;
@@ -27,12 +28,16 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let folder = args.out.as_path();
     std::fs::create_dir_all(folder)
         .with_context(|| format!("{}: creating the folder failed", folder.display()))?;
-    let rig = Head::new(&HeadOptions::default()).rig();
+    let head = Head::new(&HeadOptions::default());
+    let rig = head.rig();
     let take = rig.takes.first().context("the built-in head has no take")?;
     let baked = write_animation(&rig, take, &folder.join("head.glb"))?;
     let mut report = Report::new("zygoma: the built-in head");
     report.paragraph(&summary(&rig, take, &baked));
     add_portraits(&mut report, &rig, folder)?;
+    report
+        .section("The anatomy")
+        .figure(&anatomy_sheet(&head, 2 * THUMBNAIL)?, "What lies under the skin.")?;
     add_people(&mut report)?;
     report.save(&folder.join("report.html"))?;
     println!("the built-in head performs in {}", folder.join("head.glb").display());

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use zygoma_head::anatomy::Anatomy;
 use zygoma_head::dials::DIALS;
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::formats::{gltf, obj};
@@ -26,7 +27,11 @@ fn write_head(args: &HeadArgs, out: &Path) -> anyhow::Result<()> {
         let value = value.parse().with_context(|| format!("--dial {dial}: '{value}' is not a number"))?;
         options.dials.set(name, value)?;
     }
-    let rig = Head::new(&options).rig();
+    let head = Head::new(&options);
+    let mut rig = head.rig();
+    if args.with_anatomy {
+        rig.meshes.extend(Anatomy::new(&head).rig_meshes(&head));
+    }
     match out.extension() {
         None => obj::write_rig(&rig, out)?,
         Some(extension) if extension.eq_ignore_ascii_case("glb") => gltf::write_rig(&rig, out)?,

@@ -198,6 +198,12 @@ fn heads_differ_by_seed_and_dial_and_are_the_same_bytes_again() {
     let info = report(folder.path(), &["info", "a.glb"]);
     assert_eq!(info["arkit"]["count"], 52);
     assert_eq!(info["problems"], serde_json::json!([]));
+    head("bones.glb", &["--with-anatomy"]);
+    let bones = report(folder.path(), &["info", "bones.glb"]);
+    let names: Vec<&str> =
+        bones["meshes"].as_array().unwrap().iter().filter_map(|m| m["name"].as_str()).collect();
+    assert!(names.contains(&"mandible") && names.contains(&"skull_wrap"), "{names:?}");
+    assert_eq!(bones["skin"], "skin");
     let dials = succeed(folder.path(), &["head", "--list-dials"]);
     assert!(dials.lines().count() >= 24, "{dials}");
     let error = fail(folder.path(), &["head", "-o", "e.glb", "--dial", "horns=1"]);

@@ -1,12 +1,9 @@
-//! Draws the anatomy of a head onto one sheet:
-//! `cargo run -p zygoma-head --example anatomy_pictures -- sheet.png [seed]`.
-
-use std::path::Path;
+//! Pictures of what is inside the built-in head.
 
 use glam::{DVec3, Vec3};
+use zygoma_head::Head;
 use zygoma_head::anatomy::cut_away::{Piece, Plane, clipped, section, solid_section};
 use zygoma_head::anatomy::{Anatomy, Surface as Closed};
-use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_picture::{
     Camera, Finish, Image, Paint, RenderOptions, Rgb, Scene, Surface, View, color, grid, render,
 };
@@ -36,36 +33,35 @@ fn piece(piece: &Piece, color: Rgb, finish: Finish) -> Drawn {
     drawn(&piece.positions, &piece.triangles, color, finish)
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut words = std::env::args().skip(1);
-    let sheet = words.next().ok_or("give the PNG to write")?;
-    let seed = words.next().map_or(Ok(0), |word| word.parse())?;
-    let head = Head::new(&HeadOptions::sampled(seed, Level::High));
-    let anatomy = Anatomy::new(&head);
+/// Bones, flesh and wraps of a head, whole and cut open.
+pub(crate) fn anatomy_sheet(head: &Head, size: usize) -> anyhow::Result<Image> {
+    let anatomy = Anatomy::new(head);
     let middle = Plane { point: DVec3::new(2e-4, 0.0, 0.0), normal: DVec3::X };
     let level = Plane { point: DVec3::new(0.0, 0.048, 0.0), normal: DVec3::Y };
-    let pictures = [
-        (picture(&bones(&head, &anatomy), View::FRONT)?, "bones"),
-        (picture(&bones(&head, &anatomy), View::THREE_QUARTER)?, "bones"),
-        (picture(&under_skin(&head, &anatomy), View::THREE_QUARTER)?, "under the skin"),
-        (
-            picture(&half_open(&head, &anatomy, &middle, false), View { yaw: 62.0, pitch: 4.0 })?,
-            "left skin away",
-        ),
-        (picture(&half_open(&head, &anatomy, &middle, true), View::SIDE)?, "cut in the middle"),
-        (picture(&layers(&anatomy, &level), View { yaw: 30.0, pitch: 48.0 })?, "wraps cut above the eyes"),
+    let three_quarter_far = View { yaw: 62.0, pitch: 4.0 };
+    let above = View { yaw: 30.0, pitch: 48.0 };
+    let scenes = [
+        (bones(head, &anatomy), View::FRONT, "bones"),
+        (bones(head, &anatomy), View::THREE_QUARTER, "bones"),
+        (under_skin(head, &anatomy), View::THREE_QUARTER, "under the skin"),
+        (half_open(head, &anatomy, &middle, false), three_quarter_far, "left skin away"),
+        (half_open(head, &anatomy, &middle, true), View::SIDE, "cut in the middle"),
+        (layers(&anatomy, &level), above, "wraps cut above the eyes"),
     ];
-    grid(&pictures, 3).save(Path::new(&sheet))?;
-    Ok(())
+    let mut pictures = Vec::new();
+    for (surfaces, view, name) in &scenes {
+        pictures.push((picture(surfaces, *view, size)?, *name));
+    }
+    Ok(grid(&pictures, 3))
 }
 
-fn picture(surfaces: &[Drawn], view: View) -> Result<Image, Box<dyn std::error::Error>> {
+fn picture(surfaces: &[Drawn], view: View, size: usize) -> anyhow::Result<Image> {
     let scene = Scene::new(surfaces.iter().map(|d| {
         Surface::new(&d.positions, &d.triangles)
             .painted(Paint::Plain(d.color), d.finish)
             .with_opacity(d.opacity)
     }));
-    let options = RenderOptions::sized(560, 560);
+    let options = RenderOptions::sized(size, size);
     Ok(render(&scene, &Camera::framing_points(view, &scene.points(), options.aspect()), &options)?)
 }
 

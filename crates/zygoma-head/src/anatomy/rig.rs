@@ -1,0 +1,56 @@
+//! The anatomy as meshes that ride along in the head's rig.
+
+use glam::{DAffine3, DVec3};
+use zygoma_geometry::Faces;
+use zygoma_rig::{RigMesh, Shape, SparseDeltas};
+
+use super::{Anatomy, Surface};
+use crate::{Head, JawWeights};
+
+impl Anatomy {
+    /// Bones and wraps as meshes of the head's rig; the mandible has the shapes that move the jaw.
+    pub fn rig_meshes(&self, head: &Head) -> Vec<RigMesh> {
+        let mut mandible = still("mandible", &self.mandible.surface);
+        mandible.shapes = jaw_shapes()
+            .into_iter()
+            .map(|(name, weights)| moved(name, &self.mandible.surface, Self::mandible_motion(head, &weights)))
+            .collect();
+        vec![
+            still("cranium", &self.cranium.surface),
+            mandible,
+            still("skin_wrap", &self.skin_wrap),
+            still("muscle_wrap", &self.muscle_wrap),
+            still("skull_wrap", &self.skull_wrap),
+        ]
+    }
+}
+
+fn jaw_shapes() -> [(&'static str, JawWeights); 5] {
+    let rest = JawWeights::default();
+    [
+        ("jawOpen", JawWeights { open: 1.0, ..rest }),
+        ("jawForward", JawWeights { forward: 1.0, ..rest }),
+        ("jawLeft", JawWeights { left: 1.0, ..rest }),
+        ("jawRight", JawWeights { right: 1.0, ..rest }),
+        ("tongueOut", JawWeights { open: JawWeights::TONGUE_OPENING, ..rest }),
+    ]
+}
+
+fn still(name: &str, surface: &Surface) -> RigMesh {
+    RigMesh {
+        name: name.to_owned(),
+        positions: surface.positions.iter().map(|p| p.as_vec3()).collect(),
+        faces: Faces::from_triangles(&surface.triangles),
+        uvs: None,
+        shapes: Vec::new(),
+        regions: Vec::new(),
+        to_rig: DAffine3::IDENTITY,
+        quantum: 1e-7,
+    }
+}
+
+fn moved(name: &str, surface: &Surface, motion: DAffine3) -> Shape {
+    let offset = |p: &DVec3| (motion.transform_point3(*p) - *p).as_vec3();
+    let offsets: Vec<_> = surface.positions.iter().map(offset).collect();
+    Shape { name: name.to_owned(), deltas: SparseDeltas::from_dense(&offsets) }
+}
