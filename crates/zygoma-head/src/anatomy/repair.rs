@@ -25,9 +25,10 @@ pub(super) fn cover_bones(anatomy: &mut Anatomy, head: &Head) {
     let rest = Skin::of(head, "neutral");
     push_in(&mut anatomy.cranium, &rest, DAffine3::IDENTITY);
     let mut poses = vec![(rest, DAffine3::IDENTITY)];
-    for (name, weights) in jaw_shapes() {
-        poses.push((Skin::of(head, name), Anatomy::mandible_motion(head, &weights)));
-    }
+    let posed = jaw_shapes().into_par_iter();
+    poses.par_extend(
+        posed.map(|(name, weights)| (Skin::of(head, name), Anatomy::mandible_motion(head, &weights))),
+    );
     for _ in 0..PASSES {
         for (skin, motion) in &poses {
             push_in(&mut anatomy.mandible, skin, *motion);
