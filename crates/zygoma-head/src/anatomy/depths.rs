@@ -1,8 +1,9 @@
 //! How deep the bone lies under the skin.
 //!
 //! Means of adults, pooled over the published studies by \[Stephan and Simpson 2008\] (Facial soft tissue depths in
-//! craniofacial identification, part I, J. Forensic Sci. 53:6, the "T-table"), rounded to half millimetres. Places that
-//! the table does not list (scalp, temple, neck) are ours.
+//! craniofacial identification, part I, J. Forensic Sci. 53:6, the "T-table"), rounded to half millimetres and quoted at
+//! second hand: check a value against the paper before building on it alone. Places that the table does not list (scalp,
+//! temple, neck) are ours.
 
 use glam::DVec3;
 

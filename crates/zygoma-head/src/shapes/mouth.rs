@@ -99,7 +99,7 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             * arch(m.p.x).powf(0.7)
             * bell(m.t - 2.0, 8.0)
             * (1.0 - ramp(8.0, 26.0, 106.0 - m.p.z));
-        near * at(0.0, -0.38 * m.t.max(0.0) - 0.4, -3.4)
+        near * at(0.0, -0.38 * m.t.max(0.0) - 0.4, -3.1)
     }));
     posed.push(poser.lip_middle("mouthShrugLower", |m| {
         pulls(
