@@ -225,7 +225,9 @@ pub(crate) struct DemoArgs {
 
 /// Measure speed on this machine, each figure beside a reference from the same run.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  zygoma bench rig\n  zygoma bench rig --rig face.glb --json")]
+#[command(
+    after_help = "Examples:\n  zygoma bench rig\n  zygoma bench rig --rig face.glb --json\n  zygoma bench head"
+)]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
     pub(crate) what: BenchWhat,
@@ -233,8 +235,17 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchWhat {
+    /// Making built-in heads.
+    Head(BenchHeadArgs),
     /// Loading rigs and evaluating blendshapes.
     Rig(BenchRigArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchHeadArgs {
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! Benchmarks: medians with spread, each beside a reference measured in the same run.
 
 mod harness;
+pub(crate) mod head;
 pub(crate) mod rig;
 
 pub(crate) use harness::{Bench, Report};

@@ -7,6 +7,7 @@ use crate::cli::{BenchArgs, BenchWhat};
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     match &args.what {
+        BenchWhat::Head(args) => tell(&bench::head::run(), args.json),
         BenchWhat::Rig(args) => tell(&bench::rig::run(&args.rigs)?, args.json),
     }
 }
