@@ -123,12 +123,8 @@ impl Head {
         self.warp.left_eye().scale * crate::sculpt::eyes::RADIUS / METRE
     }
 
-    /// The painted texture that all meshes of the head share; a coarse head has a coarse one.
+    /// The painted texture that all meshes of the head share.
     pub fn texture(&self) -> Texture {
-        let size = match self.options.level {
-            Level::Low => 512,
-            Level::Middle | Level::High => 1024,
-        };
         paint::texture(&Palette::new(&self.dials))
     }
 
