@@ -38,7 +38,7 @@ impl Keyed {
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Spreads every bit over the whole word: the finaliser of SplitMix64
-/// ([Steele, Lea, Flood 2014] *Fast splittable pseudorandom number generators*).
+/// ([Steele et al. 2014] *Fast splittable pseudorandom number generators*).
 fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

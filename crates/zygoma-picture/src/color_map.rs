@@ -95,7 +95,7 @@ fn through(points: &[Lch], place: f32) -> Rgb {
 }
 
 /// The harmonic mean of two slopes, 0 where they differ in sign: keeps cubics monotone
-/// ([Fritsch, Butland 1984] *A method for constructing local monotone piecewise cubic interpolants*).
+/// ([Fritsch and Butland 1984] *A method for constructing local monotone piecewise cubic interpolants*).
 fn tangent(before: Vec3, after: Vec3) -> Vec3 {
     let mean = |a: f32, b: f32| if a * b <= 0.0 { 0.0 } else { 2.0 * a * b / (a + b) };
     Vec3::new(mean(before.x, after.x), mean(before.y, after.y), mean(before.z, after.z))

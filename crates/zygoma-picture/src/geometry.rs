@@ -83,7 +83,7 @@ impl Geometry {
     }
 
     /// Where the ray through a place of the screen meets a triangle, by Cramer's rule
-    /// ([Möller, Trumbore 1997] *Fast, minimum storage ray-triangle intersection*, Eq. 6).
+    /// ([Möller and Trumbore 1997] *Fast, minimum storage ray-triangle intersection*, Eq. 6).
     /// Samples at the very border are pulled onto the triangle. `None` where it is seen edge on.
     pub(crate) fn hit(&self, projection: Projection, triangle: usize, x: f32, y: f32) -> Option<Hit> {
         let (origin, ray) = projection.ray(x, y);

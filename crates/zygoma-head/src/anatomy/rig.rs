@@ -5,7 +5,8 @@ use zygoma_geometry::Faces;
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 
 use super::{Anatomy, Surface};
-use crate::{Head, JawWeights};
+use crate::Head;
+use crate::parts::jaw_shapes;
 
 impl Anatomy {
     /// Bones and wraps as meshes of the head's rig; the mandible has the shapes that move the jaw.
@@ -23,17 +24,6 @@ impl Anatomy {
             still("skull_wrap", &self.skull_wrap),
         ]
     }
-}
-
-fn jaw_shapes() -> [(&'static str, JawWeights); 5] {
-    let rest = JawWeights::default();
-    [
-        ("jawOpen", JawWeights { open: 1.0, ..rest }),
-        ("jawForward", JawWeights { forward: 1.0, ..rest }),
-        ("jawLeft", JawWeights { left: 1.0, ..rest }),
-        ("jawRight", JawWeights { right: 1.0, ..rest }),
-        ("tongueOut", JawWeights { open: JawWeights::TONGUE_OPENING, ..rest }),
-    ]
 }
 
 fn still(name: &str, surface: &Surface) -> RigMesh {

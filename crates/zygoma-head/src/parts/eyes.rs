@@ -5,7 +5,7 @@ use zygoma_rig::UvMap;
 
 use super::{Part, grid};
 use crate::sculpt::eyes::{CENTRE, RADIUS};
-use crate::shapes::{GAZE, gaze_turn, reflect};
+use crate::shapes::{GAZE, gaze_turn};
 use crate::uv::EYE;
 
 const RINGS: u32 = 24;
@@ -14,19 +14,7 @@ const SEGMENTS: u32 = 32;
 /// Both eyeballs: left, right.
 pub(super) fn pair() -> [Part; 2] {
     let left = left();
-    let right = Part {
-        name: "eye_right",
-        positions: left.positions.iter().map(|p| reflect(*p)).collect(),
-        triangles: left.triangles.iter().map(|t| [t[0], t[2], t[1]]).collect(),
-        uvs: left.uvs.clone(),
-        shapes: left
-            .shapes
-            .iter()
-            .map(|(name, offsets)| {
-                (name.replace("Left", "Right"), offsets.iter().map(|o| reflect(*o)).collect())
-            })
-            .collect(),
-    };
+    let right = left.mirrored("eye_right");
     [left, right]
 }
 

@@ -7,7 +7,7 @@ use super::{Part, grid};
 use crate::Level;
 use crate::sculpt::eyes::{CENTRE, MARGIN, margins};
 use crate::sculpt::field::at;
-use crate::shapes::{lid_shapes, reflect};
+use crate::shapes::lid_shapes;
 use crate::template::Template;
 use crate::uv::LASHES;
 
@@ -16,19 +16,7 @@ const COUNT: usize = 34;
 /// Lashes of the left and the right eye.
 pub(super) fn pair() -> [Part; 2] {
     let left = left();
-    let right = Part {
-        name: "lashes_right",
-        positions: left.positions.iter().map(|p| reflect(*p)).collect(),
-        triangles: left.triangles.iter().map(|t| [t[0], t[2], t[1]]).collect(),
-        uvs: left.uvs.clone(),
-        shapes: left
-            .shapes
-            .iter()
-            .map(|(name, offsets)| {
-                (name.replace("Left", "Right"), offsets.iter().map(|o| reflect(*o)).collect())
-            })
-            .collect(),
-    };
+    let right = left.mirrored("lashes_right");
     [left, right]
 }
 

@@ -11,6 +11,7 @@ use glam::DVec3;
 use zygoma_rig::UvMap;
 
 use crate::jaw::JawWeights;
+use crate::shapes::reflect;
 
 /// A mesh of the template with its shapes, in template space.
 #[derive(Clone, Debug)]
@@ -20,6 +21,22 @@ pub(crate) struct Part {
     pub(crate) triangles: Vec<[u32; 3]>,
     pub(crate) uvs: UvMap,
     pub(crate) shapes: Vec<(String, Vec<DVec3>)>,
+}
+
+impl Part {
+    /// The mirror image of a part of the left side, with its shapes.
+    fn mirrored(&self, name: &'static str) -> Self {
+        let reflected = |points: &[DVec3]| points.iter().map(|p| reflect(*p)).collect();
+        let shape =
+            |(name, offsets): &(String, Vec<DVec3>)| (name.replace("Left", "Right"), reflected(offsets));
+        Self {
+            name,
+            positions: reflected(&self.positions),
+            triangles: self.triangles.iter().map(|t| [t[0], t[2], t[1]]).collect(),
+            uvs: self.uvs.clone(),
+            shapes: self.shapes.iter().map(shape).collect(),
+        }
+    }
 }
 
 /// All parts of the template.

@@ -5,7 +5,7 @@
 //! Least squares alone bounds only the mean; here the error of every rank is measured at every vertex and the
 //! smallest rank that keeps the bound is returned.
 //!
-//! The basis comes from a randomised subspace iteration about zero ([Halko, Martinsson, Tropp 2011] *Finding
+//! The basis comes from a randomised subspace iteration about zero ([Halko et al. 2011] *Finding
 //! structure with randomness*, Alg. 4.4) that reads the rows block by block and grows until the bound holds, so
 //! frames need not be in memory. Sums are taken in a fixed order: the result depends on the input and the seed
 //! only, not on the number of threads.
