@@ -109,7 +109,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
     pub(crate) fps: f64,
 
-    /// Where to write: a .pc2 or .mdd point cache.
+    /// Where to write: a .pc2 or .mdd point cache, in metres and in rig space (not in the units of the rig's file).
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
 

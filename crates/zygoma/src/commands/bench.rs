@@ -13,12 +13,10 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
 }
 
 fn tell(report: &Report, json: bool) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
     if json {
-        serde_json::to_writer_pretty(&mut out, report)?;
-        writeln!(out)?;
-        return Ok(());
+        return crate::json::print(report);
     }
+    let mut out = std::io::stdout().lock();
     for result in &report.results {
         let time = &result.time;
         write!(

@@ -63,12 +63,10 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
 }
 
 fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
     if json {
-        serde_json::to_writer_pretty(&mut out, summary)?;
-        writeln!(out)?;
-        return Ok(());
+        return crate::json::print(summary);
     }
+    let mut out = std::io::stdout().lock();
     writeln!(
         out,
         "{}: {} vertices follow a shell of {} triangles; the face is {:.1} cm high; built in {:.1} s",

@@ -192,12 +192,10 @@ impl<F: Frames> Frames for Watched<F> {
 }
 
 fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
     if json {
-        serde_json::to_writer_pretty(&mut out, summary)?;
-        writeln!(out)?;
-        return Ok(());
+        return crate::json::print(summary);
     }
+    let mut out = std::io::stdout().lock();
     writeln!(
         out,
         "{} → {}: {} vertices, {} shapes",

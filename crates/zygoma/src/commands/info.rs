@@ -24,26 +24,20 @@ pub(crate) fn run(args: &InfoArgs, verbose: bool) -> anyhow::Result<()> {
         draw_sheet(&rig, path)?;
     }
     let report = Report::new(&rig);
-    let mut out = std::io::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &report)?;
-        writeln!(out)?;
+        crate::json::print(&report)
     } else {
-        tell(&mut out, &report, verbose)?;
+        tell(&mut std::io::stdout().lock(), &report, verbose)
     }
-    Ok(())
 }
 
 fn tell_take(path: &Path, json: bool) -> anyhow::Result<()> {
     let take = formats::read_take(path, &Limits::default())?;
     let report = TakeReport::new(&take);
-    let mut out = std::io::stdout().lock();
     if json {
-        serde_json::to_writer_pretty(&mut out, &report)?;
-        writeln!(out)?;
-    } else {
-        writeln!(out, "{}", take_line(&report))?;
+        return crate::json::print(&report);
     }
+    writeln!(std::io::stdout(), "{}", take_line(&report))?;
     Ok(())
 }
 

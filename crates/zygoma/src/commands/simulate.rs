@@ -80,17 +80,16 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
         milliseconds_per_frame: 1e3 * busy / count.max(1) as f64,
         stages_ms: stages,
     };
-    let mut out = std::io::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &summary)?;
-        writeln!(out)?;
-    } else {
-        writeln!(
-            out,
-            "{}: {} frames, {:.2} ms each",
-            summary.out, summary.frames, summary.milliseconds_per_frame
-        )?;
+        return crate::json::print(&summary);
     }
+    writeln!(
+        std::io::stdout(),
+        "{}: {} frames, {:.2} ms each",
+        summary.out,
+        summary.frames,
+        summary.milliseconds_per_frame
+    )?;
     Ok(())
 }
 
