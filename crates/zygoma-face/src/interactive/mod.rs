@@ -3,6 +3,7 @@
 //! [`build`] turns a rig into a [`Face`]; [`InteractiveFace`] simulates it.
 
 mod build;
+mod corrections;
 mod depth;
 mod face;
 mod file;
