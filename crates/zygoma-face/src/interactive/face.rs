@@ -1,6 +1,7 @@
 //! A rig made ready to be touched.
 
 use glam::{DVec3, Vec3};
+use serde::{Deserialize, Serialize};
 use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_physics::shell::{Shell, ShellParams, Stiffness};
@@ -56,15 +57,38 @@ pub struct FaceShape {
     pub detail: SparseDeltas,
 }
 
-/// What a build proved about a face.
-#[derive(Clone, Debug, PartialEq)]
+/// What a build proved about a face: how close the settled shell comes to its targets, tested in double precision on the
+/// whole shell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CertifiedFace {
-    /// Number of expressions tested.
-    pub expressions: usize,
-    /// The worst distance of a vertex from its target over ε^r; at most 1 where the certificate holds.
-    pub worst: f64,
+    /// The weight at which the shapes were fitted and tested.
+    pub weight: f64,
+    /// The fitted shapes, one at a time.
+    pub shapes: Tally,
+    /// Combinations of them: seeded pairs and triples, and frames of takes.
+    pub combinations: Tally,
+    /// Seed of the combinations.
+    pub seed: u64,
     /// Iterations of the fit.
     pub iterations: usize,
+}
+
+/// How many expressions were tested and how they came out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Expressions tested.
+    pub count: usize,
+    /// How many of them settle within ε^r of their target at every vertex.
+    pub holding: usize,
+    /// The worst distance of a vertex from its target over ε^r; none if an expression found no equilibrium.
+    pub worst: Option<f64>,
+}
+
+impl Tally {
+    /// Whether every expression holds.
+    pub fn holds(&self) -> bool {
+        self.holding == self.count
+    }
 }
 
 impl Face {

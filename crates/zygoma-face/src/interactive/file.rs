@@ -28,7 +28,7 @@ struct Metadata {
     height: f64,
     shapes: Vec<String>,
     params: ShellParams,
-    certified: Option<(usize, f64, usize)>,
+    certified: Option<CertifiedFace>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -93,7 +93,7 @@ impl Face {
             height: self.height,
             shapes: self.shapes.iter().map(|shape| shape.name.clone()).collect(),
             params: self.params.clone(),
-            certified: self.certified.as_ref().map(|c| (c.expressions, c.worst, c.iterations)),
+            certified: self.certified.clone(),
         };
         arrays.finish(&metadata)
     }
@@ -164,11 +164,7 @@ impl Face {
             },
             held: held.iter().map(|h| *h != 0).collect(),
             params: metadata.params,
-            certified: metadata.certified.map(|(expressions, worst, iterations)| CertifiedFace {
-                expressions,
-                worst,
-                iterations,
-            }),
+            certified: metadata.certified,
             neutral_residual: residual,
             neutral,
             triangles,

@@ -3,6 +3,7 @@
 //! [`build`] turns a rig into a [`Face`]; [`InteractiveFace`] simulates it.
 
 mod build;
+mod build_report;
 mod corrections;
 mod depth;
 mod face;
@@ -12,8 +13,9 @@ mod held;
 mod region;
 mod run;
 
-pub use build::{BuildError, BuildParams, BuildProgress, build};
-pub use face::{CertifiedFace, Face, FaceShape};
+pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build_with_report};
+pub use build_report::{BuildReport, FitRecord, PhaseTime};
+pub use face::{CertifiedFace, Face, FaceShape, Tally};
 pub use run::{
     Drive, Frame, InteractiveFace, ParamsChange, PullId, RunParams, Stages, Touch, TouchId, Touches,
 };

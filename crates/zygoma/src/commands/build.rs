@@ -54,8 +54,8 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
         shell_vertices: face.shell.vertex_count(),
         shell_triangles: face.shell.triangles.len(),
         shapes: face.shapes.len(),
-        certified_worst: certified.map(|c| c.worst).filter(|worst| worst.is_finite()),
-        certified: certified.is_some_and(|c| c.worst <= 1.0),
+        certified_worst: certified.and_then(|c| c.shapes.worst),
+        certified: certified.is_some_and(|c| c.shapes.holds()),
         iterations: certified.map_or(0, |c| c.iterations),
         seconds: began.elapsed().as_secs_f64(),
     };
