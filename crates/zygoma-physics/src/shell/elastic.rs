@@ -155,7 +155,9 @@ impl WithSimd for AddForces<'_> {
                 edge_factor[k] =
                     strain[k] * (1.0 - length[k] / edge_squared[k].sqrt().max(f32::MIN_POSITIVE));
                 let wanted = if lifts[k] * side[k] < 0.0 { 0.0 } else { distance[k] };
-                span_factor[k] = hold[k] * (1.0 - wanted / span_squared[k].sqrt().max(f32::MIN_POSITIVE));
+                // Slack while flatter than at rest.
+                span_factor[k] =
+                    hold[k] * (1.0 - wanted / span_squared[k].sqrt().max(f32::MIN_POSITIVE)).max(0.0);
                 is_too_long |= edge_squared[k] > longest[k];
             }
             if is_too_long {
@@ -219,9 +221,7 @@ mod tests {
             wanted[b] -= pull;
         }
         for bend in &shell.bends {
-            let q = bend.span(&moved);
-            let length = bend.wanted_distance(&moved);
-            let pull = bend.scale * stiffness.of_bend(bend) * (q - length * q.normalize_or_zero());
+            let pull = bend.scale * stiffness.of_bend(bend) * bend.pull(&moved);
             for i in 0..4 {
                 wanted[bend.vertices[i] as usize] -= bend.weights[i] * pull;
             }
