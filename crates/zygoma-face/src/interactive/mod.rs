@@ -15,5 +15,6 @@ mod run;
 pub use build::{BuildError, BuildParams, BuildProgress, build};
 pub use face::{CertifiedFace, Face, FaceShape};
 pub use run::{
-    Drive, Frame, InteractiveFace, ParamsChange, PullId, RunParams, Stages, Touch, TouchId, Touches,
+    Contact, Deviation, Drive, Frame, HeadLoad, InteractiveFace, ParamsChange, PullId, RunParams, Stages,
+    Touch, TouchId, Touches,
 };
