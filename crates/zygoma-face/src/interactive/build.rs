@@ -140,7 +140,7 @@ pub fn build(
         bases: &bases,
         embedding: &embedding,
     };
-    let Corrections { neutral_residual, shapes } = uncorrected.correct()?;
+    let Corrections { neutral_residual, shapes, pairs } = uncorrected.correct()?;
 
     let skin = skin_vertices(&region);
     Ok(Face {
@@ -162,6 +162,7 @@ pub fn build(
         params: params.fit.shell.clone(),
         neutral_residual,
         shapes,
+        pairs,
         certified,
     })
 }

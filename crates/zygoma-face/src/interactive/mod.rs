@@ -13,7 +13,7 @@ mod region;
 mod run;
 
 pub use build::{BuildError, BuildParams, BuildProgress, build};
-pub use face::{CertifiedFace, Face, FaceShape};
+pub use face::{CertifiedFace, Face, FacePair, FaceShape};
 pub use run::{
     Contact, Deviation, Drive, Frame, HeadLoad, InteractiveFace, ParamsChange, PullId, RunParams, Stages,
     Touch, TouchId, Touches,
