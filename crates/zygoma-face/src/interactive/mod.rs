@@ -17,5 +17,6 @@ pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build
 pub use build_report::{BuildReport, FitRecord, PhaseTime};
 pub use face::{CertifiedFace, Face, FaceShape, Tally};
 pub use run::{
-    Drive, Frame, InteractiveFace, ParamsChange, PullId, RunParams, Stages, Touch, TouchId, Touches,
+    Contact, Deviation, Drive, Frame, HeadLoad, InteractiveFace, ParamsChange, PullId, RunParams, Stages,
+    Touch, TouchId, Touches,
 };
