@@ -21,5 +21,6 @@ pub use face::{CertifiedFace, Face, FaceShape, Tally};
 pub use origin::Origin;
 pub use places::{Place, Places};
 pub use run::{
-    Drive, Frame, InteractiveFace, ParamsChange, PullId, RunParams, Stages, Touch, TouchId, Touches,
+    Contact, Deviation, Drive, Frame, HeadLoad, InteractiveFace, ParamsChange, PullId, RunParams, Stages,
+    Touch, TouchId, Touches,
 };

@@ -12,6 +12,7 @@ use zygoma_numerics::{
 };
 
 use super::elastic::Elastic;
+use super::matrix::rigid_resistance;
 use super::{Shell, ShellParams, Stiffness, step_matrix};
 
 /// How the frame in which the shell is simulated moves, for the inertial forces in it. In shell units.
@@ -55,6 +56,7 @@ pub struct StepMatrices {
     factor: PackedFactor,
     mass: Vec<f32>,
     actuation: Vec<f32>,
+    resistance: Vec<f32>,
     step: f32,
     tolerance: f32,
     damping: f32,
@@ -126,6 +128,7 @@ impl StepMatrices {
             factor,
             mass: per_vertex(&|area| params.density * area),
             actuation: per_vertex(&|area| params.actuation(area)),
+            resistance: per_vertex(&|area| rigid_resistance(params, area)),
             step: params.step_time as f32,
             tolerance: params.tolerance as f32,
             damping: params.damping as f32,
@@ -141,6 +144,18 @@ impl StepMatrices {
     /// Mass per vertex, in the order of the steps.
     pub fn mass(&self) -> &[f32] {
         &self.mass
+    }
+
+    /// What each vertex adds to the force that displaces the whole shell alike at the end of a step: inertia, damping and
+    /// actuation. Springs and bending elements only pass force on from vertex to vertex, so the sum of these times
+    /// the corrections of some constraint is the force of that constraint.
+    pub fn resistance(&self) -> &[f32] {
+        &self.resistance
+    }
+
+    /// Time step, s.
+    pub fn step_time(&self) -> f32 {
+        self.step
     }
 
     /// The factored matrix.
@@ -214,9 +229,9 @@ impl Stepper {
         &self.matrices
     }
 
-    /// Uses other matrices from the next step on.
-    pub fn replace_matrices(&mut self, matrices: Arc<StepMatrices>) {
-        self.matrices = matrices;
+    /// Uses other matrices from the next step on, and returns those used so far.
+    pub fn replace_matrices(&mut self, matrices: Arc<StepMatrices>) -> Arc<StepMatrices> {
+        std::mem::replace(&mut self.matrices, matrices)
     }
 
     /// Puts the shell somewhere, moving at some velocity.
