@@ -19,6 +19,7 @@ use super::depth::largest_depth;
 use super::face::{CertifiedFace, Face, Tally};
 use super::fit::{self, Continue, Expression, FitError, FitParams, FitProgress};
 use super::held::held_vertices;
+use super::origin::Origin;
 use super::region::Region;
 
 /// Beyond the simulated skin, what hangs on it follows it over this share of the height. Ours: far enough for the
@@ -202,6 +203,7 @@ pub fn build_with_report(
         neutral_residual,
         shapes,
         certified,
+        origin: Origin::of_mesh(mesh),
     };
     Ok((face, report))
 }

@@ -7,6 +7,8 @@ use zygoma_geometry::embedding::Embedding;
 use zygoma_physics::shell::{Shell, ShellParams, Stiffness};
 use zygoma_rig::SparseDeltas;
 
+use super::Origin;
+
 /// A rig made ready to simulate: everything that a build finds out once. Lengths are in units of the face's height.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Face {
@@ -42,6 +44,8 @@ pub struct Face {
     pub shapes: Vec<FaceShape>,
     /// What was certified, if the stiffness was fitted.
     pub certified: Option<CertifiedFace>,
+    /// The rig that it was built from.
+    pub origin: Origin,
 }
 
 /// One blendshape of a face.
@@ -95,6 +99,18 @@ impl Face {
     /// Number of vertices of the whole mesh.
     pub fn vertex_count(&self) -> usize {
         self.neutral.len()
+    }
+
+    /// What a shape at weight 1 adds to the neutral, in heights: up to what corrections leave out, the artist's own.
+    pub fn displacements(&self, shape: usize) -> Vec<Vec3> {
+        let FaceShape { coarse, detail, .. } = &self.shapes[shape];
+        let coarse = coarse.to_dense(self.shell.vertex_count());
+        let mut moved: Vec<Vec3> =
+            (0..self.vertex_count()).map(|v| self.embedding.displacement(v, &coarse)).collect();
+        for (vertex, offset) in detail.iter() {
+            moved[vertex as usize] += offset;
+        }
+        moved
     }
 
     /// The index of a shape.

@@ -2,7 +2,6 @@
 //! its metadata. The same face gives the same bytes.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 
 use glam::{DVec3, Vec3};
@@ -13,9 +12,10 @@ use zygoma_physics::shell::{Shell, ShellParams, Stiffness};
 use zygoma_rig::{Error, Result, SparseDeltas};
 
 use super::face::{CertifiedFace, Face, FaceShape};
+use super::origin::Origin;
 
 /// The version that this code writes, and the newest that it reads.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Headers longer than this are refused before they are read.
 const LONGEST_HEADER: u64 = 64 << 20;
@@ -29,6 +29,8 @@ struct Metadata {
     shapes: Vec<String>,
     params: ShellParams,
     certified: Option<CertifiedFace>,
+    #[serde(default)]
+    origin: Origin,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -39,15 +41,9 @@ struct Entry {
 }
 
 impl Face {
-    /// Writes the face to a temporary file beside `path` and renames it.
+    /// Writes the face; a file appears whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let bytes = self.to_bytes();
-        let beside = path.with_extension("safetensors.part");
-        let mut file = std::fs::File::create(&beside).map_err(Error::io(&beside, "creating"))?;
-        file.write_all(&bytes).map_err(Error::io(&beside, "writing"))?;
-        file.sync_all().map_err(Error::io(&beside, "writing"))?;
-        drop(file);
-        std::fs::rename(&beside, path).map_err(Error::io(path, "writing"))
+        zygoma_rig::formats::write_bytes(path, &self.to_bytes())
     }
 
     /// Reads a face from a file.
@@ -94,6 +90,7 @@ impl Face {
             shapes: self.shapes.iter().map(|shape| shape.name.clone()).collect(),
             params: self.params.clone(),
             certified: self.certified.clone(),
+            origin: self.origin.clone(),
         };
         arrays.finish(&metadata)
     }
@@ -165,6 +162,7 @@ impl Face {
             held: held.iter().map(|h| *h != 0).collect(),
             params: metadata.params,
             certified: metadata.certified,
+            origin: metadata.origin,
             neutral_residual: residual,
             neutral,
             triangles,

@@ -478,7 +478,7 @@ fn broken_files_are_refused_with_a_sentence() {
         let _ = Face::from_bytes(&broken);
     }
     let text = String::from_utf8_lossy(&bytes[8..8 + header]);
-    let newer = text.replace(r#"\"version\":1"#, r#"\"version\":7"#);
+    let newer = text.replace(r#"\"version\":2"#, r#"\"version\":7"#);
     let newer = [&bytes[..8], newer.as_bytes(), &bytes[8 + header..]].concat();
     assert!(Face::from_bytes(&newer).unwrap_err().contains("version 7"));
 }
