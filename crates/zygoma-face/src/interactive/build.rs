@@ -1,5 +1,7 @@
 //! From a rig to a [`Face`].
 
+use std::time::Instant;
+
 use glam::DVec3;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -11,11 +13,13 @@ use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::shell::{Shell, ShellError, Stiffness};
 use zygoma_rig::{RigMesh, arkit};
 
+use super::build_report::{BuildReport, FitRecord};
 use super::corrections::{CLIP, Corrections, Uncorrected};
 use super::depth::largest_depth;
-use super::face::{CertifiedFace, Face};
+use super::face::{CertifiedFace, Face, Tally};
 use super::fit::{self, Continue, Expression, FitError, FitParams, FitProgress};
 use super::held::held_vertices;
+use super::origin::Origin;
 use super::region::Region;
 
 /// Beyond the simulated skin, what hangs on it follows it over this share of the height. Ours: far enough for the
@@ -83,6 +87,17 @@ impl Default for BuildParams {
     }
 }
 
+/// What a face is built from.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildInput<'a> {
+    /// The rig's name.
+    pub name: &'a str,
+    /// The mesh to be simulated.
+    pub mesh: &'a RigMesh,
+    /// Weights of the mesh's shapes that must be met as well as single shapes: frames of takes.
+    pub poses: &'a [Vec<f32>],
+}
+
 /// Makes a rig's mesh ready to be touched.
 pub fn build(
     name: &str,
@@ -90,6 +105,18 @@ pub fn build(
     params: &BuildParams,
     progress: &mut dyn FnMut(BuildProgress) -> Continue,
 ) -> Result<Face, BuildError> {
+    build_with_report(&BuildInput { name, mesh, poses: &[] }, params, progress).map(|(face, _)| face)
+}
+
+/// [`build`] that also tells how it went.
+pub fn build_with_report(
+    input: &BuildInput,
+    params: &BuildParams,
+    progress: &mut dyn FnMut(BuildProgress) -> Continue,
+) -> Result<(Face, BuildReport), BuildError> {
+    let BuildInput { name, mesh, .. } = *input;
+    let mut report = BuildReport::default();
+    let mut began = Instant::now();
     progress(BuildProgress::Meshing);
     let region = Region::choose(mesh)?;
     let coarse = coarsen(&region.points, &region.triangles, params.triangles)?;
@@ -106,21 +133,33 @@ pub fn build(
         (0..moves.len()).filter(|shape| !region.jaw.contains(shape)).map(|shape| &moves[shape][..]).collect();
     let depth = largest_depth(&shell, &flesh, &params.fit.shell);
 
+    report.end_phase("mesh", &mut began);
     let (stiffness, certified) = match params.uniform_stiffness {
         Some(value) => (Stiffness::uniform(shell.vertex_count(), value, value), None),
         None => {
             let targets = expressions(mesh, &shell, &moves, params);
             let mut fit_params = params.fit.clone();
             fit_params.held = (0..held.len() as u32).filter(|v| held[*v as usize]).collect();
-            let mut report = |now: FitProgress| progress(BuildProgress::Fitting(now));
-            let result = fit::reconstruct(&shell, &targets, &fit_params, &mut report)?;
+            let mut tell = |now: FitProgress| progress(BuildProgress::Fitting(now));
+            let result = fit::reconstruct(&shell, &targets, &fit_params, &mut tell)?;
+            report.end_phase("fit", &mut began);
             progress(BuildProgress::Certifying);
             let certificate = fit::certify(&shell, &result.stiffness, &targets, &fit_params);
             let certified = CertifiedFace {
-                expressions: targets.len(),
-                worst: certificate.worst(),
+                weight: params.exaggerate,
+                shapes: certificate.tally(),
+                combinations: Tally::default(),
+                seed: 0,
                 iterations: result.history.len(),
             };
+            report.shapes = certificate.expressions;
+            report.fits.push(FitRecord {
+                triangles: shell.triangles.len(),
+                expressions: targets.len(),
+                history: result.history,
+                end: result.end,
+            });
+            report.end_phase("certify", &mut began);
             (result.stiffness, Some(certified))
         }
     };
@@ -141,9 +180,10 @@ pub fn build(
         embedding: &embedding,
     };
     let Corrections { neutral_residual, shapes, pairs } = uncorrected.correct()?;
+    report.end_phase("correct", &mut began);
 
     let skin = skin_vertices(&region);
-    Ok(Face {
+    let face = Face {
         name: name.to_owned(),
         mesh: mesh.name.clone(),
         height: region.height,
@@ -164,7 +204,9 @@ pub fn build(
         shapes,
         pairs,
         certified,
-    })
+        origin: Origin::of_mesh(mesh),
+    };
+    Ok((face, report))
 }
 
 /// `mouthClose` is made to be used on an open jaw: it is fitted and corrected on top of it.

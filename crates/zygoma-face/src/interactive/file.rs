@@ -2,7 +2,6 @@
 //! its metadata. The same face gives the same bytes.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 
 use glam::{DVec3, Vec3};
@@ -13,11 +12,12 @@ use zygoma_physics::shell::{Shell, ShellParams, Stiffness};
 use zygoma_rig::{Error, Result, SparseDeltas};
 
 use super::face::{CertifiedFace, Face, FacePair, FaceShape};
+use super::origin::Origin;
 
-/// The version that this code writes, and the newest that it reads. Version 1 had no corrections at half weight and of
+/// The version that this code writes, and the newest that it reads. Version 2 had no corrections at half weight and of
 /// pairs of shapes.
-const VERSION: u32 = 2;
-const OLDEST: u32 = 1;
+const VERSION: u32 = 3;
+const OLDEST: u32 = 2;
 
 /// Headers longer than this are refused before they are read.
 const LONGEST_HEADER: u64 = 64 << 20;
@@ -32,7 +32,9 @@ struct Metadata {
     #[serde(default)]
     pairs: Vec<[u32; 2]>,
     params: ShellParams,
-    certified: Option<(usize, f64, usize)>,
+    certified: Option<CertifiedFace>,
+    #[serde(default)]
+    origin: Origin,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -43,15 +45,9 @@ struct Entry {
 }
 
 impl Face {
-    /// Writes the face to a temporary file beside `path` and renames it.
+    /// Writes the face; a file appears whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let bytes = self.to_bytes();
-        let beside = path.with_extension("safetensors.part");
-        let mut file = std::fs::File::create(&beside).map_err(Error::io(&beside, "creating"))?;
-        file.write_all(&bytes).map_err(Error::io(&beside, "writing"))?;
-        file.sync_all().map_err(Error::io(&beside, "writing"))?;
-        drop(file);
-        std::fs::rename(&beside, path).map_err(Error::io(path, "writing"))
+        zygoma_rig::formats::write_bytes(path, &self.to_bytes())
     }
 
     /// Reads a face from a file.
@@ -105,7 +101,8 @@ impl Face {
             shapes: self.shapes.iter().map(|shape| shape.name.clone()).collect(),
             pairs: self.pairs.iter().map(|pair| pair.shapes).collect(),
             params: self.params.clone(),
-            certified: self.certified.as_ref().map(|c| (c.expressions, c.worst, c.iterations)),
+            certified: self.certified.clone(),
+            origin: self.origin.clone(),
         };
         arrays.finish(&metadata)
     }
@@ -156,7 +153,7 @@ impl Face {
             Ok(FacePair { shapes: *shapes, residual })
         });
         let pairs = pairs.collect::<std::result::Result<_, String>>()?;
-        let has_half = metadata.version > 1;
+        let has_half = metadata.version > 2;
         let shapes = (0usize..).zip(metadata.shapes).map(|(index, name)| {
             let part = |part: &str, limit: usize| file.deltas(&format!("shape.{index:04}.{part}"), limit);
             Ok(FaceShape {
@@ -188,11 +185,8 @@ impl Face {
             },
             held: held.iter().map(|h| *h != 0).collect(),
             params: metadata.params,
-            certified: metadata.certified.map(|(expressions, worst, iterations)| CertifiedFace {
-                expressions,
-                worst,
-                iterations,
-            }),
+            certified: metadata.certified,
+            origin: metadata.origin,
             neutral_residual: residual,
             neutral,
             triangles,

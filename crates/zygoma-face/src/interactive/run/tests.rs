@@ -479,12 +479,12 @@ fn broken_files_are_refused_with_a_sentence() {
     }
     let text = String::from_utf8_lossy(&bytes[8..8 + header]);
     let of_version = |version: u32| {
-        let text = text.replace(r#"\"version\":2"#, &format!(r#"\"version\":{version}"#));
+        let text = text.replace(r#"\"version\":3"#, &format!(r#"\"version\":{version}"#));
         Face::from_bytes(&[&bytes[..8], text.as_bytes(), &bytes[8 + header..]].concat())
     };
     assert!(of_version(7).unwrap_err().contains("version 7"));
-    // The first version had no corrections at half weight.
-    let mut first = FACE.clone();
-    first.shapes.iter_mut().for_each(|shape| shape.half = SparseDeltas::default());
-    assert_eq!(of_version(1).unwrap(), first);
+    // Version 2 had no corrections at half weight.
+    let mut older = FACE.clone();
+    older.shapes.iter_mut().for_each(|shape| shape.half = SparseDeltas::default());
+    assert_eq!(of_version(2).unwrap(), older);
 }
