@@ -19,6 +19,7 @@ use super::depth::largest_depth;
 use super::face::{CertifiedFace, Face, Tally};
 use super::fit::{self, Continue, Expression, FitError, FitParams, FitProgress};
 use super::held::held_vertices;
+use super::origin::Origin;
 use super::region::Region;
 
 /// Beyond the simulated skin, what hangs on it follows it over this share of the height. Ours: far enough for the
@@ -178,7 +179,7 @@ pub fn build_with_report(
         bases: &bases,
         embedding: &embedding,
     };
-    let Corrections { neutral_residual, shapes } = uncorrected.correct()?;
+    let Corrections { neutral_residual, shapes, pairs } = uncorrected.correct()?;
     report.end_phase("correct", &mut began);
 
     let skin = skin_vertices(&region);
@@ -201,7 +202,9 @@ pub fn build_with_report(
         params: params.fit.shell.clone(),
         neutral_residual,
         shapes,
+        pairs,
         certified,
+        origin: Origin::of_mesh(mesh),
     };
     Ok((face, report))
 }

@@ -7,6 +7,8 @@ use zygoma_geometry::embedding::Embedding;
 use zygoma_physics::shell::{Shell, ShellParams, Stiffness};
 use zygoma_rig::SparseDeltas;
 
+use super::Origin;
+
 /// A rig made ready to simulate: everything that a build finds out once. Lengths are in units of the face's height.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Face {
@@ -40,8 +42,12 @@ pub struct Face {
     pub neutral_residual: Vec<DVec3>,
     /// The blendshapes.
     pub shapes: Vec<FaceShape>,
+    /// Corrections of shapes that are used together.
+    pub pairs: Vec<FacePair>,
     /// What was certified, if the stiffness was fitted.
     pub certified: Option<CertifiedFace>,
+    /// The rig that it was built from.
+    pub origin: Origin,
 }
 
 /// One blendshape of a face.
@@ -53,8 +59,19 @@ pub struct FaceShape {
     pub coarse: SparseDeltas,
     /// What the settled shell misses of them; added back before contact is decided.
     pub residual: SparseDeltas,
+    /// What it misses at half weight beyond half of that; fades out linearly towards weights 0 and 1.
+    pub half: SparseDeltas,
     /// What the warped shell misses of the shape at full resolution (eq. 13).
     pub detail: SparseDeltas,
+}
+
+/// A correction of two shapes that are used together, such as `mouthClose` on an open jaw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FacePair {
+    /// The shapes; the correction is scaled by the product of their weights.
+    pub shapes: [u32; 2],
+    /// What the settled shell misses of both at once beyond what it misses of each.
+    pub residual: SparseDeltas,
 }
 
 /// What a build proved about a face: how close the settled shell comes to its targets, tested in double precision on the
@@ -95,6 +112,18 @@ impl Face {
     /// Number of vertices of the whole mesh.
     pub fn vertex_count(&self) -> usize {
         self.neutral.len()
+    }
+
+    /// What a shape at weight 1 adds to the neutral, in heights: up to what corrections leave out, the artist's own.
+    pub fn displacements(&self, shape: usize) -> Vec<Vec3> {
+        let FaceShape { coarse, detail, .. } = &self.shapes[shape];
+        let coarse = coarse.to_dense(self.shell.vertex_count());
+        let mut moved: Vec<Vec3> =
+            (0..self.vertex_count()).map(|v| self.embedding.displacement(v, &coarse)).collect();
+        for (vertex, offset) in detail.iter() {
+            moved[vertex as usize] += offset;
+        }
+        moved
     }
 
     /// The index of a shape.

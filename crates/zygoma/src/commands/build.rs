@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, BuildProgress, build};
+use zygoma_face::interactive::{BuildParams, BuildProgress, Origin, build};
 
 use crate::cli::BuildArgs;
 use crate::commands::input;
@@ -38,13 +38,14 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     };
     params.fit.seconds = args.fit_seconds;
     let mut bar = Progress::new("fitting", params.fit.max_iterations);
-    let face = build(&rig.name, rig.skin(), &params, &mut |now| {
+    let mut face = build(&rig.name, rig.skin(), &params, &mut |now| {
         if let BuildProgress::Fitting(fit) = now {
             bar.set(fit.iteration);
         }
         Continue::Yes
     })?;
     drop(bar);
+    face.origin = Origin::of_rig(&rig, &args.rig.rig, args.rig.identity.as_deref());
     face.write(&args.out)?;
     let certified = face.certified.as_ref();
     let summary = Summary {
