@@ -18,11 +18,18 @@ pub(super) struct Row {
     pub(super) slope: f64,
     /// How strongly the barrier curves with the distance d.
     pub(super) weight: f64,
+    /// By how much d turned out larger than the model says.
+    pub(super) surprise: f64,
     /// ∂d by the logarithms of the stiffness, where it is not negligible.
     pub(super) entries: Vec<(u32, f64)>,
 }
 
 impl Row {
+    /// How far d is from the tolerance.
+    fn left(&self, tolerance: f64) -> f64 {
+        tolerance * (1.0 - (1.0 - self.room).sqrt())
+    }
+
     /// The change of d along a step.
     pub(super) fn along(&self, step: &[f64]) -> f64 {
         self.entries.iter().map(|(k, d)| d * step[*k as usize]).sum()
@@ -103,11 +110,14 @@ impl Model {
     }
 
     /// Solves for the step that the model asks for, by conjugate gradients; a step that is roughly right will do.
-    pub(super) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
+    pub(super) fn solve(&self, downhill: &[f64]) -> Vec<f64> {
         let jacobi = self.jacobi();
         let precondition = |r: &[f64]| -> Vec<f64> { r.iter().zip(&jacobi).map(|(r, j)| r / j).collect() };
-        let mut x = vec![0.0; rhs.len()];
-        let mut r = rhs.to_vec();
+        let mut r = downhill.to_vec();
+        for row in self.rows.iter().filter(|row| row.surprise > 0.0) {
+            row.entries.iter().for_each(|(k, d)| r[*k as usize] -= row.weight * row.surprise * d);
+        }
+        let mut x = vec![0.0; r.len()];
         let mut z = precondition(&r);
         let mut direction = z.clone();
         let mut along = dot(&r, &z);
@@ -136,10 +146,28 @@ impl Model {
     pub(super) fn hold_back(&mut self, step: &[f64], tolerance: f64) -> bool {
         let mut any = false;
         for row in &mut self.rows {
-            let left = tolerance * (1.0 - (1.0 - row.room).sqrt());
-            if row.along(step) > 0.85 * left {
+            if row.along(step) + row.surprise > 0.85 * row.left(tolerance) {
                 row.weight *= 4.0;
                 any = true;
+            }
+        }
+        any
+    }
+
+    /// Learns from a step that failed how far its vertices really went; says whether that is news.
+    pub(super) fn learn(
+        &mut self,
+        step: &[f64],
+        tolerance: f64,
+        distance: impl Fn(&Row) -> Option<f64>,
+    ) -> bool {
+        let mut any = false;
+        for row in &mut self.rows {
+            if let Some(distance) = distance(row) {
+                let before = tolerance - row.left(tolerance);
+                let surprise = distance - before - row.along(step);
+                any |= surprise > row.surprise && distance > tolerance;
+                row.surprise = row.surprise.max(surprise);
             }
         }
         any
