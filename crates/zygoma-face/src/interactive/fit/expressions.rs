@@ -56,6 +56,8 @@ struct Part {
     kept_worst: f64,
     /// Estimates of the multiplier of every vertex' constraint.
     multipliers: Vec<f64>,
+    /// What failed steps taught about every vertex; see [`Row::bend`].
+    bends: Vec<f64>,
 }
 
 /// How many expressions are evaluated before it is asked whether one of them has left the feasible region. Fixed,
@@ -74,7 +76,15 @@ impl Expressions {
                 let free = region(shell, &neighbours, &target.positions, params);
                 let statics = Statics::new(shell, &params.shell, &target.positions, &free);
                 let kept = statics.target().to_vec();
-                Part { statics, settled: None, kept, worst: 0.0, kept_worst: 0.0, multipliers: Vec::new() }
+                Part {
+                    statics,
+                    settled: None,
+                    kept,
+                    worst: 0.0,
+                    kept_worst: 0.0,
+                    multipliers: Vec::new(),
+                    bends: Vec::new(),
+                }
             })
             .collect();
         Self {
@@ -150,6 +160,13 @@ impl Expressions {
             .map(|(index, part)| part.rows(index, stiffness, tolerance, barrier))
             .collect();
         rows.into_iter().flatten().collect()
+    }
+
+    /// Remembers what the rows have learned, half of it, since the next ones are at another place.
+    pub(super) fn remember(&mut self, rows: &[Row]) {
+        for row in rows {
+            self.parts[row.part].bends[row.vertex] = 0.5 * row.bend;
+        }
     }
 
     /// Moves the multipliers of the given rows along with a step that was made.
@@ -288,6 +305,7 @@ impl Part {
         let Some(settled) = &mut self.settled else { return Vec::new() };
         let count = stiffness.strain.len();
         self.multipliers.resize(self.statics.free_count(), 0.0);
+        self.bends.resize(self.statics.free_count(), 0.0);
         if self.kept_worst >= CLOSE {
             settled.refresh(&self.statics, &self.statics.weights(stiffness));
         }
@@ -313,7 +331,8 @@ impl Part {
             let slope = 2.0 * distance / (tolerance * tolerance);
             let weight = *multiplier * (slope * slope / room + 2.0 / (tolerance * tolerance));
             let entries = entries(by_log);
-            rows.push(Row { part: index, vertex, room, slope, weight, surprise: 0.0, entries });
+            let (pull, bend) = (*multiplier * slope, self.bends[vertex]);
+            rows.push(Row { part: index, vertex, room, slope, weight, pull, bend, entries });
         }
         rows
     }

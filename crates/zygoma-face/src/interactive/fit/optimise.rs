@@ -252,6 +252,7 @@ impl<'a> Fit<'a> {
             Ok(found) => found,
             Err(end) => return Some(end),
         };
+        self.expressions.remember(model.rows());
         let mut gain = 0.0;
         let mut share = 0.0;
         if let Some(next) = found {
