@@ -57,12 +57,15 @@ pub fn svd3<T: Lane>(f: &Mat3<T>) -> Svd3<T> {
     ];
     let largest = dot(b[0], b[0]).sqrt();
     let (zero, one) = (largest.splat(0.0), largest.splat(1.0));
-    let u0 = direction(b[0], largest, largest.splat(T::TINY.sqrt()), [one, zero, zero]);
+    let nothing = largest.less(largest.splat(T::TINY.sqrt()));
+    let u0 = pick::<T>(nothing, [one, zero, zero], scale(one / largest, b[0]));
     // What the first projection leaves along u0 may be all there is: project twice.
     let rest = scale_add(-dot(u0, b[1]), u0, b[1]);
     let rest = scale_add(-dot(u0, rest), u0, rest);
     let noise = largest.mul_add(largest.splat(4.0 * T::EPSILON), largest.splat(T::TINY.sqrt()));
-    let u1 = direction(rest, dot(rest, rest).sqrt(), noise, perpendicular(u0));
+    let nothing = dot(rest, rest).less(noise * noise);
+    let u1 = pick::<T>(nothing, across(u0), rest);
+    let u1 = scale(one / dot(u1, u1).sqrt(), u1);
     let u2 = cross(u0, u1);
     Svd3 { u: [u0, u1, u2], d: [largest, dot(u1, b[1]), dot(u2, b[2])], v }
 }
@@ -150,8 +153,9 @@ fn turn_pair<T: Lane>(m: Mat3<T>, c: T, s: T) -> Mat3<T> {
     [m[0], scale_add(c, m[1], scale(s, m[2])), scale_add(c, m[2], scale(-s, m[1]))]
 }
 
-/// A vector over its length; `otherwise` where it is no longer than `noise`.
+/// Some vector perpendicular to a unit vector, of no certain length.
 #[inline(always)]
-fn direction<T: Lane>(vector: Vec3<T>, length: T, noise: T, otherwise: Vec3<T>) -> Vec3<T> {
-    pick::<T>(length.less(noise), otherwise, scale(length.splat(1.0) / length, vector))
+fn across<T: Lane>(n: Vec3<T>) -> Vec3<T> {
+    let zero = n[0].splat(0.0);
+    pick::<T>(n[0].abs().less(n[2].abs()), [zero, -n[2], n[1]], [-n[1], n[0], zero])
 }

@@ -67,7 +67,7 @@ macro_rules! single {
         }
     };
 }
-single!(f32, 1e-37, 1);
+single!(f32, 1e-36, 1);
 single!(f64, 1e-300, 3);
 
 /// A register of `f32`.
