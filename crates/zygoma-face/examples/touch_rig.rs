@@ -71,7 +71,7 @@ fn hold_shapes(face: &Face, mesh: &RigMesh) -> Outcome<()> {
             let mut weights = vec![0.0; mesh.shapes.len()];
             weights[index] = weight;
             running.set_weights(&weights);
-            for _ in 0..20 {
+            for _ in 0..50 {
                 running.advance(0.01);
             }
             let wanted = plain(mesh, shape, weight);

@@ -179,7 +179,7 @@ pub fn build_with_report(
         bases: &bases,
         embedding: &embedding,
     };
-    let Corrections { neutral_residual, shapes } = uncorrected.correct()?;
+    let Corrections { neutral_residual, shapes, pairs } = uncorrected.correct()?;
     report.end_phase("correct", &mut began);
 
     let skin = skin_vertices(&region);
@@ -202,6 +202,7 @@ pub fn build_with_report(
         params: params.fit.shell.clone(),
         neutral_residual,
         shapes,
+        pairs,
         certified,
         origin: Origin::of_mesh(mesh),
     };

@@ -12,14 +12,22 @@ use zygoma_physics::shell::{
 };
 use zygoma_rig::{RigMesh, SparseDeltas};
 
-use super::face::FaceShape;
+use super::face::{FacePair, FaceShape};
 use super::region::Region;
 
 /// Corrections below this share of the height are left out (eq. 13).
 pub(super) const CLIP: f64 = 1e-4;
 
-/// Steps in which a shell near its equilibrium comes to rest: 0.6 s. Ours.
-const SETTLING_STEPS: usize = 300;
+/// A shape is corrected at half weight too where the correction of the whole misses by more than this share of the
+/// height. Ours.
+const CURVED: f64 = 3e-4;
+
+/// A shell near its equilibrium is given this many steps to come to rest: 2 s. Ours.
+const SETTLING_STEPS: usize = 1000;
+
+/// It rests when no vertex moves farther than this share of the height in so many steps. Ours.
+const STILL: f32 = 1e-7;
+const STILL_STEPS: usize = 20;
 
 /// A face that lacks nothing but its corrections.
 pub(super) struct Uncorrected<'a> {
@@ -44,6 +52,7 @@ pub(super) struct Corrections {
     /// What the shell at rest misses of the neutral.
     pub(super) neutral_residual: Vec<DVec3>,
     pub(super) shapes: Vec<FaceShape>,
+    pub(super) pairs: Vec<FacePair>,
 }
 
 impl Uncorrected<'_> {
@@ -55,25 +64,34 @@ impl Uncorrected<'_> {
         let miss = |moved: &dyn Fn(usize) -> DVec3| self.miss(moved, &free, &order, &matrices);
         let moves = self.moves;
         let neutral_residual = miss(&|_| DVec3::ZERO);
-        let residuals: Vec<Vec<DVec3>> = (0..moves.len())
+        let of_shape =
+            |shape: usize, weight: f64| difference(&miss(&|v| weight * moves[shape][v]), &neutral_residual);
+        let (whole, half): (Vec<_>, Vec<_>) = (0..moves.len())
             .into_par_iter()
-            .map(|shape| match self.bases[shape] {
-                None => difference(&miss(&|v| moves[shape][v]), &neutral_residual),
-                Some(base) => {
-                    difference(&miss(&|v| moves[base][v] + moves[shape][v]), &miss(&|v| moves[base][v]))
-                }
+            .map(|shape| {
+                let whole = of_shape(shape, 1.0);
+                let half = of_shape(shape, 0.5);
+                let curved = half.iter().zip(&whole).map(|(half, whole)| *half - 0.5 * *whole).collect();
+                (whole, kept_if_larger(curved, CURVED))
             })
-            .collect();
+            .unzip();
+        let pairs = (0..moves.len()).filter_map(|shape| Some((self.bases[shape]?, shape))).map(|(a, b)| {
+            let both = difference(&miss(&|v| moves[a][v] + moves[b][v]), &neutral_residual);
+            let beyond = difference(&difference(&both, &whole[a]), &whole[b]);
+            FacePair { shapes: [a as u32, b as u32], residual: sparse(&beyond, 0.1 * CLIP) }
+        });
+        let pairs = pairs.collect();
         let shapes = (0..moves.len())
             .into_par_iter()
             .map(|shape| FaceShape {
                 name: self.mesh.shapes[shape].name.clone(),
                 coarse: sparse(&moves[shape], 0.0),
-                residual: sparse(&residuals[shape], 0.1 * CLIP),
+                residual: sparse(&whole[shape], 0.1 * CLIP),
+                half: sparse(&half[shape], CLIP),
                 detail: self.detail(shape),
             })
             .collect();
-        Ok(Corrections { neutral_residual, shapes })
+        Ok(Corrections { neutral_residual, shapes, pairs })
     }
 
     /// What the settled shell misses of a target.
@@ -119,16 +137,29 @@ fn rest_at(mut stepper: Stepper, start: &[DVec3], target: &[DVec3]) -> Vec<DVec3
     };
     let (start, target) = (in_order(start), in_order(target));
     stepper.place(&start, &vec![Vec4::ZERO; start.len()]);
-    for _ in 0..SETTLING_STEPS {
-        stepper.assemble(&target, &FrameMotion::default());
-        stepper.solve(&target);
-        stepper.finish();
+    let mut before = start;
+    for _ in 0..SETTLING_STEPS / STILL_STEPS {
+        for _ in 0..STILL_STEPS {
+            stepper.assemble(&target, &FrameMotion::default());
+            stepper.solve(&target);
+            stepper.finish();
+        }
+        let mut pairs = stepper.positions().iter().zip(&before);
+        if pairs.all(|(now, before)| now.distance(*before) < STILL) {
+            break;
+        }
+        before.copy_from_slice(stepper.positions());
     }
-    let mut rested = vec![DVec3::ZERO; start.len()];
+    let mut rested = vec![DVec3::ZERO; before.len()];
     for (vertex, position) in order.vertices.iter().zip(stepper.positions()) {
         rested[*vertex as usize] = position.xyz().as_dvec3();
     }
     rested
+}
+
+/// The displacements, or none at all if none is larger than a limit.
+fn kept_if_larger(displacements: Vec<DVec3>, limit: f64) -> Vec<DVec3> {
+    if displacements.iter().any(|d| d.length() > limit) { displacements } else { Vec::new() }
 }
 
 fn sparse(dense: &[DVec3], clip: f64) -> SparseDeltas {

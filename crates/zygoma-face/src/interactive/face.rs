@@ -42,6 +42,8 @@ pub struct Face {
     pub neutral_residual: Vec<DVec3>,
     /// The blendshapes.
     pub shapes: Vec<FaceShape>,
+    /// Corrections of shapes that are used together.
+    pub pairs: Vec<FacePair>,
     /// What was certified, if the stiffness was fitted.
     pub certified: Option<CertifiedFace>,
     /// The rig that it was built from.
@@ -57,8 +59,19 @@ pub struct FaceShape {
     pub coarse: SparseDeltas,
     /// What the settled shell misses of them; added back before contact is decided.
     pub residual: SparseDeltas,
+    /// What it misses at half weight beyond half of that; fades out linearly towards weights 0 and 1.
+    pub half: SparseDeltas,
     /// What the warped shell misses of the shape at full resolution (eq. 13).
     pub detail: SparseDeltas,
+}
+
+/// A correction of two shapes that are used together, such as `mouthClose` on an open jaw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FacePair {
+    /// The shapes; the correction is scaled by the product of their weights.
+    pub shapes: [u32; 2],
+    /// What the settled shell misses of both at once beyond what it misses of each.
+    pub residual: SparseDeltas,
 }
 
 /// What a build proved about a face: how close the settled shell comes to its targets, tested in double precision on the

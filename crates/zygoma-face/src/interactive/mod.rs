@@ -17,7 +17,7 @@ mod run;
 
 pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build_with_report};
 pub use build_report::{BuildReport, FitRecord, PhaseTime};
-pub use face::{CertifiedFace, Face, FaceShape, Tally};
+pub use face::{CertifiedFace, Face, FacePair, FaceShape, Tally};
 pub use origin::Origin;
 pub use places::{Place, Places};
 pub use run::{

@@ -101,6 +101,8 @@ pub struct InteractiveFace {
     now: Targets,
     /// The target at the end of a step.
     target: Vec<Vec4>,
+    /// Where the shell would rest then.
+    rested: Vec<Vec4>,
     triangles: Vec<[u32; 3]>,
     depth: Vec<f32>,
     /// Vertices whose depth is not limited in this step.
@@ -151,6 +153,7 @@ impl InteractiveFace {
             before: targets.clone(),
             now: targets,
             target: rest.clone(),
+            rested: rest.clone(),
             triangles: face.shell.triangles.iter().map(|t| t.map(place)).collect(),
             depth: order.vertices.iter().map(|v| face.depth[*v as usize]).collect(),
             overruled: vec![false; rest.len()],
@@ -379,33 +382,47 @@ impl InteractiveFace {
         if touched {
             self.touches.mark_overruled(&mut self.overruled);
         }
-        self.limit_depth(share, touched);
-        if touched {
-            let matrices = self.stepper.matrices().clone();
-            let (next, current) = self.stepper.next_mut();
-            self.touches.resolve(&self.samples, next, current, &matrices, share);
+        self.find_rest(share);
+        if touched || self.stepper.is_overstretched() || self.is_far() {
+            self.limit_depth(share, touched);
+            if touched {
+                let matrices = self.stepper.matrices().clone();
+                let (next, current) = self.stepper.next_mut();
+                self.touches.resolve(&self.samples, next, current, &matrices, share);
+            }
+            self.stepper.limit_strain(&self.rested);
         }
-        self.stepper.limit_strain();
         if touched {
             self.limit_speed();
         }
     }
 
-    /// Lets no vertex sink below its target by more than its depth, unless something stronger than bone pushed it.
-    fn limit_depth(&mut self, share: f32, touched: bool) {
+    /// Whether any vertex is so far from where it would rest that it may be too deep. Most of the time none is, and no
+    /// normals are needed.
+    fn is_far(&mut self) -> bool {
         let free = self.stepper.order().free;
         let (next, _) = self.stepper.next_mut();
-        // Most of the time nothing is as far from its target as any depth, and no normals are needed.
-        let is_far = |i: usize| next[i].distance_squared(self.target[i]) > self.depth[i] * self.depth[i];
-        if !(0..free).any(is_far) {
-            return;
+        (0..free).any(|i| next[i].distance_squared(self.rested[i]) > self.depth[i] * self.depth[i])
+    }
+
+    /// Where the shell would rest, so that with its correction it is at its target: there nothing limits it.
+    fn find_rest(&mut self, share: f32) {
+        let residuals = self.before.residual.iter().zip(&self.now.residual);
+        for ((rested, target), (before, now)) in self.rested.iter_mut().zip(&self.target).zip(residuals) {
+            *rested = *target - (*before + share * (*now - *before));
         }
+    }
+
+    /// Lets no vertex sink below where it would rest by more than its depth, unless something stronger than bone pushed it.
+    fn limit_depth(&mut self, share: f32, touched: bool) {
         self.before.update_normals(&self.triangles);
         self.now.update_normals(&self.triangles);
+        let free = self.stepper.order().free;
+        let (next, _) = self.stepper.next_mut();
         for i in (0..free).filter(|i| !(touched && self.overruled[*i])) {
             let before = self.before.normals()[i];
             let normal = (before + share * (self.now.normals()[i] - before)).normalize_or_zero();
-            let below = (next[i] - self.target[i]).xyz().dot(normal) + self.depth[i];
+            let below = (next[i] - self.rested[i]).xyz().dot(normal) + self.depth[i];
             if below < 0.0 {
                 next[i] -= (below * normal).extend(0.0);
             }

@@ -67,7 +67,7 @@ impl RunParams {
     /// weaker than when it was tested, and an upright head carries no load.
     pub(super) fn within_certificate(&self, face: &Face) -> bool {
         let (shell, built) = (self.shell(face), &face.params);
-        face.certified.as_ref().is_some_and(|certified| certified.worst <= 1.0)
+        face.certified.as_ref().is_some_and(|certified| certified.shapes.holds())
             && self.stiffness_scale <= 1.0
             && shell.max_pressure >= built.max_pressure
             && shell.tolerance <= built.tolerance

@@ -478,7 +478,13 @@ fn broken_files_are_refused_with_a_sentence() {
         let _ = Face::from_bytes(&broken);
     }
     let text = String::from_utf8_lossy(&bytes[8..8 + header]);
-    let newer = text.replace(r#"\"version\":2"#, r#"\"version\":7"#);
-    let newer = [&bytes[..8], newer.as_bytes(), &bytes[8 + header..]].concat();
-    assert!(Face::from_bytes(&newer).unwrap_err().contains("version 7"));
+    let of_version = |version: u32| {
+        let text = text.replace(r#"\"version\":3"#, &format!(r#"\"version\":{version}"#));
+        Face::from_bytes(&[&bytes[..8], text.as_bytes(), &bytes[8 + header..]].concat())
+    };
+    assert!(of_version(7).unwrap_err().contains("version 7"));
+    // Version 2 had no corrections at half weight.
+    let mut older = FACE.clone();
+    older.shapes.iter_mut().for_each(|shape| shape.half = SparseDeltas::default());
+    assert_eq!(of_version(2).unwrap(), older);
 }
