@@ -12,8 +12,9 @@ use crate::sculpt::field::{bell, ramp};
 
 const FPS: f64 = 60.0;
 
-/// All built-in takes.
-pub(crate) fn all() -> Vec<Take> {
+/// All built-in takes: an expression tour, speech, a head shake, a run. Their names are ARKit's, so any rig that has those
+/// shapes can play them.
+pub fn all() -> Vec<Take> {
     vec![tour(), speech(), shake(), run()]
 }
 
