@@ -116,7 +116,7 @@ impl Head {
                 joint(JointRole::LeftEye, "eye_left", 2, eye),
                 joint(JointRole::RightEye, "eye_right", 3, DVec3::new(-eye.x, eye.y, eye.z)),
             ],
-            takes: takes::all(),
+            takes: takes::built_in_takes(),
             units: Units { metres_per_unit: 1.0, reason: "the head is made in metres".to_owned() },
             notes: Vec::new(),
             source: Source::Generated { texture },

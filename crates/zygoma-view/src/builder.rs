@@ -189,7 +189,8 @@ impl Library {
 
 fn params(triangles: usize, quality: Quality) -> BuildParams {
     let uniform_stiffness = (quality == Quality::Preview).then_some(PREVIEW_STIFFNESS);
-    BuildParams { triangles, uniform_stiffness, ..BuildParams::default() }
+    let corrected = quality == Quality::Fitted;
+    BuildParams { triangles, uniform_stiffness, corrected, ..BuildParams::default() }
 }
 
 /// What is being done, in words, and how much of the whole is done.

@@ -7,6 +7,9 @@ mod commands;
 mod json;
 mod pictures;
 mod progress;
+mod simulation;
+mod toml_file;
+mod touch_script;
 
 use std::process::ExitCode;
 
@@ -33,7 +36,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => commands::convert::run(args, cli.verbose),
         Command::Head(args) => commands::head::run(args),
         Command::Build(args) => commands::build::run(args),
-        Command::Simulate(args) => commands::simulate::run(args),
+        Command::Simulate(args) => commands::simulate::run(args, cli.verbose),
         Command::Demo(args) => commands::demo::run(args),
         #[cfg(feature = "view")]
         Command::View(args) => commands::view::run(args),

@@ -36,6 +36,11 @@ const LARGEST_SCALE: f64 = 30.0;
 /// Rest distances below this share of the edge count as flat: their direction is noise.
 const FLAT: f64 = 0.01;
 
+/// A bending element is bent through where q points to the wrong side of the surface. From the surface itself to this
+/// sine of the angle beyond it, what is wanted of q fades out: with a sudden change, skin whose q lies nearly in the surface
+/// trembles for ever. Ours.
+pub(super) const SIDEWAYS: f64 = 0.5;
+
 impl Spring {
     pub(super) fn new(rest: &[DVec3], ends: [u32; 2]) -> Self {
         let [a, b] = ends.map(|v| rest[v as usize]);
@@ -80,10 +85,10 @@ impl Bend {
     /// The length that q should have: that at rest, or zero while the element is bent through.
     ///
     /// Eq. 9 knows lengths only, so an element pushed through flat would settle on the wrong side; with zero
-    /// it is drawn back to flat, and beyond.
+    /// it is drawn back to flat, and beyond. In between the length fades out.
     pub fn wanted_distance(&self, positions: &[DVec3]) -> f64 {
-        let lift = self.span(positions).dot(self.normal(positions));
-        if lift * self.side < 0.0 { 0.0 } else { self.rest_distance }
+        let lift = self.span(positions).normalize_or_zero().dot(self.normal(positions));
+        self.rest_distance * (1.0 + lift * self.side / SIDEWAYS).clamp(0.0, 1.0)
     }
 }
 

@@ -10,14 +10,13 @@ use std::sync::Arc;
 
 use glam::Vec3;
 use zygoma_face::interactive::Face;
-use zygoma_geometry::Faces;
 use zygoma_head::dials::{DIALS, DialSettings};
 use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::formats::{self, Limits};
 use zygoma_rig::report::Report;
 use zygoma_rig::weld::Weld;
-use zygoma_rig::{Rig, RigMesh, Shape, Source, SparseDeltas, Units};
+use zygoma_rig::{Rig, RigMesh, Source};
 
 use crate::protocol::{DialEntry, Origin};
 pub(crate) use controls::Controls;
@@ -130,8 +129,7 @@ impl Model {
 
     /// A built face, whose file has the skin alone.
     pub(crate) fn of_face(face: Face) -> Self {
-        let rig = rig_of_face(&face);
-        let mut model = Self::new(rig, Origin::Face, None, Vec::new());
+        let mut model = Self::new(face.stand_in(), Origin::Face, None, Vec::new());
         model.face = Some(Arc::new(face));
         model
     }
@@ -154,40 +152,5 @@ impl Model {
     /// The validation report, as JSON.
     pub(crate) fn report(&self) -> serde_json::Value {
         serde_json::to_value(Report::new(&self.rig)).unwrap_or_default()
-    }
-}
-
-/// The rig that a face was built from, as far as the face remembers it.
-fn rig_of_face(face: &Face) -> Rig {
-    let height = face.height as f32;
-    let count = face.vertex_count();
-    let shape = |shape: &zygoma_face::interactive::FaceShape| {
-        let mut dense = shape.detail.to_dense(count);
-        let coarse = shape.coarse.to_dense(face.shell.vertex_count());
-        for (vertex, offset) in dense.iter_mut().enumerate() {
-            *offset = height * (*offset + face.embedding.displacement(vertex, &coarse));
-        }
-        Shape { name: shape.name.clone(), deltas: SparseDeltas::from_dense(&dense) }
-    };
-    let mesh = RigMesh {
-        name: face.mesh.clone(),
-        positions: face.neutral.iter().map(|p| height * *p).collect(),
-        faces: Faces::from_triangles(&face.triangles),
-        uvs: None,
-        shapes: face.shapes.iter().map(shape).collect(),
-        regions: Vec::new(),
-        to_rig: glam::DAffine3::IDENTITY,
-        quantum: 1e-6 * height,
-    };
-    Rig {
-        name: face.name.clone(),
-        meshes: vec![mesh],
-        skin: 0,
-        expressions: Vec::new(),
-        joints: Vec::new(),
-        takes: Vec::new(),
-        units: Units { metres_per_unit: 1.0, reason: "a face file is in metres".into() },
-        notes: Vec::new(),
-        source: Source::Generated { texture: None },
     }
 }

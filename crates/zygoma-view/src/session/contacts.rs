@@ -56,6 +56,7 @@ fn field(face: &Face, part: &Part, value: impl Fn(usize) -> f32) -> Vec<f32> {
 }
 
 /// Forces of fingers on the points of the skin, N.
-pub(crate) fn forces(_face: &InteractiveFace, _part: &Part) -> Vec<(u32, f32)> {
-    Vec::new()
+pub(crate) fn forces(face: &InteractiveFace, part: &Part) -> Vec<(u32, f32)> {
+    let contacts = face.touches().contacts().iter();
+    contacts.map(|contact| (part.point_of_vertex[contact.vertex as usize], contact.force.length())).collect()
 }

@@ -135,8 +135,9 @@ impl Hands {
                 let place = touch.place().translation;
                 Some(TouchReport { id: finger.id, place, force: -touch.force(), depth: touch.deepest() })
             }
-            Hold::Pull { to, .. } => {
-                Some(TouchReport { id: finger.id, place: *to, force: Vec3::ZERO, depth: 0.0 })
+            Hold::Pull { pull, to } => {
+                let force = face.touches().pull_force(*pull).unwrap_or_default();
+                Some(TouchReport { id: finger.id, place: *to, force, depth: 0.0 })
             }
         };
         self.fingers.iter().filter_map(report).collect()

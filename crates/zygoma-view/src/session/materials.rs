@@ -49,7 +49,9 @@ impl Materials {
         let params = RunParams {
             shell: (shell != built).then_some(shell),
             stiffness_scale: self.stiffness,
-            gravity: -self.gravity.y,
+            gravity: self.gravity.to_array(),
+            // The page computes its own.
+            normals: false,
             ..RunParams::default()
         };
         let change = face.set_params(params);

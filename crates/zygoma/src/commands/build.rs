@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, BuildProgress, build};
+use zygoma_face::interactive::{BuildParams, BuildProgress, Origin, build};
 
 use crate::cli::BuildArgs;
 use crate::commands::input;
@@ -38,13 +38,14 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     };
     params.fit.seconds = args.fit_seconds;
     let mut bar = Progress::new("fitting", params.fit.max_iterations);
-    let face = build(&rig.name, rig.skin(), &params, &mut |now| {
+    let mut face = build(&rig.name, rig.skin(), &params, &mut |now| {
         if let BuildProgress::Fitting(fit) = now {
             bar.set(fit.iteration);
         }
         Continue::Yes
     })?;
     drop(bar);
+    face.origin = Origin::of_rig(&rig, &args.rig.rig, args.rig.identity.as_deref());
     face.write(&args.out)?;
     let certified = face.certified.as_ref();
     let summary = Summary {
@@ -54,8 +55,8 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
         shell_vertices: face.shell.vertex_count(),
         shell_triangles: face.shell.triangles.len(),
         shapes: face.shapes.len(),
-        certified_worst: certified.map(|c| c.worst).filter(|worst| worst.is_finite()),
-        certified: certified.is_some_and(|c| c.worst <= 1.0),
+        certified_worst: certified.and_then(|c| c.shapes.worst),
+        certified: certified.is_some_and(|c| c.shapes.holds()),
         iterations: certified.map_or(0, |c| c.iterations),
         seconds: began.elapsed().as_secs_f64(),
     };

@@ -13,6 +13,7 @@ mod params;
 mod start;
 
 use glam::DVec3;
+use serde::Serialize;
 use zygoma_physics::shell::{Shell, Stiffness};
 
 pub use certify::{Certificate, Certified, certify, combinations, reconstruct_certified};
@@ -29,7 +30,7 @@ pub struct Expression {
 }
 
 /// Where a fit stands after an iteration.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FitProgress {
     /// Iterations so far.
     pub iteration: usize,
@@ -53,7 +54,8 @@ pub enum Continue {
 }
 
 /// Why a fit ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FitEnd {
     /// The stiffness no longer changes.
     Converged,
