@@ -47,11 +47,7 @@ pub use jaw::JawWeights;
 pub use landmarks::{LidContours, LipContours, Places, SkinRegion};
 pub use maps::level_map;
 pub use paint::Texture;
-<<<<<<< HEAD
-pub use takes::all as built_in_takes;
-=======
 pub use takes::built_in_takes;
->>>>>>> main
 
 /// How finely the head is meshed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

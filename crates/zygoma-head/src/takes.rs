@@ -12,14 +12,8 @@ use crate::sculpt::field::{bell, ramp};
 
 const FPS: f64 = 60.0;
 
-<<<<<<< HEAD
-/// All built-in takes: an expression tour, speech, a head shake, a run. Their names are ARKit's, so any rig that has those
-/// shapes can play them.
-pub fn all() -> Vec<Take> {
-=======
 /// The built-in takes: tour, speech, shake and run. They turn the head about the origin.
 pub fn built_in_takes() -> Vec<Take> {
->>>>>>> main
     vec![tour(), speech(), shake(), run()]
 }
 

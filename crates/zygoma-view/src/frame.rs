@@ -17,9 +17,6 @@ use glam::Vec3;
 
 use crate::protocol::kind;
 
-/// Bytes of the header.
-pub(crate) const HEADER_BYTES: usize = 4 * 24;
-
 /// What every frame tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct FrameHeader {
@@ -115,6 +112,8 @@ impl FrameWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const HEADER_BYTES: usize = 4 * 24;
 
     #[test]
     fn displacements_survive_to_within_half_a_step() {
