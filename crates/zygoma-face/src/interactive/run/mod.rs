@@ -105,8 +105,6 @@ pub struct InteractiveFace {
     rested: Vec<Vec4>,
     triangles: Vec<[u32; 3]>,
     depth: Vec<f32>,
-    /// Vertices whose depth is not limited in this step.
-    overruled: Vec<bool>,
     /// Positions one step ago, to show the time between two steps.
     earlier: Vec<Vec4>,
     shown: Vec<Vec4>,
@@ -156,7 +154,6 @@ impl InteractiveFace {
             rested: rest.clone(),
             triangles: face.shell.triangles.iter().map(|t| t.map(place)).collect(),
             depth: order.vertices.iter().map(|v| face.depth[*v as usize]).collect(),
-            overruled: vec![false; rest.len()],
             earlier: rest.clone(),
             shown: rest,
             output: vec![Vec3::ZERO; face.vertex_count()],
@@ -369,22 +366,15 @@ impl InteractiveFace {
             self.touches.move_colliders(share, &self.head, step);
             self.constrain(share, touched);
             self.stepper.finish();
-            if touched {
-                // Skin does not bounce off a finger: without this it would tremble between the two.
-                self.stepper.stop_bouncing(self.touches.pushed());
-            }
             self.stages.constraints += solved.elapsed();
         }
     }
 
     /// Applies depth, touches and the limits of strain and speed to the next positions.
     fn constrain(&mut self, share: f32, touched: bool) {
-        if touched {
-            self.touches.mark_overruled(&mut self.overruled);
-        }
         self.find_rest(share);
         if touched || self.stepper.is_overstretched() || self.is_far() {
-            self.limit_depth(share, touched);
+            self.limit_depth(share);
             if touched {
                 let matrices = self.stepper.matrices().clone();
                 let (next, current) = self.stepper.next_mut();
@@ -413,13 +403,14 @@ impl InteractiveFace {
         }
     }
 
-    /// Lets no vertex sink below where it would rest by more than its depth, unless something stronger than bone pushed it.
-    fn limit_depth(&mut self, share: f32, touched: bool) {
+    /// Lets no vertex sink below where it would rest by more than its depth. A kinematic collider, which comes after this,
+    /// is stronger than bone.
+    fn limit_depth(&mut self, share: f32) {
         self.before.update_normals(&self.triangles);
         self.now.update_normals(&self.triangles);
         let free = self.stepper.order().free;
         let (next, _) = self.stepper.next_mut();
-        for i in (0..free).filter(|i| !(touched && self.overruled[*i])) {
+        for i in 0..free {
             let before = self.before.normals()[i];
             let normal = (before + share * (self.now.normals()[i] - before)).normalize_or_zero();
             let below = (next[i] - self.rested[i]).xyz().dot(normal) + self.depth[i];
@@ -434,8 +425,8 @@ impl InteractiveFace {
         let most = self.stepper.step_time() * TOP_SPEED;
         let (next, current) = self.stepper.next_mut();
         for i in 0..free {
-            let slow = current[i] + (next[i] - current[i]).clamp_length_max(most);
-            next[i] = self.target[i] + (slow - self.target[i]).clamp_length_max(FARTHEST);
+            let near = self.target[i] + (next[i] - self.target[i]).clamp_length_max(FARTHEST);
+            next[i] = current[i] + (near - current[i]).clamp_length_max(most);
         }
     }
 

@@ -2,7 +2,6 @@
 
 use glam::{Vec3, Vec4};
 use zygoma_physics::contact::{ColliderShape, MeshError, Pose};
-use zygoma_physics::shell::Push;
 
 use super::contact::{Candidate, Skin};
 use super::head::HeadMotion;
@@ -57,10 +56,6 @@ pub struct Touches {
     pub(super) candidates: Vec<Candidate>,
     pub(super) near: Vec<Candidate>,
     pub(super) contacts: Vec<Contact>,
-    /// Vertices of the shell that were pushed in the last step, with the velocity of what pushed them.
-    /// Those of kinematic colliders come first.
-    pub(super) pushed: Vec<Push>,
-    pub(super) pushed_by_kinematic: usize,
     /// A mesh collider's vertices in heights.
     scaled: Vec<Vec3>,
 }
@@ -76,8 +71,6 @@ impl Touches {
             candidates: Vec::new(),
             near: Vec::new(),
             contacts: Vec::new(),
-            pushed: Vec::new(),
-            pushed_by_kinematic: 0,
             scaled: Vec::new(),
         }
     }
@@ -211,8 +204,6 @@ impl Touches {
         reserve(&mut self.candidates, wanted);
         reserve(&mut self.near, wanted);
         reserve(&mut self.contacts, wanted);
-        // A point lies in one triangle of the mesh and each corner of that in one of the shell.
-        reserve(&mut self.pushed, 9 * wanted);
     }
 
     /// A frame begins: notes where colliders start, and finds the points that they may meet in it. `margin` is how far skin
