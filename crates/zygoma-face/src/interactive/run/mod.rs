@@ -21,7 +21,7 @@ use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
 use super::Face;
-use contact::Skin;
+use contact::{Bone, Skin};
 use head::HeadMotion;
 pub use measure::Deviation;
 use params::Pending;
@@ -103,6 +103,8 @@ pub struct InteractiveFace {
     target: Vec<Vec4>,
     /// Where the shell would rest then.
     rested: Vec<Vec4>,
+    /// Normals of the target then, if they were needed.
+    normals: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
     depth: Vec<f32>,
     /// Positions one step ago, to show the time between two steps.
@@ -140,7 +142,7 @@ impl InteractiveFace {
         let rest = rig.rest().to_vec();
         let targets = Targets::new(&face, &rig);
         Ok(Self {
-            touches: Touches::new(face.height, samples.len()),
+            touches: Touches::new(face.height, samples.len(), rest.len()),
             samples,
             head: HeadMotion::new(),
             pose: RigidMotion { rotation: glam::DQuat::IDENTITY, translation: glam::DVec3::ZERO },
@@ -152,6 +154,7 @@ impl InteractiveFace {
             now: targets,
             target: rest.clone(),
             rested: rest.clone(),
+            normals: vec![Vec3::ZERO; rest.len()],
             triangles: face.shell.triangles.iter().map(|t| t.map(place)).collect(),
             depth: order.vertices.iter().map(|v| face.depth[*v as usize]).collect(),
             earlier: rest.clone(),
@@ -378,7 +381,8 @@ impl InteractiveFace {
             if touched {
                 let matrices = self.stepper.matrices().clone();
                 let (next, current) = self.stepper.next_mut();
-                self.touches.resolve(&self.samples, next, current, &matrices, share);
+                let bone = Bone { rested: &self.rested, normals: &self.normals, depth: &self.depth };
+                self.touches.resolve(&self.samples, &bone, next, current, &matrices, share);
             }
             self.stepper.limit_strain(&self.rested);
         }
@@ -413,6 +417,7 @@ impl InteractiveFace {
         for i in 0..free {
             let before = self.before.normals()[i];
             let normal = (before + share * (self.now.normals()[i] - before)).normalize_or_zero();
+            self.normals[i] = normal;
             let below = (next[i] - self.rested[i]).xyz().dot(normal) + self.depth[i];
             if below < 0.0 {
                 next[i] -= (below * normal).extend(0.0);

@@ -140,20 +140,8 @@ impl Samples {
         self.follows(sample).iter().map(|(v, w)| *w * positions[*v as usize]).sum::<Vec4>().xyz()
     }
 
-    /// How far a force on a point moves it, if its vertices resist with so much force per displacement; 0 where none is free.
-    pub(super) fn compliance(&self, sample: u32, resistance: &[f32]) -> f32 {
-        let free = self.follows(sample).iter().filter(|(v, _)| (*v as usize) < self.free);
-        free.map(|(v, w)| w * w / resistance[*v as usize]).sum()
-    }
-
-    /// Moves the shell as a force on a point does.
-    pub(super) fn push(&self, sample: u32, force: Vec3, positions: &mut [Vec4], resistance: &[f32]) {
-        let force = force.extend(0.0);
-        for (v, w) in self.follows(sample) {
-            let v = *v as usize;
-            if v < self.free {
-                positions[v] += *w / resistance[v] * force;
-            }
-        }
+    /// Those of them that are free to move.
+    pub(super) fn follows_freely(&self, sample: u32) -> impl Iterator<Item = &(u32, f32)> {
+        self.follows(sample).iter().filter(|(vertex, _)| (*vertex as usize) < self.free)
     }
 }

@@ -3,7 +3,7 @@
 use glam::{Vec3, Vec4};
 use zygoma_physics::contact::{ColliderShape, MeshError, Pose};
 
-use super::contact::{Candidate, Skin};
+use super::contact::{Candidate, Skin, Support};
 use super::head::HeadMotion;
 use super::pull::Pull;
 use super::touch::{Drive, Touch};
@@ -56,12 +56,16 @@ pub struct Touches {
     pub(super) candidates: Vec<Candidate>,
     pub(super) near: Vec<Candidate>,
     pub(super) contacts: Vec<Contact>,
+    /// What bone does to each vertex of the shell, and which vertices that concerns.
+    pub(super) supports: Vec<Support>,
+    pub(super) supported: Vec<u32>,
     /// A mesh collider's vertices in heights.
     scaled: Vec<Vec3>,
 }
 
 impl Touches {
-    pub(super) fn new(height: f64, samples: usize) -> Self {
+    /// For a face of this height, with so many contact points and vertices of the shell.
+    pub(super) fn new(height: f64, samples: usize, vertices: usize) -> Self {
         Self {
             touches: Vec::new(),
             pulls: Vec::new(),
@@ -71,6 +75,8 @@ impl Touches {
             candidates: Vec::new(),
             near: Vec::new(),
             contacts: Vec::new(),
+            supports: vec![Support::default(); vertices],
+            supported: Vec::with_capacity(vertices),
             scaled: Vec::new(),
         }
     }
