@@ -4,11 +4,12 @@
 //! registers that the machine has, [`low_rank`] compresses many frames into few basis vectors under a bound on the
 //! largest error, and [`random`] gives numbers that depend on what they are for and not on who asked first.
 //! A [`Cholesky`] factor solves sparse symmetric systems in `f64`, a [`PackedFactor`] three at once in `f32`
-//! within a frame.
+//! within a frame. [`svd3`] decomposes 3×3 matrices, eight at a time.
 
 pub mod low_rank;
 pub mod random;
 pub mod simd;
+pub mod svd3;
 
 mod cholesky;
 mod dissection;

@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Build(BuildArgs),
     Simulate(SimulateArgs),
     Demo(DemoArgs),
+    #[cfg(feature = "view")]
+    View(ViewArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
 }
@@ -88,6 +90,10 @@ pub(crate) struct BuildArgs {
     /// Stop the fit after this many seconds, with the best stiffness so far.
     #[arg(long, value_name = "S", value_parser = positive_number)]
     pub(crate) fit_seconds: Option<f64>,
+
+    /// Write a page with pictures of stiffness, depth and deviations, and with convergence and times, to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: Option<PathBuf>,
 
     /// Print the summary as JSON.
     #[arg(long)]
@@ -258,6 +264,33 @@ pub(crate) struct DemoArgs {
     /// Folder for what the demo writes.
     #[arg(short, long, default_value = "zygoma-demo")]
     pub(crate) out: PathBuf,
+}
+
+/// See a face perform and touch it, in the browser.
+#[cfg(feature = "view")]
+#[derive(Debug, Args)]
+#[command(
+    long_about = "See a face perform and touch it, in the browser.\n\n\
+        Shows the built-in head, or a rig or face of yours; another one can be dropped onto the page. The simulation runs in \
+        this process, which serves the page to this machine only. Ctrl-C ends it.",
+    after_help = "Examples:\n  zygoma view\n  zygoma view face.glb\n  zygoma view face.safetensors --port 8000 --no-open"
+)]
+pub(crate) struct ViewArgs {
+    /// The rig or face to show; the built-in head when none is given.
+    #[arg(value_name = "RIG|FACE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// The port to serve at; 7423, or a free one, when none is given.
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+
+    /// Do not open the browser.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    /// The address to serve at. Any but the loopback address lets others on the network use the viewer.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: std::net::IpAddr,
 }
 
 /// Measure speed on this machine, each figure beside a reference from the same run.

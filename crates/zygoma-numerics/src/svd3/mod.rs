@@ -1,0 +1,25 @@
+//! The singular value decomposition of 3×3 matrices with rotations on both sides, eight at a time.
+//!
+//! [`svd3`] is written once over [`Lane`]: a single `f32` or `f64`, or a register. [`svd3_batch`] runs it on batches
+//! of eight, [`svd3_batch_scalar`] is its plain twin. [`Expansion`] and [`Memo`] are the first-order approximation and the memo
+//! of *Progressive PD*, §6; the example `svd_speed` says what they are worth.
+
+mod batch;
+mod decompose;
+mod lane;
+pub(crate) mod matrix;
+mod memo;
+mod taylor;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_taylor;
+
+pub use batch::{
+    Eight, LANES, Mat3x8, Svd3x8, load_lane, store_matrix_lane, svd_lane, svd3_batch, svd3_batch_scalar,
+};
+pub use decompose::{Svd3, svd3};
+pub use lane::{Lane, Pair, Wide};
+pub use matrix::{Mat3, Vec3};
+pub use memo::{Kept, Memo, Shares, Thresholds};
+pub use taylor::{Expansion, RotationExpansion};
