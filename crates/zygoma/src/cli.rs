@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Build(BuildArgs),
     Simulate(SimulateArgs),
     Demo(DemoArgs),
+    #[cfg(feature = "view")]
+    View(ViewArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
 }
@@ -44,10 +46,10 @@ pub(crate) struct RigArgs {
     pub(crate) identity: Option<String>,
 }
 
-/// Show what is in a rig or a take, and what may trouble a simulation.
+/// Show what is in a rig, a take or a face, and what may trouble a simulation.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  zygoma info face.glb\n  zygoma info ICT/FaceXModel --json\n  \
-                        zygoma info face.glb --sheet shapes.png\n  zygoma info take.csv")]
+                        zygoma info face.glb --sheet shapes.png\n  zygoma info take.csv\n  zygoma info face.safetensors")]
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) rig: RigArgs,
@@ -262,6 +264,33 @@ pub(crate) struct DemoArgs {
     /// Folder for what the demo writes.
     #[arg(short, long, default_value = "zygoma-demo")]
     pub(crate) out: PathBuf,
+}
+
+/// See a face perform and touch it, in the browser.
+#[cfg(feature = "view")]
+#[derive(Debug, Args)]
+#[command(
+    long_about = "See a face perform and touch it, in the browser.\n\n\
+        Shows the built-in head, or a rig or face of yours; another one can be dropped onto the page. The simulation runs in \
+        this process, which serves the page to this machine only. Ctrl-C ends it.",
+    after_help = "Examples:\n  zygoma view\n  zygoma view face.glb\n  zygoma view face.safetensors --port 8000 --no-open"
+)]
+pub(crate) struct ViewArgs {
+    /// The rig or face to show; the built-in head when none is given.
+    #[arg(value_name = "RIG|FACE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// The port to serve at; 7423, or a free one, when none is given.
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+
+    /// Do not open the browser.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    /// The address to serve at. Any but the loopback address lets others on the network use the viewer.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: std::net::IpAddr,
 }
 
 /// Measure speed on this machine, each figure beside a reference from the same run.

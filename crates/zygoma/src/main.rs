@@ -26,6 +26,10 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     // Without a handler half-written files would stay; failing to set one is no reason not to work.
     let _ = ctrlc::set_handler(|| {
+        #[cfg(feature = "view")]
+        if commands::view::stop() {
+            return;
+        }
         zygoma_rig::formats::abandon_outputs();
         std::process::exit(INTERRUPTED);
     });
@@ -36,6 +40,8 @@ fn main() -> ExitCode {
         Command::Build(args) => commands::build::run(args),
         Command::Simulate(args) => commands::simulate::run(args, cli.verbose),
         Command::Demo(args) => commands::demo::run(args),
+        #[cfg(feature = "view")]
+        Command::View(args) => commands::view::run(args),
         Command::Bench(args) => commands::bench::run(args),
         Command::Completions(args) => commands::completions::run(args),
     };

@@ -40,6 +40,9 @@ pub struct BuildParams {
     pub fit: FitParams,
     /// With a value, no fit: the same stiffness everywhere, N/m.
     pub uniform_stiffness: Option<f64>,
+    /// Whether what the settled shell misses of each shape is found out and added back. Without, a build is a matter of
+    /// seconds: for a first impression.
+    pub corrected: bool,
 }
 
 /// Where a build stands.
@@ -83,6 +86,7 @@ impl Default for BuildParams {
             corrective: Vec::new(),
             fit: FitParams::default(),
             uniform_stiffness: None,
+            corrected: true,
         }
     }
 }
@@ -179,7 +183,8 @@ pub fn build_with_report(
         bases: &bases,
         embedding: &embedding,
     };
-    let Corrections { neutral_residual, shapes, pairs } = uncorrected.correct()?;
+    let corrections = if params.corrected { uncorrected.correct()? } else { uncorrected.without() };
+    let Corrections { neutral_residual, shapes, pairs } = corrections;
     report.end_phase("correct", &mut began);
 
     let skin = skin_vertices(&region);

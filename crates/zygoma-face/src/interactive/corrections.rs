@@ -94,6 +94,22 @@ impl Uncorrected<'_> {
         Ok(Corrections { neutral_residual, shapes, pairs })
     }
 
+    /// No corrections but those of the warp, which cost nothing.
+    pub(super) fn without(&self) -> Corrections {
+        let shape = |shape: usize| FaceShape {
+            name: self.mesh.shapes[shape].name.clone(),
+            coarse: sparse(&self.moves[shape], 0.0),
+            residual: SparseDeltas::default(),
+            half: SparseDeltas::default(),
+            detail: self.detail(shape),
+        };
+        Corrections {
+            neutral_residual: vec![DVec3::ZERO; self.shell.vertex_count()],
+            shapes: (0..self.moves.len()).into_par_iter().map(shape).collect(),
+            pairs: Vec::new(),
+        }
+    }
+
     /// What the settled shell misses of a target.
     fn miss(
         &self,

@@ -10,3 +10,5 @@ pub(crate) mod head;
 pub(crate) mod info;
 mod input;
 pub(crate) mod simulate;
+#[cfg(feature = "view")]
+pub(crate) mod view;

@@ -17,6 +17,7 @@ mod fresh;
 mod glb;
 mod import;
 mod joints;
+mod materials;
 mod meshopt_views;
 mod names;
 mod pack;
@@ -36,4 +37,5 @@ pub use animated::{MorphAnimation, MorphTarget, write_animated, write_animated_w
 pub use document::Document;
 pub use export::{write_rig, write_with_take};
 pub use import::{read_rig, rig_from_document};
+pub use materials::{Look, MaterialRange, look};
 pub use props::AnimatedProp;
