@@ -48,7 +48,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let mut outcome =
         Performed { face: &face, rig: &rig, take, touches: &touches, params, fps: FPS }.run()?;
     let options = AnimatedArgs { max_error: MAX_ERROR, max_targets: None, head_motion: false };
-    let written = animated::write(&rig, take, &mut outcome.frames, &folder.join("head.glb"), &options)?;
+    let written =
+        animated::write(&rig, take, &mut outcome.frames, &outcome.props, &folder.join("head.glb"), &options)?;
     let mut report = Report::new("zygoma: the built-in head is touched");
     report.list(&summary(&face, &places, take, &outcome, written.as_ref()));
     let story = Story { face: &face, rig: &rig, take, touches: &touches, outcome: &outcome };

@@ -96,7 +96,7 @@ impl Story<'_> {
         };
         let yaw = outward.x.atan2(outward.z).to_degrees();
         let aside = if yaw.abs() < 20.0 { yaw + 62.0 } else { yaw - 52.0 * yaw.signum() };
-        View { yaw: aside, pitch: 6.0 }
+        View { yaw: aside.clamp(-60.0, 60.0), pitch: 6.0 }
     }
 
     pub(crate) fn add_touches(&self, page: &mut Report) -> anyhow::Result<()> {
@@ -104,7 +104,7 @@ impl Story<'_> {
         if pictures.is_empty() {
             return Ok(());
         }
-        let columns = pictures.len().min(4);
+        let columns = pictures.len().min(5);
         let mut sheet = Vec::new();
         for row in pictures.chunks(columns) {
             sheet.extend(row.iter().map(|[touched, _]| touched.clone()));
