@@ -51,6 +51,24 @@ impl StoredFrames {
     }
 }
 
+impl<F: Frames + ?Sized> Frames for &mut F {
+    fn count(&self) -> usize {
+        F::count(self)
+    }
+
+    fn fps(&self) -> f64 {
+        F::fps(self)
+    }
+
+    fn vertex_count(&self) -> usize {
+        F::vertex_count(self)
+    }
+
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
+        F::read(self, frame, positions)
+    }
+}
+
 impl Frames for StoredFrames {
     fn count(&self) -> usize {
         self.positions.len().checked_div(self.vertex_count).unwrap_or(0)

@@ -91,6 +91,10 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "S", value_parser = positive_number)]
     pub(crate) fit_seconds: Option<f64>,
 
+    /// Write a page with pictures of stiffness, depth and deviations, and with convergence and times, to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: Option<PathBuf>,
+
     /// Print the summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,

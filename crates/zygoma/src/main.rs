@@ -7,6 +7,8 @@ mod commands;
 mod json;
 mod pictures;
 mod progress;
+mod props;
+mod reports;
 mod simulation;
 mod toml_file;
 mod touch_script;

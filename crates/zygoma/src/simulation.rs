@@ -82,7 +82,7 @@ impl Performed<'_> {
         let binding = Binding::new(self.rig, take);
         let evaluator = Evaluator::new(self.rig.skin());
         let head = take.motion(JointRole::Head);
-        let params = RunParams { sleep_after: None, ..self.params.clone() };
+        let params = RunParams { sleep_after: None, normals: false, ..self.params.clone() };
         let mut running = InteractiveFace::new(face, params)?;
         let mut player = Player::new(self.touches);
         let count = take.frame_count(fps);
@@ -114,7 +114,8 @@ impl Performed<'_> {
             shown.copy_from_slice(running.advance(seconds).positions);
             outcome.frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
             outcome.stages.add(running.stages(), 1e3 / count as f64);
-            outcome.penetration.push(player.after(&running));
+            outcome.penetration.push(running.penetration());
+            player.after(&running);
             let touched = self.touches.is_touched(since, AFTERMATH);
             outcome.deviations.push(FrameDeviation { touched, ..deviation(&shown, &plain) });
             outcome.frames.push(&shown);

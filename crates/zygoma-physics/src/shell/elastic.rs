@@ -163,7 +163,9 @@ impl WithSimd for AddForces<'_> {
                 let product = (span_squared[k] * normal_squared[k]).sqrt();
                 let sine = lifts[k] * side[k] / product.max(f32::MIN_POSITIVE);
                 let wanted = distance[k] * (1.0 + sine * const { 1.0 / SIDEWAYS as f32 }).clamp(0.0, 1.0);
-                span_factor[k] = hold[k] * (1.0 - wanted / span_squared[k].sqrt().max(f32::MIN_POSITIVE));
+                // Slack while flatter than at rest.
+                span_factor[k] =
+                    hold[k] * (1.0 - wanted / span_squared[k].sqrt().max(f32::MIN_POSITIVE)).max(0.0);
                 is_too_long |= edge_squared[k] > longest[k];
             }
             if is_too_long {
@@ -220,9 +222,7 @@ mod tests {
             wanted[b] -= pull;
         }
         for bend in &shell.bends {
-            let q = bend.span(&moved);
-            let length = bend.wanted_distance(&moved);
-            let pull = bend.scale * stiffness.of_bend(bend) * (q - length * q.normalize_or_zero());
+            let pull = bend.scale * stiffness.of_bend(bend) * bend.pull(&moved);
             for i in 0..4 {
                 wanted[bend.vertices[i] as usize] -= bend.weights[i] * pull;
             }

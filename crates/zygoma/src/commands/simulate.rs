@@ -13,6 +13,7 @@ use zygoma_rig::binding::Binding;
 use crate::cli::SimulateArgs;
 use crate::commands::animated::{self, CompressionSummary, Format};
 use crate::commands::input;
+use crate::reports::{self, simulation::Story};
 use crate::simulation::{DeviationSummary, Performed, StagesMs};
 use crate::touch_script::TouchScript;
 
@@ -73,6 +74,10 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         compression: None,
         seconds: 0.0,
     };
+    if let Some(folder) = &args.report {
+        let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
+        reports::simulation::write(folder, &story, &summary.lines())?;
+    }
     summary.compression = animated::write(&rig, &take, outcome.frames, &args.out, &args.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
     tell(&summary, args.json, verbose)
@@ -93,38 +98,41 @@ fn rig_of(face: &Face, args: &SimulateArgs, format: Format) -> anyhow::Result<Ri
     }
 }
 
+impl Summary {
+    /// What it says, a sentence a line.
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!(
+            "{} → {}: take {}, {} frames at {} fps, {:.2} ms each",
+            self.face, self.out, self.take, self.frames, self.fps, self.milliseconds_per_frame
+        )];
+        if let Some(deviation) = &self.untouched_deviation {
+            lines.push(format!("untouched, the face follows the rig: {deviation}"));
+        }
+        if let (true, Some(deviation)) = (self.touches > 0, &self.deviation) {
+            lines.push(format!("touched, it leaves the rig by {deviation}"));
+            lines.push(format!(
+                "nothing is deeper in the skin than {:.3} % of the height ({:.3} mm)",
+                self.penetration_percent, self.penetration_mm
+            ));
+        }
+        lines
+    }
+}
+
 fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
     if json {
         return crate::json::print(summary);
     }
     let mut out = std::io::stdout().lock();
-    writeln!(
-        out,
-        "{} → {}: take {}, {} frames at {} fps, {:.2} ms each; {:.1} s in all",
-        summary.face,
-        summary.out,
-        summary.take,
-        summary.frames,
-        summary.fps,
-        summary.milliseconds_per_frame,
-        summary.seconds
-    )?;
+    for line in summary.lines() {
+        writeln!(out, "{line}")?;
+    }
     if verbose && !summary.unmatched.is_empty() {
         writeln!(out, "tracks without a shape: {}", summary.unmatched.join(", "))?;
-    }
-    if let Some(deviation) = &summary.untouched_deviation {
-        writeln!(out, "untouched, the face follows the rig: {deviation}")?;
-    }
-    if let (true, Some(deviation)) = (summary.touches > 0, &summary.deviation) {
-        writeln!(out, "touched, it leaves the rig by: {deviation}")?;
-        writeln!(
-            out,
-            "nothing is deeper in the skin than {:.3} % of the height ({:.3} mm)",
-            summary.penetration_percent, summary.penetration_mm
-        )?;
     }
     if let Some(compression) = &summary.compression {
         writeln!(out, "{compression}")?;
     }
+    writeln!(out, "done in {:.1} s", summary.seconds)?;
     Ok(())
 }

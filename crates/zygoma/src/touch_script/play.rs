@@ -1,7 +1,7 @@
 //! A script at work: before each frame it puts colliders and held skin where they belong.
 
 use glam::{Quat, Vec3};
-use zygoma_face::interactive::{InteractiveFace, PullId, TouchId};
+use zygoma_face::interactive::{InteractiveFace, PullId, Touch, TouchId};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
@@ -22,7 +22,6 @@ pub(crate) struct Moment<'a> {
 /// A thing that touches, to be shown: its shape and where it was in each frame, in the head's frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Prop {
-    pub(crate) name: String,
     pub(crate) shape: ColliderShape,
     pub(crate) poses: Vec<Option<Pose>>,
 }
@@ -54,7 +53,6 @@ enum State {
 impl<'a> Player<'a> {
     pub(crate) fn new(script: &'a TouchScript) -> Self {
         let prop = |touch: &ScriptedTouch| Prop {
-            name: touch.name.clone(),
             shape: match &touch.action {
                 Action::Push { collider, .. } | Action::Carry { collider, .. } => collider.shape.clone(),
                 Action::Pull { radius, .. } => ColliderShape::Sphere { radius: *radius },
@@ -83,15 +81,11 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Notes where things are after a frame, and gives the deepest that any of them is in the skin, in metres.
-    pub(crate) fn after(&mut self, running: &InteractiveFace) -> f32 {
-        let mut deepest = 0.0f32;
+    /// Notes where things are after a frame.
+    pub(crate) fn after(&mut self, running: &InteractiveFace) {
         for (prop, state) in self.props.iter_mut().zip(&self.states) {
             let pose = match state {
-                State::Touching { touch, .. } => running.touches().get(*touch).map(|touch| {
-                    deepest = deepest.max(touch.deepest());
-                    touch.place()
-                }),
+                State::Touching { touch, .. } => running.touches().get(*touch).map(Touch::place),
                 State::Holding { grip, normal, .. } => {
                     let radius = prop.shape.reach();
                     Some(Pose::at(*grip + radius * *normal))
@@ -100,7 +94,6 @@ impl<'a> Player<'a> {
             };
             prop.poses.push(pose);
         }
-        deepest
     }
 
     pub(crate) fn into_props(self) -> Vec<Prop> {

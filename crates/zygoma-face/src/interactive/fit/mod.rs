@@ -42,6 +42,8 @@ pub struct FitProgress {
     pub step: f64,
     /// Seconds since the start.
     pub seconds: f64,
+    /// A guess of the share of the work that is done, from 0 to 1.
+    pub done: f64,
 }
 
 /// Whether a fit should go on.
