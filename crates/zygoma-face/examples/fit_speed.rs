@@ -1,81 +1,62 @@
-//! Fits and certifies the stiffness for a folder of OBJ meshes of one topology and of height 1: `neutral.obj`
-//! and one file per expression.
+//! Builds a rig and tells how its fit went.
 //!
-//! `cargo run --release -p zygoma-face --example fit_speed -- FOLDER [SECONDS|-] [TABLE.csv]`
+//! `cargo run --release -p zygoma-face --example fit_speed -- RIG TRIANGLES [SECONDS]`
 
-use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Instant;
 
-use glam::DVec3;
-use zygoma_face::interactive::fit::{Continue, Expression, FitParams, certify, reconstruct};
-use zygoma_physics::shell::Shell;
+use zygoma_face::interactive::fit::Continue;
+use zygoma_face::interactive::{BuildInput, BuildParams, BuildProgress, build_with_report};
+use zygoma_rig::formats::{Limits, read_rig};
 
-type Mesh = (Vec<DVec3>, Vec<[u32; 3]>);
-
-fn read(path: &Path) -> std::io::Result<Mesh> {
-    let (mut positions, mut triangles) = (Vec::new(), Vec::new());
-    for line in std::fs::read_to_string(path)?.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words.as_slice() {
-            ["v", xyz @ ..] => {
-                let mut xyz = xyz.iter().map(|word| word.parse().unwrap_or(f64::NAN));
-                positions.push(DVec3::from_array([0; 3].map(|_| xyz.next().unwrap_or(f64::NAN))));
-            }
-            ["f", corners @ ..] if corners.len() == 3 => {
-                let index =
-                    |word: &str| word.split('/').next().and_then(|n| n.parse::<u32>().ok()).unwrap_or(0);
-                triangles.push([0, 1, 2].map(|k| index(corners[k]).wrapping_sub(1)));
-            }
-            _ => {}
-        }
-    }
-    Ok((positions, triangles))
+/// Processor seconds of this program so far, where the system tells them.
+fn processor_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks = |field: usize| stat.split_whitespace().nth(field).and_then(|t| t.parse::<f64>().ok());
+    (ticks(13).unwrap_or(0.0) + ticks(14).unwrap_or(0.0)) / 100.0
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().ok_or("name a folder with neutral.obj and expressions")?;
-    let folder = Path::new(&folder);
-    let (rest, triangles) = read(&folder.join("neutral.obj"))?;
-    let mut targets = Vec::new();
-    let mut paths: Vec<_> =
-        std::fs::read_dir(folder)?.filter_map(|entry| entry.ok().map(|e| e.path())).collect();
-    paths.sort();
-    for path in paths {
-        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        if path.extension().is_some_and(|e| e == "obj") && name != "neutral" {
-            targets.push(Expression { name, positions: read(&path)?.0 });
+    let path = arguments.next().ok_or("name a rig")?;
+    let triangles = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(2000);
+    let rig = read_rig(Path::new(&path), &Limits::default())?;
+    let mut params = BuildParams { triangles, ..BuildParams::default() };
+    params.fit.seconds = arguments.next().and_then(|s| s.parse().ok());
+    println!("read {:.1} s", processor_seconds());
+    let input = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &[] };
+    let (face, report) = build_with_report(&input, &params, &mut |now| {
+        match now {
+            BuildProgress::Fitting(p) => println!(
+                "{:4} {:7.2} s ({:7.2} cpu)  loss {:.6}  worst {:.4}  step {:.4}",
+                p.iteration,
+                p.seconds,
+                processor_seconds(),
+                p.loss,
+                p.worst,
+                p.step
+            ),
+            BuildProgress::Certifying if std::env::var("NOCERT").is_ok() => std::process::exit(0),
+            other => println!("{other:?} {:.2} cpu", processor_seconds()),
         }
-    }
-    let shell = Shell::new(rest, triangles)?;
-    let params = FitParams { seconds: arguments.next().and_then(|s| s.parse().ok()), ..FitParams::default() };
-    let fit = reconstruct(&shell, &targets, &params, &mut |p| {
-        println!(
-            "{:4} {:7.2} s  loss {:.6}  worst {:.4}  step {:.4}",
-            p.iteration, p.seconds, p.loss, p.worst, p.step
-        );
         Continue::Yes
     })?;
-    println!(
-        "{:?}; {} vertices, {} expressions, {} elements",
-        fit.end,
-        shell.vertex_count(),
-        targets.len(),
-        fit.elements
-    );
-    let start = Instant::now();
-    let certificate = certify(&shell, &fit.stiffness, &targets, &params);
-    println!(
-        "certified: {} worst {:.4} ({:.2} s)",
-        certificate.holds(),
-        certificate.worst(),
-        start.elapsed().as_secs_f64()
-    );
-    for failure in certificate.failures() {
-        println!("  {} {:?} at vertex {}", failure.name, failure.worst, failure.vertex);
+    println!("{:?} total cpu {:.2}", report.phases, processor_seconds());
+    for fit in &report.fits {
+        println!(
+            "{} triangles, {} expressions, {} iterations: {:?}",
+            fit.triangles,
+            fit.expressions,
+            fit.history.len(),
+            fit.end
+        );
     }
-    for (name, values) in [("strain", &fit.stiffness.strain), ("bending", &fit.stiffness.bending)] {
+    println!("{:?}", face.certified);
+    for shape in report.shapes.iter().chain(&report.combinations) {
+        if shape.worst.is_none_or(|worst| worst > 1.0) {
+            println!("  {} {:?} at vertex {}", shape.name, shape.worst, shape.vertex);
+        }
+    }
+    for (name, values) in [("strain", &face.stiffness.strain), ("bending", &face.stiffness.bending)] {
         let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
         let at = |q: f64| sorted[(q * (sorted.len() - 1) as f64) as usize];
@@ -88,15 +69,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             at(0.75),
             at(1.0)
         );
-    }
-    if let Some(path) = arguments.next() {
-        let mut table = String::from("x,y,z,moved,strain,bending\n");
-        for (v, p) in shell.rest.iter().enumerate() {
-            let moved = targets.iter().map(|t| t.positions[v].distance(*p)).fold(0.0, f64::max);
-            let (strain, bending) = (fit.stiffness.strain[v], fit.stiffness.bending[v]);
-            writeln!(table, "{},{},{},{moved},{strain},{bending}", p.x, p.y, p.z)?;
-        }
-        std::fs::write(path, table)?;
     }
     Ok(())
 }

@@ -71,7 +71,7 @@ fn hold_shapes(face: &Face, mesh: &RigMesh) -> Outcome<()> {
             let mut weights = vec![0.0; mesh.shapes.len()];
             weights[index] = weight;
             running.set_weights(&weights);
-            for _ in 0..20 {
+            for _ in 0..50 {
                 running.advance(0.01);
             }
             let wanted = plain(mesh, shape, weight);
@@ -113,7 +113,7 @@ fn landmarks(face: &Face, mesh: &RigMesh) -> Vec<(&'static str, Vec3)> {
 fn press(face: &Face, mesh: &RigMesh, name: &str, place: Vec3, out: Option<&Path>) -> Outcome<()> {
     let mut running = InteractiveFace::new(face, RunParams { sleep_after: None, ..RunParams::default() })?;
     let rest = running.advance(0.01).positions.to_vec();
-    let normals = running.normals().to_vec();
+    let normals = running.advance(0.0).normals.to_vec();
     let nearest =
         (0..rest.len()).min_by(|a, b| rest[*a].distance(place).total_cmp(&rest[*b].distance(place)));
     let normal = normals[nearest.unwrap_or(0)];

@@ -97,6 +97,11 @@ impl Head {
 
     /// The head as a rig: skin first, then the parts, with the built-in takes.
     pub fn rig(&self) -> Rig {
+        self.rig_with_texture(self.texture().to_png())
+    }
+
+    /// [`rig`](Self::rig) with this PNG file for a texture: painting takes longer than everything else.
+    pub fn rig_with_texture(&self, texture: Option<Vec<u8>>) -> Rig {
         let meshes = std::iter::once(&self.skin).chain(&self.parts).map(rig_mesh).collect();
         let eye = self.warp.left_eye().centre / METRE;
         let joint = |role, name: &str, node, position| Joint { role, name: name.to_owned(), node, position };
@@ -111,10 +116,10 @@ impl Head {
                 joint(JointRole::LeftEye, "eye_left", 2, eye),
                 joint(JointRole::RightEye, "eye_right", 3, DVec3::new(-eye.x, eye.y, eye.z)),
             ],
-            takes: takes::all(),
+            takes: takes::built_in_takes(),
             units: Units { metres_per_unit: 1.0, reason: "the head is made in metres".to_owned() },
             notes: Vec::new(),
-            source: Source::Generated { texture: self.texture().to_png() },
+            source: Source::Generated { texture },
         }
     }
 

@@ -47,6 +47,7 @@ pub use jaw::JawWeights;
 pub use landmarks::{LidContours, LipContours, Places, SkinRegion};
 pub use maps::level_map;
 pub use paint::Texture;
+pub use takes::built_in_takes;
 
 /// How finely the head is meshed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

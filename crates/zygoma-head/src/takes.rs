@@ -12,8 +12,8 @@ use crate::sculpt::field::{bell, ramp};
 
 const FPS: f64 = 60.0;
 
-/// All built-in takes.
-pub(crate) fn all() -> Vec<Take> {
+/// The built-in takes: tour, speech, shake and run. They turn the head about the origin.
+pub fn built_in_takes() -> Vec<Take> {
     vec![tour(), speech(), shake(), run()]
 }
 

@@ -1,9 +1,10 @@
 //! The bar that says what the colours of a field mean.
 
+use crate::chart::Scale;
 use crate::color_map::ColorMap;
 use crate::image::Image;
 use crate::text::TextStyle;
-use crate::ticks::ticks;
+use crate::ticks::{log_ticks, ticks};
 
 /// What a legend says.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +17,8 @@ pub struct Legend<'a> {
     pub title: &'a str,
     /// Its unit, e.g. "mm"; empty for a number without one.
     pub unit: &'a str,
+    /// How the values are laid out along the map.
+    pub scale: Scale,
 }
 
 const MARGIN: usize = 12;
@@ -36,7 +39,15 @@ impl Legend<'_> {
         let top = MARGIN + style.line_height() + MARGIN;
         let bar_height = height.saturating_sub(top + MARGIN + style.line_height() / 2).max(2);
         let [low, high] = self.range.map(f64::from);
-        let marks = ticks([low, high], (bar_height / 60).clamp(2, 8));
+        let count = (bar_height / 60).clamp(2, 8);
+        let marks = match self.scale {
+            Scale::Linear => ticks([low, high], count),
+            Scale::Log => log_ticks([low, high], count),
+        };
+        let share = |value: f64| match self.scale {
+            Scale::Linear => (value - low) / (high - low),
+            Scale::Log => (value / low).ln() / (high / low).ln(),
+        };
         let widest = marks.iter().map(|mark| style.width(&mark.label)).max().unwrap_or(0);
         let width = 2 * MARGIN + title_style.width(&title).max(BAR + 2 * TICK + widest);
 
@@ -47,7 +58,7 @@ impl Legend<'_> {
             image.fill(MARGIN as i64, (top + row) as i64, BAR, 1, self.map.color(place));
         }
         for mark in marks {
-            let down = (1.0 - (mark.value - low) / (high - low)) * (bar_height - 1) as f64;
+            let down = (1.0 - share(mark.value)) * (bar_height - 1) as f64;
             let y = top as i64 + down.round() as i64;
             image.fill((MARGIN + BAR) as i64, y, TICK, 1, INK);
             let left = (MARGIN + BAR + 2 * TICK) as i64;
@@ -62,8 +73,13 @@ mod tests {
     use super::*;
     use crate::color::to_bytes;
 
-    const LEGEND: Legend =
-        Legend { map: ColorMap::Sequential, range: [0.0, 4.0], title: "distance", unit: "mm" };
+    const LEGEND: Legend = Legend {
+        map: ColorMap::Sequential,
+        range: [0.0, 4.0],
+        title: "distance",
+        unit: "mm",
+        scale: Scale::Linear,
+    };
 
     #[test]
     fn the_bar_runs_from_low_to_high_upwards() {
@@ -87,6 +103,15 @@ mod tests {
             .map(|v: f64| top + ((1.0 - v / 4.0) * (bar - 1) as f64).round() as usize)
             .into();
         assert_eq!(inked, expected);
+    }
+
+    #[test]
+    fn powers_of_ten_are_evenly_apart_on_a_log_scale() {
+        let image = Legend { range: [0.01, 100.0], scale: Scale::Log, ..LEGEND }.draw(300);
+        let x = MARGIN + BAR + TICK / 2;
+        let inked: Vec<usize> = (30..300).filter(|y| image.pixel(x, *y) != Some([255; 4])).collect();
+        let gaps: Vec<usize> = inked.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.len() >= 2 && gaps.iter().all(|gap| gap.abs_diff(gaps[0]) <= 1), "{inked:?}");
     }
 
     #[test]

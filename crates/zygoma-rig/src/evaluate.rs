@@ -5,8 +5,7 @@ use zygoma_numerics::simd::{Runs, accumulate_runs};
 
 use crate::binding::Binding;
 use crate::frames::Frames;
-use crate::take::MotionTrack;
-use crate::{JointRole, Result, Rig, RigMesh, Shape, Take};
+use crate::{Result, Rig, RigMesh, Shape, Take};
 
 /// Zeros kept between two runs of moved coordinates: a few are cheaper than a new run.
 const BRIDGED_ZEROS: usize = 12;
@@ -59,7 +58,6 @@ pub struct Performance<'a> {
     evaluator: Evaluator,
     weights: Vec<f32>,
     fps: f64,
-    head: Option<&'a MotionTrack>,
 }
 
 impl<'a> Performance<'a> {
@@ -73,14 +71,7 @@ impl<'a> Performance<'a> {
             weights: vec![0.0; evaluator.shape_count()],
             evaluator,
             fps,
-            head: None,
         }
-    }
-
-    /// Moves the surface with the take's head motion as well.
-    pub fn with_head_motion(mut self) -> Self {
-        self.head = self.take.motions.iter().find(|track| track.role == JointRole::Head);
-        self
     }
 
     /// Which shapes the take drives.
@@ -111,11 +102,6 @@ impl Frames for Performance<'_> {
         let time = self.time(frame);
         self.binding.weights_at(self.take, self.mesh, time, &mut self.weights);
         self.evaluator.evaluate(&self.weights, positions);
-        if let Some(motion) = self.head.and_then(|track| track.sample(time)) {
-            for position in positions {
-                *position = motion.apply(position.as_dvec3()).as_vec3();
-            }
-        }
         Ok(())
     }
 }
@@ -123,9 +109,10 @@ impl Frames for Performance<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SparseDeltas;
-    use crate::take::{WeightCurve, WeightTrack};
+    use crate::frames::HeadMoved;
+    use crate::take::{MotionTrack, WeightCurve, WeightTrack};
     use crate::test_rigs::{mesh, rig};
+    use crate::{JointRole, SparseDeltas};
     use glam::{DQuat, DVec3};
     use proptest::prelude::*;
     use zygoma_geometry::rigid::RigidMotion;
@@ -190,7 +177,7 @@ mod tests {
         let mut positions = [Vec3::ZERO; 2];
         frames.read(2, &mut positions).unwrap();
         assert_eq!(positions, [Vec3::ZERO, Vec3::new(1.0, 1.0, 2.0)]);
-        frames.with_head_motion().read(2, &mut positions).unwrap();
+        HeadMoved::new(frames, &take).read(2, &mut positions).unwrap();
         let wanted = turned.apply(DVec3::new(1.0, 1.0, 2.0)).as_vec3();
         assert!(positions[1].distance(wanted) < 1e-6);
     }

@@ -2,7 +2,8 @@
 
 use glam::Vec3;
 
-use crate::Result;
+use crate::take::MotionTrack;
+use crate::{JointRole, Result, Take};
 
 /// A surface that changes from frame to frame at a steady rate.
 ///
@@ -50,6 +51,24 @@ impl StoredFrames {
     }
 }
 
+impl<F: Frames + ?Sized> Frames for &mut F {
+    fn count(&self) -> usize {
+        F::count(self)
+    }
+
+    fn fps(&self) -> f64 {
+        F::fps(self)
+    }
+
+    fn vertex_count(&self) -> usize {
+        F::vertex_count(self)
+    }
+
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
+        F::read(self, frame, positions)
+    }
+}
+
 impl Frames for StoredFrames {
     fn count(&self) -> usize {
         self.positions.len().checked_div(self.vertex_count).unwrap_or(0)
@@ -65,6 +84,46 @@ impl Frames for StoredFrames {
 
     fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
         positions.copy_from_slice(self.frame(frame));
+        Ok(())
+    }
+}
+
+/// Frames in the frame of the head, moved as a take moves the head.
+#[derive(Clone, Debug)]
+pub struct HeadMoved<'a, F> {
+    frames: F,
+    head: Option<&'a MotionTrack>,
+    start: f64,
+}
+
+impl<'a, F> HeadMoved<'a, F> {
+    /// Moves frames whose first one is at the take's start.
+    pub fn new(frames: F, take: &'a Take) -> Self {
+        Self { frames, head: take.motion(JointRole::Head), start: take.start() }
+    }
+}
+
+impl<F: Frames> Frames for HeadMoved<'_, F> {
+    fn count(&self) -> usize {
+        self.frames.count()
+    }
+
+    fn fps(&self) -> f64 {
+        self.frames.fps()
+    }
+
+    fn vertex_count(&self) -> usize {
+        self.frames.vertex_count()
+    }
+
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
+        self.frames.read(frame, positions)?;
+        let time = self.start + frame as f64 / self.fps();
+        if let Some(motion) = self.head.and_then(|track| track.sample(time)) {
+            for position in positions {
+                *position = motion.apply(position.as_dvec3()).as_vec3();
+            }
+        }
         Ok(())
     }
 }

@@ -213,6 +213,36 @@ impl RigMesh {
     pub fn shape(&self, name: &str) -> Option<&Shape> {
         self.shapes.iter().find(|shape| shape.name == name)
     }
+
+    /// A number that tells meshes apart: it changes with any vertex, polygon or shape, and not with how or where
+    /// the file is stored.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hash = Fnv::new();
+        hash.add(bytemuck::cast_slice(&self.positions));
+        hash.add(bytemuck::cast_slice(self.faces.corners()));
+        for shape in &self.shapes {
+            hash.add(shape.name.as_bytes());
+            hash.add(bytemuck::cast_slice(&shape.deltas.vertices));
+            hash.add(bytemuck::cast_slice(&shape.deltas.offsets));
+        }
+        hash.0
+    }
+}
+
+/// The 64-bit FNV-1a hash of several runs of bytes.
+struct Fnv(u64);
+
+impl Fnv {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        // The length keeps neighbouring runs apart.
+        for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
 }
 
 impl SparseDeltas {

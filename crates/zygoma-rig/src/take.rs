@@ -152,6 +152,11 @@ impl Take {
         self.end() - self.start()
     }
 
+    /// How a joint moves, if it does.
+    pub fn motion(&self, role: JointRole) -> Option<&MotionTrack> {
+        self.motions.iter().find(|track| track.role == role)
+    }
+
     /// Number of frames that a steady rate gives, both ends included.
     pub fn frame_count(&self, fps: f64) -> usize {
         // A last key that lies a rounding error before a frame still gets its frame.

@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Build(BuildArgs),
     Simulate(SimulateArgs),
     Demo(DemoArgs),
+    #[cfg(feature = "view")]
+    View(ViewArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
 }
@@ -89,33 +91,83 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "S", value_parser = positive_number)]
     pub(crate) fit_seconds: Option<f64>,
 
+    /// Write a page with pictures of stiffness, depth and deviations, and with convergence and times, to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: Option<PathBuf>,
+
     /// Print the summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Let a built face perform a take with physics.
+/// Let a built face perform a take with physics, and be touched.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  zygoma simulate face.safetensors --take MySlate_1.csv -o face.pc2")]
+#[command(
+    long_about = "Let a built face perform a take with physics, and be touched.\n\n\
+        The rig that the face was built from is read again, so that an avatar comes back whole: as .glb (surfaces \
+        compressed to few morph targets), .pc2, .mdd, .usda, or a folder of OBJs, one per frame, with the rig's own \
+        vertices in the rig's own order, as zygoma convert writes them. Point caches do without the rig.\n\
+        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.",
+    after_help = "Examples:\n  zygoma simulate face.safetensors --take MySlate_1.csv -o face.glb\n  \
+        zygoma simulate face.safetensors --take tour --touch poke.toml -o face.pc2 --json\n  \
+        zygoma simulate face.safetensors --rig moved/face.glb --take 'Take 001' -o face.usda --fps 30"
+)]
 pub(crate) struct SimulateArgs {
     /// The face file, from zygoma build.
     pub(crate) face: PathBuf,
 
-    /// The take to perform: a Live Link Face or plain CSV file, or a .glb with an animation.
+    /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
+    /// built-in takes tour, speech, shake and run.
     #[arg(long, value_name = "TAKE")]
-    pub(crate) take: PathBuf,
+    pub(crate) take: String,
+
+    /// What touches the face, as a TOML file.
+    #[arg(long, value_name = "SCRIPT")]
+    pub(crate) touch: Option<PathBuf>,
+
+    /// The rig that the face was built from, where it is no longer where it was.
+    #[arg(long, value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
 
     /// Frames per second of the output.
     #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
     pub(crate) fps: f64,
 
-    /// Where to write: a .pc2 or .mdd point cache, in metres and in rig space (not in the units of the rig's file).
+    /// Parameters of the simulation, as a TOML file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Option<PathBuf>,
+
+    /// Where to write: a file whose extension tells the format, or a folder for OBJs.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) animated: AnimatedArgs,
+
+    /// Write a page with pictures and curves to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: Option<PathBuf>,
 
     /// Print the summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How animated surfaces are written.
+#[derive(Debug, Args)]
+pub(crate) struct AnimatedArgs {
+    /// Largest distance in millimetres (at life size) between an animated GLB's surface and the true one.
+    #[arg(long, value_name = "MM", default_value_t = 0.05, value_parser = positive_number)]
+    pub(crate) max_error: f64,
+
+    /// Most morph targets of an animated GLB, whatever error that leaves.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_targets: Option<usize>,
+
+    /// Move the surface with the take's head motion too, instead of staying in the head's frame (a .glb always
+    /// moves the head).
+    #[arg(long)]
+    pub(crate) head_motion: bool,
 }
 
 /// Convert a rig, or a rig performing a take, to another format.
@@ -138,7 +190,8 @@ pub(crate) struct ConvertArgs {
     /// Where to write: a file whose extension tells the format, or a folder for OBJs.
     pub(crate) out: PathBuf,
 
-    /// The take to perform: a Live Link Face or plain CSV file, a .glb, or the name of a take in the rig.
+    /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
+    /// built-in takes tour, speech, shake and run.
     #[arg(long, value_name = "TAKE")]
     pub(crate) take: Option<String>,
 
@@ -146,18 +199,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
     pub(crate) fps: f64,
 
-    /// Largest distance in millimetres (at life size) between an animated GLB's surface and the true one.
-    #[arg(long, value_name = "MM", default_value_t = 0.05, value_parser = positive_number)]
-    pub(crate) max_error: f64,
-
-    /// Most morph targets of an animated GLB, whatever error that leaves.
-    #[arg(long, value_name = "N")]
-    pub(crate) max_targets: Option<usize>,
-
-    /// Move the surface with the take's head motion too, instead of staying in the head's frame (a .glb always
-    /// moves the head).
-    #[arg(long)]
-    pub(crate) head_motion: bool,
+    #[command(flatten)]
+    pub(crate) animated: AnimatedArgs,
 
     /// Write a GLB without meshopt compression, for programs that lack it, such as Blender (an animated GLB never
     /// has it).
@@ -221,6 +264,33 @@ pub(crate) struct DemoArgs {
     /// Folder for what the demo writes.
     #[arg(short, long, default_value = "zygoma-demo")]
     pub(crate) out: PathBuf,
+}
+
+/// See a face perform and touch it, in the browser.
+#[cfg(feature = "view")]
+#[derive(Debug, Args)]
+#[command(
+    long_about = "See a face perform and touch it, in the browser.\n\n\
+        Shows the built-in head, or a rig or face of yours; another one can be dropped onto the page. The simulation runs in \
+        this process, which serves the page to this machine only. Ctrl-C ends it.",
+    after_help = "Examples:\n  zygoma view\n  zygoma view face.glb\n  zygoma view face.safetensors --port 8000 --no-open"
+)]
+pub(crate) struct ViewArgs {
+    /// The rig or face to show; the built-in head when none is given.
+    #[arg(value_name = "RIG|FACE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// The port to serve at; 7423, or a free one, when none is given.
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+
+    /// Do not open the browser.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    /// The address to serve at. Any but the loopback address lets others on the network use the viewer.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: std::net::IpAddr,
 }
 
 /// Measure speed on this machine, each figure beside a reference from the same run.

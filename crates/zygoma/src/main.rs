@@ -7,6 +7,11 @@ mod commands;
 mod json;
 mod pictures;
 mod progress;
+mod props;
+mod reports;
+mod simulation;
+mod toml_file;
+mod touch_script;
 
 use std::process::ExitCode;
 
@@ -21,6 +26,10 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     // Without a handler half-written files would stay; failing to set one is no reason not to work.
     let _ = ctrlc::set_handler(|| {
+        #[cfg(feature = "view")]
+        if commands::view::stop() {
+            return;
+        }
         zygoma_rig::formats::abandon_outputs();
         std::process::exit(INTERRUPTED);
     });
@@ -29,8 +38,10 @@ fn main() -> ExitCode {
         Command::Convert(args) => commands::convert::run(args, cli.verbose),
         Command::Head(args) => commands::head::run(args),
         Command::Build(args) => commands::build::run(args),
-        Command::Simulate(args) => commands::simulate::run(args),
+        Command::Simulate(args) => commands::simulate::run(args, cli.verbose),
         Command::Demo(args) => commands::demo::run(args),
+        #[cfg(feature = "view")]
+        Command::View(args) => commands::view::run(args),
         Command::Bench(args) => commands::bench::run(args),
         Command::Completions(args) => commands::completions::run(args),
     };

@@ -3,15 +3,21 @@
 use anyhow::Context;
 use glam::Vec3;
 use zygoma_picture::{
-    Bounds, Camera, Finish, Image, Paint, RenderOptions, Scene, Surface, View, color, grid, render,
+    Bounds, Camera, Finish, Image, Paint, RenderOptions, Rgb, Scene, Surface, View, color, grid, render,
 };
+use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
-use zygoma_rig::{Rig, RigMesh, Source};
+use zygoma_rig::{Rig, RigMesh, Source, Take};
+
+use crate::props::PropMesh;
 
 /// Space left around the moving part of a face, as a share of its height.
 const MARGIN: f32 = 0.15;
 /// A mesh up to this many times as tall as the part that moves is a head or a bust.
 const BUST: f32 = 2.5;
+
+/// Colour of what touches a face: unlike any skin.
+const PROP: Rgb = [0.28, 0.47, 0.74];
 
 /// A rig made ready to have its picture taken.
 pub(crate) struct Portrait<'a> {
@@ -20,6 +26,18 @@ pub(crate) struct Portrait<'a> {
     bounds: Bounds,
     /// The picture that the meshes' texture coordinates refer to.
     texture: Option<Image>,
+}
+
+/// One picture to be taken.
+pub(crate) struct Shot<'a> {
+    /// Positions of every mesh of the rig.
+    pub(crate) surfaces: &'a [Vec<Vec3>],
+    /// What touches the face.
+    pub(crate) props: &'a [PropMesh],
+    pub(crate) view: View,
+    /// What fills the picture, instead of the whole face.
+    pub(crate) focus: Option<Bounds>,
+    pub(crate) size: usize,
 }
 
 struct PortraitMesh {
@@ -59,22 +77,37 @@ impl<'a> Portrait<'a> {
 
     /// The face with some shapes at weights, by exact name, on every mesh that has them.
     pub(crate) fn draw(&self, weights: &[(&str, f32)], view: View, size: usize) -> anyhow::Result<Image> {
-        let surfaces: Vec<Vec<Vec3>> = self
-            .rig
-            .meshes
-            .iter()
-            .zip(&self.meshes)
-            .map(|(mesh, ready)| pose(mesh, ready, weights))
-            .collect();
-        let meshes = self.rig.meshes.iter().zip(&self.meshes).zip(&surfaces);
+        let meshes = self.rig.meshes.iter().zip(&self.meshes);
+        let surfaces: Vec<Vec<Vec3>> = meshes.map(|(mesh, ready)| pose(mesh, ready, weights)).collect();
+        self.shoot(&Shot { surfaces: &surfaces, props: &[], view, focus: None, size })
+    }
+
+    /// Every mesh of the rig at a time of a take.
+    pub(crate) fn at(&self, binding: &Binding, take: &Take, time: f64) -> Vec<Vec<Vec3>> {
+        let surface = |(index, ready): (usize, &PortraitMesh)| {
+            let mut weights = vec![0.0; ready.evaluator.shape_count()];
+            binding.weights_at(take, index, time, &mut weights);
+            let mut positions = vec![Vec3::ZERO; ready.evaluator.vertex_count()];
+            ready.evaluator.evaluate(&weights, &mut positions);
+            positions
+        };
+        self.meshes.iter().enumerate().map(surface).collect()
+    }
+
+    pub(crate) fn shoot(&self, shot: &Shot) -> anyhow::Result<Image> {
+        let meshes = self.rig.meshes.iter().zip(&self.meshes).zip(shot.surfaces);
         let drawn = meshes.flat_map(|((mesh, ready), positions)| {
             let pieces =
                 ready.pieces.iter().filter(|piece| self.texture.is_some() || piece.part != Part::SeeThrough);
             pieces.map(|piece| self.surface(mesh, piece, positions))
         });
-        let options = RenderOptions::sized(size, size);
-        let camera = Camera::framing(view, &self.bounds, options.aspect());
-        Ok(render(&Scene::new(drawn), &camera, &options)?)
+        let props = shot.props.iter().map(|prop| {
+            Surface::new(&prop.positions, &prop.triangles).painted(Paint::Plain(PROP), Finish::Matte)
+        });
+        let options = RenderOptions::sized(shot.size, shot.size);
+        let bounds = shot.focus.unwrap_or(self.bounds);
+        let camera = Camera::framing(shot.view, &bounds, options.aspect());
+        Ok(render(&Scene::new(drawn.chain(props)), &camera, &options)?)
     }
 
     fn surface<'b>(&'b self, mesh: &'b RigMesh, piece: &'b Piece, positions: &'b [Vec3]) -> Surface<'b> {
@@ -168,7 +201,7 @@ impl Part {
         }
     }
 
-    fn paint(self) -> (zygoma_picture::Rgb, Finish) {
+    fn paint(self) -> (Rgb, Finish) {
         match self {
             Part::Skin | Part::SeeThrough => (color::SKIN, Finish::Skin),
             Part::Eye => ([0.93, 0.93, 0.92], Finish::Wet),

@@ -1,8 +1,8 @@
 //! From a rig to a [`Face`].
 
-use std::sync::Arc;
+use std::time::Instant;
 
-use glam::{DVec3, Vec3, Vec4, Vec4Swizzles};
+use glam::DVec3;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use zygoma_geometry::closest::SurfacePoint;
@@ -10,27 +10,21 @@ use zygoma_geometry::coarsen::{CoarseMesh, CoarsenError, coarsen};
 use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::geodesic::{Source, nearest_sources};
 use zygoma_numerics::NotPositiveDefinite;
-use zygoma_physics::shell::{
-    FrameMotion, NewtonParams, Settled, Shell, ShellError, Statics, StepMatrices, StepOrder, Stepper,
-    Stiffness,
-};
-use zygoma_rig::{RigMesh, SparseDeltas, arkit};
+use zygoma_physics::shell::{Shell, ShellError, Stiffness};
+use zygoma_rig::{RigMesh, arkit};
 
+use super::build_report::{BuildReport, FitRecord};
+use super::corrections::{CLIP, Corrections, Uncorrected};
 use super::depth::largest_depth;
-use super::face::{CertifiedFace, Face, FaceShape};
+use super::face::{CertifiedFace, Face, Tally};
 use super::fit::{self, Continue, Expression, FitError, FitParams, FitProgress};
 use super::held::held_vertices;
+use super::origin::Origin;
 use super::region::Region;
-
-/// Corrections below this share of the height are left out (eq. 13).
-const CLIP: f64 = 1e-4;
 
 /// Beyond the simulated skin, what hangs on it follows it over this share of the height. Ours: far enough for the
 /// inner lips, not so far that teeth would move.
 const FADE: f64 = 0.08;
-
-/// Steps in which a shell near its equilibrium comes to rest: 0.6 s. Ours.
-const SETTLING_STEPS: usize = 300;
 
 /// What a build may be told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +40,9 @@ pub struct BuildParams {
     pub fit: FitParams,
     /// With a value, no fit: the same stiffness everywhere, N/m.
     pub uniform_stiffness: Option<f64>,
+    /// Whether what the settled shell misses of each shape is found out and added back. Without, a build is a matter of
+    /// seconds: for a first impression.
+    pub corrected: bool,
 }
 
 /// Where a build stands.
@@ -89,8 +86,20 @@ impl Default for BuildParams {
             corrective: Vec::new(),
             fit: FitParams::default(),
             uniform_stiffness: None,
+            corrected: true,
         }
     }
+}
+
+/// What a face is built from.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildInput<'a> {
+    /// The rig's name.
+    pub name: &'a str,
+    /// The mesh to be simulated.
+    pub mesh: &'a RigMesh,
+    /// Weights of the mesh's shapes that must be met as well as single shapes: frames of takes.
+    pub poses: &'a [Vec<f32>],
 }
 
 /// Makes a rig's mesh ready to be touched.
@@ -100,6 +109,18 @@ pub fn build(
     params: &BuildParams,
     progress: &mut dyn FnMut(BuildProgress) -> Continue,
 ) -> Result<Face, BuildError> {
+    build_with_report(&BuildInput { name, mesh, poses: &[] }, params, progress).map(|(face, _)| face)
+}
+
+/// [`build`] that also tells how it went.
+pub fn build_with_report(
+    input: &BuildInput,
+    params: &BuildParams,
+    progress: &mut dyn FnMut(BuildProgress) -> Continue,
+) -> Result<(Face, BuildReport), BuildError> {
+    let BuildInput { name, mesh, .. } = *input;
+    let mut report = BuildReport::default();
+    let mut began = Instant::now();
     progress(BuildProgress::Meshing);
     let region = Region::choose(mesh)?;
     let coarse = coarsen(&region.points, &region.triangles, params.triangles)?;
@@ -116,79 +137,58 @@ pub fn build(
         (0..moves.len()).filter(|shape| !region.jaw.contains(shape)).map(|shape| &moves[shape][..]).collect();
     let depth = largest_depth(&shell, &flesh, &params.fit.shell);
 
-    let base_of = |shape: usize| base_shape(mesh, shape);
+    report.end_phase("mesh", &mut began);
     let (stiffness, certified) = match params.uniform_stiffness {
         Some(value) => (Stiffness::uniform(shell.vertex_count(), value, value), None),
         None => {
             let targets = expressions(mesh, &shell, &moves, params);
             let mut fit_params = params.fit.clone();
             fit_params.held = (0..held.len() as u32).filter(|v| held[*v as usize]).collect();
-            let mut report = |now: FitProgress| progress(BuildProgress::Fitting(now));
-            let result = fit::reconstruct(&shell, &targets, &fit_params, &mut report)?;
+            let mut tell = |now: FitProgress| progress(BuildProgress::Fitting(now));
+            let result = fit::reconstruct(&shell, &targets, &fit_params, &mut tell)?;
+            report.end_phase("fit", &mut began);
             progress(BuildProgress::Certifying);
             let certificate = fit::certify(&shell, &result.stiffness, &targets, &fit_params);
             let certified = CertifiedFace {
-                expressions: targets.len(),
-                worst: certificate.worst(),
+                weight: params.exaggerate,
+                shapes: certificate.tally(),
+                combinations: Tally::default(),
+                seed: 0,
                 iterations: result.history.len(),
             };
+            report.shapes = certificate.expressions;
+            report.fits.push(FitRecord {
+                triangles: shell.triangles.len(),
+                expressions: targets.len(),
+                history: result.history,
+                end: result.end,
+            });
+            report.end_phase("certify", &mut began);
             (result.stiffness, Some(certified))
         }
     };
 
     progress(BuildProgress::Correcting);
-    let free: Vec<bool> = held.iter().map(|held| !held).collect();
-    let order = Arc::new(StepOrder::new(&shell, &free));
-    let matrices = Arc::new(StepMatrices::new(&shell, &stiffness, &params.fit.shell, &order)?);
-    // What the settled shell misses of a target.
-    let miss = |moved: &dyn Fn(usize) -> DVec3| -> Vec<DVec3> {
-        let target: Vec<DVec3> = (0..shell.vertex_count()).map(|v| shell.rest[v] + moved(v)).collect();
-        let mut settled = target.clone();
-        let statics = Statics::new(&shell, &params.fit.shell, &target, &free);
-        if let Ok(found) = Settled::new(&statics, &statics.weights(&stiffness), &NewtonParams::default()) {
-            for (vertex, x) in statics.vertices().iter().zip(&found.x) {
-                settled[*vertex as usize] = *x;
-            }
-        }
-        let rested = rest_at(Stepper::new(&shell, order.clone(), matrices.clone()), &settled, &target);
-        (0..target.len()).map(|v| target[v] - rested[v]).collect()
-    };
-    let neutral_residual = miss(&|_| DVec3::ZERO);
-    let residuals: Vec<Vec<DVec3>> = (0..moves.len())
-        .into_par_iter()
-        .map(|shape| match base_of(shape) {
-            None => difference(&miss(&|v| moves[shape][v]), &neutral_residual),
-            Some(base) => {
-                difference(&miss(&|v| moves[base][v] + moves[shape][v]), &miss(&|v| moves[base][v]))
-            }
-        })
-        .collect();
-
     let embedding = embed(&region, &coarse);
-    let detail = |shape: usize| -> SparseDeltas {
-        let missing = |point: usize| {
-            let missing = deltas[shape][point] - embedding.displacement_f64(point, &moves[shape]);
-            if missing.length() < CLIP { Vec3::ZERO } else { missing.as_vec3() }
-        };
-        let points: Vec<Vec3> = (0..region.points.len()).map(missing).collect();
-        SparseDeltas::from_dense(&region.weld.spread(&points))
+    let bases: Vec<Option<usize>> = (0..moves.len()).map(|shape| base_shape(mesh, shape)).collect();
+    let uncorrected = Uncorrected {
+        mesh,
+        region: &region,
+        shell: &shell,
+        held: &held,
+        stiffness: &stiffness,
+        params: &params.fit.shell,
+        deltas: &deltas,
+        moves: &moves,
+        bases: &bases,
+        embedding: &embedding,
     };
-    let sparse = |dense: &[DVec3], clip: f64| {
-        let kept = dense.iter().map(|d| if d.length() < clip { Vec3::ZERO } else { d.as_vec3() });
-        SparseDeltas::from_dense(&kept.collect::<Vec<_>>())
-    };
-    let shapes = (0..mesh.shapes.len())
-        .into_par_iter()
-        .map(|shape| FaceShape {
-            name: mesh.shapes[shape].name.clone(),
-            coarse: sparse(&moves[shape], 0.0),
-            residual: sparse(&residuals[shape], 0.1 * CLIP),
-            detail: detail(shape),
-        })
-        .collect();
+    let corrections = if params.corrected { uncorrected.correct()? } else { uncorrected.without() };
+    let Corrections { neutral_residual, shapes, pairs } = corrections;
+    report.end_phase("correct", &mut began);
 
     let skin = skin_vertices(&region);
-    Ok(Face {
+    let face = Face {
         name: name.to_owned(),
         mesh: mesh.name.clone(),
         height: region.height,
@@ -207,29 +207,11 @@ pub fn build(
         params: params.fit.shell.clone(),
         neutral_residual,
         shapes,
+        pairs,
         certified,
-    })
-}
-
-/// Where the shell comes to rest when it starts near its equilibrium: the very steps of a running face, so that what
-/// is corrected is what it will miss.
-fn rest_at(mut stepper: Stepper, start: &[DVec3], target: &[DVec3]) -> Vec<DVec3> {
-    let order = stepper.order().clone();
-    let in_order = |positions: &[DVec3]| -> Vec<Vec4> {
-        order.vertices.iter().map(|v| positions[*v as usize].as_vec3().extend(0.0)).collect()
+        origin: Origin::of_mesh(mesh),
     };
-    let (start, target) = (in_order(start), in_order(target));
-    stepper.place(&start, &vec![Vec4::ZERO; start.len()]);
-    for _ in 0..SETTLING_STEPS {
-        stepper.assemble(&target, &FrameMotion::default());
-        stepper.solve(&target);
-        stepper.finish();
-    }
-    let mut rested = vec![DVec3::ZERO; start.len()];
-    for (vertex, position) in order.vertices.iter().zip(stepper.positions()) {
-        rested[*vertex as usize] = position.xyz().as_dvec3();
-    }
-    rested
+    Ok((face, report))
 }
 
 /// `mouthClose` is made to be used on an open jaw: it is fitted and corrected on top of it.
@@ -254,10 +236,6 @@ fn expressions(mesh: &RigMesh, shell: &Shell, moves: &[Vec<DVec3>], params: &Bui
         Expression { name: mesh.shapes[shape].name.clone(), positions }
     };
     (0..moves.len()).filter(fitted).map(expression).collect()
-}
-
-fn difference(a: &[DVec3], b: &[DVec3]) -> Vec<DVec3> {
-    a.iter().zip(b).map(|(a, b)| *a - *b).collect()
 }
 
 /// Binds all points: the skin to the shell, and what hangs on the skin to the skin's nearest point, fading out.

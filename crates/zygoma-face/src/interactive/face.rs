@@ -1,10 +1,13 @@
 //! A rig made ready to be touched.
 
 use glam::{DVec3, Vec3};
+use serde::{Deserialize, Serialize};
 use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_physics::shell::{Shell, ShellParams, Stiffness};
 use zygoma_rig::SparseDeltas;
+
+use super::Origin;
 
 /// A rig made ready to simulate: everything that a build finds out once. Lengths are in units of the face's height.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,8 +42,12 @@ pub struct Face {
     pub neutral_residual: Vec<DVec3>,
     /// The blendshapes.
     pub shapes: Vec<FaceShape>,
+    /// Corrections of shapes that are used together.
+    pub pairs: Vec<FacePair>,
     /// What was certified, if the stiffness was fitted.
     pub certified: Option<CertifiedFace>,
+    /// The rig that it was built from.
+    pub origin: Origin,
 }
 
 /// One blendshape of a face.
@@ -52,25 +59,71 @@ pub struct FaceShape {
     pub coarse: SparseDeltas,
     /// What the settled shell misses of them; added back before contact is decided.
     pub residual: SparseDeltas,
+    /// What it misses at half weight beyond half of that; fades out linearly towards weights 0 and 1.
+    pub half: SparseDeltas,
     /// What the warped shell misses of the shape at full resolution (eq. 13).
     pub detail: SparseDeltas,
 }
 
-/// What a build proved about a face.
+/// A correction of two shapes that are used together, such as `mouthClose` on an open jaw.
 #[derive(Clone, Debug, PartialEq)]
+pub struct FacePair {
+    /// The shapes; the correction is scaled by the product of their weights.
+    pub shapes: [u32; 2],
+    /// What the settled shell misses of both at once beyond what it misses of each.
+    pub residual: SparseDeltas,
+}
+
+/// What a build proved about a face: how close the settled shell comes to its targets, tested in double precision on the
+/// whole shell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CertifiedFace {
-    /// Number of expressions tested.
-    pub expressions: usize,
-    /// The worst distance of a vertex from its target over ε^r; at most 1 where the certificate holds.
-    pub worst: f64,
+    /// The weight at which the shapes were fitted and tested.
+    pub weight: f64,
+    /// The fitted shapes, one at a time.
+    pub shapes: Tally,
+    /// Combinations of them: seeded pairs and triples, and frames of takes.
+    pub combinations: Tally,
+    /// Seed of the combinations.
+    pub seed: u64,
     /// Iterations of the fit.
     pub iterations: usize,
+}
+
+/// How many expressions were tested and how they came out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Expressions tested.
+    pub count: usize,
+    /// How many of them settle within ε^r of their target at every vertex.
+    pub holding: usize,
+    /// The worst distance of a vertex from its target over ε^r; none if an expression found no equilibrium.
+    pub worst: Option<f64>,
+}
+
+impl Tally {
+    /// Whether every expression holds.
+    pub fn holds(&self) -> bool {
+        self.holding == self.count
+    }
 }
 
 impl Face {
     /// Number of vertices of the whole mesh.
     pub fn vertex_count(&self) -> usize {
         self.neutral.len()
+    }
+
+    /// What a shape at weight 1 adds to the neutral, in heights: up to what corrections leave out, the artist's own.
+    pub fn displacements(&self, shape: usize) -> Vec<Vec3> {
+        let FaceShape { coarse, detail, .. } = &self.shapes[shape];
+        let coarse = coarse.to_dense(self.shell.vertex_count());
+        let mut moved: Vec<Vec3> =
+            (0..self.vertex_count()).map(|v| self.embedding.displacement(v, &coarse)).collect();
+        for (vertex, offset) in detail.iter() {
+            moved[vertex as usize] += offset;
+        }
+        moved
     }
 
     /// The index of a shape.

@@ -2,7 +2,6 @@
 //! its metadata. The same face gives the same bytes.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 
 use glam::{DVec3, Vec3};
@@ -12,10 +11,13 @@ use zygoma_geometry::embedding::Embedding;
 use zygoma_physics::shell::{Shell, ShellParams, Stiffness};
 use zygoma_rig::{Error, Result, SparseDeltas};
 
-use super::face::{CertifiedFace, Face, FaceShape};
+use super::face::{CertifiedFace, Face, FacePair, FaceShape};
+use super::origin::Origin;
 
-/// The version that this code writes, and the newest that it reads.
-const VERSION: u32 = 1;
+/// The version that this code writes, and the newest that it reads. Version 2 had no corrections at half weight and of
+/// pairs of shapes.
+const VERSION: u32 = 3;
+const OLDEST: u32 = 2;
 
 /// Headers longer than this are refused before they are read.
 const LONGEST_HEADER: u64 = 64 << 20;
@@ -27,8 +29,12 @@ struct Metadata {
     mesh: String,
     height: f64,
     shapes: Vec<String>,
+    #[serde(default)]
+    pairs: Vec<[u32; 2]>,
     params: ShellParams,
-    certified: Option<(usize, f64, usize)>,
+    certified: Option<CertifiedFace>,
+    #[serde(default)]
+    origin: Origin,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -39,15 +45,9 @@ struct Entry {
 }
 
 impl Face {
-    /// Writes the face to a temporary file beside `path` and renames it.
+    /// Writes the face; a file appears whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let bytes = self.to_bytes();
-        let beside = path.with_extension("safetensors.part");
-        let mut file = std::fs::File::create(&beside).map_err(Error::io(&beside, "creating"))?;
-        file.write_all(&bytes).map_err(Error::io(&beside, "writing"))?;
-        file.sync_all().map_err(Error::io(&beside, "writing"))?;
-        drop(file);
-        std::fs::rename(&beside, path).map_err(Error::io(path, "writing"))
+        zygoma_rig::formats::write_bytes(path, &self.to_bytes())
     }
 
     /// Reads a face from a file.
@@ -80,11 +80,18 @@ impl Face {
         let barycentric: Vec<[f64; 3]> = self.places.iter().map(|p| p.barycentric).collect();
         arrays.add("places.barycentric", "F64", 3, barycentric.as_flattened());
         for (index, shape) in self.shapes.iter().enumerate() {
-            let parts = [("coarse", &shape.coarse), ("residual", &shape.residual), ("detail", &shape.detail)];
+            let parts = [
+                ("coarse", &shape.coarse),
+                ("residual", &shape.residual),
+                ("half", &shape.half),
+                ("detail", &shape.detail),
+            ];
             for (part, deltas) in parts {
-                arrays.add(&format!("shape.{index:04}.{part}.vertices"), "U32", 1, &deltas.vertices);
-                arrays.add(&format!("shape.{index:04}.{part}.offsets"), "F32", 3, &flat(&deltas.offsets));
+                arrays.add_deltas(&format!("shape.{index:04}.{part}"), deltas);
             }
+        }
+        for (index, pair) in self.pairs.iter().enumerate() {
+            arrays.add_deltas(&format!("pair.{index:04}"), &pair.residual);
         }
         let metadata = Metadata {
             version: VERSION,
@@ -92,8 +99,10 @@ impl Face {
             mesh: self.mesh.clone(),
             height: self.height,
             shapes: self.shapes.iter().map(|shape| shape.name.clone()).collect(),
+            pairs: self.pairs.iter().map(|pair| pair.shapes).collect(),
             params: self.params.clone(),
-            certified: self.certified.as_ref().map(|c| (c.expressions, c.worst, c.iterations)),
+            certified: self.certified.clone(),
+            origin: self.origin.clone(),
         };
         arrays.finish(&metadata)
     }
@@ -135,17 +144,29 @@ impl Face {
         if !lengths_agree {
             return Err("its arrays do not fit each other; build the face again".into());
         }
+        let shape_count = metadata.shapes.len();
+        let pairs = metadata.pairs.iter().enumerate().map(|(index, shapes)| {
+            if shapes.iter().any(|shape| *shape as usize >= shape_count) {
+                return Err(format!("pair {index} names a shape that is not there"));
+            }
+            let residual = file.deltas(&format!("pair.{index:04}"), coarse)?;
+            Ok(FacePair { shapes: *shapes, residual })
+        });
+        let pairs = pairs.collect::<std::result::Result<_, String>>()?;
+        let has_half = metadata.version > 2;
         let shapes = (0usize..).zip(metadata.shapes).map(|(index, name)| {
             let part = |part: &str, limit: usize| file.deltas(&format!("shape.{index:04}.{part}"), limit);
             Ok(FaceShape {
                 name,
                 coarse: part("coarse", coarse)?,
                 residual: part("residual", coarse)?,
+                half: if has_half { part("half", coarse)? } else { SparseDeltas::default() },
                 detail: part("detail", count)?,
             })
         });
         Ok(Self {
             shapes: shapes.collect::<std::result::Result<_, String>>()?,
+            pairs,
             name: metadata.name,
             mesh: metadata.mesh,
             height: metadata.height,
@@ -164,11 +185,8 @@ impl Face {
             },
             held: held.iter().map(|h| *h != 0).collect(),
             params: metadata.params,
-            certified: metadata.certified.map(|(expressions, worst, iterations)| CertifiedFace {
-                expressions,
-                worst,
-                iterations,
-            }),
+            certified: metadata.certified,
+            origin: metadata.origin,
             neutral_residual: residual,
             neutral,
             triangles,
@@ -216,6 +234,11 @@ impl Arrays {
         }
     }
 
+    fn add_deltas(&mut self, name: &str, deltas: &SparseDeltas) {
+        self.add(&format!("{name}.vertices"), "U32", 1, &deltas.vertices);
+        self.add(&format!("{name}.offsets"), "F32", 3, &flat(&deltas.offsets));
+    }
+
     fn finish(self, metadata: &Metadata) -> Vec<u8> {
         let mut header = serde_json::Map::new();
         let described = serde_json::to_string(metadata).unwrap_or_default();
@@ -255,9 +278,9 @@ impl<'a> File<'a> {
         let described = metadata.get("zygoma_face").and_then(|text| text.as_str()).ok_or_else(not_a_face)?;
         let plain: serde_json::Value = serde_json::from_str(described).map_err(|_| not_a_face())?;
         let version = plain.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
-        if version != u64::from(VERSION) {
+        if !(u64::from(OLDEST)..=u64::from(VERSION)).contains(&version) {
             return Err(format!(
-                "it is of version {version}, but this zygoma reads version {VERSION}; build the face again"
+                "it is of version {version}, but this zygoma reads versions {OLDEST} to {VERSION}; build the face again"
             ));
         }
         let metadata: Metadata = serde_json::from_value(plain)

@@ -3,16 +3,24 @@
 //! [`build`] turns a rig into a [`Face`]; [`InteractiveFace`] simulates it.
 
 mod build;
+mod build_report;
+mod corrections;
 mod depth;
 mod face;
 mod file;
 pub mod fit;
 mod held;
+mod origin;
+mod places;
 mod region;
 mod run;
 
-pub use build::{BuildError, BuildParams, BuildProgress, build};
-pub use face::{CertifiedFace, Face, FaceShape};
+pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build_with_report};
+pub use build_report::{BuildReport, FitRecord, PhaseTime};
+pub use face::{CertifiedFace, Face, FacePair, FaceShape, Tally};
+pub use origin::Origin;
+pub use places::{Place, Places};
 pub use run::{
-    Drive, Frame, InteractiveFace, ParamsChange, PullId, RunParams, Stages, Touch, TouchId, Touches,
+    Contact, Deviation, Drive, Frame, HeadLoad, InteractiveFace, ParamsChange, PullId, RunParams, Stages,
+    Touch, TouchId, Touches,
 };

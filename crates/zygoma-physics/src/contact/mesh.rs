@@ -96,6 +96,17 @@ impl ColliderMesh {
         Ok(())
     }
 
+    /// The same mesh, larger by a factor.
+    pub(super) fn scaled(&self, by: f32) -> Self {
+        let mut larger = self.clone();
+        for p in larger.positions.iter_mut().chain(&mut larger.before) {
+            *p *= by;
+        }
+        larger.tree.refit(&larger.positions, &larger.triangles);
+        larger.measure();
+        larger
+    }
+
     fn measure(&mut self) {
         self.reach = self.positions.iter().map(|p| p.length_squared()).fold(0.0, f32::max).sqrt();
     }

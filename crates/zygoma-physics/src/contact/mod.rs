@@ -110,6 +110,14 @@ impl Pose {
     }
 }
 
+/// What a shape says about a point in its own frame.
+struct Local {
+    distance: f32,
+    normal: Vec3,
+    velocity: Vec3,
+    on_mesh: Option<MeshPoint>,
+}
+
 /// Distance and outward direction from a shape's core (point, segment or box) to a point.
 struct Offset {
     distance: f32,
@@ -146,6 +154,46 @@ impl ColliderShape {
             Self::Mesh(mesh) => mesh.reach(),
         }
     }
+
+    /// How deep a point in the shape's own frame is inside; 0 outside.
+    pub fn depth(&self, point: Vec3) -> f32 {
+        self.probe(point, 0.0).map_or(0.0, |probe| -probe.distance)
+    }
+
+    /// What the shape says about a point in its own frame, if that is within a distance of its surface.
+    fn probe(&self, point: Vec3, within: f32) -> Option<Local> {
+        if point.length_squared() > (self.reach() + within).powi(2) {
+            return None;
+        }
+        let offset = match self {
+            Self::Sphere { radius } => from_core(point, *radius),
+            Self::Capsule { half_length, radius } => {
+                let along = point.y.clamp(-half_length, *half_length);
+                from_core(point - along * Vec3::Y, *radius)
+            }
+            Self::RoundedBox { half_extents, radius } => from_box(point, *half_extents, *radius),
+            Self::Mesh(mesh) => {
+                let Probe { distance, normal, velocity, on_mesh, .. } = mesh.probe(point, within)?;
+                return (distance <= within).then_some(Local { distance, normal, velocity, on_mesh });
+            }
+        };
+        let Offset { distance, normal } = offset;
+        (distance <= within).then_some(Local { distance, normal, velocity: Vec3::ZERO, on_mesh: None })
+    }
+
+    /// The same shape, larger by a factor.
+    pub fn scaled(&self, by: f32) -> Self {
+        match self {
+            Self::Sphere { radius } => Self::Sphere { radius: by * radius },
+            Self::Capsule { half_length, radius } => {
+                Self::Capsule { half_length: by * half_length, radius: by * radius }
+            }
+            Self::RoundedBox { half_extents, radius } => {
+                Self::RoundedBox { half_extents: by * *half_extents, radius: by * radius }
+            }
+            Self::Mesh(mesh) => Self::Mesh(Box::new(mesh.scaled(by))),
+        }
+    }
 }
 
 impl Collider {
@@ -157,33 +205,12 @@ impl Collider {
     /// What the collider says about a point, if that is within a distance of its surface.
     pub fn probe(&self, point: Vec3, within: f32) -> Option<Probe> {
         let local = self.now.apply_inverse(point);
-        if local.length_squared() > (self.shape.reach() + within).powi(2) {
-            return None;
-        }
-        let mut on_mesh = None;
-        let mut deforming = Vec3::ZERO;
-        let Offset { distance, normal } = match &self.shape {
-            ColliderShape::Sphere { radius } => from_core(local, *radius),
-            ColliderShape::Capsule { half_length, radius } => {
-                let along = local.y.clamp(-half_length, *half_length);
-                from_core(local - along * Vec3::Y, *radius)
-            }
-            ColliderShape::RoundedBox { half_extents, radius } => from_box(local, *half_extents, *radius),
-            ColliderShape::Mesh(mesh) => {
-                let probe = mesh.probe(local, within)?;
-                deforming = probe.velocity;
-                on_mesh = probe.on_mesh;
-                Offset { distance: probe.distance, normal: probe.normal }
-            }
-        };
-        if distance > within {
-            return None;
-        }
+        let Local { distance, normal, velocity, on_mesh } = self.shape.probe(local, within)?;
         let surface = local - distance * normal;
         let now = self.now.apply(surface);
         let moved = now - self.before.apply(surface);
         let rigid = if self.duration > 0.0 { moved / self.duration } else { Vec3::ZERO };
-        let velocity = rigid + self.now.rotation * deforming;
+        let velocity = rigid + self.now.rotation * velocity;
         Some(Probe { distance, normal: self.now.rotation * normal, point: now, velocity, on_mesh })
     }
 }

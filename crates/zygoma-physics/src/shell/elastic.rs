@@ -4,9 +4,10 @@
 //! gone through in blocks: differences first, then all square roots and quotients at once on wide registers,
 //! then the sums into the vertices.
 
-use glam::{Vec3, Vec4, Vec4Swizzles};
+use glam::{Vec4, Vec4Swizzles};
 use zygoma_numerics::simd::{self, Simd, WithSimd};
 
+use super::elements::SIDEWAYS;
 use super::{Shell, ShellParams, Stiffness};
 
 /// Elements per block: differences and factors of a block stay in the nearest cache.
@@ -87,12 +88,14 @@ impl Elastic {
         simd::run(AddForces { elastic: self, positions, forces, too_long });
     }
 
-    /// Pulls the ends of listed edges together until they are no longer than allowed; only the first `free` vertices move.
-    pub(super) fn limit_strain(&self, listed: &[u32], positions: &mut [Vec4], free: usize) {
+    /// Pulls the ends of listed edges together until they are no longer than allowed, or than `wanted` has them; only the
+    /// first `free` vertices move.
+    pub(super) fn limit_strain(&self, listed: &[u32], positions: &mut [Vec4], wanted: &[Vec4], free: usize) {
         for element in listed {
             let [a, b, ..] = self.vertices[*element as usize].map(|v| v as usize);
             let edge = positions[b] - positions[a];
-            let (length, longest) = (edge.length(), self.longest_squared[*element as usize].sqrt());
+            let allowed = self.longest_squared[*element as usize].max(wanted[a].distance_squared(wanted[b]));
+            let (length, longest) = (edge.length(), allowed.sqrt());
             let movable = [a, b].map(|v| f32::from(u8::from(v < free)));
             if length <= longest || movable == [0.0; 2] {
                 continue;
@@ -122,6 +125,7 @@ impl WithSimd for AddForces<'_> {
         let mut edge_squared = [1.0f32; BLOCK];
         let mut span_squared = [1.0f32; BLOCK];
         let mut lifts = [0.0f32; BLOCK];
+        let mut normal_squared = [1.0f32; BLOCK];
         let mut edge_factor = [0.0f32; BLOCK];
         let mut span_factor = [0.0f32; BLOCK];
         for start in (0..elastic.vertices.len()).step_by(BLOCK) {
@@ -138,7 +142,9 @@ impl WithSimd for AddForces<'_> {
                 spans[k] = span;
                 edge_squared[k] = edge.dot(edge);
                 span_squared[k] = span.dot(span);
-                lifts[k] = -triple(span, edge, across);
+                let normal = edge.xyz().cross(across.xyz());
+                lifts[k] = -span.xyz().dot(normal);
+                normal_squared[k] = normal.dot(normal);
             }
             let tables = [
                 &elastic.spring_stiffness,
@@ -154,8 +160,12 @@ impl WithSimd for AddForces<'_> {
             for k in 0..count {
                 edge_factor[k] =
                     strain[k] * (1.0 - length[k] / edge_squared[k].sqrt().max(f32::MIN_POSITIVE));
-                let wanted = if lifts[k] * side[k] < 0.0 { 0.0 } else { distance[k] };
-                span_factor[k] = hold[k] * (1.0 - wanted / span_squared[k].sqrt().max(f32::MIN_POSITIVE));
+                let product = (span_squared[k] * normal_squared[k]).sqrt();
+                let sine = lifts[k] * side[k] / product.max(f32::MIN_POSITIVE);
+                let wanted = distance[k] * (1.0 + sine * const { 1.0 / SIDEWAYS as f32 }).clamp(0.0, 1.0);
+                // Slack while flatter than at rest.
+                span_factor[k] =
+                    hold[k] * (1.0 - wanted / span_squared[k].sqrt().max(f32::MIN_POSITIVE)).max(0.0);
                 is_too_long |= edge_squared[k] > longest[k];
             }
             if is_too_long {
@@ -175,13 +185,6 @@ impl WithSimd for AddForces<'_> {
             }
         }
     }
-}
-
-/// u · (v × w)
-#[inline(always)]
-fn triple(u: Vec4, v: Vec4, w: Vec4) -> f32 {
-    let [u, v, w]: [Vec3; 3] = [u.xyz(), v.xyz(), w.xyz()];
-    u.dot(v.cross(w))
 }
 
 #[cfg(test)]
@@ -219,9 +222,7 @@ mod tests {
             wanted[b] -= pull;
         }
         for bend in &shell.bends {
-            let q = bend.span(&moved);
-            let length = bend.wanted_distance(&moved);
-            let pull = bend.scale * stiffness.of_bend(bend) * (q - length * q.normalize_or_zero());
+            let pull = bend.scale * stiffness.of_bend(bend) * bend.pull(&moved);
             for i in 0..4 {
                 wanted[bend.vertices[i] as usize] -= bend.weights[i] * pull;
             }
@@ -250,8 +251,12 @@ mod tests {
             .filter(|s| moved[s.ends[0] as usize].distance(moved[s.ends[1] as usize]) > 1.3 * s.rest_length);
         assert_eq!(too_long.len(), stretched.count());
         assert!(!too_long.is_empty());
+        let stretched = positions.clone();
+        elastic.limit_strain(&too_long, &mut positions, &stretched, count);
+        assert_eq!(positions, stretched, "what is wanted is allowed");
+        let together = vec![Vec4::ZERO; count];
         for _ in 0..200 {
-            elastic.limit_strain(&too_long, &mut positions, count);
+            elastic.limit_strain(&too_long, &mut positions, &together, count);
         }
         for element in &too_long {
             let [a, b, ..] = elastic.vertices[*element as usize].map(|v| positions[v as usize]);

@@ -13,8 +13,14 @@ pub struct Spring {
 
 /// A bending element across an edge between two triangles (IFA eq. 9).
 ///
-/// Its energy is ½ scale κ ‖q − d‖², where q = Σ wᵢ xᵢ joins the closest points of the common edge and of
-/// the segment between the two opposite vertices, and d has the length of q at rest.
+/// Its energy is ½ scale κ max(‖q‖ − r, 0)², where q = Σ wᵢ xᵢ joins the closest points of the common edge and of
+/// the segment between the two opposite vertices, and r is the length of q at rest, or zero while the element is bent
+/// through.
+///
+/// Eq. 9 also resists being flattened, ‖q‖ < r. There the direction of q is mostly shear rather than bending, and its
+/// energy has a peak at q = 0 that no actuation can hold a shell on: on a real rig of 8,000 triangles hundreds of
+/// elements sat on it, the equilibrium jumped with every small change of stiffness, and no fit came near its end. Without
+/// it the energy is convex (it is the convex envelope of eq. 9 in q). Flattened skin still resists being bent through.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bend {
     /// The two vertices of the common edge, then the two opposite ones.
@@ -23,18 +29,20 @@ pub struct Bend {
     pub weights: [f64; 4],
     /// ‖e‖ / h̄, where h̄ is a third of the mean height of the two triangles.
     pub scale: f64,
-    /// Length of q at rest; zero where the rest shape is flat across the edge.
+    /// Length of q at rest.
     pub rest_distance: f64,
     /// Which side of the surface q points to at rest: +1 along the normal, −1 against it, and 0 where q
-    /// is not a matter of side (flat at rest, or closest points at the end of a segment).
+    /// is not a matter of side (closest points at the end of a segment).
     pub side: f64,
 }
 
 /// Slivers would otherwise get a bending stiffness without bound; uniform meshes have 3.5. Ours.
 const LARGEST_SCALE: f64 = 30.0;
 
-/// Rest distances below this share of the edge count as flat: their direction is noise.
-const FLAT: f64 = 0.01;
+/// A bending element is bent through where q points to the wrong side of the surface. From the surface itself to this
+/// sine of the angle beyond it, what is free of q fades out: with a sudden change, skin whose q lies nearly in the surface
+/// trembles for ever. Ours.
+pub(super) const SIDEWAYS: f64 = 0.5;
 
 impl Spring {
     pub(super) fn new(rest: &[DVec3], ends: [u32; 2]) -> Self {
@@ -56,12 +64,10 @@ impl Bend {
         let scale = (6.0 * length / (heights[0] + heights[1])).min(LARGEST_SCALE);
         let mut bend = Self { vertices, weights, scale, rest_distance: 0.0, side: 0.0 };
         let q = bend.span(rest);
-        if q.length() > FLAT * length {
-            bend.rest_distance = q.length();
-            let lift = q.dot(bend.normal(rest)) / q.length();
-            // At the end of a segment q lies in the surface rather than across it.
-            bend.side = if lift.abs() > 0.5 { lift.signum() } else { 0.0 };
-        }
+        bend.rest_distance = q.length();
+        let lift = q.normalize_or_zero().dot(bend.normal(rest));
+        // At the end of a segment q lies in the surface rather than across it.
+        bend.side = if lift.abs() > 0.5 { lift.signum() } else { 0.0 };
         Some(bend)
     }
 
@@ -77,13 +83,19 @@ impl Bend {
         ((b - a).cross(c - a) - (b - a).cross(d - a)).normalize_or_zero()
     }
 
-    /// The length that q should have: that at rest, or zero while the element is bent through.
+    /// The length up to which q is free: that at rest, or zero while the element is bent through.
     ///
     /// Eq. 9 knows lengths only, so an element pushed through flat would settle on the wrong side; with zero
-    /// it is drawn back to flat, and beyond.
-    pub fn wanted_distance(&self, positions: &[DVec3]) -> f64 {
-        let lift = self.span(positions).dot(self.normal(positions));
-        if lift * self.side < 0.0 { 0.0 } else { self.rest_distance }
+    /// it is drawn back to flat. In between the length fades out.
+    pub fn free_distance(&self, positions: &[DVec3]) -> f64 {
+        let lift = self.span(positions).normalize_or_zero().dot(self.normal(positions));
+        self.rest_distance * (1.0 + lift * self.side / SIDEWAYS).clamp(0.0, 1.0)
+    }
+
+    /// What q has beyond its free length: the pull of the element per unit of `scale` κ.
+    pub fn pull(&self, positions: &[DVec3]) -> DVec3 {
+        let q = self.span(positions);
+        q.normalize_or_zero() * (q.length() - self.free_distance(positions)).max(0.0)
     }
 }
 
@@ -193,15 +205,10 @@ mod tests {
         let wings =
             |lift: f64| [DVec3::ZERO, DVec3::X, DVec3::new(0.5, 1.0, lift), DVec3::new(0.5, -1.0, lift)];
         let bend = Bend::new(&wings(0.4), &Edge { ends: [0, 1], opposite: vec![2, 3] }).unwrap();
-        assert!((bend.wanted_distance(&wings(0.1)) - 0.4).abs() < 1e-12);
-        assert_eq!(bend.wanted_distance(&wings(-0.1)), 0.0);
-    }
-
-    #[test]
-    fn a_flat_pair_has_no_direction() {
-        let rest = [DVec3::ZERO, DVec3::X, DVec3::new(0.5, 0.8, 0.001), DVec3::new(0.5, -0.8, 0.0)];
-        let bend = Bend::new(&rest, &Edge { ends: [0, 1], opposite: vec![2, 3] }).unwrap();
-        assert_eq!((bend.rest_distance, bend.side), (0.0, 0.0));
+        assert_eq!(bend.pull(&wings(0.4)), DVec3::ZERO);
+        assert_eq!(bend.pull(&wings(0.1)), DVec3::ZERO);
+        assert!((bend.pull(&wings(0.6)) + 0.2 * DVec3::Z).length() < 1e-12);
+        assert!((bend.pull(&wings(-0.1)) - 0.1 * DVec3::Z).length() < 1e-12);
     }
 
     #[test]

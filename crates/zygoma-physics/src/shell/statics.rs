@@ -1,7 +1,8 @@
 //! A shell, or a part of it, at rest between its elasticity and the pull towards one target.
 //!
 //! Ψ(x) = Σ ½ aᵢ ‖xᵢ − tᵢ‖² + Σ ½ k (‖q‖ − r)², the quasistatic form of IFA eq. 4 without lagging (§4.2):
-//! q joins the ends of a spring or the closest points of a bending element, r is the length it should have.
+//! q joins the ends of a spring or the closest points of a bending element, r is the length it should have. Bending
+//! elements do not push: see [`Bend`](super::Bend).
 
 use std::sync::Arc;
 
@@ -36,8 +37,10 @@ pub struct Weights {
 struct Element<const N: usize> {
     vertices: [u32; N],
     weights: [f64; N],
-    /// Length that q should have.
+    /// r, the length that q should have.
     length: f64,
+    /// Whether it only pulls, and is slack below that length.
+    slack: bool,
     /// Weight per unit of stiffness: l^r for springs, ‖e‖/h̄ for bending elements.
     scale: f64,
 }
@@ -47,14 +50,28 @@ impl<const N: usize> Element<N> {
         (0..N).map(|i| self.weights[i] * x[self.vertices[i] as usize]).sum()
     }
 
+    fn is_slack(&self, length: f64) -> bool {
+        self.slack && length <= self.length
+    }
+
+    /// (‖q‖ − r)²
+    fn energy(&self, q: DVec3) -> f64 {
+        let length = q.length();
+        if self.is_slack(length) { 0.0 } else { (length - self.length).powi(2) }
+    }
+
     /// ∂/∂q of ½ (‖q‖ − r)².
     fn pull(&self, q: DVec3) -> DVec3 {
-        q - self.length * q.normalize_or_zero()
+        let length = q.length();
+        if self.is_slack(length) { DVec3::ZERO } else { q - self.length * q.normalize_or_zero() }
     }
 
     /// ∂²/∂q² of ½ (‖q‖ − r)², without the share `damping` of what is negative in it.
     fn curvature(&self, q: DVec3, damping: f64) -> DMat3 {
         let length = q.length();
+        if self.is_slack(length) {
+            return DMat3::ZERO;
+        }
         if self.length == 0.0 || length < 1e-12 {
             return DMat3::IDENTITY;
         }
@@ -84,14 +101,14 @@ impl Statics {
         for spring in &shell.springs {
             if let Some(ends) = localise(spring.ends, free, &mut local, &mut vertices) {
                 let (weights, length) = ([1.0, -1.0], spring.rest_length);
-                springs.push(Element { vertices: ends, weights, length, scale: length });
+                springs.push(Element { vertices: ends, weights, length, slack: false, scale: length });
             }
         }
         let mut bends = Vec::new();
         for bend in &shell.bends {
             if let Some(ends) = localise(bend.vertices, free, &mut local, &mut vertices) {
-                let length = bend.wanted_distance(target);
-                bends.push(Element { vertices: ends, weights: bend.weights, length, scale: bend.scale });
+                let (weights, length) = (bend.weights, bend.free_distance(target));
+                bends.push(Element { vertices: ends, weights, length, slack: true, scale: bend.scale });
             }
         }
         let blocks = Blocks::new(free, &springs, &bends);
@@ -226,7 +243,7 @@ fn localise<const N: usize>(
 }
 
 fn energy_of<const N: usize>(elements: &[Element<N>], weights: &[f64], x: &[DVec3]) -> f64 {
-    elements.iter().zip(weights).map(|(e, weight)| weight * (e.span(x).length() - e.length).powi(2)).sum()
+    elements.iter().zip(weights).map(|(e, weight)| weight * e.energy(e.span(x))).sum()
 }
 
 fn add_gradient<const N: usize>(elements: &[Element<N>], weights: &[f64], x: &[DVec3], out: &mut [DVec3]) {

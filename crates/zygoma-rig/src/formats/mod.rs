@@ -74,6 +74,13 @@ pub fn read_take(path: &Path, limits: &Limits) -> Result<Take> {
     }
 }
 
+/// Writes a file of any kind, whole or not at all.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = output::OutputFile::create(path)?;
+    file.bytes(bytes)?;
+    file.finish()
+}
+
 /// Whether a file's name says that it holds a take and no rig.
 pub fn is_take_file(path: &Path) -> bool {
     matches!(extension(path).as_str(), "csv" | "txt")

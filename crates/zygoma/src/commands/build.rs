@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, BuildProgress, build};
+use zygoma_face::interactive::{BuildInput, BuildParams, BuildProgress, Origin, build_with_report};
 
 use crate::cli::BuildArgs;
 use crate::commands::input;
 use crate::progress::Progress;
+use crate::reports;
 
 /// What a build found, for people and programs.
 #[derive(Serialize)]
@@ -38,14 +39,19 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     };
     params.fit.seconds = args.fit_seconds;
     let mut bar = Progress::new("fitting", params.fit.max_iterations);
-    let face = build(&rig.name, rig.skin(), &params, &mut |now| {
+    let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &[] };
+    let (mut face, report) = build_with_report(&what, &params, &mut |now| {
         if let BuildProgress::Fitting(fit) = now {
             bar.set(fit.iteration);
         }
         Continue::Yes
     })?;
     drop(bar);
+    face.origin = Origin::of_rig(&rig, &args.rig.rig, args.rig.identity.as_deref());
     face.write(&args.out)?;
+    if let Some(folder) = &args.report {
+        reports::build::write(folder, &face, &rig, &report)?;
+    }
     let certified = face.certified.as_ref();
     let summary = Summary {
         face: args.out.display().to_string(),
@@ -54,8 +60,8 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
         shell_vertices: face.shell.vertex_count(),
         shell_triangles: face.shell.triangles.len(),
         shapes: face.shapes.len(),
-        certified_worst: certified.map(|c| c.worst).filter(|worst| worst.is_finite()),
-        certified: certified.is_some_and(|c| c.worst <= 1.0),
+        certified_worst: certified.and_then(|c| c.shapes.worst),
+        certified: certified.is_some_and(|c| c.shapes.holds()),
         iterations: certified.map_or(0, |c| c.iterations),
         seconds: began.elapsed().as_secs_f64(),
     };

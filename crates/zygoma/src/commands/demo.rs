@@ -4,24 +4,34 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
+use zygoma_face::interactive::fit::Continue;
+use zygoma_face::interactive::{BuildParams, BuildProgress, Face, Places, RunParams, build};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_picture::{Image, Report, View, grid};
-use zygoma_rig::bake::{BakeOptions, Baked, bake};
-use zygoma_rig::evaluate::Performance;
-use zygoma_rig::formats::gltf;
 use zygoma_rig::{Rig, Take};
 
 use crate::anatomy_pictures::anatomy_sheet;
-use crate::cli::DemoArgs;
+use crate::cli::{AnimatedArgs, DemoArgs};
+use crate::commands::animated::{self, CompressionSummary};
 use crate::pictures::Portrait;
 use crate::progress::Progress;
+use crate::reports::{build::add_stiffness, simulation::Story};
+use crate::simulation::{Outcome, Performed};
+use crate::touch_script::TouchScript;
 
 /// Frames per second of the animated GLB.
 const FPS: f64 = 60.0;
+/// Triangles of the simulated shell.
+const TRIANGLES: usize = 2000;
 /// Heads on the sheet of people.
 const PEOPLE: u64 = 24;
 /// Pixels of one picture on a sheet.
 const THUMBNAIL: usize = 200;
+/// Millimetres by which the GLB may miss the simulated surface: a dent takes many morph targets to hit exactly.
+const MAX_ERROR: f64 = 0.2;
+
+/// What touches the head.
+const SCRIPT: &str = include_str!("../../../../examples/tour.toml");
 
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let start = Instant::now();
@@ -31,42 +41,77 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let head = Head::new(&HeadOptions::default());
     let rig = head.rig();
     let take = rig.takes.first().context("the built-in head has no take")?;
-    let baked = write_animation(&rig, take, &folder.join("head.glb"))?;
-    let mut report = Report::new("zygoma: the built-in head");
-    report.paragraph(&summary(&rig, take, &baked));
+    let face = build_face(&rig)?;
+    let places = Places::new(&face);
+    let touches = TouchScript::parse(SCRIPT, &face, &places)?;
+    let params = RunParams::default();
+    let mut outcome =
+        Performed { face: &face, rig: &rig, take, touches: &touches, params, fps: FPS }.run()?;
+    let options = AnimatedArgs { max_error: MAX_ERROR, max_targets: None, head_motion: false };
+    let written = animated::write(&rig, take, &mut outcome.frames, &folder.join("head.glb"), &options)?;
+    let mut report = Report::new("zygoma: the built-in head is touched");
+    report.list(&summary(&face, &places, take, &outcome, written.as_ref()));
+    let story = Story { face: &face, rig: &rig, take, touches: &touches, outcome: &outcome };
+    story.add_touches(&mut report)?;
+    story.add_deviation(&mut report);
+    add_stiffness(&mut report, &face)?;
     add_portraits(&mut report, &rig, folder)?;
     report
         .section("The anatomy")
         .figure(&anatomy_sheet(&head, 2 * THUMBNAIL)?, "What lies under the skin.")?;
     add_people(&mut report)?;
+    report.section("The touch script").preformatted(SCRIPT);
     report.save(&folder.join("report.html"))?;
-    println!("the built-in head performs in {}", folder.join("head.glb").display());
+    println!("the built-in head performs and is touched in {}", folder.join("head.glb").display());
     println!("pictures and figures are in {}", folder.join("report.html").display());
     println!("done in {:.1} s", start.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// The head performing its tour, as a GLB.
-fn write_animation(rig: &Rig, take: &Take, path: &Path) -> anyhow::Result<Baked> {
-    let mut performance = Performance::new(rig, rig.skin, take, FPS);
-    let renamed = performance.binding().renamed(rig, take);
-    let baked = bake(rig.skin(), &mut performance, take.start(), &BakeOptions::default())?;
-    gltf::write_animated(rig, &baked.animation, &renamed, false, path)?;
-    Ok(baked)
+fn build_face(rig: &Rig) -> anyhow::Result<Face> {
+    let params = BuildParams { triangles: TRIANGLES, ..BuildParams::default() };
+    let mut bar = Progress::new("fitting", params.fit.max_iterations);
+    let face = build(&rig.name, rig.skin(), &params, &mut |now| {
+        if let BuildProgress::Fitting(fit) = now {
+            bar.set(fit.iteration);
+        }
+        Continue::Yes
+    })?;
+    Ok(face)
 }
 
-fn summary(rig: &Rig, take: &Take, baked: &Baked) -> String {
-    let skin = rig.skin();
-    format!(
-        "{} vertices, {} shapes. The take “{}” lasts {:.1} s; head.glb plays it with {} morph targets, at most {:.3} mm \
-         from the rig.",
-        skin.positions.len(),
-        skin.shapes.len(),
-        take.name,
-        take.duration(),
-        baked.animation.targets.len(),
-        baked.max_error * 1e3
-    )
+fn summary(
+    face: &Face,
+    places: &Places,
+    take: &Take,
+    outcome: &Outcome,
+    written: Option<&CompressionSummary>,
+) -> Vec<String> {
+    let deepest = outcome.penetration.iter().copied().fold(0.0, f32::max);
+    let mut lines = vec![
+        format!(
+            "{} vertices, {} shapes; the take “{}” lasts {:.1} s",
+            face.vertex_count(),
+            face.shapes.len(),
+            take.name,
+            take.duration()
+        ),
+        format!(
+            "a shell of {} triangles is simulated, at {:.2} ms a frame",
+            face.shell.triangles.len(),
+            outcome.frame_ms
+        ),
+    ];
+    lines.extend(
+        outcome.deviation(face, places, true).map(|found| format!("untouched, it follows the rig: {found}")),
+    );
+    lines.push(format!(
+        "nothing is deeper in the skin than {:.3} % of the height ({:.2} mm)",
+        100.0 * f64::from(deepest) / face.height,
+        1e3 * deepest
+    ));
+    lines.extend(written.map(|found| format!("head.glb: {found}")));
+    lines
 }
 
 fn add_portraits(report: &mut Report, rig: &Rig, folder: &Path) -> anyhow::Result<()> {

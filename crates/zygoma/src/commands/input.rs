@@ -1,8 +1,9 @@
 //! Reading what the user named: rigs and takes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use zygoma_face::interactive::Face;
 use zygoma_rig::formats::{self, Limits, ict};
 use zygoma_rig::{Rig, Take};
 
@@ -28,7 +29,54 @@ pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
     Ok(rig)
 }
 
-/// Reads a take from a file, or takes the one of that name from the rig.
+/// The rig that a face was built from: the one that is named, or the one that the face remembers, where it was or beside
+/// the face file.
+pub(crate) fn read_origin(face: &Face, file: &Path, named: Option<&Path>) -> anyhow::Result<Rig> {
+    let found = named.map(Path::to_owned).or_else(|| remembered(face, file));
+    let Some(path) = found else {
+        match &face.origin.path {
+            Some(path) => bail!(
+                "{}: the rig that it was built from, {path}, is not there any more; say where it is with --rig",
+                file.display()
+            ),
+            None => bail!(
+                "{}: it does not tell which rig it was built from; name the rig with --rig",
+                file.display()
+            ),
+        }
+    };
+    let args = RigArgs {
+        rig: path.clone(),
+        mesh: None,
+        identity: face.origin.identity.clone().filter(|_| ict::is_ict(&path)),
+    };
+    let mut rig = read_rig(&args)?;
+    let own = rig.meshes.iter().position(|mesh| mesh.name == face.mesh && face.origin.is(mesh));
+    let Some(own) = own.or_else(|| rig.meshes.iter().position(|mesh| face.origin.is(mesh))) else {
+        bail!(
+            "{}: this is not the rig that {} was built from, or it has changed since; build the face again, or name the \
+             right rig with --rig",
+            path.display(),
+            file.display()
+        );
+    };
+    rig.skin = own;
+    if rig.skin().positions.len() != face.vertex_count() || rig.skin().shapes.len() != face.shapes.len() {
+        bail!("{}: its mesh '{}' is not the one in {}", path.display(), rig.skin().name, file.display());
+    }
+    Ok(rig)
+}
+
+/// Where the rig is that a face was built from.
+fn remembered(face: &Face, file: &Path) -> Option<PathBuf> {
+    let path = PathBuf::from(face.origin.path.as_ref()?);
+    let beside = file.with_file_name("");
+    let candidates =
+        [Some(path.clone()), Some(beside.join(&path)), path.file_name().map(|name| beside.join(name))];
+    candidates.into_iter().flatten().find(|path| path.exists())
+}
+
+/// Reads a take from a file, or takes the one of that name from the rig, or a built-in one.
 pub(crate) fn read_take(name: &str, rig: &Rig) -> anyhow::Result<Take> {
     if let Some(take) = rig.takes.iter().find(|take| take.name == name) {
         return Ok(take.clone());
@@ -39,9 +87,31 @@ pub(crate) fn read_take(name: &str, rig: &Rig) -> anyhow::Result<Take> {
         take.turn_at_joints_of(rig);
         return Ok(take);
     }
-    let known: Vec<String> = rig.takes.iter().map(|take| format!("'{}'", take.name)).collect();
-    if known.is_empty() {
-        bail!("{name}: there is no such file, and the rig has no takes of its own");
+    let built_in = zygoma_head::built_in_takes();
+    if let Some(take) = built_in.iter().find(|take| take.name == name) {
+        return Ok(about_the_pivot(take, rig));
     }
-    bail!("{name}: there is no such file, and the rig's own takes are {}", known.join(", "));
+    let list = |takes: &[Take]| {
+        takes.iter().map(|take| format!("'{}'", take.name)).collect::<Vec<String>>().join(", ")
+    };
+    if rig.takes.is_empty() {
+        bail!("{name}: there is no such file, and the built-in takes are {}", list(&built_in));
+    }
+    bail!(
+        "{name}: there is no such file; the rig's own takes are {}, and the built-in ones {}",
+        list(&rig.takes),
+        list(&built_in)
+    );
+}
+
+/// A built-in take whose head turns where the rig's does.
+fn about_the_pivot(take: &Take, rig: &Rig) -> Take {
+    let mut take = take.clone();
+    for track in &mut take.motions {
+        let pivot = rig.pivot(track.role).unwrap_or_default();
+        for motion in &mut track.motions {
+            motion.translation += pivot - motion.rotation * pivot;
+        }
+    }
+    take
 }

@@ -1,5 +1,6 @@
-//! One module per command.
+//! One module per command, and what several of them share.
 
+pub(crate) mod animated;
 pub(crate) mod bench;
 pub(crate) mod build;
 pub(crate) mod completions;
@@ -9,3 +10,5 @@ pub(crate) mod head;
 pub(crate) mod info;
 mod input;
 pub(crate) mod simulate;
+#[cfg(feature = "view")]
+pub(crate) mod view;

@@ -1,121 +1,138 @@
 //! `zygoma simulate`
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::bail;
+use anyhow::Context;
 use serde::Serialize;
-use zygoma_face::interactive::{Face, InteractiveFace, RunParams};
-use zygoma_geometry::Faces;
+use zygoma_face::interactive::{Face, Places, RunParams};
+use zygoma_rig::Rig;
 use zygoma_rig::binding::Binding;
-use zygoma_rig::formats::{self, Limits, caches};
-use zygoma_rig::frames::StoredFrames;
-use zygoma_rig::{JointRole, Rig, RigMesh, Shape, Source, SparseDeltas, Units};
 
 use crate::cli::SimulateArgs;
-use crate::progress::Progress;
+use crate::commands::animated::{self, CompressionSummary, Format};
+use crate::commands::input;
+use crate::reports::{self, simulation::Story};
+use crate::simulation::{DeviationSummary, Performed, StagesMs};
+use crate::touch_script::TouchScript;
 
 /// What a simulation did.
 #[derive(Serialize)]
 struct Summary {
+    face: String,
     out: String,
+    take: String,
     frames: usize,
+    fps: f64,
+    /// Tracks of the take that no shape of the rig answers to.
+    unmatched: Vec<String>,
+    touches: usize,
+    /// How far the surface is from the plain rig.
+    deviation: Option<DeviationSummary>,
+    /// The same without the frames in which something touches the face.
+    untouched_deviation: Option<DeviationSummary>,
+    penetration_percent: f64,
+    penetration_mm: f64,
     milliseconds_per_frame: f64,
     stages_ms: StagesMs,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compression: Option<CompressionSummary>,
+    seconds: f64,
 }
 
-/// Mean milliseconds per frame, by stage.
-#[derive(Default, Serialize)]
-struct StagesMs {
-    rig: f64,
-    gradient: f64,
-    solve: f64,
-    constraints: f64,
-    warp: f64,
-}
-
-pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
-    let extension = args.out.extension().map(|e| e.to_string_lossy().to_lowercase());
-    let write = match extension.as_deref() {
-        Some("pc2") => caches::write_pc2,
-        Some("mdd") => caches::write_mdd,
-        _ => bail!("{}: name a .pc2 or .mdd file", args.out.display()),
-    };
+pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let format = Format::of(&args.out)?;
+    let params = read_params(args.params.as_deref())?;
     let face = Face::read(&args.face)?;
-    let take = formats::read_take(&args.take, &Limits::default())?;
-    let rig = stand_in(&face);
-    let binding = Binding::new(&rig, &take);
-    let head = take.motions.iter().find(|track| track.role == JointRole::Head);
-    let mut running = InteractiveFace::new(&face, RunParams::default())?;
-    let count = take.frame_count(args.fps);
-    let mut frames = StoredFrames::new(args.fps, face.vertex_count());
-    let mut weights = vec![0.0; face.shapes.len()];
-    let mut stages = StagesMs::default();
-    let mut bar = Progress::new("simulating", count);
-    let mut busy = 0.0;
-    for frame in 0..count {
-        let time = take.start() + frame as f64 / args.fps;
-        binding.weights_at(&take, 0, time, &mut weights);
-        running.set_weights(&weights);
-        if let Some(pose) = head.and_then(|track| track.sample(time)) {
-            running.set_head_pose(&pose);
-        }
-        let began = Instant::now();
-        frames.push(running.advance(1.0 / args.fps).positions);
-        busy += began.elapsed().as_secs_f64();
-        let spent = running.stages();
-        let share = 1e3 / count as f64;
-        stages.rig += share * spent.rig.as_secs_f64();
-        stages.gradient += share * spent.gradient.as_secs_f64();
-        stages.solve += share * spent.solve.as_secs_f64();
-        stages.constraints += share * spent.constraints.as_secs_f64();
-        stages.warp += share * spent.warp.as_secs_f64();
-        bar.set(frame + 1);
-    }
-    drop(bar);
-    write(rig.skin(), &mut frames, &args.out)?;
-    let summary = Summary {
-        out: args.out.display().to_string(),
-        frames: count,
-        milliseconds_per_frame: 1e3 * busy / count.max(1) as f64,
-        stages_ms: stages,
+    let places = Places::new(&face);
+    let touches = match &args.touch {
+        Some(path) => TouchScript::read(path, &face, &places)?,
+        None => TouchScript::default(),
     };
-    if args.json {
-        return crate::json::print(&summary);
+    let rig = rig_of(&face, args, format)?;
+    let take = input::read_take(&args.take, &rig)?;
+    let performed =
+        Performed { face: &face, rig: &rig, take: &take, touches: &touches, params, fps: args.fps };
+    let outcome = performed.run()?;
+    let deepest = f64::from(outcome.penetration.iter().copied().fold(0.0, f32::max));
+    let mut summary = Summary {
+        face: args.face.display().to_string(),
+        out: args.out.display().to_string(),
+        take: take.name.clone(),
+        frames: outcome.deviations.len(),
+        fps: args.fps,
+        unmatched: Binding::new(&rig, &take).unmatched,
+        touches: touches.touches.len(),
+        deviation: outcome.deviation(&face, &places, false),
+        untouched_deviation: outcome.deviation(&face, &places, true),
+        penetration_percent: 100.0 * deepest / face.height,
+        penetration_mm: 1e3 * deepest,
+        milliseconds_per_frame: outcome.frame_ms,
+        stages_ms: outcome.stages.clone(),
+        compression: None,
+        seconds: 0.0,
+    };
+    if let Some(folder) = &args.report {
+        let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
+        reports::simulation::write(folder, &story, &summary.lines())?;
     }
-    writeln!(
-        std::io::stdout(),
-        "{}: {} frames, {:.2} ms each",
-        summary.out,
-        summary.frames,
-        summary.milliseconds_per_frame
-    )?;
-    Ok(())
+    summary.compression = animated::write(&rig, &take, outcome.frames, &args.out, &args.animated)?;
+    summary.seconds = began.elapsed().as_secs_f64();
+    tell(&summary, args.json, verbose)
 }
 
-/// A rig with the face's mesh and the names of its shapes: what takes are bound to and caches are written for.
-fn stand_in(face: &Face) -> Rig {
-    let height = face.height as f32;
-    let shape = |name: &String| Shape { name: name.clone(), deltas: SparseDeltas::default() };
-    let mesh = RigMesh {
-        name: face.mesh.clone(),
-        positions: face.neutral.iter().map(|p| height * *p).collect(),
-        faces: Faces::from_triangles(&face.triangles),
-        uvs: None,
-        shapes: face.shapes.iter().map(|s| shape(&s.name)).collect(),
-        regions: Vec::new(),
-        to_rig: glam::DAffine3::IDENTITY,
-        quantum: 1e-6 * height,
-    };
-    Rig {
-        name: face.name.clone(),
-        meshes: vec![mesh],
-        skin: 0,
-        expressions: Vec::new(),
-        joints: Vec::new(),
-        takes: Vec::new(),
-        units: Units { metres_per_unit: 1.0, reason: "a face file is in metres".into() },
-        notes: Vec::new(),
-        source: Source::Generated { texture: None },
+fn read_params(path: Option<&Path>) -> anyhow::Result<RunParams> {
+    let Some(path) = path else { return Ok(RunParams::default()) };
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("{}: reading failed", path.display()))?;
+    crate::toml_file::parse(&text).map_err(|problem| anyhow::anyhow!("{}: {problem}", path.display()))
+}
+
+/// The rig that results go back to. A point cache can do without it: the face knows its vertices.
+fn rig_of(face: &Face, args: &SimulateArgs, format: Format) -> anyhow::Result<Rig> {
+    match input::read_origin(face, &args.face, args.rig.as_deref()) {
+        Err(_) if format.is_cache() && args.rig.is_none() => Ok(face.stand_in()),
+        found => found,
     }
+}
+
+impl Summary {
+    /// What it says, a sentence a line.
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!(
+            "{} → {}: take {}, {} frames at {} fps, {:.2} ms each",
+            self.face, self.out, self.take, self.frames, self.fps, self.milliseconds_per_frame
+        )];
+        if let Some(deviation) = &self.untouched_deviation {
+            lines.push(format!("untouched, the face follows the rig: {deviation}"));
+        }
+        if let (true, Some(deviation)) = (self.touches > 0, &self.deviation) {
+            lines.push(format!("touched, it leaves the rig by {deviation}"));
+            lines.push(format!(
+                "nothing is deeper in the skin than {:.3} % of the height ({:.3} mm)",
+                self.penetration_percent, self.penetration_mm
+            ));
+        }
+        lines
+    }
+}
+
+fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
+    if json {
+        return crate::json::print(summary);
+    }
+    let mut out = std::io::stdout().lock();
+    for line in summary.lines() {
+        writeln!(out, "{line}")?;
+    }
+    if verbose && !summary.unmatched.is_empty() {
+        writeln!(out, "tracks without a shape: {}", summary.unmatched.join(", "))?;
+    }
+    if let Some(compression) = &summary.compression {
+        writeln!(out, "{compression}")?;
+    }
+    writeln!(out, "done in {:.1} s", summary.seconds)?;
+    Ok(())
 }

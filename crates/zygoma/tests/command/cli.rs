@@ -221,26 +221,6 @@ fn the_demo_leaves_an_animated_head_and_a_report() {
 }
 
 #[test]
-fn a_built_face_performs_with_the_rigs_own_vertices() {
-    let folder = tempfile::tempdir().unwrap();
-    small_rig(folder.path());
-    small_take(folder.path());
-    let build = |out| report(folder.path(), &["build", "small", "-o", out, "--triangles", "300"]);
-    build("face.safetensors");
-    build("again.safetensors");
-    let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
-    assert_eq!(bytes("face.safetensors"), bytes("again.safetensors"), "the same input gives the same bytes");
-    let simulate = ["simulate", "face.safetensors", "--take", "take.csv", "--fps", "10"];
-    succeed(folder.path(), &[&simulate[..], &["-o", "out.pc2"]].concat());
-    assert_eq!(bytes("out.pc2").len(), 32 + 11 * 441 * 12);
-    let error = fail(folder.path(), &[&simulate[..], &["-o", "out.fbx"]].concat());
-    assert!(error.contains("out.fbx"), "{error}");
-    std::fs::write(folder.path().join("broken.safetensors"), b"\xff\xff\xff\xff\xff\xff\xff\xff").unwrap();
-    let error = fail(folder.path(), &["simulate", "broken.safetensors", "--take", "take.csv", "-o", "x.pc2"]);
-    assert!(error.contains("broken.safetensors"), "{error}");
-}
-
-#[test]
 fn wrong_usage_exits_with_two() {
     let folder = tempfile::tempdir().unwrap();
     for args in [&["frobnicate"][..], &["convert", "a"], &["convert", "a", "b.glb", "--fps", "0"]] {

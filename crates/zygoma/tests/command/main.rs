@@ -4,4 +4,5 @@ mod avatar;
 mod cli;
 mod programs;
 mod project;
+mod simulate;
 mod support;

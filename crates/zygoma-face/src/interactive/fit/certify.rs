@@ -2,13 +2,16 @@
 
 use glam::DVec3;
 use rayon::prelude::*;
+use serde::Serialize;
 use zygoma_numerics::random::Keyed;
 use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness};
+
+use crate::interactive::face::Tally;
 
 use super::{Continue, Expression, FitError, FitParams, FitProgress, FitResult, reconstruct, refine};
 
 /// One expression, checked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Certified {
     /// What the rig calls it.
     pub name: String,
@@ -36,6 +39,13 @@ impl Certificate {
     /// The worst distance over ε^r of all expressions; infinite if one found no equilibrium.
     pub fn worst(&self) -> f64 {
         self.expressions.iter().map(|e| e.worst.unwrap_or(f64::INFINITY)).fold(0.0, f64::max)
+    }
+
+    /// The figures alone.
+    pub fn tally(&self) -> Tally {
+        let holding = self.expressions.iter().filter(|e| e.worst.is_some_and(|worst| worst <= 1.0)).count();
+        let worst = Some(self.worst()).filter(|worst| worst.is_finite());
+        Tally { count: self.expressions.len(), holding, worst }
     }
 
     /// The expressions that fail, the worst first.

@@ -1,5 +1,7 @@
 //! All expressions at equilibrium, and what the barrier says about them.
 
+use std::time::Instant;
+
 use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness, Unsettled};
@@ -13,6 +15,28 @@ pub(super) struct Barrier {
     pub(super) loss: f64,
     pub(super) gradient: Stiffness,
     pub(super) worst: f64,
+}
+
+/// Why a stiffness could not be evaluated.
+pub(super) enum Failure {
+    /// The time is over.
+    Time,
+    /// An expression left the feasible region or found no equilibrium.
+    Infeasible {
+        /// One of these expressions.
+        part: usize,
+        /// The vertices where it did, and those around them.
+        vertices: Vec<u32>,
+    },
+}
+
+/// Where all expressions stand.
+#[derive(Clone)]
+pub(super) struct Kept {
+    /// The equilibrium of every expression's own vertices.
+    positions: Vec<Vec<DVec3>>,
+    /// The worst distance over the tolerance of the fit, per expression.
+    pub(super) worst: Vec<f64>,
 }
 
 /// Every expression with its region of the shell and its equilibrium.
@@ -69,9 +93,13 @@ impl Expressions {
         self.parts.iter().map(|part| part.statics.element_count()).sum()
     }
 
-    /// Settles every expression and evaluates the barrier, or names an expression that leaves the feasible
-    /// region or does not settle. Call [`keep`](Self::keep) or [`restore`](Self::restore) afterwards.
-    pub(super) fn evaluate(&mut self, stiffness: &Stiffness) -> Result<Barrier, usize> {
+    /// Settles every expression and evaluates the barrier, unless one of them leaves the feasible region or does not
+    /// settle. Call [`keep`](Self::keep) or [`restore`](Self::restore) afterwards.
+    pub(super) fn evaluate(
+        &mut self,
+        stiffness: &Stiffness,
+        deadline: Option<Instant>,
+    ) -> Result<Barrier, Failure> {
         // Those that were closest to the barrier are the likeliest to cross it.
         let mut order: Vec<usize> = (0..self.parts.len()).collect();
         order.sort_by(|a, b| self.parts[*b].kept_worst.total_cmp(&self.parts[*a].kept_worst).then(a.cmp(b)));
@@ -79,18 +107,33 @@ impl Expressions {
         for (place, part) in order.iter().enumerate() {
             rank[*part] = place;
         }
-        let (tolerance, newton) = (self.tolerance, self.newton);
+        let (tolerance, reach, newton) = (self.tolerance, self.reach, self.newton);
         let mut found: Vec<Option<Barrier>> = (0..self.parts.len()).map(|_| None).collect();
         for wave in 0..order.len().div_ceil(WAVE) {
-            let results: Vec<(usize, Result<Barrier, Unsettled>)> = self
+            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                return Err(Failure::Time);
+            }
+            let results: Vec<(usize, Result<Barrier, Vec<u32>>)> = self
                 .parts
                 .par_iter_mut()
                 .enumerate()
                 .filter(|(index, _)| rank[*index] / WAVE == wave)
-                .map(|(index, part)| (index, part.evaluate(stiffness, tolerance, &newton)))
+                .map(|(index, part)| {
+                    let result = part.evaluate(stiffness, tolerance, &newton);
+                    (index, result.map_err(|_| part.failing(tolerance, reach)))
+                })
                 .collect();
+            let mut failed: Option<(usize, Vec<u32>)> = None;
             for (index, result) in results {
-                found[index] = Some(result.map_err(|_| index)?);
+                match result {
+                    Ok(barrier) => found[index] = Some(barrier),
+                    Err(vertices) => {
+                        failed.get_or_insert_with(|| (index, Vec::new())).1.extend(vertices);
+                    }
+                }
+            }
+            if let Some((part, vertices)) = failed {
+                return Err(Failure::Infeasible { part, vertices });
             }
         }
         let mut total =
@@ -116,12 +159,11 @@ impl Expressions {
         rows.into_iter().flatten().collect()
     }
 
-    /// Moves the multipliers of the given rows along with a step, of which `share` was made.
-    pub(super) fn update_multipliers(&mut self, rows: &[Row], barrier: f64, step: &[f64], share: f64) {
+    /// Moves the multipliers of the given rows along with a step that was made.
+    pub(super) fn update_multipliers(&mut self, rows: &[Row], barrier: f64, step: &[f64]) {
         for row in rows {
             let multiplier = &mut self.parts[row.part].multipliers[row.vertex];
-            let wanted = barrier / row.room + *multiplier / row.room * row.slope * row.along(step);
-            let next = *multiplier + share * (wanted - *multiplier);
+            let next = barrier / row.room + *multiplier / row.room * row.slope * row.along(step);
             *multiplier = next.max(0.1 * *multiplier);
         }
     }
@@ -167,21 +209,24 @@ impl Expressions {
         }
     }
 
-    /// The worst distance over the tolerance of the fit, per expression.
-    pub(super) fn worst(&self) -> Vec<f64> {
-        self.parts.iter().map(|part| part.kept_worst).collect()
+    /// Where [`keep`](Self::keep) was called last.
+    pub(super) fn kept(&self) -> Kept {
+        Kept {
+            positions: self.parts.iter().map(|part| part.kept.clone()).collect(),
+            worst: self.parts.iter().map(|part| part.kept_worst).collect(),
+        }
     }
 
-    /// The kept equilibrium of every expression on the whole shell.
-    pub(super) fn solutions(&self, targets: &[Expression]) -> Vec<Vec<DVec3>> {
-        let whole = |(part, target): (&Part, &Expression)| {
+    /// The equilibrium of every expression on the whole shell.
+    pub(super) fn solutions(&self, kept: &Kept, targets: &[Expression]) -> Vec<Vec<DVec3>> {
+        let whole = |((part, kept), target): ((&Part, &Vec<DVec3>), &Expression)| {
             let mut positions = target.positions.clone();
-            for (vertex, x) in part.statics.vertices().iter().zip(&part.kept) {
+            for (vertex, x) in part.statics.vertices().iter().zip(kept) {
                 positions[*vertex as usize] = *x;
             }
             positions
         };
-        self.parts.iter().zip(targets).map(whole).collect()
+        self.parts.iter().zip(&kept.positions).zip(targets).map(whole).collect()
     }
 }
 
@@ -202,7 +247,6 @@ impl Part {
         let settled = match &mut self.settled {
             Some(settled) => {
                 settled.settle(statics, &weights, newton)?;
-
                 settled
             }
             none => none.insert(Settled::new(statics, &weights, newton)?),

@@ -13,6 +13,7 @@ mod params;
 mod start;
 
 use glam::DVec3;
+use serde::Serialize;
 use zygoma_physics::shell::{Shell, Stiffness};
 
 pub use certify::{Certificate, Certified, certify, combinations, reconstruct_certified};
@@ -29,7 +30,7 @@ pub struct Expression {
 }
 
 /// Where a fit stands after an iteration.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FitProgress {
     /// Iterations so far.
     pub iteration: usize,
@@ -41,6 +42,8 @@ pub struct FitProgress {
     pub step: f64,
     /// Seconds since the start.
     pub seconds: f64,
+    /// A guess of the share of the work that is done, from 0 to 1.
+    pub done: f64,
 }
 
 /// Whether a fit should go on.
@@ -53,7 +56,8 @@ pub enum Continue {
 }
 
 /// Why a fit ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FitEnd {
     /// The stiffness no longer changes.
     Converged,

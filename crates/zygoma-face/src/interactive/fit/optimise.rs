@@ -6,11 +6,11 @@
 //! iterations. So each step solves a quadratic [`Model`] that knows these directions, with multipliers as in
 //! primal-dual methods, while the barrier comes down to λ^r from far above. The paper's line search stays.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use zygoma_physics::shell::{Shell, Stiffness};
 
-use super::expressions::Expressions;
+use super::expressions::{Expressions, Failure, Kept};
 use super::loss::{add_stiffness_loss, logs_of, stiffness_of};
 use super::model::Model;
 use super::start::{start, wanted};
@@ -26,7 +26,7 @@ pub fn reconstruct(
     progress: &mut dyn FnMut(FitProgress) -> Continue,
 ) -> Result<FitResult, FitError> {
     check(shell, targets)?;
-    run(shell, targets, params, &start(shell, targets, params), progress)
+    run(shell, targets, params, Start::Afresh, progress)
 }
 
 /// The same from a stiffness that is nearly right: one fitted to a coarser mesh, or to fewer expressions.
@@ -43,22 +43,21 @@ pub fn refine(
     check(shell, targets)?;
     let count = shell.vertex_count();
     assert!(from.strain.len() == count && from.bending.len() == count, "one stiffness per vertex");
-    run(shell, targets, params, from, progress)
+    run(shell, targets, params, Start::Near(from), progress)
 }
 
 fn run(
     shell: &Shell,
     targets: &[Expression],
     params: &FitParams,
-    from: &Stiffness,
+    from: Start,
     progress: &mut dyn FnMut(FitProgress) -> Continue,
 ) -> Result<FitResult, FitError> {
     let began = Instant::now();
-    let mut fit = Fit::new(shell, targets, params, from)?;
+    let mut fit = Fit::new(shell, targets, params, &from, began)?;
     let mut history = Vec::new();
     let end = loop {
-        let seconds = began.elapsed().as_secs_f64();
-        let now = fit.progress(history.len(), seconds);
+        let now = fit.progress(history.len(), began.elapsed().as_secs_f64());
         history.push(now);
         if progress(now) == Continue::No {
             break FitEnd::Caller;
@@ -66,26 +65,36 @@ fn run(
         if history.len() > params.max_iterations {
             break FitEnd::Iterations;
         }
-        if params.seconds.is_some_and(|limit| seconds >= limit) {
+        if fit.is_late() {
             break FitEnd::Time;
         }
         if let Some(end) = fit.advance() {
             break end;
         }
     };
+    let best = fit.best;
     Ok(FitResult {
-        stiffness: stiffness_of(&fit.at.logs),
+        stiffness: stiffness_of(&best.logs),
         history,
-        worst: fit.expressions.worst().iter().map(|worst| worst * params.margin).collect(),
-        solutions: fit.expressions.solutions(targets),
+        worst: best.kept.worst.iter().map(|worst| worst * params.margin).collect(),
+        solutions: fit.expressions.solutions(&best.kept, targets),
         elements: fit.expressions.element_count(),
         end,
     })
 }
 
+/// Where a fit starts from.
+enum Start<'a> {
+    /// Knowing nothing.
+    Afresh,
+    /// A stiffness that is nearly right.
+    Near(&'a Stiffness),
+}
+
 /// The barrier that a fit starts with, over what the mean vertex has to gain. Behind low walls the first steps run
-/// into them.
+/// into them; a start that is nearly right is past that.
 const FIRST_BARRIER: f64 = 0.2;
+const FIRST_BARRIER_NEARBY: f64 = 0.02;
 
 /// The share of a step below which it ran into the barrier, which is then raised, and by how much and how often.
 const SHORT: f64 = 0.3;
@@ -101,8 +110,10 @@ const LITTLE: f64 = 0.02;
 /// How many times a start that is not feasible is made softer.
 const SOFTENINGS: u32 = 20;
 
-/// How many times a step is halved before it is given up.
-const HALVINGS: i32 = 6;
+/// How many times a step is shortened before it is given up, and how many of these times only where an expression has
+/// left the feasible region.
+const TRIALS: usize = 10;
+const LOCAL_TRIALS: usize = 4;
 
 /// How many times a step is planned anew because it would run into the barrier.
 const PLANS: usize = 8;
@@ -132,16 +143,25 @@ impl Point {
     }
 }
 
+/// The best point so far, by the loss with λ^r.
+struct Best {
+    loss: f64,
+    logs: Vec<f64>,
+    kept: Kept,
+}
+
 struct Fit<'a> {
     shell: &'a Shell,
     params: &'a FitParams,
     wanted: Vec<f64>,
     expressions: Expressions,
+    deadline: Option<Instant>,
     /// The barrier at present; λ^r in the end.
     barrier: f64,
-    highest_barrier: f64,
+    first_barrier: f64,
     raises: usize,
     at: Point,
+    best: Best,
     step: f64,
 }
 
@@ -151,46 +171,76 @@ impl<'a> Fit<'a> {
         shell: &'a Shell,
         targets: &[Expression],
         params: &'a FitParams,
-        stiffness: &Stiffness,
+        from: &Start,
+        began: Instant,
     ) -> Result<Self, FitError> {
+        let deadline = params.seconds.map(|seconds| began + Duration::from_secs_f64(seconds.clamp(0.0, 1e6)));
         let mut expressions = Expressions::new(shell, targets, params);
         let wanted = wanted(shell, targets, params);
+        let stiffness = match from {
+            Start::Afresh => &start(shell, targets, params),
+            Start::Near(stiffness) => *stiffness,
+        };
         let mut logs: Vec<f64> =
             logs_of(stiffness).iter().zip(&wanted).map(|(log, wanted)| log.min(wanted.ln())).collect();
         for round in 0..SOFTENINGS {
-            // Ever bolder, down to e⁻³⁰ of what it was.
-            if expressions.soften(&mut logs, 0.2 + 0.15 * f64::from(round)) == 0 {
+            // Ever bolder, down to e⁻³⁰ of what it was, and bolder still when there is no time.
+            let late = deadline.is_some_and(|deadline| Instant::now() > deadline);
+            let by = if late { 3.0 } else { 0.2 + 0.15 * f64::from(round) };
+            if expressions.soften(&mut logs, by) == 0 {
                 break;
             }
             expressions.restore();
         }
-        match evaluate(shell, params, &wanted, &mut expressions, logs) {
-            Ok(at) => {
-                expressions.keep();
-                let gain = params.target_weight
-                    * params.target_strain.max(params.target_bending).powi(2)
-                    * shell.area.iter().sum::<f64>()
-                    / shell.vertex_count() as f64;
-                let barrier = (FIRST_BARRIER * gain).max(params.barrier);
-                Ok(Self {
-                    shell,
-                    params,
-                    wanted,
-                    expressions,
-                    barrier,
-                    highest_barrier: barrier,
-                    raises: 0,
-                    at,
-                    step: 0.0,
-                })
+        let at = match evaluate(shell, params, &wanted, &mut expressions, logs, None) {
+            Ok(at) => at,
+            Err(Failure::Infeasible { part, .. }) => {
+                return Err(FitError::Infeasible(targets[part].name.clone()));
             }
-            Err(failed) => Err(FitError::Infeasible(targets[failed].name.clone())),
-        }
+            Err(Failure::Time) => return Err(FitError::Infeasible(String::new())),
+        };
+        expressions.keep();
+        let gain = params.target_weight
+            * params.target_strain.max(params.target_bending).powi(2)
+            * shell.area.iter().sum::<f64>()
+            / shell.vertex_count() as f64;
+        let share = match from {
+            Start::Afresh => FIRST_BARRIER,
+            Start::Near(_) => FIRST_BARRIER_NEARBY,
+        };
+        let barrier = (share * gain).max(params.barrier);
+        let best =
+            Best { loss: at.loss(params.barrier), logs: at.logs.clone(), kept: expressions.kept() };
+        Ok(Self {
+            shell,
+            params,
+            wanted,
+            expressions,
+            deadline,
+            barrier,
+            first_barrier: barrier,
+            raises: 0,
+            at,
+            best,
+            step: 0.0,
+        })
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
     }
 
     fn progress(&self, iteration: usize, seconds: f64) -> FitProgress {
-        let worst = self.at.worst * self.params.margin;
-        FitProgress { iteration, loss: self.at.loss(self.params.barrier), worst, step: self.step, seconds }
+        let lowered = (self.first_barrier / self.barrier).ln();
+        let whole = (self.first_barrier / self.params.barrier).ln() - LOWER.ln();
+        FitProgress {
+            iteration,
+            loss: self.at.loss(self.params.barrier),
+            worst: self.at.worst * self.params.margin,
+            step: self.step,
+            seconds,
+            done: (lowered / whole).clamp(0.0, 1.0),
+        }
     }
 
     /// One iteration; says why the fit is over if it is.
@@ -199,23 +249,32 @@ impl<'a> Fit<'a> {
         let mut model = Model::new(self.shell, self.params, &self.wanted, &self.at.logs, rows);
         let gradient = self.at.gradient(self.barrier);
         let direction = self.plan(&mut model, &gradient);
-        let found = self.search(&direction, &gradient);
-        let share = found.as_ref().map_or(0.0, |(_, share)| *share);
+        let found = match self.search(&direction, &gradient) {
+            Ok(found) => found,
+            Err(end) => return Some(end),
+        };
         let mut gain = 0.0;
-        if let Some((next, share)) = found {
-            self.expressions.update_multipliers(model.rows(), self.barrier, &direction, share);
+        let mut share = 0.0;
+        if let Some(next) = found {
+            let step: Vec<f64> = next.logs.iter().zip(&self.at.logs).map(|(next, now)| next - now).collect();
+            share = (dot(&step, &step) / dot(&direction, &direction)).sqrt();
+            self.expressions.update_multipliers(model.rows(), self.barrier, &step);
             let (before, after) = (self.at.loss(self.barrier), next.loss(self.barrier));
             gain = (before - after) / before.abs();
-            self.step = share * largest(&direction);
+            self.step = largest(&step);
             self.at = next;
+            let loss = self.at.loss(self.params.barrier);
+            if loss < self.best.loss {
+                self.best = Best { loss, logs: self.at.logs.clone(), kept: self.expressions.kept() };
+            }
         }
-        if share < SHORT && self.raises < RAISES && RAISE * self.barrier <= self.highest_barrier {
+        if share < SHORT && self.raises < RAISES && RAISE * self.barrier <= self.first_barrier {
             self.raises += 1;
             self.barrier *= RAISE;
-        } else if share == 0.0 {
-            return Some(FitEnd::Stalled);
         } else if gain < LITTLE && self.barrier > self.params.barrier {
             self.barrier = (LOWER * self.barrier).max(self.params.barrier);
+        } else if share == 0.0 {
+            return Some(FitEnd::Stalled);
         } else if gain < self.params.tolerance {
             return Some(FitEnd::Converged);
         }
@@ -237,23 +296,39 @@ impl<'a> Fit<'a> {
         direction
     }
 
-    /// Halves a step until (1) every expression is feasible and (2) settles, and (3) the loss descends enough.
-    /// Also says which share of the step was made.
-    fn search(&mut self, direction: &[f64], gradient: &[f64]) -> Option<(Point, f64)> {
-        let slope: f64 = direction.iter().zip(gradient).map(|(d, g)| d * g).sum();
+    /// Shortens a step until (1) every expression is feasible and (2) settles, and (3) the loss descends enough. One
+    /// expression among many must not hold up all, so at first the step is shortened only near the vertices that fail.
+    fn search(&mut self, direction: &[f64], gradient: &[f64]) -> Result<Option<Point>, FitEnd> {
+        let count = self.shell.vertex_count();
         let loss = self.at.loss(self.barrier);
-        for halving in 0..HALVINGS {
-            let share = 0.5f64.powi(halving);
-            let logs = self.at.logs.iter().zip(direction).map(|(log, d)| log + share * d).collect();
-            if let Ok(next) = evaluate(self.shell, self.params, &self.wanted, &mut self.expressions, logs)
-                && next.loss(self.barrier) <= loss + 1e-4 * share * slope.min(0.0)
-            {
-                self.expressions.keep();
-                return Some((next, share));
+        let mut step = direction.to_vec();
+        for trial in 0..TRIALS {
+            let logs = self.at.logs.iter().zip(&step).map(|(log, d)| log + d).collect();
+            let slope = dot(&step, gradient).min(0.0);
+            let next =
+                evaluate(self.shell, self.params, &self.wanted, &mut self.expressions, logs, self.deadline);
+            match next {
+                Ok(next) if next.loss(self.barrier) <= loss + 1e-4 * slope => {
+                    self.expressions.keep();
+                    return Ok(Some(next));
+                }
+                Err(Failure::Time) => {
+                    self.expressions.restore();
+                    return Err(FitEnd::Time);
+                }
+                Err(Failure::Infeasible { mut vertices, .. }) if trial < LOCAL_TRIALS => {
+                    vertices.sort_unstable();
+                    vertices.dedup();
+                    for vertex in vertices {
+                        step[vertex as usize] *= 0.5;
+                        step[count + vertex as usize] *= 0.5;
+                    }
+                }
+                _ => step.iter_mut().for_each(|d| *d *= 0.5),
             }
             self.expressions.restore();
         }
-        None
+        Ok(None)
     }
 }
 
@@ -263,14 +338,19 @@ fn evaluate(
     wanted: &[f64],
     expressions: &mut Expressions,
     logs: Vec<f64>,
-) -> Result<Point, usize> {
-    let barrier = expressions.evaluate(&stiffness_of(&logs))?;
+    deadline: Option<Instant>,
+) -> Result<Point, Failure> {
+    let barrier = expressions.evaluate(&stiffness_of(&logs), deadline)?;
     let by_stiffness = barrier.gradient.strain.iter().chain(&barrier.gradient.bending);
     let by_log = by_stiffness.zip(&logs).map(|(g, log)| g * log.exp()).collect();
     let mut gradient = vec![0.0; logs.len()];
     let loss = add_stiffness_loss(shell, params, wanted, &logs, &mut gradient);
     let parts = [Part { loss, gradient }, Part { loss: barrier.loss, gradient: by_log }];
     Ok(Point { logs, parts, worst: barrier.worst })
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn largest(values: &[f64]) -> f64 {
@@ -293,7 +373,7 @@ mod tests {
         let mut at = |k: usize, h: f64| {
             let mut logs = logs.clone();
             logs[k] += h;
-            evaluate(&shell, &params, &wanted, &mut expressions, logs).unwrap()
+            evaluate(&shell, &params, &wanted, &mut expressions, logs, None).ok().unwrap()
         };
         let point = at(0, 0.0);
         // With a barrier of this height both terms matter.

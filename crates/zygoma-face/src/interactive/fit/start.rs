@@ -30,8 +30,7 @@ pub(super) fn start(shell: &Shell, targets: &[Expression], params: &FitParams) -
         raise(&mut strain, &forces, shell);
         forces.fill(DVec3::ZERO);
         for bend in &shell.bends {
-            let q = bend.span(x);
-            let force = bend.scale * (q - bend.wanted_distance(x) * q.normalize_or_zero());
+            let force = bend.scale * bend.pull(x);
             for (vertex, weight) in bend.vertices.iter().zip(bend.weights) {
                 forces[*vertex as usize] += weight * force;
             }
@@ -58,41 +57,33 @@ fn raise(pressures: &mut [f64], forces: &[DVec3], shell: &Shell) {
     }
 }
 
-/// Elements shorter than this share of the wanted length count as that short: closer to zero they snap over a
+/// Springs shorter than this share of the wanted length count as that short: closer to zero they snap over a
 /// distance that does not matter.
 const SHORTEST: f64 = 0.2;
 
-/// The stiffness that every vertex should come close to, strain first: κ^t, or less where an expression compresses
-/// the skin so much that it would buckle. A compressed element pushes its ends aside with k (r/l − 1); where that
-/// exceeds the actuation there is no stable equilibrium near the target, whatever the barrier says.
+/// The stiffness that every vertex should come close to, strain first: κ^t, or less strain stiffness where an
+/// expression compresses the skin so much that it would buckle. A compressed spring pushes its ends aside with
+/// k (r/l − 1); where that exceeds the actuation there is no stable equilibrium near the target, whatever the barrier
+/// says. Bending elements never push.
 pub(super) fn wanted(shell: &Shell, targets: &[Expression], params: &FitParams) -> Vec<f64> {
     let count = shell.vertex_count();
-    let mut worst = vec![0.0f64; 2 * count];
-    let mut sums = vec![0.0; 2 * count];
-    let shortening =
-        |wanted: f64, found: f64| (wanted / found.max(SHORTEST * wanted).max(1e-12) - 1.0).max(0.0);
+    let mut worst = vec![0.0f64; count];
+    let mut sums = vec![0.0; count];
     for target in targets {
         let x = &target.positions;
         sums.fill(0.0);
         for spring in &shell.springs {
             let [a, b] = spring.ends.map(|v| v as usize);
-            let push = spring.rest_length * shortening(spring.rest_length, x[a].distance(x[b]));
+            let (wanted, found) = (spring.rest_length, x[a].distance(x[b]));
+            let push = wanted * (wanted / found.max(SHORTEST * wanted) - 1.0).max(0.0);
             sums[a] += 2.0 * push;
             sums[b] += 2.0 * push;
         }
-        for bend in &shell.bends {
-            let push = bend.scale * shortening(bend.wanted_distance(x), bend.span(x).length());
-            let total: f64 = bend.weights.iter().map(|w| w.abs()).sum();
-            for (vertex, weight) in bend.vertices.iter().zip(bend.weights) {
-                sums[count + *vertex as usize] += push * weight.abs() * total;
-            }
-        }
         worst.iter_mut().zip(&sums).for_each(|(worst, sum)| *worst = worst.max(*sum));
     }
-    let limit = |k: usize, most: f64| {
-        let hold = SHARE * params.shell.actuation(shell.area[k % count]);
-        most.min(hold / worst[k].max(1e-12))
+    let limit = |vertex: usize| {
+        let hold = SHARE * params.shell.actuation(shell.area[vertex]);
+        params.target_strain.min(hold / worst[vertex].max(1e-12))
     };
-    let strain = (0..count).map(|k| limit(k, params.target_strain));
-    strain.chain((count..2 * count).map(|k| limit(k, params.target_bending))).collect()
+    (0..count).map(limit).chain((0..count).map(|_| params.target_bending)).collect()
 }

@@ -5,6 +5,8 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::Pose;
 use zygoma_physics::shell::FrameMotion;
 
+use super::RunParams;
+
 /// Poses of the head from frame to frame, with the velocities between them.
 #[derive(Clone, Debug)]
 pub(super) struct HeadMotion {
@@ -61,12 +63,15 @@ impl HeadMotion {
         }
     }
 
-    /// Forces per mass in the head's frame, in heights. The neutral was made under gravity, so only what gravity
-    /// changes against an upright head counts.
-    pub(super) fn frame_motion(&self, height: f64, gravity: f64) -> FrameMotion {
+    /// Gravity as the skin feels it, in the head's frame, m/s²: only what differs from that of the neutral.
+    pub(super) fn felt_gravity(&self, params: &RunParams) -> DVec3 {
+        self.now.rotation.inverse() * DVec3::from(params.gravity) - DVec3::from(params.rest_gravity)
+    }
+
+    /// Forces per mass in the head's frame, in heights.
+    pub(super) fn frame_motion(&self, height: f64, params: &RunParams) -> FrameMotion {
         let to_head = self.now.rotation.inverse();
-        let down = DVec3::new(0.0, -gravity, 0.0);
-        let felt = to_head * (down - self.acceleration) - down;
+        let felt = self.felt_gravity(params) - to_head * self.acceleration;
         FrameMotion {
             acceleration: (felt / height).as_vec3(),
             angular_velocity: (to_head * self.spin).as_vec3(),

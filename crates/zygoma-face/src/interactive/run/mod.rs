@@ -1,35 +1,40 @@
 //! A face at run time: Algorithm 1 of the paper, with contact at full resolution.
 
+mod contact;
 mod head;
+mod measure;
+mod params;
+mod pull;
 mod rig;
 mod samples;
+mod sleep;
+mod targets;
+mod touch;
 mod touches;
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use glam::{Vec3, Vec4, Vec4Swizzles};
-use serde::{Deserialize, Serialize};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
-use zygoma_physics::shell::{Shell, ShellParams, StepMatrices, StepOrder, Stepper, Stiffness};
+use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
 use super::Face;
+use contact::Skin;
 use head::HeadMotion;
+pub use measure::Deviation;
+use params::Pending;
+pub use params::{ParamsChange, RunParams};
 use rig::CoarseRig;
 use samples::Samples;
-use touches::Skin;
-pub use touches::{Drive, PullId, Touch, TouchId, Touches};
+use sleep::Wakefulness;
+use targets::{Carriers, Targets};
+pub use touch::{Drive, Touch};
+pub use touches::{Contact, HeadLoad, PullId, TouchId, Touches};
 
 /// Skin near colliders is watched from this share of the height away. Ours.
 const WATCH: f32 = 0.03;
-
-/// A face falls asleep only when it follows its target this closely, in heights. Ours.
-const CLOSE: f32 = 2e-3;
-
-/// Falling asleep moves no vertex by more than this per frame, in heights.
-const UNSEEN: f32 = 1e-4;
 
 /// Nothing moves faster than this, in heights per second, whatever squeezes it: 12 m/s on a life-size face. Ours.
 const TOP_SPEED: f32 = 50.0;
@@ -37,27 +42,8 @@ const TOP_SPEED: f32 = 50.0;
 /// Nothing is pushed or pulled farther than this from its target, in heights. Ours.
 const FARTHEST: f32 = 0.5;
 
-/// What may be changed while a face runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RunParams {
-    /// Parameters of the shell; `None`: those that the face was built with.
-    pub shell: Option<ShellParams>,
-    /// Factor on the fitted stiffness. Above 1 the certificate no longer holds.
-    pub stiffness_scale: f64,
-    /// Gravity, m/s², along −Y in the world.
-    pub gravity: f64,
-    /// Whether fine detail (eq. 13) is added.
-    pub detail: bool,
-    /// Seconds without touch after which the face falls asleep; `None`: never.
-    pub sleep_after: Option<f64>,
-}
-
-impl Default for RunParams {
-    fn default() -> Self {
-        Self { shell: None, stiffness_scale: 1.0, gravity: 9.81, detail: true, sleep_after: Some(1.0) }
-    }
-}
+/// The longest frame, s: after a pause nobody wants to wait for what happened meanwhile. Ours.
+const LONGEST_FRAME: f64 = 1.0;
 
 /// Time spent in a frame, by stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +58,8 @@ pub struct Stages {
     pub constraints: Duration,
     /// Warp and detail at full resolution.
     pub warp: Duration,
+    /// Normals at full resolution.
+    pub normals: Duration,
 }
 
 /// One frame of a face.
@@ -79,6 +67,8 @@ pub struct Stages {
 pub struct Frame<'a> {
     /// Positions of the whole mesh in the head's frame, in metres, in the rig's own order.
     pub positions: &'a [Vec3],
+    /// Unit normals of the whole mesh; of no use if [`RunParams::normals`] is off.
+    pub normals: &'a [Vec3],
     /// Whether the face is asleep: this is the plain rig.
     pub asleep: bool,
 }
@@ -88,17 +78,6 @@ pub struct Frame<'a> {
 enum Source {
     Weights,
     Surface,
-}
-
-/// Whether the shell is simulated.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Wakefulness {
-    /// Simulated; untouched for this many seconds.
-    Awake { calm: f64 },
-    /// Simulated, but only this share of its deviation from the target is shown.
-    Drowsy { share: f32 },
-    /// The plain rig.
-    Asleep,
 }
 
 /// A face that can be touched.
@@ -116,12 +95,14 @@ pub struct InteractiveFace {
     source: Source,
     surface: Vec<Vec3>,
     /// Where shell and mesh meet, in the order of the stepper.
-    embedding: Vec<([u32; 3], [f32; 3])>,
+    embedding: Vec<Carriers>,
+    /// What the rig wants at the start and at the end of the frame; between frames, `before` is the last frame's.
+    before: Targets,
+    now: Targets,
+    /// The target at the end of a step.
     target: Vec<Vec4>,
-    target_before: Vec<Vec4>,
-    target_now: Vec<Vec4>,
-    residual: Vec<Vec4>,
-    normals: Vec<Vec3>,
+    /// Where the shell would rest then.
+    rested: Vec<Vec4>,
     triangles: Vec<[u32; 3]>,
     depth: Vec<f32>,
     /// Vertices whose depth is not limited in this step.
@@ -129,7 +110,6 @@ pub struct InteractiveFace {
     /// Positions one step ago, to show the time between two steps.
     earlier: Vec<Vec4>,
     shown: Vec<Vec4>,
-    base: Vec<Vec3>,
     output: Vec<Vec3>,
     output_normals: Vec<Vec3>,
     /// Times since the start in nanoseconds.
@@ -138,14 +118,7 @@ pub struct InteractiveFace {
     wakefulness: Wakefulness,
     is_first: bool,
     stages: Stages,
-    pending: Option<Receiver<Option<StepMatrices>>>,
-}
-
-/// What a change of parameters means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParamsChange {
-    /// Whether the certificate of the build still covers the face.
-    pub within_certificate: bool,
+    pending: Pending,
 }
 
 fn nanoseconds(seconds: f64) -> u64 {
@@ -158,44 +131,42 @@ impl InteractiveFace {
         let face = Arc::new(face.clone());
         let free: Vec<bool> = face.held.iter().map(|held| !held).collect();
         let order = Arc::new(StepOrder::new(&face.shell, &free));
-        let matrices =
-            matrices(&face.shell, &face.stiffness, &shell_params(&face, &params), &params, &order)?;
+        let matrices = params.matrices(&face, &order)?;
         let stepper = Stepper::new(&face.shell, order.clone(), Arc::new(matrices));
         let rig = CoarseRig::new(&face, &order);
+        let samples = Samples::new(&face, &order);
         let place = |v: u32| order.places[v as usize];
-        let count = order.vertices.len();
         let embedding = (face.embedding.vertices.iter().zip(&face.embedding.weights))
             .map(|(vertices, weights)| (vertices.map(place), *weights))
             .collect();
         let rest = rig.rest().to_vec();
+        let targets = Targets::new(&face, &rig);
         Ok(Self {
-            samples: Samples::new(&face, &order),
-            touches: Touches::new(face.height),
+            touches: Touches::new(face.height, samples.len()),
+            samples,
             head: HeadMotion::new(),
             pose: RigidMotion { rotation: glam::DQuat::IDENTITY, translation: glam::DVec3::ZERO },
             weights: vec![0.0; face.shapes.len()],
             source: Source::Weights,
             surface: vec![Vec3::ZERO; face.vertex_count()],
             embedding,
+            before: targets.clone(),
+            now: targets,
             target: rest.clone(),
-            target_before: rest.clone(),
-            target_now: rest.clone(),
-            residual: vec![Vec4::ZERO; count],
-            normals: vec![Vec3::ZERO; count],
+            rested: rest.clone(),
             triangles: face.shell.triangles.iter().map(|t| t.map(place)).collect(),
             depth: order.vertices.iter().map(|v| face.depth[*v as usize]).collect(),
-            overruled: vec![false; count],
+            overruled: vec![false; rest.len()],
             earlier: rest.clone(),
             shown: rest,
-            base: vec![Vec3::ZERO; face.vertex_count()],
             output: vec![Vec3::ZERO; face.vertex_count()],
-            output_normals: vec![Vec3::ZERO; face.vertex_count()],
+            output_normals: vec![Vec3::Y; face.vertex_count()],
             frame_time: 0,
             step_time: 0,
             wakefulness: Wakefulness::Awake { calm: 0.0 },
             is_first: true,
             stages: Stages::default(),
-            pending: None,
+            pending: Pending::default(),
             stepper,
             rig,
             params,
@@ -206,6 +177,11 @@ impl InteractiveFace {
     /// The face that runs.
     pub fn face(&self) -> &Face {
         &self.face
+    }
+
+    /// The parameters that were last set.
+    pub fn params(&self) -> &RunParams {
+        &self.params
     }
 
     /// Weights of the shapes at the end of the next frame; missing ones are 0.
@@ -229,9 +205,11 @@ impl InteractiveFace {
         true
     }
 
-    /// Where the head is at the end of the next frame.
+    /// Where the head is at the end of the next frame. A pose that is not finite changes nothing.
     pub fn set_head_pose(&mut self, pose: &RigidMotion) {
-        self.pose = *pose;
+        if pose.translation.is_finite() && pose.rotation.is_finite() {
+            self.pose = *pose;
+        }
     }
 
     /// What presses and pulls.
@@ -246,10 +224,7 @@ impl InteractiveFace {
 
     /// Takes hold of the skin around a place (in metres, in the head's frame) to drag it.
     pub fn grab(&mut self, at: Vec3, radius: f32) -> PullId {
-        if self.wakefulness == Wakefulness::Asleep {
-            self.settle_at_target();
-        }
-        self.wakefulness = Wakefulness::Awake { calm: 0.0 };
+        self.wake(0.0);
         let distance = |v: &&u32| self.output[**v as usize].distance_squared(at);
         let nearest = self.face.skin.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
         let carriers = nearest.map_or([0; 3], |v| self.embedding[*v as usize].0);
@@ -267,52 +242,36 @@ impl InteractiveFace {
         self.stepper.matrices()
     }
 
-    /// The fastest that any vertex of the shell moves, in heights per second.
-    pub fn top_speed(&self) -> f32 {
-        self.stepper.velocities().iter().map(|v| v.length()).fold(0.0, f32::max)
+    /// Uses other parameters as soon as a thread has factored the new matrix. Parameters with which nothing can be
+    /// simulated leave the old matrix in use.
+    pub fn set_params(&mut self, params: RunParams) -> ParamsChange {
+        self.pending.start(&self.face, self.stepper.order(), &self.params, &params);
+        self.params = params;
+        ParamsChange { within_certificate: self.within_certificate() }
     }
 
-    /// Uses other parameters as soon as a thread has factored the new matrix.
-    pub fn set_params(&mut self, params: RunParams) -> ParamsChange {
-        let built = &self.face.params;
-        let shell = shell_params(&self.face, &params);
-        let within_certificate = self.face.certified.is_some()
-            && params.stiffness_scale <= 1.0
-            && shell.max_pressure >= built.max_pressure
-            && shell.tolerance <= built.tolerance;
-        let same_matrix = shell == shell_params(&self.face, &self.params)
-            && params.stiffness_scale == self.params.stiffness_scale;
-        if !same_matrix {
-            let (sender, receiver) = channel();
-            let (face, order) = (self.face.clone(), self.stepper.order().clone());
-            let wanted = params.clone();
-            std::thread::spawn(move || {
-                let made = matrices(&face.shell, &face.stiffness, &shell, &wanted, &order).ok();
-                // Nobody waits any more if parameters were changed again meanwhile.
-                let _ = sender.send(made);
-            });
-            self.pending = Some(receiver);
-        }
-        self.params = params;
-        ParamsChange { within_certificate }
+    /// Whether the certificate of the build covers the face with its present parameters.
+    pub fn within_certificate(&self) -> bool {
+        self.params.within_certificate(&self.face)
     }
 
     /// Waits until changed parameters are in use.
     pub fn finish_params(&mut self) {
-        if let Some(receiver) = self.pending.take()
-            && let Ok(Some(made)) = receiver.recv()
-        {
-            self.stepper.replace_matrices(Arc::new(made));
+        if let Some(made) = self.pending.wait() {
+            self.pending.retire(self.stepper.replace_matrices(made));
         }
     }
 
-    /// Advances by `seconds` and gives the surface then.
+    /// Advances by `seconds` and gives the surface then. No memory is allocated.
     ///
     /// Physics runs in steps of fixed length whatever the frame's; between two steps the surface is interpolated.
     pub fn advance(&mut self, seconds: f64) -> Frame<'_> {
+        let seconds = if seconds.is_finite() { seconds.clamp(0.0, LONGEST_FRAME) } else { 0.0 };
         let began = Instant::now();
         self.stages = Stages::default();
-        self.take_matrices();
+        if let Some(made) = self.pending.take() {
+            self.pending.retire(self.stepper.replace_matrices(made));
+        }
         self.update_targets();
         self.head.advance(&self.pose, seconds);
         let start = self.frame_time;
@@ -324,23 +283,193 @@ impl InteractiveFace {
         self.stages.rig = began.elapsed();
         let touched = self.prepare_touches();
         self.rouse(touched, seconds);
-        if self.wakefulness == Wakefulness::Asleep {
+        if self.is_asleep() {
             self.step_time = self.frame_time;
-            self.touches.jump(&self.head.pose(1.0));
-            self.shown.copy_from_slice(&self.target_now);
+            self.touches.jump(&self.head);
+            self.shown.copy_from_slice(&self.now.target);
         } else {
             self.run_steps(start, touched);
             self.show_between_steps();
         }
+        self.touches.end_frame(self.lateness());
         let warping = Instant::now();
         self.warp();
-        self.target_before.copy_from_slice(&self.target_now);
-        self.stages.warp += warping.elapsed();
-        Frame { positions: &self.output, asleep: self.wakefulness == Wakefulness::Asleep }
+        std::mem::swap(&mut self.before, &mut self.now);
+        let warped = Instant::now();
+        self.stages.warp = warped - warping;
+        if self.params.normals {
+            self.update_output_normals();
+            self.stages.normals = warped.elapsed();
+        }
+        Frame { positions: &self.output, normals: &self.output_normals, asleep: self.is_asleep() }
     }
 
-    /// Normals of the last frame, computed now.
-    pub fn normals(&mut self) -> &[Vec3] {
+    fn update_targets(&mut self) {
+        match self.source {
+            Source::Weights => self.now.set_weights(&self.rig, &self.weights, self.params.detail),
+            Source::Surface => {
+                let vertices = &self.stepper.order().vertices;
+                self.now.set_surface(&self.face, &self.rig, vertices, &self.embedding, &self.surface);
+            }
+        }
+    }
+
+    /// The shell at its target as it would rest there.
+    fn settle_at_target(&mut self) {
+        self.before.copy_from(&self.now);
+        for i in 0..self.shown.len() {
+            self.shown[i] = self.now.target[i] - self.now.residual[i];
+            self.earlier[i] = Vec4::ZERO;
+        }
+        self.stepper.place(&self.shown, &self.earlier);
+        self.earlier.copy_from_slice(&self.shown);
+    }
+
+    /// Finds what may be touched in this frame. Returns whether anything is.
+    fn prepare_touches(&mut self) -> bool {
+        if self.touches.is_empty() {
+            return false;
+        }
+        let began = Instant::now();
+        let skin = Skin {
+            samples: &self.samples,
+            rest: self.rig.rest(),
+            per_metre: (1.0 / self.face.height) as f32,
+            before: self.before.layer(),
+            now: self.now.layer(),
+        };
+        let positions = if self.is_asleep() { &self.before.target } else { self.stepper.positions() };
+        self.touches.begin_frame(&skin, positions, &self.head, WATCH);
+        self.stages.constraints += began.elapsed();
+        self.touches.is_near() || self.touches.is_pulling()
+    }
+
+    fn run_steps(&mut self, start: u64, touched: bool) {
+        let step = self.stepper.step_time();
+        let step_length = nanoseconds(f64::from(step).max(1e-6));
+        let length = (self.frame_time - start).max(1) as f64;
+        let motion = self.head.frame_motion(self.face.height, &self.params);
+        while self.step_time < self.frame_time {
+            self.step_time += step_length;
+            // β of Algorithm 1; a step that ends after the frame looks a little ahead.
+            let share = ((self.step_time - start) as f64 / length) as f32;
+            let began = Instant::now();
+            for ((target, before), now) in
+                self.target.iter_mut().zip(&self.before.target).zip(&self.now.target)
+            {
+                *target = *before + share * (*now - *before);
+            }
+            self.earlier.copy_from_slice(self.stepper.positions());
+            self.stepper.assemble(&self.target, &motion);
+            let assembled = Instant::now();
+            self.stepper.solve(&self.target);
+            let solved = Instant::now();
+            self.stages.gradient += assembled - began;
+            self.stages.solve += solved - assembled;
+            self.touches.move_colliders(share, &self.head, step);
+            self.constrain(share, touched);
+            self.stepper.finish();
+            if touched {
+                // Skin does not bounce off a finger: without this it would tremble between the two.
+                self.stepper.stop_bouncing(self.touches.pushed());
+            }
+            self.stages.constraints += solved.elapsed();
+        }
+    }
+
+    /// Applies depth, touches and the limits of strain and speed to the next positions.
+    fn constrain(&mut self, share: f32, touched: bool) {
+        if touched {
+            self.touches.mark_overruled(&mut self.overruled);
+        }
+        self.find_rest(share);
+        if touched || self.stepper.is_overstretched() || self.is_far() {
+            self.limit_depth(share, touched);
+            if touched {
+                let matrices = self.stepper.matrices().clone();
+                let (next, current) = self.stepper.next_mut();
+                self.touches.resolve(&self.samples, next, current, &matrices, share);
+            }
+            self.stepper.limit_strain(&self.rested);
+        }
+        if touched {
+            self.limit_speed();
+        }
+    }
+
+    /// Whether any vertex is so far from where it would rest that it may be too deep. Most of the time none is, and no
+    /// normals are needed.
+    fn is_far(&mut self) -> bool {
+        let free = self.stepper.order().free;
+        let (next, _) = self.stepper.next_mut();
+        (0..free).any(|i| next[i].distance_squared(self.rested[i]) > self.depth[i] * self.depth[i])
+    }
+
+    /// Where the shell would rest, so that with its correction it is at its target: there nothing limits it.
+    fn find_rest(&mut self, share: f32) {
+        let residuals = self.before.residual.iter().zip(&self.now.residual);
+        for ((rested, target), (before, now)) in self.rested.iter_mut().zip(&self.target).zip(residuals) {
+            *rested = *target - (*before + share * (*now - *before));
+        }
+    }
+
+    /// Lets no vertex sink below where it would rest by more than its depth, unless something stronger than bone pushed it.
+    fn limit_depth(&mut self, share: f32, touched: bool) {
+        self.before.update_normals(&self.triangles);
+        self.now.update_normals(&self.triangles);
+        let free = self.stepper.order().free;
+        let (next, _) = self.stepper.next_mut();
+        for i in (0..free).filter(|i| !(touched && self.overruled[*i])) {
+            let before = self.before.normals()[i];
+            let normal = (before + share * (self.now.normals()[i] - before)).normalize_or_zero();
+            let below = (next[i] - self.rested[i]).xyz().dot(normal) + self.depth[i];
+            if below < 0.0 {
+                next[i] -= (below * normal).extend(0.0);
+            }
+        }
+    }
+
+    fn limit_speed(&mut self) {
+        let free = self.stepper.order().free;
+        let most = self.stepper.step_time() * TOP_SPEED;
+        let (next, current) = self.stepper.next_mut();
+        for i in 0..free {
+            let slow = current[i] + (next[i] - current[i]).clamp_length_max(most);
+            next[i] = self.target[i] + (slow - self.target[i]).clamp_length_max(FARTHEST);
+        }
+    }
+
+    /// How long before the end of the last step the frame ends, as a share of the step.
+    fn lateness(&self) -> f32 {
+        (self.step_time - self.frame_time) as f32 * 1e-9 / self.stepper.step_time()
+    }
+
+    /// The shell at the time of the frame, between the last two steps.
+    fn show_between_steps(&mut self) {
+        let (late, share) = (self.lateness(), self.shown_share());
+        let positions = self.stepper.positions();
+        for i in 0..positions.len() {
+            let x = positions[i] + late * (self.earlier[i] - positions[i]) + self.now.residual[i];
+            self.shown[i] = self.now.target[i] + share * (x - self.now.target[i]);
+        }
+    }
+
+    /// The whole mesh from the shell (eq. 14).
+    fn warp(&mut self) {
+        let height = self.face.height as f32;
+        for (shown, rest) in self.shown.iter_mut().zip(self.rig.rest()) {
+            *shown = height * (*shown - *rest);
+        }
+        for ((output, base), (corners, weights)) in
+            self.output.iter_mut().zip(&self.now.base).zip(&self.embedding)
+        {
+            let [a, b, c] = corners.map(|v| self.shown[v as usize]);
+            let moved = weights[0] * a + weights[1] * b + weights[2] * c;
+            *output = *base + moved.xyz();
+        }
+    }
+
+    fn update_output_normals(&mut self) {
         self.output_normals.fill(Vec3::ZERO);
         for t in &self.face.triangles {
             let [a, b, c] = t.map(|v| self.output[v as usize]);
@@ -352,254 +481,7 @@ impl InteractiveFace {
         for normal in &mut self.output_normals {
             *normal = normal.normalize_or(Vec3::Y);
         }
-        &self.output_normals
     }
-
-    fn take_matrices(&mut self) {
-        let Some(receiver) = &self.pending else { return };
-        match receiver.try_recv() {
-            Ok(Some(made)) => self.stepper.replace_matrices(Arc::new(made)),
-            Err(std::sync::mpsc::TryRecvError::Empty) => return,
-            Ok(None) | Err(std::sync::mpsc::TryRecvError::Disconnected) => {}
-        }
-        self.pending = None;
-    }
-
-    /// Targets at the end of the frame, and what does not depend on the simulation of the surface then.
-    fn update_targets(&mut self) {
-        match self.source {
-            Source::Weights => {
-                self.rig.targets(&self.weights, &mut self.target_now, &mut self.residual);
-                self.rig.detail(&self.weights, self.params.detail, &mut self.base);
-            }
-            Source::Surface => {
-                let per_metre = (1.0 / self.face.height) as f32;
-                let order = self.stepper.order();
-                for (target, vertex) in self.target_now.iter_mut().zip(&order.vertices) {
-                    let place = &self.face.places[*vertex as usize];
-                    let corners = self.face.triangles[place.triangle as usize];
-                    let at: Vec3 =
-                        (0..3).map(|i| place.barycentric[i] as f32 * self.surface[corners[i] as usize]).sum();
-                    *target = (per_metre * at).extend(0.0);
-                }
-                self.residual.copy_from_slice(self.rig.neutral_residual());
-                let (rest, height) = (self.rig.rest(), self.face.height as f32);
-                for (vertex, (corners, weights)) in self.embedding.iter().enumerate() {
-                    let moved: Vec4 = (0..3)
-                        .map(|i| {
-                            let corner = corners[i] as usize;
-                            weights[i] * (self.target_now[corner] - rest[corner])
-                        })
-                        .sum();
-                    self.base[vertex] = self.surface[vertex] - height * moved.xyz();
-                }
-            }
-        }
-    }
-
-    /// The shell at its target as it would rest there.
-    fn settle_at_target(&mut self) {
-        self.target_before.copy_from_slice(&self.target_now);
-        for i in 0..self.shown.len() {
-            self.shown[i] = self.target_now[i] - self.residual[i];
-            self.earlier[i] = Vec4::ZERO;
-        }
-        self.stepper.place(&self.shown, &self.earlier);
-        self.earlier.copy_from_slice(&self.shown);
-    }
-
-    fn prepare_touches(&mut self) -> bool {
-        if self.touches.is_empty() {
-            return false;
-        }
-        let began = Instant::now();
-        self.touches.reserve(self.samples.len());
-        let skin = Skin {
-            samples: &self.samples,
-            base: &self.base,
-            rest: self.rig.rest(),
-            residual: &self.residual,
-        };
-        let positions =
-            if self.wakefulness == Wakefulness::Asleep { &self.target_now } else { self.stepper.positions() };
-        let end = self.head.pose(1.0);
-        self.touches.begin_frame(&skin, positions, &end, WATCH);
-        let touched = self.touches.is_near() || self.touches.is_pulling();
-        if touched {
-            self.update_normals();
-        }
-        self.stages.constraints += began.elapsed();
-        touched
-    }
-
-    /// Normals of the target, along which depth is measured.
-    fn update_normals(&mut self) {
-        self.normals.fill(Vec3::ZERO);
-        for t in &self.triangles {
-            let [a, b, c] = t.map(|v| self.target_now[v as usize].xyz());
-            let area = (b - a).cross(c - a);
-            for v in t {
-                self.normals[*v as usize] += area;
-            }
-        }
-        for normal in &mut self.normals {
-            *normal = normal.normalize_or_zero();
-        }
-    }
-
-    /// Starts to simulate again, moving as the rig does.
-    fn wake(&mut self, seconds: f64) {
-        if self.wakefulness == Wakefulness::Asleep {
-            let rate = if seconds > 0.0 { (1.0 / seconds) as f32 } else { 0.0 };
-            for i in 0..self.shown.len() {
-                self.shown[i] = self.target_before[i] - self.residual[i];
-                self.earlier[i] = rate * (self.target_now[i] - self.target_before[i]);
-            }
-            self.stepper.place(&self.shown, &self.earlier);
-        }
-        self.wakefulness = Wakefulness::Awake { calm: 0.0 };
-    }
-
-    /// Falls asleep when nothing happens for long, wakes up before something does.
-    fn rouse(&mut self, touched: bool, seconds: f64) {
-        let Some(patience) = self.params.sleep_after else {
-            if self.wakefulness == Wakefulness::Asleep {
-                self.wake(seconds);
-            }
-            return;
-        };
-        if touched || !self.head.is_still() || self.pending.is_some() {
-            return self.wake(seconds);
-        }
-        self.wakefulness = match self.wakefulness {
-            Wakefulness::Awake { calm } if calm < patience => Wakefulness::Awake { calm: calm + seconds },
-            Wakefulness::Awake { .. } if self.deviation() < CLOSE => Wakefulness::Drowsy { share: 1.0 },
-            Wakefulness::Drowsy { share } => {
-                let deviation = self.deviation();
-                let share = share - (UNSEEN / deviation.max(UNSEEN)).min(0.5);
-                if deviation > 2.0 * CLOSE {
-                    Wakefulness::Awake { calm: 0.0 }
-                } else if share <= 0.0 {
-                    Wakefulness::Asleep
-                } else {
-                    Wakefulness::Drowsy { share }
-                }
-            }
-            same => same,
-        };
-    }
-
-    /// How far the shown shell is from its target, in heights.
-    fn deviation(&self) -> f32 {
-        let shown = self.stepper.positions().iter().zip(&self.residual).map(|(x, r)| *x + *r);
-        shown.zip(&self.target_before).map(|(s, t)| s.distance_squared(*t)).fold(0.0, f32::max).sqrt()
-    }
-
-    fn run_steps(&mut self, start: u64, touched: bool) {
-        let step = self.stepper.step_time();
-        let step_length = nanoseconds(f64::from(step).max(1e-6));
-        let length = (self.frame_time - start).max(1) as f64;
-        let motion = self.head.frame_motion(self.face.height, self.params.gravity);
-        while self.step_time < self.frame_time {
-            self.step_time += step_length;
-            // β of Algorithm 1; a step that ends after the frame looks a little ahead.
-            let share = ((self.step_time - start) as f64 / length) as f32;
-            let began = Instant::now();
-            for ((target, before), now) in
-                self.target.iter_mut().zip(&self.target_before).zip(&self.target_now)
-            {
-                *target = *before + share * (*now - *before);
-            }
-            self.earlier.copy_from_slice(self.stepper.positions());
-            self.stepper.assemble(&self.target, &motion);
-            let assembled = Instant::now();
-            self.stepper.solve(&self.target);
-            let solved = Instant::now();
-            self.stages.gradient += assembled - began;
-            self.stages.solve += solved - assembled;
-            if !self.touches.is_empty() {
-                let pose = self.head.pose(f64::from(share.min(1.0)));
-                self.touches.move_colliders(share, &pose, step);
-            }
-            if touched {
-                self.constrain(share, step);
-            }
-            self.stepper.finish();
-            if touched {
-                // Skin does not bounce off a finger: without this it would tremble between the two.
-                self.stepper.stop_bouncing(self.touches.pushed());
-            }
-            self.stages.constraints += solved.elapsed();
-        }
-    }
-
-    fn constrain(&mut self, share: f32, step: f32) {
-        let free = self.stepper.order().free;
-        let matrices = self.stepper.matrices().clone();
-        let (next, current) = self.stepper.next_mut();
-        self.touches.mark_overruled(&mut self.overruled);
-        for i in (0..free).filter(|i| !self.overruled[*i]) {
-            let below = (next[i] - self.target[i]).xyz().dot(self.normals[i]) + self.depth[i];
-            if below < 0.0 {
-                next[i] -= (below * self.normals[i]).extend(0.0);
-            }
-        }
-        let skin = Skin {
-            samples: &self.samples,
-            base: &self.base,
-            rest: self.rig.rest(),
-            residual: &self.residual,
-        };
-        self.touches.resolve(&skin, next, current, matrices.mass(), step, share);
-        self.stepper.limit_strain();
-        let (next, current) = self.stepper.next_mut();
-        for i in 0..free {
-            let slow = current[i] + (next[i] - current[i]).clamp_length_max(step * TOP_SPEED);
-            next[i] = self.target[i] + (slow - self.target[i]).clamp_length_max(FARTHEST);
-        }
-    }
-
-    /// The shell at the time of the frame, between the last two steps.
-    fn show_between_steps(&mut self) {
-        let late = (self.step_time - self.frame_time) as f32 * 1e-9 / self.stepper.step_time();
-        let share = if let Wakefulness::Drowsy { share } = self.wakefulness { share } else { 1.0 };
-        let positions = self.stepper.positions();
-        for i in 0..positions.len() {
-            let x = positions[i] + late * (self.earlier[i] - positions[i]) + self.residual[i];
-            self.shown[i] = self.target_now[i] + share * (x - self.target_now[i]);
-        }
-    }
-
-    /// The whole mesh from the shell (eq. 14).
-    fn warp(&mut self) {
-        let height = self.face.height as f32;
-        for (shown, rest) in self.shown.iter_mut().zip(self.rig.rest()) {
-            *shown = height * (*shown - *rest);
-        }
-        for ((output, base), (corners, weights)) in
-            self.output.iter_mut().zip(&self.base).zip(&self.embedding)
-        {
-            let [a, b, c] = corners.map(|v| self.shown[v as usize]);
-            let moved = weights[0] * a + weights[1] * b + weights[2] * c;
-            *output = *base + moved.xyz();
-        }
-    }
-}
-
-fn shell_params(face: &Face, params: &RunParams) -> ShellParams {
-    params.shell.clone().unwrap_or_else(|| face.params.clone())
-}
-
-fn matrices(
-    shell: &Shell,
-    stiffness: &Stiffness,
-    shell_params: &ShellParams,
-    params: &RunParams,
-    order: &StepOrder,
-) -> Result<StepMatrices, NotPositiveDefinite> {
-    let scale = |values: &[f64]| values.iter().map(|value| params.stiffness_scale * value).collect();
-    let scaled = Stiffness { strain: scale(&stiffness.strain), bending: scale(&stiffness.bending) };
-    StepMatrices::new(shell, &scaled, shell_params, order)
 }
 
 #[cfg(test)]

@@ -19,7 +19,28 @@ pub(super) struct CoarseRig {
     neutral: Vec<Vec3>,
     coarse: Vec<Runs>,
     residual: Vec<Runs>,
+    /// Corrections at half weight and of pairs, and what scales each.
+    bent: Vec<Runs>,
+    bends: Vec<Bend>,
     detail: Vec<Runs>,
+}
+
+/// What a correction depends on other than linearly.
+#[derive(Clone, Copy, Debug)]
+enum Bend {
+    /// Full at half the weight of a shape, nothing at none and at all of it.
+    Half(u32),
+    /// The product of two weights.
+    Product([u32; 2]),
+}
+
+impl Bend {
+    fn scale(self, weights: &[f32]) -> f32 {
+        match self {
+            Self::Half(shape) => (1.0 - (2.0 * weights[shape as usize] - 1.0).abs()).max(0.0),
+            Self::Product(shapes) => shapes.map(|shape| weights[shape as usize]).iter().product(),
+        }
+    }
 }
 
 impl CoarseRig {
@@ -40,7 +61,13 @@ impl CoarseRig {
         let in_order = |values: &[glam::DVec3]| -> Vec<Vec4> {
             order.vertices.iter().map(|v| values[*v as usize].as_vec3().extend(0.0)).collect()
         };
+        let halves = (0u32..).zip(&face.shapes).filter(|(_, shape)| !shape.half.vertices.is_empty());
+        let halves = halves.map(|(index, shape)| (Bend::Half(index), &shape.half));
+        let pairs = face.pairs.iter().map(|pair| (Bend::Product(pair.shapes), &pair.residual));
+        let (bends, bent) = halves.chain(pairs).map(|(bend, deltas)| (bend, on_shell(deltas))).unzip();
         Self {
+            bends,
+            bent,
             coarse: face.shapes.iter().map(|shape| on_shell(&shape.coarse)).collect(),
             residual: face.shapes.iter().map(|shape| on_shell(&shape.residual)).collect(),
             detail: face.shapes.iter().map(|shape| on_mesh(&shape.detail)).collect(),
@@ -64,6 +91,12 @@ impl CoarseRig {
         residual.copy_from_slice(&self.neutral_residual);
         add(bytemuck::cast_slice_mut(target), weights, &self.coarse);
         add(bytemuck::cast_slice_mut(residual), weights, &self.residual);
+        for (bend, runs) in self.bends.iter().zip(&self.bent) {
+            let scale = bend.scale(weights);
+            if scale != 0.0 {
+                add(bytemuck::cast_slice_mut(residual), &[scale], std::slice::from_ref(runs));
+            }
+        }
     }
 
     /// Neutral and fine detail of the whole mesh, in metres.

@@ -3,6 +3,7 @@
 use glam::{Vec3, Vec4, Vec4Swizzles};
 use zygoma_physics::shell::StepOrder;
 
+use super::contact::Layer;
 use crate::interactive::Face;
 
 /// Skin edges longer than this share of the height get points of their own between the vertices: a fingertip would
@@ -13,6 +14,8 @@ const WIDE: f32 = 0.02;
 #[derive(Clone, Debug)]
 pub(super) struct Samples {
     on_mesh: Vec<([u32; 3], [f32; 3])>,
+    /// The skin's area around each point.
+    areas: Vec<f32>,
     /// Where each point's weights end in `vertices`.
     ends: Vec<u32>,
     vertices: Vec<(u32, f32)>,
@@ -31,11 +34,23 @@ impl Samples {
         let mut points: Vec<([u32; 3], [f32; 3])> =
             face.skin.iter().map(|v| ([*v; 3], [1.0, 0.0, 0.0])).collect();
         let follows = |v: &u32| face.embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
+        let mut areas = vec![0.0; points.len()];
+        let mut point_of = vec![u32::MAX; face.vertex_count()];
+        for (point, vertex) in (0u32..).zip(&face.skin) {
+            point_of[*vertex as usize] = point;
+        }
         for t in face.triangles.iter().filter(|t| t.iter().all(follows)) {
             let p = t.map(|v| face.neutral[v as usize]);
+            let third = (p[1] - p[0]).cross(p[2] - p[0]).length() / 6.0;
+            for v in t {
+                if let Some(area) = areas.get_mut(point_of[*v as usize] as usize) {
+                    *area += third;
+                }
+            }
             let longest = (0..3).map(|i| p[i].distance(p[(i + 1) % 3])).fold(0.0, f32::max);
             if longest > WIDE {
                 points.push((*t, [1.0 / 3.0; 3]));
+                areas.extend([third; 4]);
                 for i in 0..3 {
                     let mut weights = [0.0; 3];
                     (weights[i], weights[(i + 1) % 3]) = (0.5, 0.5);
@@ -45,6 +60,7 @@ impl Samples {
         }
         let mut samples = Self {
             on_mesh: points,
+            areas,
             ends: Vec::new(),
             vertices: Vec::new(),
             compliance: Vec::new(),
@@ -103,19 +119,25 @@ impl Samples {
         &self.vertices[start as usize..self.ends[sample as usize] as usize]
     }
 
+    /// A vertex of the whole mesh at or beside a point.
+    pub(super) fn vertex(&self, sample: u32) -> u32 {
+        self.on_mesh[sample as usize].0[0]
+    }
+
+    /// The skin's area around a point, in heights squared.
+    pub(super) fn area(&self, sample: u32) -> f32 {
+        self.areas[sample as usize]
+    }
+
     /// Where a point lies apart from the shell's own positions: neutral, detail and residual.
-    pub(super) fn offset(
-        &self,
-        sample: u32,
-        base: &[Vec3],
-        per_metre: f32,
-        rest: &[Vec4],
-        residual: &[Vec4],
-    ) -> Vec3 {
+    pub(super) fn offset(&self, sample: u32, layer: &Layer<'_>, per_metre: f32, rest: &[Vec4]) -> Vec3 {
         let (corners, weights) = self.on_mesh[sample as usize];
-        let at: Vec3 = (0..3).map(|i| weights[i] * base[corners[i] as usize]).sum();
-        let shell: Vec4 =
-            self.follows(sample).iter().map(|(v, w)| *w * (residual[*v as usize] - rest[*v as usize])).sum();
+        let at: Vec3 = (0..3).map(|i| weights[i] * layer.base[corners[i] as usize]).sum();
+        let shell: Vec4 = self
+            .follows(sample)
+            .iter()
+            .map(|(v, w)| *w * (layer.residual[*v as usize] - rest[*v as usize]))
+            .sum();
         per_metre * at + shell.xyz()
     }
 
@@ -124,17 +146,24 @@ impl Samples {
         self.follows(sample).iter().map(|(v, w)| *w * positions[*v as usize]).sum::<Vec4>().xyz()
     }
 
-    /// Moves the shell so that the point moves by `correction`; returns mass × displacement of what was moved.
-    pub(super) fn push(&self, sample: u32, correction: Vec3, positions: &mut [Vec4], mass: &[f32]) -> Vec3 {
+    /// Moves the shell so that the point moves by `correction`; returns the force that this takes. `resistance`
+    /// is force per displacement.
+    pub(super) fn push(
+        &self,
+        sample: u32,
+        correction: Vec3,
+        positions: &mut [Vec4],
+        resistance: &[f32],
+    ) -> Vec3 {
         let share = self.compliance[sample as usize] * correction.extend(0.0);
-        let mut moved = Vec4::ZERO;
+        let mut force = Vec4::ZERO;
         for (v, w) in self.follows(sample) {
             let v = *v as usize;
             if v < self.free {
                 positions[v] += *w * share;
-                moved += mass[v] * *w * share;
+                force += resistance[v] * *w * share;
             }
         }
-        moved.xyz()
+        force.xyz()
     }
 }

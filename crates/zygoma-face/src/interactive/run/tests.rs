@@ -195,7 +195,7 @@ fn motion_does_not_depend_on_the_scale() {
 #[test]
 fn the_same_touch_on_a_turned_head_gives_the_same_surface() {
     let run = |pose: RigidMotion| {
-        let params = RunParams { gravity: 0.0, ..awake() };
+        let params = awake().weightless();
         let mut running = InteractiveFace::new(&FACE, params).unwrap();
         let place = |time: f64| {
             let local = poke(0.24, time);
@@ -224,7 +224,7 @@ fn the_same_touch_on_a_turned_head_gives_the_same_surface() {
 
 #[test]
 fn a_head_that_starts_to_move_leaves_its_skin_behind() {
-    let mut running = InteractiveFace::new(&FACE, RunParams { gravity: 0.0, ..awake() }).unwrap();
+    let mut running = InteractiveFace::new(&FACE, awake().weightless()).unwrap();
     let rest = running.advance(0.01).positions.to_vec();
     for frame in 1..=10 {
         // 50 m/s² along X.
@@ -274,6 +274,75 @@ fn a_bounded_finger_stops_where_the_skin_holds_it() {
     assert!(gentle.0 > firm.0 && firm.0 > 0.1, "{gentle:?} {firm:?}");
     // At rest the skin pushes back as hard as the finger is pushed.
     assert!((gentle.1 - 0.002).abs() < 0.0006, "{gentle:?}");
+}
+
+#[test]
+fn a_finger_feels_what_the_actuation_of_the_skin_withstands() {
+    let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+    let sphere = ColliderShape::Sphere { radius: 0.012 };
+    let touch = running.touches_mut().add(sphere, Pose::at(Vec3::Z * 0.135), Drive::Kinematic);
+    for frame in 1..=400 {
+        let z = 0.135 - 0.006 * (frame as f32 / 40.0).min(1.0);
+        running.touches_mut().get_mut(touch).unwrap().pose = Pose::at(Vec3::new(0.01, 0.0, z));
+        running.advance(0.01);
+    }
+    // Springs only pass force on: far from held edges, what presses is borne by the actuation alone (eq. 5, 6).
+    let (params, order) = (&FACE.params, running.stepper.order());
+    let bound = Vec3::splat(params.tolerance as f32);
+    let (mut force, mut torque) = (Vec3::ZERO, Vec3::ZERO);
+    for (place, vertex) in order.vertices.iter().enumerate() {
+        let at = running.stepper.positions()[place].xyz();
+        let pull = (running.target[place].xyz() - at).clamp(-bound, bound);
+        let pull = params.actuation(FACE.shell.area[*vertex as usize]) as f32 * pull;
+        force += pull;
+        torque += at.cross(pull);
+    }
+    let height = FACE.height as f32;
+    let (force, torque) = (height.powi(2) * force, height.powi(3) * torque);
+    let touch = running.touches().get(touch).unwrap();
+    assert!(force.length() > 1e-3, "{force}");
+    assert!(touch.force().distance(force) < 0.02 * force.length(), "{} {force}", touch.force());
+    let load = running.touches().head_load();
+    assert!(load.force.distance(-force) < 0.02 * force.length(), "{load:?} {force}");
+    assert!(load.torque.distance(-torque) < 0.05 * 0.12 * force.length(), "{load:?} {torque}");
+    let contacts = running.touches().contacts();
+    let sum: Vec3 = contacts.iter().map(|contact| contact.force).sum();
+    assert!(sum.distance(load.force) < 0.02 * force.length(), "{sum}");
+    assert!(
+        contacts.iter().all(|c| c.point.distance(touch.place().translation) < 0.0125 && c.pressure >= 0.0)
+    );
+}
+
+#[test]
+fn gravity_pulls_where_it_points() {
+    let gravity = [3.0, 0.0, -4.0];
+    let mut running = InteractiveFace::new(&FACE, RunParams { gravity, ..awake().weightless() }).unwrap();
+    assert!(!running.within_certificate());
+    let rest = running.advance(0.0).positions.to_vec();
+    for _ in 0..200 {
+        running.advance(0.01);
+    }
+    let after = running.advance(0.0).positions;
+    let front = (0..rest.len()).max_by(|a, b| rest[*a].z.total_cmp(&rest[*b].z)).unwrap();
+    let moved = after[front] - rest[front];
+    // Far from its held edge the shell as a whole is held by its actuation: ρ g against p^max / ε^r.
+    let wanted = 0.1 * Vec3::new(3.0, 0.0, -4.0) / (100.0 / 0.01);
+    assert!(moved.distance(wanted) < 0.05 * wanted.length(), "{moved} {wanted}");
+}
+
+#[test]
+fn held_skin_pulls_back() {
+    let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+    running.advance(0.0);
+    let pull = running.grab(Vec3::Z * 0.12, 0.01);
+    for frame in 1..=200 {
+        running.touches_mut().drag(pull, Vec3::Z * (0.12 + 1e-4 * (frame as f32).min(50.0)));
+        running.advance(0.01);
+    }
+    let force = running.touches().pull_force(pull).unwrap();
+    assert!(force.z < -1e-4 && force.z.abs() > 5.0 * force.x.hypot(force.y), "{force}");
+    assert!(running.touches().head_load().force.distance(-force) < 1e-6);
+    assert!(running.deviation().worst > 0.004 && running.deviation().mean < 0.001);
 }
 
 #[test]
@@ -409,7 +478,13 @@ fn broken_files_are_refused_with_a_sentence() {
         let _ = Face::from_bytes(&broken);
     }
     let text = String::from_utf8_lossy(&bytes[8..8 + header]);
-    let newer = text.replace(r#"\"version\":1"#, r#"\"version\":7"#);
-    let newer = [&bytes[..8], newer.as_bytes(), &bytes[8 + header..]].concat();
-    assert!(Face::from_bytes(&newer).unwrap_err().contains("version 7"));
+    let of_version = |version: u32| {
+        let text = text.replace(r#"\"version\":3"#, &format!(r#"\"version\":{version}"#));
+        Face::from_bytes(&[&bytes[..8], text.as_bytes(), &bytes[8 + header..]].concat())
+    };
+    assert!(of_version(7).unwrap_err().contains("version 7"));
+    // Version 2 had no corrections at half weight.
+    let mut older = FACE.clone();
+    older.shapes.iter_mut().for_each(|shape| shape.half = SparseDeltas::default());
+    assert_eq!(of_version(2).unwrap(), older);
 }

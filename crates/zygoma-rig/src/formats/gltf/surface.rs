@@ -16,7 +16,31 @@ pub(super) fn triangles(
     accessors: &Accessors,
     plan: &MeshPlan,
 ) -> Result<Vec<[u32; 3]>> {
-    let mut found: Vec<(usize, Vec<[u32; 3]>)> = Vec::new();
+    let found = by_primitive(document, schema, accessors, plan)?;
+    Ok(found.into_iter().flat_map(|(_, triangles)| triangles).collect())
+}
+
+/// The primitives of a mesh in the order of its triangles, and how many triangles each has.
+pub(super) fn triangle_counts(
+    document: &Document,
+    schema: &Schema,
+    accessors: &Accessors,
+    plan: &MeshPlan,
+) -> Result<Vec<(usize, usize)>> {
+    let found = by_primitive(document, schema, accessors, plan)?;
+    Ok(found.into_iter().map(|(index, triangles)| (index, triangles.len())).collect())
+}
+
+/// A primitive's index and its triangles.
+type PrimitiveTriangles = (usize, Vec<[u32; 3]>);
+
+fn by_primitive(
+    document: &Document,
+    schema: &Schema,
+    accessors: &Accessors,
+    plan: &MeshPlan,
+) -> Result<Vec<PrimitiveTriangles>> {
+    let mut found: Vec<PrimitiveTriangles> = Vec::new();
     for block in &plan.blocks {
         for index in &block.primitives {
             let primitive = &schema.meshes[plan.mesh].primitives[*index];
@@ -25,7 +49,7 @@ pub(super) fn triangles(
         }
     }
     found.sort_by_key(|(index, _)| *index);
-    Ok(found.into_iter().flat_map(|(_, triangles)| triangles).collect())
+    Ok(found)
 }
 
 fn primitive_triangles(

@@ -1,0 +1,55 @@
+//! What a build found out on its way.
+
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::fit::{Certified, FitEnd, FitProgress};
+
+/// What a build found out on its way, for reports; the face itself keeps what matters later.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct BuildReport {
+    /// The fits, in order: from the coarsest mesh to the shell's own, then with combinations added.
+    pub fits: Vec<FitRecord>,
+    /// Every fitted shape, certified; empty without a fit.
+    pub shapes: Vec<Certified>,
+    /// Every combination, certified.
+    pub combinations: Vec<Certified>,
+    /// How long each phase took, in order.
+    pub phases: Vec<PhaseTime>,
+}
+
+/// How one fit went.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FitRecord {
+    /// Triangles of the mesh that was fitted.
+    pub triangles: usize,
+    /// Expressions that were fitted, combinations included.
+    pub expressions: usize,
+    /// Every iteration.
+    pub history: Vec<FitProgress>,
+    /// Why it ended.
+    pub end: FitEnd,
+}
+
+/// How long a phase of a build took.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseTime {
+    /// What was done.
+    pub phase: &'static str,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl BuildReport {
+    /// Seconds of all phases together.
+    pub fn seconds(&self) -> f64 {
+        self.phases.iter().map(|phase| phase.seconds).sum()
+    }
+
+    /// Notes that a phase has ended, and when the next begins.
+    pub(super) fn end_phase(&mut self, phase: &'static str, began: &mut Instant) {
+        self.phases.push(PhaseTime { phase, seconds: began.elapsed().as_secs_f64() });
+        *began = Instant::now();
+    }
+}

@@ -1,0 +1,97 @@
+//! Where a face came from, so that what is simulated can go back there.
+
+use std::path::Path;
+
+use glam::{DAffine3, DVec3};
+use serde::{Deserialize, Serialize};
+use zygoma_geometry::Faces;
+use zygoma_rig::{Joint, JointRole, Rig, RigMesh, Shape, Source, SparseDeltas, Units};
+
+use super::Face;
+
+/// The rig that a face was built from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Origin {
+    /// The rig's file or folder, as it was named at the build; `None` for a rig that was made by code.
+    pub path: Option<String>,
+    /// Identity modes of an ICT-FaceKit folder, as they were given.
+    pub identity: Option<String>,
+    /// [`RigMesh::fingerprint`] of the mesh, in hexadecimal digits; `None` where the file does not tell.
+    pub fingerprint: Option<String>,
+    /// Columns of the map from the mesh's own coordinates and unit in its file to rig space.
+    pub to_rig: Option<[f64; 12]>,
+    /// What the head turns about, in metres, in rig space.
+    pub head_pivot: Option<[f64; 3]>,
+}
+
+impl Origin {
+    /// What a mesh tells by itself.
+    pub fn of_mesh(mesh: &RigMesh) -> Self {
+        Self {
+            fingerprint: Some(fingerprint(mesh)),
+            to_rig: Some(mesh.to_rig.to_cols_array()),
+            ..Self::default()
+        }
+    }
+
+    /// The skin of a rig that was read from a file or folder.
+    pub fn of_rig(rig: &Rig, path: &Path, identity: Option<&str>) -> Self {
+        Self {
+            path: Some(path.display().to_string()),
+            identity: identity.map(str::to_owned),
+            head_pivot: rig.pivot(JointRole::Head).map(|pivot| pivot.to_array()),
+            ..Self::of_mesh(rig.skin())
+        }
+    }
+
+    /// Whether a mesh is the one that the face was built from, as far as can be told.
+    pub fn is(&self, mesh: &RigMesh) -> bool {
+        self.fingerprint.as_ref().is_none_or(|own| *own == fingerprint(mesh))
+    }
+}
+
+fn fingerprint(mesh: &RigMesh) -> String {
+    format!("{:016x}", mesh.fingerprint())
+}
+
+impl Face {
+    /// The rig as far as the face alone knows it: its mesh, in triangles, and its shapes, each within what
+    /// corrections leave out.
+    pub fn stand_in(&self) -> Rig {
+        let height = self.height as f32;
+        let shape = |index: usize| Shape {
+            name: self.shapes[index].name.clone(),
+            deltas: SparseDeltas::from_dense(
+                &self.displacements(index).iter().map(|d| height * *d).collect::<Vec<_>>(),
+            ),
+        };
+        let mesh = RigMesh {
+            name: self.mesh.clone(),
+            positions: self.neutral.iter().map(|p| height * *p).collect(),
+            faces: Faces::from_triangles(&self.triangles),
+            uvs: None,
+            shapes: (0..self.shapes.len()).map(shape).collect(),
+            regions: Vec::new(),
+            to_rig: self.origin.to_rig.map_or(DAffine3::IDENTITY, |m| DAffine3::from_cols_array(&m)),
+            quantum: 1e-6 * height,
+        };
+        let head = self.origin.head_pivot.map(|pivot| Joint {
+            role: JointRole::Head,
+            name: "head".into(),
+            node: 0,
+            position: DVec3::from_array(pivot),
+        });
+        Rig {
+            name: self.name.clone(),
+            meshes: vec![mesh],
+            skin: 0,
+            expressions: Vec::new(),
+            joints: head.into_iter().collect(),
+            takes: Vec::new(),
+            units: Units { metres_per_unit: 1.0, reason: "a face file is in metres".into() },
+            notes: Vec::new(),
+            source: Source::Generated { texture: None },
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What can be said about the last frame; nothing here is done unless it is asked for.
+
+use glam::{Vec3, Vec4Swizzles};
+
+use super::InteractiveFace;
+
+/// How far a frame is from the plain rig, in metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Deviation {
+    /// Of the worst vertex.
+    pub worst: f32,
+    /// Over all vertices that follow the shell.
+    pub mean: f32,
+}
+
+impl InteractiveFace {
+    /// How far the last frame is from the plain rig with the same weights or target surface, at full resolution. The
+    /// rig's own displacements below the clip of the detail (eq. 13) count as nothing.
+    pub fn deviation(&self) -> Deviation {
+        let (mut sum, mut count) = (0.0f64, 0usize);
+        let mut worst = 0.0f32;
+        for vertex in 0..self.output.len() {
+            if self.embedding[vertex].1 == [0.0; 3] {
+                continue;
+            }
+            let distance = self.output[vertex].distance(self.plain(vertex));
+            worst = worst.max(distance);
+            sum += f64::from(distance);
+            count += 1;
+        }
+        Deviation { worst, mean: (sum / count.max(1) as f64) as f32 }
+    }
+
+    /// Where the plain rig has a vertex in the last frame, in metres.
+    pub fn plain(&self, vertex: usize) -> Vec3 {
+        let (corners, weights) = self.embedding[vertex];
+        let rest = self.rig.rest();
+        let moved: Vec3 = (0..3)
+            .map(|i| {
+                let corner = corners[i] as usize;
+                weights[i] * (self.before.target[corner] - rest[corner]).xyz()
+            })
+            .sum();
+        self.before.base[vertex] + self.face.height as f32 * moved
+    }
+
+    /// How deep the skin of the last frame is inside a collider at its worst, in metres: at vertices, middles of edges
+    /// and middles of triangles.
+    pub fn penetration(&self) -> f32 {
+        let mut worst = 0.0f32;
+        let follows = |v: &u32| self.embedding[*v as usize].1.iter().sum::<f32>() > 0.999;
+        for (_, touch) in self.touches.iter() {
+            let (shape, place) = (touch.shape(), touch.place());
+            let reach = shape.reach();
+            for t in self.face.triangles.iter().filter(|t| t.iter().all(follows)) {
+                let [a, b, c] = t.map(|v| self.output[v as usize]);
+                let size = a.distance(b).max(a.distance(c));
+                if a.distance(place.translation) > reach + size {
+                    continue;
+                }
+                let points = [a, b, c, 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a), (a + b + c) / 3.0];
+                worst = points.iter().map(|p| shape.depth(place.apply_inverse(*p))).fold(worst, f32::max);
+            }
+        }
+        worst
+    }
+
+    /// The fastest that any vertex of the shell moves, in heights per second.
+    pub fn top_speed(&self) -> f32 {
+        self.stepper.velocities().iter().map(|v| v.length()).fold(0.0, f32::max)
+    }
+}

@@ -1,0 +1,45 @@
+//! Skin that is held and dragged.
+
+use glam::{Vec3, Vec4, Vec4Swizzles};
+
+use super::touch::Load;
+
+/// Held skin. In heights, in the head's frame.
+#[derive(Clone, Debug)]
+pub(super) struct Pull {
+    pins: Vec<(u32, Vec3)>,
+    before: Vec3,
+    now: Vec3,
+    /// Where the skin should be at the end of the next frame.
+    pub(super) wanted: Vec3,
+    pub(super) load: Load,
+}
+
+impl Pull {
+    /// Holds the vertices within a radius of a place, and `also` some others.
+    pub(super) fn new(at: Vec3, radius: f32, also: &[u32], shell: &[Vec4], free: usize) -> Self {
+        let is_held = |v: &u32| also.contains(v) || shell[*v as usize].xyz().distance(at) <= radius;
+        let held = (0..free as u32).filter(is_held);
+        let pins = held.map(|v| (v, shell[v as usize].xyz() - at)).collect();
+        Self { pins, before: at, now: at, wanted: at, load: Load::default() }
+    }
+
+    pub(super) fn begin_frame(&mut self) {
+        self.before = self.now;
+        self.now = self.wanted;
+        self.load.end_frame();
+    }
+
+    /// Moves the held vertices to where they are at a share of the frame. `resistance` is force per displacement.
+    pub(super) fn hold(&mut self, share: f32, next: &mut [Vec4], resistance: &[f32]) {
+        self.load.begin_step();
+        let handle = self.before + share * (self.now - self.before);
+        for (vertex, offset) in &self.pins {
+            let vertex = *vertex as usize;
+            let place = handle + *offset;
+            let force = resistance[vertex] * (place - next[vertex].xyz());
+            self.load.add(force, place);
+            next[vertex] = place.extend(0.0);
+        }
+    }
+}

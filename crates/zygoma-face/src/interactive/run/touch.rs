@@ -1,0 +1,198 @@
+//! One collider that touches a face.
+
+use glam::Vec3;
+use zygoma_physics::contact::{Collider, ColliderShape, Pose};
+
+use super::head::HeadMotion;
+
+/// Mass of a driven collider, in the units of the shell. Ours: a few times what it touches, so that it is steady and light.
+const DRIVEN_MASS: f32 = 0.005;
+
+/// How fast a driven collider comes to where it should be, 1/s. Ours.
+const DRIVEN_RATE: f32 = 40.0;
+
+/// How a collider is moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Drive {
+    /// It is where it is told to be.
+    Kinematic,
+    /// It follows where it is told to be with a force of at most this many newtons (IFA §5.3), and the skin pushes back.
+    Bounded {
+        /// The largest force, N, at the face's own size.
+        force: f32,
+    },
+}
+
+/// A collider that touches a face. Lengths in metres, in the world: the head's pose applies.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// Where it should be at the end of the next frame.
+    pub pose: Pose,
+    /// How it is moved.
+    pub drive: Drive,
+    /// Coulomb friction between it and the skin; 0 as in the paper.
+    pub friction: f32,
+    pub(super) shape: ColliderShape,
+    /// In heights, in the head's frame.
+    pub(super) collider: Collider,
+    pub(super) load: Load,
+    /// Of the skin on the collider, in the last step, in shell units.
+    pub(super) force: Vec3,
+    per_metre: f32,
+    /// Where it should be, in the world, at the start and at the end of the frame.
+    world_before: Pose,
+    world_now: Pose,
+    velocity: Vec3,
+    /// Where it was when the last frame ended, between two steps; in the head's frame, in metres.
+    place: Pose,
+}
+
+/// Forces summed over the steps of a frame, in shell units, in the head's frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Load {
+    force: Vec3,
+    torque: Vec3,
+    deepest: f32,
+    steps: u32,
+    /// The next step is the first of a frame.
+    is_over: bool,
+}
+
+impl Load {
+    /// The frame ends: its sums are kept until the first step of another.
+    pub(super) fn end_frame(&mut self) {
+        self.is_over = true;
+    }
+
+    pub(super) fn begin_step(&mut self) {
+        if self.is_over {
+            *self = Self::default();
+        }
+        self.steps += 1;
+    }
+
+    pub(super) fn add(&mut self, force: Vec3, at: Vec3) {
+        self.force += force;
+        self.torque += at.cross(force);
+    }
+
+    pub(super) fn note_depth(&mut self, depth: f32) {
+        self.deepest = self.deepest.max(depth);
+    }
+
+    /// Mean force, N at the face's own size. The shell's pressures are those of the face, so forces grow with the area.
+    pub(super) fn force(&self, per_metre: f32) -> Vec3 {
+        self.force / (self.steps.max(1) as f32 * per_metre.powi(2))
+    }
+
+    /// Mean torque about the origin of the head's frame, N m.
+    pub(super) fn torque(&self, per_metre: f32) -> Vec3 {
+        self.torque / (self.steps.max(1) as f32 * per_metre.powi(3))
+    }
+}
+
+impl Touch {
+    pub(super) fn new(shape: ColliderShape, pose: Pose, drive: Drive, per_metre: f32) -> Self {
+        let in_heights = Pose { translation: per_metre * pose.translation, ..pose };
+        Self {
+            collider: Collider::new(shape.scaled(per_metre), in_heights),
+            world_before: pose,
+            world_now: pose,
+            place: pose,
+            shape,
+            pose,
+            drive,
+            friction: 0.0,
+            per_metre,
+            velocity: Vec3::ZERO,
+            force: Vec3::ZERO,
+            load: Load::default(),
+        }
+    }
+
+    /// Mean force of the skin on the collider in the last frame, N at the face's own size, in the head's frame. The head
+    /// feels the opposite.
+    pub fn force(&self) -> Vec3 {
+        -self.load.force(self.per_metre)
+    }
+
+    /// Mean torque of the collider on the head in the last frame, about the origin of the head's frame, N m.
+    pub fn head_torque(&self) -> Vec3 {
+        self.load.torque(self.per_metre)
+    }
+
+    /// Where the collider is when the frame ends, in the head's frame, in metres.
+    pub fn place(&self) -> Pose {
+        self.place
+    }
+
+    /// The deepest that any contact point was below its surface after a step of the last frame, in metres.
+    pub fn deepest(&self) -> f32 {
+        self.load.deepest / self.per_metre
+    }
+
+    /// The shape, in metres.
+    pub fn shape(&self) -> &ColliderShape {
+        &self.shape
+    }
+
+    /// A frame begins: from where the last one ended to where the collider is told to be.
+    pub(super) fn begin_frame(&mut self) {
+        self.world_before = self.world_now;
+        self.world_now = self.pose;
+        self.load.end_frame();
+    }
+
+    /// The frame ends, a share of a step before the last step does.
+    pub(super) fn end_frame(&mut self, earlier: f32) {
+        let Pose { rotation, translation } = self.collider.now.between(&self.collider.before, earlier);
+        self.place = Pose { rotation, translation: translation / self.per_metre };
+    }
+
+    /// Puts the collider where it should be, while nothing is simulated.
+    pub(super) fn jump(&mut self, head: &HeadMotion) {
+        (self.world_before, self.world_now) = (self.pose, self.pose);
+        self.collider.now = self.wanted(head, 1.0);
+        self.collider.before = self.collider.now;
+        (self.velocity, self.force) = (Vec3::ZERO, Vec3::ZERO);
+        self.load = Load::default();
+    }
+
+    /// Where the collider should be at a share of the frame, in the head's frame, in heights.
+    pub(super) fn wanted(&self, head: &HeadMotion, share: f32) -> Pose {
+        let world = self.world_before.between(&self.world_now, share);
+        let head = head.pose(f64::from(share));
+        Pose {
+            rotation: head.rotation.inverse() * world.rotation,
+            translation: self.per_metre * head.apply_inverse(world.translation),
+        }
+    }
+
+    /// Where the collider is when the frame begins, in the head's frame, in heights.
+    pub(super) fn start(&self, head: &HeadMotion) -> Vec3 {
+        match self.drive {
+            Drive::Kinematic => self.wanted(head, 0.0).translation,
+            Drive::Bounded { .. } => self.collider.now.translation,
+        }
+    }
+
+    /// Moves the collider by a step that ends at a share of the frame.
+    pub(super) fn step(&mut self, head: &HeadMotion, share: f32, seconds: f32) {
+        let wanted = self.wanted(head, share);
+        self.collider.before = self.collider.now;
+        self.collider.duration = seconds;
+        self.collider.now = match self.drive {
+            Drive::Kinematic => wanted,
+            Drive::Bounded { force } => {
+                let most = force * self.per_metre * self.per_metre;
+                let place = self.collider.now.translation;
+                let spring = DRIVEN_MASS * DRIVEN_RATE * DRIVEN_RATE * (wanted.translation - place);
+                // Only the pull is bounded: the damping keeps it from bouncing on the skin.
+                let tracking =
+                    spring.clamp_length_max(most) - 2.0 * DRIVEN_MASS * DRIVEN_RATE * self.velocity;
+                self.velocity += seconds / DRIVEN_MASS * (tracking + self.force);
+                Pose { rotation: wanted.rotation, translation: place + seconds * self.velocity }
+            }
+        };
+    }
+}

@@ -1,0 +1,89 @@
+//! Promises about a running face that its users build upon: it asks for no memory per frame and may change threads.
+
+use glam::Vec3;
+use zygoma_face::interactive::fit::Continue;
+use zygoma_face::interactive::{BuildParams, Drive, Face, InteractiveFace, RunParams, build};
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_geometry::{Faces, shapes};
+use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
+use zygoma_rig::{RigMesh, Shape, SparseDeltas};
+
+fn ball() -> Face {
+    let (unit, triangles) = shapes::sphere(24, 36);
+    let swelling = unit.iter().map(|p| 0.01 * *p * (-8.0 * p.distance_squared(Vec3::Z)).exp());
+    let mesh = RigMesh {
+        name: "ball".into(),
+        positions: unit.iter().map(|p| 0.12 * *p).collect(),
+        faces: Faces::from_triangles(&triangles),
+        uvs: None,
+        shapes: vec![Shape {
+            name: "swell".into(),
+            deltas: SparseDeltas::from_dense(&swelling.collect::<Vec<_>>()),
+        }],
+        regions: Vec::new(),
+        to_rig: glam::DAffine3::IDENTITY,
+        quantum: 1e-6,
+    };
+    let params = BuildParams { triangles: 800, uniform_stiffness: Some(1.0), ..BuildParams::default() };
+    build("ball", &mesh, &params, &mut |_| Continue::Yes).expect("a ball can be built")
+}
+
+fn allocations(work: impl FnOnce()) -> u64 {
+    allocation_counter::measure(work).count_total
+}
+
+#[test]
+fn a_face_may_go_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<InteractiveFace>();
+}
+
+#[test]
+fn frames_need_no_memory_of_their_own() {
+    let face = ball();
+    for sleep_after in [None, Some(0.05)] {
+        let params = RunParams { sleep_after, ..RunParams::default() };
+        let mut running = InteractiveFace::new(&face, params).expect("a face can run");
+        running.set_weights(&[0.0]);
+        // Which instruction set there is gets looked up once per process.
+        running.advance(0.01);
+        let (positions, triangles) = shapes::sphere(8, 10);
+        let hand = ColliderMesh::new(positions.iter().map(|p| 0.012 * *p).collect(), triangles)
+            .expect("a sphere is closed");
+        let grown: Vec<Vec3> = positions.iter().map(|p| 0.013 * *p).collect();
+        let touches = running.touches_mut();
+        let finger =
+            touches.add(ColliderShape::Sphere { radius: 0.012 }, Pose::at(Vec3::Z * 0.14), Drive::Kinematic);
+        let pusher = touches.add(
+            ColliderShape::Sphere { radius: 0.012 },
+            Pose::at(Vec3::X * 0.14),
+            Drive::Bounded { force: 0.05 },
+        );
+        let hand =
+            touches.add(ColliderShape::Mesh(Box::new(hand)), Pose::at(Vec3::Y * 0.14), Drive::Kinematic);
+        touches.deform(hand, &grown, 0.01).expect("the same vertices");
+        let pull = running.grab(Vec3::NEG_Z * 0.12, 0.01);
+        let mut deepest = 0.0f32;
+        let used = allocations(|| {
+            for frame in 0..60 {
+                let near = 0.14 - 0.0004 * frame as f32;
+                running.set_weights(&[0.01 * frame as f32]);
+                let touches = running.touches_mut();
+                touches.get_mut(finger).expect("it is there").pose = Pose::at(Vec3::Z * near);
+                touches.get_mut(pusher).expect("it is there").pose = Pose::at(Vec3::X * near);
+                touches.get_mut(hand).expect("it is there").pose = Pose::at(Vec3::Y * near);
+                touches.deform(hand, &grown, 0.01).expect("the same vertices");
+                touches.drag(pull, Vec3::NEG_Z * (0.12 + 1e-4 * frame as f32));
+                running.set_head_pose(&RigidMotion {
+                    rotation: glam::DQuat::from_rotation_y(0.01 * f64::from(frame)),
+                    translation: glam::DVec3::ZERO,
+                });
+                running.advance(0.01);
+                deepest = deepest.max(running.penetration());
+                assert!(running.touches().head_load().force.is_finite());
+            }
+        });
+        assert!(!running.touches().contacts().is_empty(), "nothing was touched");
+        assert_eq!(used, 0, "frames asked for memory");
+    }
+}

@@ -1,0 +1,264 @@
+//! Faces made in the background, and kept, so that a second start need not wait.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use zygoma_face::interactive::fit::Continue;
+use zygoma_face::interactive::{BuildParams, BuildProgress, Face, build};
+use zygoma_rig::RigMesh;
+
+/// Strain and bending stiffness of the face that can be touched before the fit has ended, N/m. Ours: soft enough to follow
+/// every expression of the built-in head, about the median of its fitted skin.
+const PREVIEW_STIFFNESS: f64 = 2.0;
+
+/// Faces kept in memory and on disk.
+const MOST_IN_MEMORY: usize = 6;
+const MOST_ON_DISK: usize = 24;
+
+/// How often a build that waits for another one looks again.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Faces that were made, shared by all tabs.
+#[derive(Debug)]
+pub(crate) struct Library {
+    /// The newest last.
+    made: Mutex<Vec<(u64, Arc<Face>)>>,
+    folder: Option<PathBuf>,
+    /// One fit at a time: two would only slow each other down, and the second often wants the first one's face.
+    busy: Mutex<()>,
+}
+
+/// Which face is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quality {
+    /// The same stiffness everywhere, in a few seconds.
+    Preview,
+    /// Fitted to the rig's expressions.
+    Fitted,
+}
+
+/// Where a build stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Progress {
+    pub(crate) stage: &'static str,
+    pub(crate) share: Option<f64>,
+    pub(crate) seconds: f64,
+    pub(crate) worst: Option<f64>,
+}
+
+/// How a build ended.
+#[derive(Clone, Debug)]
+pub(crate) enum Ended {
+    /// With a face.
+    Made(Arc<Face>),
+    /// Because it was told to.
+    Cancelled,
+    /// With a reason, as a sentence.
+    Failed(String),
+}
+
+impl Library {
+    /// A library that keeps faces in a folder, if there is one.
+    pub(crate) fn new(folder: Option<PathBuf>) -> Self {
+        Self { made: Mutex::new(Vec::new()), folder, busy: Mutex::new(()) }
+    }
+
+    /// Whether the fitted face of a mesh is at hand.
+    pub(crate) fn has(&self, mesh: &RigMesh, triangles: usize) -> bool {
+        self.find(key(mesh, &params(triangles, Quality::Fitted)), mesh).is_some()
+    }
+
+    /// Makes a face, or finds it.
+    pub(crate) fn make(
+        &self,
+        name: &str,
+        mesh: &RigMesh,
+        triangles: usize,
+        quality: Quality,
+        cancel: &AtomicBool,
+        tell: &mut dyn FnMut(Progress),
+    ) -> Ended {
+        let began = Instant::now();
+        let params = params(triangles, quality);
+        let key = key(mesh, &params);
+        let _turn = loop {
+            if let Some(face) = self.find(key, mesh) {
+                return Ended::Made(face);
+            }
+            if cancel.load(Ordering::Relaxed) {
+                return Ended::Cancelled;
+            }
+            match self.busy.try_lock() {
+                Ok(turn) => break turn,
+                Err(std::sync::TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
+                Err(std::sync::TryLockError::WouldBlock) => {
+                    let seconds = began.elapsed().as_secs_f64();
+                    tell(Progress { stage: "waiting for another build", share: None, seconds, worst: None });
+                    std::thread::sleep(PATIENCE);
+                }
+            }
+        };
+        let mut progress = |now: BuildProgress| {
+            let seconds = began.elapsed().as_secs_f64();
+            tell(described(&now, params.fit.max_iterations, seconds));
+            if cancel.load(Ordering::Relaxed) { Continue::No } else { Continue::Yes }
+        };
+        // The simulation of what is shown meanwhile must not starve.
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let result = match pool {
+            Ok(pool) => {
+                // The closure runs on a thread of the pool, so what it tells is gathered by a channel.
+                let (sender, receiver) = std::sync::mpsc::channel::<BuildProgress>();
+                std::thread::scope(|scope| {
+                    let (params, mesh) = (&params, mesh);
+                    let worker = scope.spawn(move || {
+                        pool.install(|| {
+                            build(name, mesh, params, &mut |now| {
+                                // Nobody listens any more only if the caller has panicked.
+                                let _ = sender.send(now);
+                                if cancel.load(Ordering::Relaxed) { Continue::No } else { Continue::Yes }
+                            })
+                        })
+                    });
+                    for now in receiver {
+                        progress(now);
+                    }
+                    worker.join()
+                })
+            }
+            Err(_) => Ok(build(name, mesh, &params, &mut progress)),
+        };
+        if cancel.load(Ordering::Relaxed) {
+            return Ended::Cancelled;
+        }
+        match result {
+            Ok(Ok(face)) => {
+                let face = Arc::new(face);
+                self.keep(key, &face, quality);
+                Ended::Made(face)
+            }
+            Ok(Err(error)) => Ended::Failed(format!("{name}: {error}")),
+            Err(_) => Ended::Failed(format!("{name}: the build ended unexpectedly")),
+        }
+    }
+
+    fn find(&self, key: u64, mesh: &RigMesh) -> Option<Arc<Face>> {
+        let fits = |face: &Face| {
+            face.vertex_count() == mesh.positions.len() && face.shapes.len() == mesh.shapes.len()
+        };
+        {
+            let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, face)) = made.iter().find(|(known, face)| *known == key && fits(face)) {
+                return Some(face.clone());
+            }
+        }
+        let face = Face::read(&self.file(key)?).ok().filter(fits)?;
+        let face = Arc::new(face);
+        self.remember(key, &face);
+        Some(face)
+    }
+
+    fn remember(&self, key: u64, face: &Arc<Face>) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.retain(|(known, _)| *known != key);
+        if made.len() >= MOST_IN_MEMORY {
+            made.remove(0);
+        }
+        made.push((key, face.clone()));
+    }
+
+    fn keep(&self, key: u64, face: &Arc<Face>, quality: Quality) {
+        self.remember(key, face);
+        let (Some(file), Quality::Fitted) = (self.file(key), quality) else { return };
+        let Some(folder) = file.parent() else { return };
+        // What cannot be kept is made again the next time.
+        if std::fs::create_dir_all(folder).is_ok() && face.write(&file).is_ok() {
+            remove_oldest(folder);
+        }
+    }
+
+    fn file(&self, key: u64) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join(format!("{key:016x}.safetensors")))
+    }
+}
+
+fn params(triangles: usize, quality: Quality) -> BuildParams {
+    let uniform_stiffness = (quality == Quality::Preview).then_some(PREVIEW_STIFFNESS);
+    let corrected = quality == Quality::Fitted;
+    BuildParams { triangles, uniform_stiffness, corrected, ..BuildParams::default() }
+}
+
+/// What is being done, in words, and how much of the whole is done.
+fn described(now: &BuildProgress, most: usize, seconds: f64) -> Progress {
+    let progress = |stage, share, worst| Progress { stage, share: Some(share), seconds, worst };
+    match now {
+        BuildProgress::Meshing => progress("making the simulation mesh", 0.02, None),
+        BuildProgress::Fitting(fit) => {
+            // The fit ends when it converges, mostly after a fraction of the iterations allowed.
+            let done = 1.0 - (-4.0 * fit.iteration as f64 / most.max(1) as f64 * 2.0).exp();
+            progress("fitting the stiffness of the skin", 0.05 + 0.75 * done, Some(fit.worst))
+        }
+        BuildProgress::Certifying => progress("certifying every expression", 0.82, None),
+        BuildProgress::Correcting => progress("computing corrections", 0.9, None),
+    }
+}
+
+fn remove_oldest(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut files: Vec<(SystemTime, PathBuf)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let is_face = entry.path().extension().is_some_and(|extension| extension == "safetensors");
+            is_face.then_some((entry.metadata().ok()?.modified().ok()?, entry.path()))
+        })
+        .collect();
+    files.sort();
+    for (_, file) in files.iter().rev().skip(MOST_ON_DISK) {
+        // Another process may have removed it already.
+        let _ = std::fs::remove_file(file);
+    }
+}
+
+/// What a face depends on: the mesh, the parameters and the very program that builds it.
+fn key(mesh: &RigMesh, params: &BuildParams) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    env!("CARGO_PKG_VERSION").hash(&mut hasher);
+    if let Some(program) = std::env::current_exe().ok().and_then(|path| path.metadata().ok()) {
+        (program.len(), program.modified().ok()).hash(&mut hasher);
+    }
+    serde_json::to_string(params).unwrap_or_default().hash(&mut hasher);
+    mesh.name.hash(&mut hasher);
+    bytemuck::cast_slice::<_, u8>(&mesh.positions).hash(&mut hasher);
+    mesh.faces.corners().hash(&mut hasher);
+    for shape in &mesh.shapes {
+        shape.name.hash(&mut hasher);
+        shape.deltas.vertices.hash(&mut hasher);
+        bytemuck::cast_slice::<_, u8>(&shape.deltas.offsets).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Where this user's programs keep what can be made again.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    let variables: HashMap<&str, PathBuf> = ["ZYGOMA_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"]
+        .into_iter()
+        .filter_map(|name| Some((name, PathBuf::from(std::env::var_os(name).filter(|v| !v.is_empty())?))))
+        .collect();
+    if let Some(folder) = variables.get("ZYGOMA_CACHE") {
+        return Some(folder.join("faces"));
+    }
+    let base = match std::env::consts::OS {
+        "windows" => variables.get("LOCALAPPDATA").cloned(),
+        "macos" => variables.get("HOME").map(|home| home.join("Library/Caches")),
+        _ => variables
+            .get("XDG_CACHE_HOME")
+            .cloned()
+            .or_else(|| variables.get("HOME").map(|home| home.join(".cache"))),
+    };
+    base.map(|base| base.join("zygoma").join("faces"))
+}

@@ -1,0 +1,156 @@
+//! What is shown: a rig with everything about it that a session needs and does not change.
+
+mod controls;
+mod regions;
+mod scene;
+mod takes;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use glam::Vec3;
+use zygoma_face::interactive::Face;
+use zygoma_head::dials::{DIALS, DialSettings};
+use zygoma_head::{Head, HeadOptions};
+use zygoma_rig::evaluate::Evaluator;
+use zygoma_rig::formats::{self, Limits};
+use zygoma_rig::report::Report;
+use zygoma_rig::weld::Weld;
+use zygoma_rig::{Rig, RigMesh, Source};
+
+use crate::protocol::{DialEntry, Origin};
+pub(crate) use controls::Controls;
+pub(crate) use regions::Regions;
+pub(crate) use takes::BoundTake;
+
+/// A rig that is shown.
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub(crate) rig: Rig,
+    pub(crate) origin: Origin,
+    /// The meshes as they are sent and moved, in the rig's order.
+    pub(crate) parts: Vec<Part>,
+    pub(crate) controls: Controls,
+    pub(crate) takes: Vec<Arc<BoundTake>>,
+    pub(crate) regions: Regions,
+    pub(crate) dials: Vec<DialEntry>,
+    /// The face, if the file was one.
+    pub(crate) face: Option<Arc<Face>>,
+}
+
+/// One mesh, ready to be evaluated.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) evaluator: Evaluator,
+    /// For each vertex its point.
+    pub(crate) point_of_vertex: Vec<u32>,
+    /// One vertex of each point.
+    pub(crate) vertex_of_point: Vec<u32>,
+    /// Neutral of each point.
+    pub(crate) neutral: Vec<Vec3>,
+}
+
+impl Part {
+    fn new(mesh: &RigMesh) -> Self {
+        let weld = Weld::new(mesh);
+        let vertex_of_point: Vec<u32> =
+            (0..weld.point_count()).map(|point| weld.vertices_of_point(point)[0]).collect();
+        let neutral = vertex_of_point.iter().map(|v| mesh.positions[*v as usize]).collect();
+        Self {
+            evaluator: Evaluator::new(mesh),
+            point_of_vertex: weld.point_of_vertex,
+            vertex_of_point,
+            neutral,
+        }
+    }
+
+    /// Whether any shape moves it.
+    pub(crate) fn moves(&self) -> bool {
+        self.evaluator.shape_count() > 0
+    }
+
+    /// How far each point is from its neutral.
+    pub(crate) fn displacements(&self, positions: &[Vec3], out: &mut Vec<Vec3>) {
+        out.clear();
+        let points = self.vertex_of_point.iter().zip(&self.neutral);
+        out.extend(points.map(|(vertex, neutral)| positions[*vertex as usize] - *neutral));
+    }
+}
+
+/// Which built-in head to show.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct HeadChoice {
+    pub(crate) seed: u32,
+    /// Dials that are set, by name.
+    pub(crate) dials: Vec<(String, f64)>,
+}
+
+impl Model {
+    /// The built-in head of one person. `painted` is the texture of an earlier head, used again where it looks the same.
+    pub(crate) fn built_in(choice: &HeadChoice, painted: Option<&Model>) -> Result<Self, String> {
+        let mut settings = DialSettings::default();
+        for (name, value) in &choice.dials {
+            settings.set(name, *value).map_err(|error| error.to_string())?;
+        }
+        let options = HeadOptions { seed: u64::from(choice.seed), dials: settings, ..HeadOptions::default() };
+        let head = Head::new(&options);
+        let dials: Vec<DialEntry> = DIALS
+            .iter()
+            .map(|dial| DialEntry {
+                name: dial.name.to_owned(),
+                about: dial.about.to_owned(),
+                value: head.dials.get(dial.name),
+            })
+            .collect();
+        let same_colours = |earlier: &&Model| {
+            let tone = |dials: &[DialEntry]| -> Vec<f64> {
+                dials.iter().filter(|dial| dial.name.ends_with("_tone")).map(|dial| dial.value).collect()
+            };
+            tone(&earlier.dials) == tone(&dials)
+        };
+        let texture = match painted.filter(same_colours).map(|earlier| &earlier.rig.source) {
+            Some(Source::Generated { texture }) => texture.clone(),
+            _ => head.texture().to_png(),
+        };
+        let regions = Regions::of_head(&head);
+        Ok(Self::new(head.rig_with_texture(texture), Origin::BuiltIn, Some(regions), dials))
+    }
+
+    /// A rig or a face from a file or folder.
+    pub(crate) fn read(path: &Path, limits: &Limits) -> Result<Self, String> {
+        let is_face = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"));
+        if is_face {
+            let face = Face::read(path).map_err(|error| error.to_string())?;
+            return Ok(Self::of_face(face));
+        }
+        let rig = formats::read_rig(path, limits).map_err(|error| error.to_string())?;
+        Ok(Self::new(rig, Origin::Rig, None, Vec::new()))
+    }
+
+    /// A built face, whose file has the skin alone.
+    pub(crate) fn of_face(face: Face) -> Self {
+        let mut model = Self::new(face.stand_in(), Origin::Face, None, Vec::new());
+        model.face = Some(Arc::new(face));
+        model
+    }
+
+    fn new(rig: Rig, origin: Origin, regions: Option<Regions>, dials: Vec<DialEntry>) -> Self {
+        let parts: Vec<Part> = rig.meshes.iter().map(Part::new).collect();
+        let regions = regions.unwrap_or_else(|| Regions::of_shapes(rig.skin(), &parts[rig.skin]));
+        Self {
+            controls: Controls::new(&rig),
+            takes: takes::of_rig(&rig).into_iter().map(Arc::new).collect(),
+            regions,
+            dials,
+            face: None,
+            parts,
+            origin,
+            rig,
+        }
+    }
+
+    /// The validation report, as JSON.
+    pub(crate) fn report(&self) -> serde_json::Value {
+        serde_json::to_value(Report::new(&self.rig)).unwrap_or_default()
+    }
+}

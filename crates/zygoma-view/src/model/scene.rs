@@ -1,0 +1,152 @@
+//! A model as the page draws it.
+
+use std::collections::HashMap;
+
+use glam::{Vec2, Vec3};
+use zygoma_rig::formats::Limits;
+use zygoma_rig::formats::gltf;
+use zygoma_rig::{JointRole, RigMesh, Source};
+
+use super::{Model, Part};
+use crate::container::Arrays;
+use crate::protocol::{Look, Scene, SceneMesh, SceneRange, kind};
+
+impl Model {
+    /// The message that shows the model. `same`: the page already shows another version of it.
+    pub(crate) fn scene(&self, same: bool) -> Vec<u8> {
+        let mut arrays = Arrays::default();
+        let texture = match &self.rig.source {
+            Source::Generated { texture: Some(texture) } => Some(arrays.add(texture)),
+            _ => None,
+        };
+        let look = match &self.rig.source {
+            // A file whose materials cannot be had is shown without them.
+            Source::Gltf(document) => gltf::look(document, &Limits::default()).ok(),
+            _ => None,
+        };
+        let materials = look.as_ref().map(|look| arrays.add(&look.materials));
+        let mut meshes = Vec::new();
+        for (index, (mesh, part)) in self.rig.meshes.iter().zip(&self.parts).enumerate() {
+            let ranges = look.as_ref().and_then(|look| look.ranges.get(index));
+            let range = |range: &gltf::MaterialRange| SceneRange {
+                start: range.triangles.start,
+                count: range.triangles.len(),
+                material: range.material.map_or(-1, |material| material as i32),
+            };
+            let drawn = Drawn::new(mesh, part);
+            let is_skin = index == self.rig.skin;
+            meshes.push(SceneMesh {
+                name: mesh.name.clone(),
+                look: if is_skin { Look::Skin } else { look_of(&mesh.name) },
+                neutral: arrays.add(&part.neutral),
+                points: arrays.add(&drawn.points),
+                uvs: drawn.uvs.as_ref().map(|uvs| arrays.add(uvs)),
+                triangles: arrays.add(drawn.triangles.as_flattened()),
+                ranges: ranges.into_iter().flatten().map(range).collect(),
+                regions: is_skin.then(|| arrays.add(&self.regions.of_point)),
+            });
+        }
+        let all = || self.parts.iter().flat_map(|part| &part.neutral).copied();
+        let pivot = self.rig.pivot(JointRole::Head).unwrap_or_default().as_vec3();
+        let header = Scene {
+            name: self.rig.name.clone(),
+            origin: self.origin,
+            meshes,
+            skin: self.rig.skin,
+            controls: self.controls.entries.clone(),
+            dials: self.dials.clone(),
+            texture,
+            materials,
+            regions: self.regions.names.clone(),
+            bounds: [all().reduce(Vec3::min), all().reduce(Vec3::max)]
+                .map(|corner| corner.unwrap_or_default().to_array()),
+            pivot: pivot.to_array(),
+            same,
+        };
+        arrays.into_message(kind::SCENE, &header)
+    }
+}
+
+/// A mesh whose vertices have one texture coordinate each.
+struct Drawn {
+    points: Vec<u32>,
+    uvs: Option<Vec<Vec2>>,
+    triangles: Vec<[u32; 3]>,
+}
+
+impl Drawn {
+    fn new(mesh: &RigMesh, part: &Part) -> Self {
+        let Some(uvs) = &mesh.uvs else {
+            let triangles = mesh.faces.triangles();
+            return Self { points: part.point_of_vertex.clone(), uvs: None, triangles };
+        };
+        let Some(corners) = &uvs.corners else {
+            let triangles = mesh.faces.triangles();
+            let points = part.point_of_vertex.clone();
+            return Self { points, uvs: Some(uvs.coordinates.clone()), triangles };
+        };
+        // A vertex on a seam is drawn once for each of its texture coordinates.
+        let mut drawn = Self { points: Vec::new(), uvs: None, triangles: Vec::new() };
+        let mut coordinates = Vec::new();
+        let mut known: HashMap<(u32, u32), u32> = HashMap::new();
+        for face in 0..mesh.faces.len() {
+            let range = mesh.faces.range(face);
+            let of_corner: Vec<u32> = range
+                .map(|corner| {
+                    let (vertex, uv) = (mesh.faces.corners()[corner], corners[corner]);
+                    *known.entry((vertex, uv)).or_insert_with(|| {
+                        drawn.points.push(part.point_of_vertex[vertex as usize]);
+                        coordinates.push(uvs.coordinates.get(uv as usize).copied().unwrap_or_default());
+                        drawn.points.len() as u32 - 1
+                    })
+                })
+                .collect();
+            for pair in of_corner.windows(2).skip(1) {
+                drawn.triangles.push([of_corner[0], pair[0], pair[1]]);
+            }
+        }
+        drawn.uvs = Some(coordinates);
+        drawn
+    }
+}
+
+/// What a mesh is, by its name.
+fn look_of(name: &str) -> Look {
+    let name = name.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    if has(&["lash", "brow", "hair", "beard"]) {
+        Look::Hair
+    } else if has(&["eye", "cornea", "sclera", "iris"]) {
+        Look::Eye
+    } else if has(&["tooth", "teeth"]) {
+        Look::Teeth
+    } else if has(&["gum", "tongue", "mouth"]) {
+        Look::Flesh
+    } else {
+        Look::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HeadChoice;
+
+    #[test]
+    fn every_corner_keeps_its_place_and_texture_coordinate() {
+        let model = Model::built_in(&HeadChoice::default(), None).unwrap();
+        for (mesh, part) in model.rig.meshes.iter().zip(&model.parts) {
+            let drawn = Drawn::new(mesh, part);
+            assert_eq!(drawn.triangles.len(), mesh.faces.triangle_count());
+            let uvs = mesh.uvs.as_ref().unwrap();
+            let corners = uvs.corners.as_ref().unwrap();
+            for (corner, vertex) in drawn.triangles.as_flattened().iter().enumerate() {
+                let vertex = *vertex as usize;
+                let wanted = uvs.coordinates[corners[corner] as usize];
+                assert_eq!(drawn.uvs.as_ref().unwrap()[vertex], wanted);
+                let at = part.neutral[drawn.points[vertex] as usize];
+                assert_eq!(at, mesh.positions[mesh.faces.corners()[corner] as usize]);
+            }
+        }
+    }
+}

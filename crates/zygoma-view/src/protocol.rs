@@ -1,0 +1,439 @@
+//! What server and page say to each other. This file is the source; `web/src/protocol.ts` says the same in TypeScript,
+//! and a test checks that the two agree.
+//!
+//! Text messages are JSON with a `type`. Binary messages are little-endian and start with a `u32` that tells their kind
+//! ([`kind`]): a *scene* and a *face* are a JSON header with arrays behind it, a *frame* has the fixed layout of
+//! [`crate::frame`].
+//!
+//! Lengths are in metres. Points, touches and contacts are in the frame of the head; the head's pose is in the world.
+
+use serde::{Deserialize, Serialize};
+
+/// Raised whenever a message changes; a page of another version reloads itself.
+pub const VERSION: u32 = 1;
+
+/// Kinds of binary messages.
+pub mod kind {
+    /// One frame of the running face.
+    pub const FRAME: u32 = 1;
+    /// What is shown: meshes, materials, controls, takes.
+    pub const SCENE: u32 = 2;
+    /// What is simulated: the shell and its fields.
+    pub const FACE: u32 = 3;
+}
+
+/// Bits of a frame's flags.
+pub mod flag {
+    /// The shell is simulated; otherwise this is the plain rig.
+    pub const SIMULATED: u32 = 1;
+    /// The simulation rests: the output is the rig's.
+    pub const ASLEEP: u32 = 2;
+    /// The take is playing.
+    pub const PLAYING: u32 = 4;
+    /// A recording is under way.
+    pub const RECORDING: u32 = 8;
+}
+
+/// Kinds of sections of a frame.
+pub mod section {
+    /// The surface to show.
+    pub const SHOWN: u32 = 0;
+    /// The plain rig's surface.
+    pub const RIG: u32 = 1;
+}
+
+/// What the page asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum ClientMessage {
+    /// How many frames a second the page can show; 0 while it is hidden.
+    Rate {
+        /// Frames per second.
+        hertz: f32,
+    },
+    /// The newest frame that arrived.
+    Ack {
+        /// Its number.
+        frame: u32,
+    },
+    /// Which extra sections frames should have.
+    Show {
+        /// The plain rig's surface, for the split view and for deviations.
+        rig: bool,
+        /// Contact forces.
+        contacts: bool,
+    },
+    /// Holds controls at values, whatever the take does.
+    Hold {
+        /// Control and value.
+        values: Vec<(u32, f32)>,
+    },
+    /// Lets the take drive controls again.
+    LetGo {
+        /// The controls; all when absent.
+        controls: Option<Vec<u32>>,
+    },
+    /// Changes what is played, as far as given.
+    Transport {
+        /// Index of the take; −1 for none.
+        take: Option<i32>,
+        /// Whether it plays.
+        playing: Option<bool>,
+        /// Jump to this time, s.
+        time: Option<f64>,
+        /// Speed, 1 as recorded.
+        speed: Option<f64>,
+        /// Whether it starts again at its end.
+        looped: Option<bool>,
+        /// Whether the take moves the head.
+        head_motion: Option<bool>,
+    },
+    /// A fingertip presses on the skin or moves.
+    Press {
+        /// Which finger.
+        id: u32,
+        /// Number of this input, told back in frames.
+        input: u32,
+        /// Where the middle of the fingertip should be.
+        at: [f32; 3],
+        /// Its radius.
+        radius: f32,
+        /// Its largest force, N.
+        force: f32,
+    },
+    /// Takes hold of skin, or drags it.
+    Pull {
+        /// Which finger.
+        id: u32,
+        /// Number of this input.
+        input: u32,
+        /// Where the skin was taken hold of.
+        at: [f32; 3],
+        /// Where it should be.
+        to: [f32; 3],
+        /// How far around it skin is held.
+        radius: f32,
+    },
+    /// A finger lets go.
+    Release {
+        /// Which finger.
+        id: u32,
+        /// Number of this input.
+        input: u32,
+    },
+    /// Drags the head away from where the take has it.
+    DragHead {
+        /// Whether it is held; it swings back when it is not.
+        held: bool,
+        /// Turn about the vertical, radians.
+        yaw: f32,
+        /// Nod, radians.
+        pitch: f32,
+        /// Number of this input.
+        input: u32,
+    },
+    /// Changes what the skin is made of.
+    Materials {
+        /// Factor on the fitted stiffness.
+        stiffness: f64,
+        /// Surface density over the one that the face was built with.
+        density: f64,
+        /// Damping over the one that the face was built with.
+        damping: f64,
+        /// Gravity in the world, m/s².
+        gravity: [f64; 3],
+    },
+    /// Changes who the built-in head is.
+    Dials {
+        /// Draws the dials that are not set.
+        seed: u32,
+        /// Dials that are set, by name.
+        values: Vec<(String, f64)>,
+        /// Whether this is the last change for now, so that the skin is worth fitting.
+        settled: bool,
+    },
+    /// Shows a rig that was uploaded, or the built-in head.
+    Open {
+        /// Its file or folder among the uploads; `None` for the built-in head.
+        upload: Option<String>,
+    },
+    /// Adds a take that was uploaded.
+    AddTake {
+        /// Its file among the uploads.
+        upload: String,
+    },
+    /// Fits the skin of the rig that is shown.
+    Build {
+        /// Triangles of the shell.
+        triangles: u32,
+    },
+    /// Ends the fit.
+    CancelBuild,
+    /// Starts or ends a recording.
+    Record {
+        /// Whether to record.
+        on: bool,
+    },
+}
+
+/// What the server tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ServerMessage {
+    /// First of all.
+    Welcome {
+        /// [`VERSION`].
+        protocol: u32,
+        /// Version of zygoma.
+        version: String,
+        /// Secret of this session, part of the addresses for uploads and downloads.
+        session: String,
+    },
+    /// Something is being read.
+    Loading {
+        /// Its name.
+        name: String,
+    },
+    /// A file was read: what is in it.
+    Report {
+        /// The report of `zygoma info`.
+        report: serde_json::Value,
+    },
+    /// Where making the face stands.
+    Build {
+        /// State.
+        state: BuildState,
+        /// What is being done, as words.
+        stage: String,
+        /// How much is done, 0 to 1, where known.
+        share: Option<f64>,
+        /// Seconds since it began.
+        seconds: f64,
+        /// Worst distance from a target over the tolerance, while fitting.
+        worst: Option<f64>,
+    },
+    /// Whether the certificate covers what runs.
+    Certificate {
+        /// It does.
+        holds: bool,
+        /// Why, as a sentence.
+        reason: String,
+    },
+    /// The takes that can be played.
+    Takes {
+        /// All of them.
+        takes: Vec<TakeEntry>,
+        /// The one that is chosen.
+        current: i32,
+    },
+    /// How a recording is coming along.
+    Recording {
+        /// State.
+        state: RecordingState,
+        /// Seconds recorded.
+        seconds: f64,
+        /// Bytes of the finished file.
+        bytes: Option<u64>,
+    },
+    /// Something did not work.
+    Error {
+        /// What, in one sentence.
+        message: String,
+    },
+}
+
+/// Where a build stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum BuildState {
+    /// No face: the plain rig is shown.
+    None,
+    /// A first face with the same stiffness everywhere can be touched; the fit goes on.
+    Preview,
+    /// Under way.
+    Running,
+    /// Fitted.
+    Ready,
+    /// Ended by the user.
+    Cancelled,
+    /// Failed.
+    Failed,
+}
+
+/// Where a recording stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RecordingState {
+    /// Under way.
+    Running,
+    /// Being written.
+    Writing,
+    /// Ready to be downloaded.
+    Ready,
+    /// Failed.
+    Failed,
+}
+
+/// A take that can be played.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TakeEntry {
+    /// Its name.
+    pub name: String,
+    /// Its length, s.
+    pub duration: f64,
+    /// Whether it moves the head.
+    pub head_motion: bool,
+    /// Tracks that no shape of the rig has a name for.
+    pub unmatched: u32,
+}
+
+/// An array behind a JSON header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ArrayPlace {
+    /// Where it starts, in bytes behind the header; a multiple of 4.
+    pub start: usize,
+    /// Its length in bytes.
+    pub bytes: usize,
+}
+
+/// Header of a scene.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Scene {
+    /// Name of the rig.
+    pub name: String,
+    /// Where it came from.
+    pub origin: Origin,
+    /// The meshes.
+    pub meshes: Vec<SceneMesh>,
+    /// Index of the skin among them.
+    pub skin: usize,
+    /// The sliders.
+    pub controls: Vec<Control>,
+    /// What the built-in head can be changed by; empty for other rigs.
+    pub dials: Vec<DialEntry>,
+    /// The picture that all meshes share.
+    pub texture: Option<ArrayPlace>,
+    /// A GLB with materials only, for the `material` of meshes.
+    pub materials: Option<ArrayPlace>,
+    /// Names of the regions of the skin.
+    pub regions: Vec<String>,
+    /// Lowest and highest corner of everything.
+    pub bounds: [[f32; 3]; 2],
+    /// What the head turns about.
+    pub pivot: [f32; 3],
+    /// Whether this is the same rig with other positions: the camera stays.
+    pub same: bool,
+}
+
+/// Where a rig came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Origin {
+    /// Made by code.
+    BuiltIn,
+    /// A rig file.
+    Rig,
+    /// A face file.
+    Face,
+}
+
+/// One mesh. Points are what moves; vertices are points with texture coordinates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SceneMesh {
+    /// Its name.
+    pub name: String,
+    /// What it looks like where the file does not say.
+    pub look: Look,
+    /// `f32` × 3 per point: the neutral.
+    pub neutral: ArrayPlace,
+    /// `u32` per vertex: its point.
+    pub points: ArrayPlace,
+    /// `f32` × 2 per vertex, if any.
+    pub uvs: Option<ArrayPlace>,
+    /// `u32` × 3 per triangle, over the vertices.
+    pub triangles: ArrayPlace,
+    /// Materials of runs of triangles.
+    pub ranges: Vec<SceneRange>,
+    /// `u8` per point of the skin: its region.
+    pub regions: Option<ArrayPlace>,
+}
+
+/// What a mesh is, for shading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Look {
+    /// Skin.
+    Skin,
+    /// Wet and shiny: eyes.
+    Eye,
+    /// Teeth.
+    Teeth,
+    /// Gums and tongue.
+    Flesh,
+    /// Lashes, brows and hair.
+    Hair,
+    /// Anything else.
+    Other,
+}
+
+/// Consecutive triangles with one material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SceneRange {
+    /// First triangle.
+    pub start: usize,
+    /// Number of triangles.
+    pub count: usize,
+    /// Index into the materials; −1 for none.
+    pub material: i32,
+}
+
+/// A slider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Control {
+    /// The artist's name for it.
+    pub name: String,
+    /// The part of the face that it moves.
+    pub group: String,
+}
+
+/// A dial of the built-in head.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DialEntry {
+    /// Its name.
+    pub name: String,
+    /// What turning it up does.
+    pub about: String,
+    /// Where it stands, −1 to 1.
+    pub value: f64,
+}
+
+/// Header of a face.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FaceHeader {
+    /// Height of the face.
+    pub height: f64,
+    /// Triangles of the shell.
+    pub shell_triangles: usize,
+    /// Whether its stiffness was fitted; otherwise it is the same everywhere.
+    pub fitted: bool,
+    /// `u32` × 2 per edge of the shell.
+    pub edges: ArrayPlace,
+    /// `u32` × 3 per shell vertex: the points of the skin that it lies between.
+    pub corners: ArrayPlace,
+    /// `f32` × 3 per shell vertex: their shares.
+    pub shares: ArrayPlace,
+    /// `f32` per point: strain stiffness, N/m; negative where nothing is simulated.
+    pub strain: ArrayPlace,
+    /// `f32` per point: bending stiffness, N/m.
+    pub bending: ArrayPlace,
+    /// `f32` per point: how deep it may be pushed in, m.
+    pub depth: ArrayPlace,
+}

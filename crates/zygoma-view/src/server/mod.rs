@@ -1,0 +1,240 @@
+//! The local server: the page, a socket for each tab, uploads and downloads.
+
+mod files;
+mod guard;
+mod socket;
+mod transfer;
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, put};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::builder::{Library, cache_folder};
+use crate::model::{HeadChoice, Model};
+use crate::page;
+pub(crate) use files::SessionFiles;
+use guard::Guard;
+
+/// The port that is tried first. Ours: zygoma in the letters of a telephone would be longer.
+const USUAL_PORT: u16 = 7423;
+
+/// Most tabs at once.
+const MOST_SESSIONS: usize = 32;
+
+/// What is shown at first.
+#[derive(Clone, Debug, Default)]
+pub enum Show {
+    /// The built-in head.
+    #[default]
+    BuiltIn,
+    /// A rig or face from a file or folder.
+    File(PathBuf),
+}
+
+/// How to serve.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The address to listen at; the loopback address unless other machines should reach it.
+    pub host: IpAddr,
+    /// The port; `None`: the usual one, or a free one if that is taken.
+    pub port: Option<u16>,
+    /// What is shown at first.
+    pub show: Show,
+    /// Whether built faces are kept in the user's cache folder.
+    pub keep_faces: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { host: Ipv4Addr::LOCALHOST.into(), port: None, show: Show::default(), keep_faces: true }
+    }
+}
+
+/// Why the viewer could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What should be shown cannot be.
+    #[error("{0}")]
+    Model(String),
+    /// The port is taken, or the address is not this machine's.
+    #[error("listening at {address} failed: {source}; choose another --port or leave it out")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The system refused something else.
+    #[error("the viewer's server failed: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// Ends a server from another thread.
+#[derive(Clone, Debug)]
+pub struct Stop(watch::Sender<bool>);
+
+impl Stop {
+    /// Closes every tab and ends the server.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+/// What all requests share.
+#[derive(Debug)]
+struct Shared {
+    guard: Guard,
+    model: Arc<Model>,
+    library: Arc<Library>,
+    sessions: Mutex<HashMap<String, Arc<SessionFiles>>>,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Shared {
+    /// Opens a session, unless there are too many.
+    fn open_session(&self) -> Option<Arc<SessionFiles>> {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        if sessions.len() >= MOST_SESSIONS {
+            return None;
+        }
+        let files = Arc::new(SessionFiles::new());
+        sessions.insert(files.secret().to_owned(), files.clone());
+        Some(files)
+    }
+
+    fn close_session(&self, secret: &str) {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(secret);
+    }
+
+    fn session(&self, secret: &str) -> Option<Arc<SessionFiles>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).get(secret).cloned()
+    }
+}
+
+/// A server that is ready to run.
+#[derive(Debug)]
+pub struct Server {
+    runtime: tokio::runtime::Runtime,
+    listener: TcpListener,
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: Stop,
+}
+
+impl Server {
+    /// Reads what is to be shown and starts to listen.
+    pub fn new(options: &Options) -> Result<Self, Error> {
+        let model = match &options.show {
+            Show::BuiltIn => Model::built_in(&HeadChoice::default(), None),
+            Show::File(path) => Model::read(path, &zygoma_rig::formats::Limits::default()),
+        };
+        let model = Arc::new(model.map_err(Error::Model)?);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let listener = runtime.block_on(listen(options.host, options.port))?;
+        let address = listener.local_addr()?;
+        let (sender, stopping) = watch::channel(false);
+        let shared = Arc::new(Shared {
+            guard: Guard::new(address),
+            model,
+            library: Arc::new(Library::new(options.keep_faces.then(cache_folder).flatten())),
+            sessions: Mutex::default(),
+            stopping,
+        });
+        Ok(Self { runtime, listener, address, shared, stop: Stop(sender) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The page's address.
+    pub fn url(&self) -> String {
+        match self.address {
+            address if address.ip().is_unspecified() => format!("http://127.0.0.1:{}/", address.port()),
+            address => format!("http://{address}/"),
+        }
+    }
+
+    /// Ends it later.
+    pub fn stopper(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Serves until it is stopped.
+    pub fn run(self) -> Result<(), Error> {
+        let app = router(self.shared.clone());
+        let mut stopping = self.shared.stopping.clone();
+        let stopped = async move { socket::told_to_stop(&mut stopping).await };
+        let (listener, shared) = (self.listener, self.shared);
+        self.runtime.block_on(async move {
+            axum::serve(listener, app).with_graceful_shutdown(stopped).await?;
+            // Tabs end by themselves; their temporary folders go with them.
+            for _ in 0..100 {
+                if shared.sessions.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+                    break;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+            Ok(())
+        })
+    }
+}
+
+async fn listen(host: IpAddr, port: Option<u16>) -> Result<TcpListener, Error> {
+    let wanted = SocketAddr::new(host, port.unwrap_or(USUAL_PORT));
+    let refused = |source| Error::Listen { address: wanted, source };
+    match TcpListener::bind(wanted).await {
+        Ok(listener) => Ok(listener),
+        Err(_) if port.is_none() => {
+            TcpListener::bind(SocketAddr::new(host, 0)).await.map_err(refused)
+        }
+        Err(source) => Err(refused(source)),
+    }
+}
+
+fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/socket", get(socket::connect))
+        .route("/upload/{secret}/{*path}", put(transfer::upload))
+        .route("/download/{secret}/{what}", get(transfer::download))
+        .route("/", get(index))
+        .route("/{*path}", get(file))
+        .layer(axum::middleware::from_fn_with_state(shared.clone(), guard::check))
+        .with_state(shared)
+}
+
+async fn index(State(_): State<Arc<Shared>>) -> Response {
+    page_file("")
+}
+
+async fn file(Path(path): Path<String>) -> Response {
+    page_file(&path)
+}
+
+/// The page may use its own files, and nothing else from anywhere.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; \
+    img-src 'self' blob: data:; connect-src 'self' blob: data:; worker-src 'self' blob:; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'";
+
+fn page_file(path: &str) -> Response {
+    let Some(file) = page::file(path) else { return StatusCode::NOT_FOUND.into_response() };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(file.mime)),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        // A newer zygoma may serve another page at the same address.
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
+    (headers, file.bytes).into_response()
+}

@@ -1,0 +1,139 @@
+//! The socket of a tab.
+
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use tokio::sync::{mpsc, watch};
+
+use super::{SessionFiles, Shared};
+use crate::mailbox::Mailbox;
+use crate::protocol::{ClientMessage, ServerMessage, VERSION};
+use crate::session::{Command, Link, Outgoing, Session, Work};
+
+/// Bytes of one message of the page: dials and poses are the largest.
+const LARGEST_MESSAGE: usize = 64 << 10;
+
+/// Messages of either side that may wait.
+const MOST_WAITING: usize = 64;
+
+/// How long a full queue is left alone.
+const PATIENCE: Duration = Duration::from_millis(2);
+
+/// Makes a request a socket.
+pub(crate) async fn connect(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -> Response {
+    let Some(files) = shared.open_session() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many tabs are open; close some").into_response();
+    };
+    let failed = (shared.clone(), files.secret().to_owned());
+    upgrade
+        .max_message_size(LARGEST_MESSAGE)
+        .max_frame_size(LARGEST_MESSAGE)
+        .on_failed_upgrade(move |_| failed.0.close_session(&failed.1))
+        .on_upgrade(move |socket| serve(shared, files, socket))
+}
+
+/// Runs a session for as long as its tab is there.
+async fn serve(shared: Arc<Shared>, files: Arc<SessionFiles>, socket: WebSocket) {
+    let secret = files.secret().to_owned();
+    let (commands, inbox) = sync_channel(4 * MOST_WAITING);
+    let (outgoing, queue) = mpsc::channel(MOST_WAITING);
+    let frames = Arc::new(Mailbox::default());
+    let link = Link { frames: frames.clone(), outgoing, files, commands: commands.clone() };
+    let welcome = ServerMessage::Welcome {
+        protocol: VERSION,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        session: secret.clone(),
+    };
+    let (model, work) = (shared.model.clone(), Work::new(shared.library.clone()));
+    let thread = std::thread::Builder::new().name("face".into()).spawn(move || {
+        Session::new(link, work, model).run(&inbox);
+    });
+    if thread.is_ok() {
+        let (sink, stream) = socket.split();
+        let mut stopping = shared.stopping.clone();
+        tokio::select! {
+            () = write(sink, welcome, queue, &frames, stopping.clone()) => {}
+            () = read(stream, commands) => {
+                // A page that reads no more may still be told that the server stops; nothing else is owed to it.
+            }
+            // The writer says goodbye first; this is for one that hangs.
+            () = async {
+                told_to_stop(&mut stopping).await;
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            } => {}
+        }
+    }
+    shared.close_session(&secret);
+}
+
+async fn read(mut stream: SplitStream<WebSocket>, commands: SyncSender<Command>) {
+    while let Some(Ok(message)) = stream.next().await {
+        let Message::Text(text) = message else {
+            if matches!(message, Message::Close(_)) {
+                return;
+            }
+            continue;
+        };
+        // A message that cannot be read is one of another version; the page reloads itself when it sees the welcome.
+        let Ok(message) = serde_json::from_str::<ClientMessage>(&text) else { continue };
+        let mut command = Command::Message(message);
+        // A full queue stops the reading, and so the sending at the other end: memory does not grow.
+        loop {
+            match commands.try_send(command) {
+                Ok(()) => break,
+                Err(TrySendError::Full(back)) => command = back,
+                Err(TrySendError::Disconnected(_)) => return,
+            }
+            tokio::time::sleep(PATIENCE).await;
+        }
+    }
+}
+
+async fn write(
+    mut sink: SplitSink<WebSocket, Message>,
+    welcome: ServerMessage,
+    mut queue: mpsc::Receiver<Outgoing>,
+    frames: &Mailbox,
+    mut stopping: watch::Receiver<bool>,
+) {
+    if sink.send(text(&welcome)).await.is_err() {
+        return;
+    }
+    loop {
+        let message = tokio::select! {
+            biased;
+            () = told_to_stop(&mut stopping) => {
+                let goodbye = CloseFrame { code: close_code::AWAY, reason: "the viewer was stopped".into() };
+                // It is gone either way.
+                let _ = sink.send(Message::Close(Some(goodbye))).await;
+                return;
+            }
+            outgoing = queue.recv() => match outgoing {
+                Some(Outgoing::Text(message)) => text(&message),
+                Some(Outgoing::Binary(bytes)) => Message::Binary(bytes.into()),
+                None => return,
+            },
+            frame = frames.take() => Message::Binary(frame.into()),
+        };
+        if sink.send(message).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Waits until the server is told to stop.
+pub(crate) async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
+    // An error means that the server is gone, which comes to the same.
+    let _ = stopping.wait_for(|stop| *stop).await;
+}
+
+fn text(message: &ServerMessage) -> Message {
+    Message::Text(serde_json::to_string(message).unwrap_or_default().into())
+}

@@ -1,0 +1,62 @@
+//! What is simulated, as the page shows it: the shell, its fields, and forces on the skin.
+
+use std::collections::BTreeSet;
+
+use zygoma_face::interactive::{Face, InteractiveFace};
+
+use crate::container::Arrays;
+use crate::model::{Model, Part};
+use crate::protocol::{FaceHeader, kind};
+
+/// The message about a face that starts to run.
+pub(crate) fn face_message(face: &Face, model: &Model) -> Vec<u8> {
+    let part = &model.parts[model.rig.skin];
+    let mut arrays = Arrays::default();
+    let edges: BTreeSet<[u32; 2]> = face
+        .shell
+        .triangles
+        .iter()
+        .flat_map(|[a, b, c]| [[*a, *b], [*b, *c], [*c, *a]].map(|[a, b]| [a.min(b), a.max(b)]))
+        .collect();
+    let edges: Vec<[u32; 2]> = edges.into_iter().collect();
+    let corner = |place: &zygoma_geometry::closest::SurfacePoint| {
+        face.triangles[place.triangle as usize].map(|vertex| part.point_of_vertex[vertex as usize])
+    };
+    let corners: Vec<[u32; 3]> = face.places.iter().map(corner).collect();
+    let shares: Vec<[f32; 3]> = face.places.iter().map(|p| p.barycentric.map(|share| share as f32)).collect();
+    let strain = field(face, part, |v| face.stiffness.strain[v] as f32);
+    let bending = field(face, part, |v| face.stiffness.bending[v] as f32);
+    let depth = field(face, part, |v| face.depth[v] * face.height as f32);
+    let header = FaceHeader {
+        height: face.height,
+        shell_triangles: face.shell.triangles.len(),
+        fitted: face.certified.is_some(),
+        edges: arrays.add(edges.as_flattened()),
+        corners: arrays.add(corners.as_flattened()),
+        shares: arrays.add(shares.as_flattened()),
+        strain: arrays.add(&strain),
+        bending: arrays.add(&bending),
+        depth: arrays.add(&depth),
+    };
+    arrays.into_message(kind::FACE, &header)
+}
+
+/// A quantity of the shell's vertices at the points of the skin; −1 where nothing is simulated.
+fn field(face: &Face, part: &Part, value: impl Fn(usize) -> f32) -> Vec<f32> {
+    let at = |vertex: &u32| {
+        let corners = face.embedding.vertices[*vertex as usize];
+        let weights = face.embedding.weights[*vertex as usize];
+        let whole: f32 = weights.iter().sum();
+        if whole < 0.5 {
+            return -1.0;
+        }
+        (0..3).map(|i| weights[i] * value(corners[i] as usize)).sum::<f32>() / whole
+    };
+    part.vertex_of_point.iter().map(at).collect()
+}
+
+/// Forces of fingers on the points of the skin, N.
+pub(crate) fn forces(face: &InteractiveFace, part: &Part) -> Vec<(u32, f32)> {
+    let contacts = face.touches().contacts().iter();
+    contacts.map(|contact| (part.point_of_vertex[contact.vertex as usize], contact.force.length())).collect()
+}

@@ -1,0 +1,459 @@
+//! One tab: a thread with a simulation of its own.
+//!
+//! The page's messages arrive by a bounded channel and are dealt with between frames. Every frame advances the face by the time
+//! that has really passed, whatever the rate of frames. Frames leave by a [`Mailbox`], everything else by a bounded queue.
+
+mod contacts;
+mod hands;
+mod materials;
+mod performer;
+mod recorder;
+mod shake;
+mod work;
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
+use std::time::{Duration, Instant};
+
+use glam::Vec3;
+use zygoma_face::interactive::{Face, InteractiveFace, RunParams};
+use zygoma_geometry::rigid::RigidMotion;
+
+use crate::frame::{FrameHeader, FrameWriter};
+use crate::mailbox::Mailbox;
+use crate::model::{HeadChoice, Model};
+use crate::protocol::{BuildState, ClientMessage, Origin, ServerMessage, flag, section};
+use crate::server::SessionFiles;
+use hands::Hands;
+use materials::Materials;
+use performer::Performer;
+use recorder::Recorder;
+use shake::Shake;
+pub(crate) use work::Work;
+
+/// What a session is told: by the page, or by its own helpers.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// A message of the page.
+    Message(ClientMessage),
+    /// A model was read.
+    Loaded(Box<Result<Loaded, String>>),
+    /// Where a build stands.
+    Building(work::BuildNews),
+    /// A recording was written.
+    Recorded(Result<Vec<u8>, String>),
+}
+
+/// A model that was read, and what it replaces.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) model: Arc<Model>,
+    /// The same head with other dials.
+    pub(crate) same: bool,
+    /// Whether its skin should be fitted now.
+    pub(crate) fit: bool,
+}
+
+/// What leaves a session besides frames.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    /// A text message.
+    Text(ServerMessage),
+    /// A binary message.
+    Binary(Vec<u8>),
+}
+
+/// What a session shares with the server.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) frames: Arc<Mailbox>,
+    pub(crate) outgoing: tokio::sync::mpsc::Sender<Outgoing>,
+    pub(crate) files: Arc<SessionFiles>,
+    /// To give to helpers.
+    pub(crate) commands: SyncSender<Command>,
+}
+
+/// Frames that may be under way before the session waits for the page to acknowledge one.
+const IN_FLIGHT: u32 = 3;
+
+/// The longest time that one frame advances: after a pause the face does not catch up.
+const LONGEST_FRAME: f64 = 0.1;
+
+/// A touch is shown at once if the last frame is at least this old, instead of at the next tick.
+const AT_ONCE: Duration = Duration::from_millis(4);
+
+/// Frames per second that a page may ask for.
+const RATES: std::ops::RangeInclusive<f32> = 1.0..=1000.0;
+
+/// A running tab.
+pub(crate) struct Session {
+    link: Link,
+    work: Work,
+    model: Arc<Model>,
+    running: Option<InteractiveFace>,
+    performer: Performer,
+    hands: Hands,
+    shake: Shake,
+    materials: Materials,
+    recorder: Recorder,
+    /// Seconds between frames; `None` while the page is hidden.
+    period: Option<Duration>,
+    shows_rig: bool,
+    shows_contacts: bool,
+    number: u32,
+    acknowledged: u32,
+    input: u32,
+    face_time: f64,
+    pose: RigidMotion,
+    /// Surfaces of all meshes.
+    surfaces: Vec<Vec<Vec3>>,
+    rig_surface: Vec<Vec3>,
+    displacements: Vec<Vec3>,
+    /// Which meshes moved since they were sent last.
+    stale: Vec<bool>,
+    head_choice: HeadChoice,
+}
+
+/// The page has gone.
+struct Gone;
+
+impl Session {
+    /// A session that shows a model.
+    pub(crate) fn new(link: Link, work: Work, model: Arc<Model>) -> Self {
+        Self {
+            performer: Performer::new(&model),
+            surfaces: Vec::new(),
+            rig_surface: Vec::new(),
+            displacements: Vec::new(),
+            stale: Vec::new(),
+            hands: Hands::default(),
+            shake: Shake::default(),
+            materials: Materials::default(),
+            recorder: Recorder::default(),
+            running: None,
+            period: Some(Duration::from_secs_f64(1.0 / 60.0)),
+            shows_rig: false,
+            shows_contacts: false,
+            number: 0,
+            acknowledged: 0,
+            input: 0,
+            face_time: 0.0,
+            pose: performer::AT_REST,
+            head_choice: HeadChoice::default(),
+            link,
+            work,
+            model,
+        }
+    }
+
+    /// Runs until the page has gone.
+    pub(crate) fn run(mut self, commands: &Receiver<Command>) {
+        // The page has gone: nothing is left to be told to anybody.
+        let _: Result<(), Gone> = self.run_to_end(commands);
+        self.work.cancel();
+    }
+
+    fn run_to_end(&mut self, commands: &Receiver<Command>) -> Result<(), Gone> {
+        self.show(self.model.clone(), false)?;
+        if self.model.origin != Origin::Rig {
+            self.start_build(None)?;
+        }
+        let mut last = Instant::now();
+        let mut due = last;
+        loop {
+            let Some(period) = self.period else {
+                match commands.recv() {
+                    Ok(command) => self.obey(command)?,
+                    Err(_) => return Err(Gone),
+                }
+                last = Instant::now();
+                due = last;
+                continue;
+            };
+            if self.wait(commands, due, last)? {
+                let now = Instant::now();
+                let seconds = (now - last).as_secs_f64().min(LONGEST_FRAME);
+                last = now;
+                due = (due + period).max(now);
+                self.frame(seconds, now);
+                if self.recorder.is_full() {
+                    self.record(false)?;
+                }
+            }
+        }
+    }
+
+    /// Deals with commands until the next frame is due; false if something changed so much that it must be looked at again.
+    fn wait(&mut self, commands: &Receiver<Command>, due: Instant, last: Instant) -> Result<bool, Gone> {
+        loop {
+            let left = due.saturating_duration_since(Instant::now());
+            let command = if left.is_zero() {
+                match commands.try_recv() {
+                    Ok(command) => command,
+                    Err(TryRecvError::Empty) => return Ok(true),
+                    Err(TryRecvError::Disconnected) => return Err(Gone),
+                }
+            } else {
+                match commands.recv_timeout(left) {
+                    Ok(command) => command,
+                    Err(RecvTimeoutError::Timeout) => return Ok(true),
+                    Err(RecvTimeoutError::Disconnected) => return Err(Gone),
+                }
+            };
+            let is_input = matches!(
+                &command,
+                Command::Message(
+                    ClientMessage::Press { .. } | ClientMessage::Pull { .. } | ClientMessage::Release { .. }
+                )
+            );
+            let before = self.period;
+            self.obey(command)?;
+            if self.period != before {
+                return Ok(false);
+            }
+            if is_input && last.elapsed() >= AT_ONCE {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn tell(&self, message: ServerMessage) -> Result<(), Gone> {
+        self.link.outgoing.blocking_send(Outgoing::Text(message)).map_err(|_| Gone)
+    }
+
+    fn send(&self, message: Vec<u8>) -> Result<(), Gone> {
+        self.link.outgoing.blocking_send(Outgoing::Binary(message)).map_err(|_| Gone)
+    }
+
+    fn fail(&self, message: impl Into<String>) -> Result<(), Gone> {
+        self.tell(ServerMessage::Error { message: message.into() })
+    }
+
+    fn obey(&mut self, command: Command) -> Result<(), Gone> {
+        match command {
+            Command::Message(message) => self.hear(message),
+            Command::Loaded(loaded) => match *loaded {
+                Ok(loaded) => self.replace(loaded),
+                Err(message) => self.fail(message),
+            },
+            Command::Building(news) => self.hear_of_build(news),
+            Command::Recorded(result) => self.finish_recording(result),
+        }
+    }
+
+    fn hear(&mut self, message: ClientMessage) -> Result<(), Gone> {
+        match message {
+            ClientMessage::Rate { hertz } => {
+                let rate = hertz.clamp(*RATES.start(), *RATES.end());
+                self.period = (hertz > 0.0).then(|| Duration::from_secs_f32(1.0 / rate));
+            }
+            ClientMessage::Ack { frame } => self.acknowledged = frame,
+            ClientMessage::Show { rig, contacts } => (self.shows_rig, self.shows_contacts) = (rig, contacts),
+            ClientMessage::Hold { values } => self.performer.hold(&values),
+            ClientMessage::LetGo { controls } => self.performer.let_go(controls.as_deref()),
+            ClientMessage::Transport { .. } => {
+                if self.performer.transport(&message) {
+                    self.tell_takes()?;
+                }
+            }
+            ClientMessage::Press { input, .. }
+            | ClientMessage::Pull { input, .. }
+            | ClientMessage::Release { input, .. } => {
+                self.input = input;
+                if let Some(running) = &mut self.running {
+                    self.hands.hear(&message, running, &self.pose);
+                }
+            }
+            ClientMessage::DragHead { held, yaw, pitch, input } => {
+                self.input = input;
+                self.shake.drag(held, yaw, pitch);
+            }
+            ClientMessage::Materials { stiffness, density, damping, gravity } => {
+                self.materials.set(stiffness, density, damping, gravity);
+                self.apply_materials()?;
+            }
+            ClientMessage::Dials { seed, values, settled } => {
+                self.head_choice = HeadChoice { seed, dials: values };
+                self.work.turn_dials(&self.head_choice, &self.model, settled, &self.link.commands);
+            }
+            ClientMessage::Open { upload } => self.open(upload)?,
+            ClientMessage::AddTake { upload } => self.add_take(&upload)?,
+            ClientMessage::Build { triangles } => self.start_build(Some(triangles))?,
+            ClientMessage::CancelBuild => self.work.cancel(),
+            ClientMessage::Record { on } => self.record(on)?,
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, upload: Option<String>) -> Result<(), Gone> {
+        let Some(upload) = upload else {
+            self.tell(ServerMessage::Loading { name: "the built-in head".into() })?;
+            self.head_choice = HeadChoice::default();
+            self.work.turn_dials(&self.head_choice, &self.model, true, &self.link.commands);
+            return Ok(());
+        };
+        let Some(path) = self.link.files.path(&upload) else {
+            return self.fail(format!("{upload} was not uploaded; drop it again"));
+        };
+        self.tell(ServerMessage::Loading { name: upload.clone() })?;
+        self.work.load(path, self.link.files.clone(), &self.link.commands);
+        Ok(())
+    }
+
+    fn add_take(&mut self, upload: &str) -> Result<(), Gone> {
+        let Some(path) = self.link.files.path(upload) else {
+            return self.fail(format!("{upload} was not uploaded; drop it again"));
+        };
+        match self.performer.add_take(&path, &self.model) {
+            Ok(()) => self.tell_takes(),
+            Err(error) => self.fail(self.link.files.tidy(&error)),
+        }
+    }
+
+    fn tell_takes(&self) -> Result<(), Gone> {
+        self.tell(ServerMessage::Takes { takes: self.performer.entries(), current: self.performer.current() })
+    }
+
+    /// Shows another model.
+    fn replace(&mut self, loaded: Loaded) -> Result<(), Gone> {
+        self.work.cancel();
+        self.recorder = Recorder::default();
+        if loaded.same {
+            self.performer.keep_for(&loaded.model);
+        } else {
+            self.performer = Performer::new(&loaded.model);
+        }
+        self.show(loaded.model, loaded.same)?;
+        if loaded.fit {
+            self.start_build(None)?;
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, model: Arc<Model>, same: bool) -> Result<(), Gone> {
+        self.model = model;
+        self.running = None;
+        self.hands = Hands::default();
+        self.surfaces = self.model.rig.meshes.iter().map(|mesh| mesh.positions.clone()).collect();
+        self.rig_surface = self.model.rig.skin().positions.clone();
+        self.stale = vec![true; self.model.parts.len()];
+        self.send(self.model.scene(same))?;
+        if !same {
+            self.tell(ServerMessage::Report { report: self.model.report() })?;
+            self.tell_takes()?;
+        }
+        self.tell_build(BuildState::None, "")
+    }
+
+    fn tell_build(&self, state: BuildState, stage: &str) -> Result<(), Gone> {
+        let message =
+            ServerMessage::Build { state, stage: stage.into(), share: None, seconds: 0.0, worst: None };
+        self.tell(message)
+    }
+
+    /// Runs a face in place of the one before.
+    fn run_face(&mut self, face: &Face) -> Result<(), Gone> {
+        match InteractiveFace::new(face, RunParams::default()) {
+            Ok(running) => {
+                self.running = Some(running);
+                self.hands = Hands::default();
+                self.send(contacts::face_message(face, &self.model))?;
+                self.apply_materials()
+            }
+            Err(error) => self.fail(format!("the face cannot be simulated: {error}")),
+        }
+    }
+
+    fn apply_materials(&mut self) -> Result<(), Gone> {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        let (holds, reason) = self.materials.apply(running);
+        self.tell(ServerMessage::Certificate { holds, reason })
+    }
+
+    /// Advances everything and puts a frame in the mailbox.
+    fn frame(&mut self, seconds: f64, began: Instant) {
+        self.face_time += seconds;
+        self.performer.advance(seconds);
+        let turned = self.shake.advance(seconds, self.model.rig.pivot(zygoma_rig::JointRole::Head));
+        self.pose = performer::then(&self.performer.head_pose(), &turned);
+        let skin = self.model.rig.skin;
+        self.performer.update_weights(&self.model);
+        for (mesh, surface) in self.surfaces.iter_mut().enumerate() {
+            let simulated = mesh == skin && self.running.is_some();
+            if self.performer.has_moved(mesh) && !simulated {
+                self.model.parts[mesh].evaluator.evaluate(self.performer.weights(mesh), surface);
+                self.stale[mesh] = true;
+            }
+        }
+        let mut milliseconds = [0.0; 7];
+        let mut flags = 0;
+        if let Some(running) = &mut self.running {
+            self.hands.follow_head(running, &self.pose);
+            running.set_weights(self.performer.weights(skin));
+            running.set_head_pose(&self.pose);
+            let frame = running.advance(seconds);
+            self.surfaces[skin].copy_from_slice(frame.positions);
+            flags |= flag::SIMULATED | if frame.asleep { flag::ASLEEP } else { 0 };
+            let stages = running.stages();
+            let spent = [stages.rig, stages.gradient, stages.solve, stages.constraints, stages.warp];
+            for (out, stage) in milliseconds.iter_mut().zip(spent) {
+                *out = 1e3 * stage.as_secs_f32();
+            }
+            self.stale[skin] = true;
+        }
+        if self.performer.is_playing() {
+            flags |= flag::PLAYING;
+        }
+        if self.recorder.is_running() {
+            flags |= flag::RECORDING;
+            let part = &self.model.parts[skin];
+            part.displacements(&self.surfaces[skin], &mut self.displacements);
+            let weights = self.performer.control_weights(&self.model);
+            self.recorder.push(seconds, &self.displacements, &weights, &self.pose);
+        }
+        if self.number.wrapping_sub(self.acknowledged) < IN_FLIGHT {
+            let header = FrameHeader {
+                number: self.number + 1,
+                input: self.input,
+                flags,
+                face_time: self.face_time as f32,
+                take_time: self.performer.time() as f32,
+                pose: performer::as_numbers(&self.pose),
+                milliseconds,
+            };
+            self.encode(&header, began);
+        }
+    }
+
+    fn encode(&mut self, header: &FrameHeader, began: Instant) {
+        let encoding = Instant::now();
+        let (skin, model) = (self.model.rig.skin, self.model.clone());
+        let weights = self.performer.control_weights(&model);
+        let touches = self.running.as_ref().map(|running| self.hands.reports(running)).unwrap_or_default();
+        let forces = match &self.running {
+            Some(running) if self.shows_contacts => contacts::forces(running, &model.parts[skin]),
+            _ => Vec::new(),
+        };
+        let room = 1024 + 6 * model.parts.iter().map(|part| part.neutral.len()).sum::<usize>();
+        let mut writer = FrameWriter::new(header, &weights, &touches, &forces, room);
+        for (mesh, part) in model.parts.iter().enumerate() {
+            if std::mem::take(&mut self.stale[mesh]) && (part.moves() || mesh == skin) {
+                part.displacements(&self.surfaces[mesh], &mut self.displacements);
+                writer.section(mesh as u32, section::SHOWN, &self.displacements);
+            }
+        }
+        if self.shows_rig && self.running.is_some() {
+            let part = &model.parts[skin];
+            part.evaluator.evaluate(self.performer.weights(skin), &mut self.rig_surface);
+            part.displacements(&self.rig_surface, &mut self.displacements);
+            writer.section(skin as u32, section::RIG, &self.displacements);
+        }
+        let milliseconds = |since: Instant| 1e3 * since.elapsed().as_secs_f32();
+        let replaced = self.link.frames.put(writer.finish(milliseconds(encoding), milliseconds(began)));
+        if replaced {
+            // What the lost frame told of meshes that rest now must be told again.
+            self.stale.fill(true);
+        }
+        self.number = header.number;
+    }
+}

@@ -1,0 +1,93 @@
+// The socket to the server, which comes back by itself.
+
+import { type ClientMessage, KIND, type ServerMessage, VERSION } from "./protocol";
+import type { State } from "./state";
+
+export interface Listener {
+  message(message: ServerMessage): void;
+  scene(buffer: ArrayBuffer): void;
+  face(buffer: ArrayBuffer): void;
+}
+
+/** Waits between attempts, in milliseconds: quick at first, since a restart takes a second. */
+const WAITS = [300, 600, 1000, 2000];
+
+export class Connection {
+  private socket: WebSocket | null = null;
+  private attempt = 0;
+  /** The newest frame; older ones that were not shown are not worth reading. */
+  private newest: ArrayBuffer | null = null;
+  /** Frames that arrived, for the figures. */
+  received = 0;
+
+  constructor(
+    private readonly state: State,
+    private readonly listener: Listener,
+  ) {
+    this.connect();
+  }
+
+  /** Sends a message; while there is no connection, nothing happens. */
+  send(message: ClientMessage): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+
+  /** Takes the frame that arrived last. */
+  takeFrame(): ArrayBuffer | null {
+    const frame = this.newest;
+    this.newest = null;
+    return frame;
+  }
+
+  private connect(): void {
+    const address = new URL("socket", location.href);
+    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(address);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    socket.onopen = () => {
+      this.attempt = 0;
+    };
+    socket.onmessage = (event: MessageEvent<string | ArrayBuffer>) => {
+      if (typeof event.data === "string") this.text(JSON.parse(event.data) as ServerMessage);
+      else this.binary(event.data);
+    };
+    socket.onclose = () => {
+      this.newest = null;
+      this.state.link.set("lost");
+      const wait = WAITS[Math.min(this.attempt++, WAITS.length - 1)];
+      setTimeout(() => this.connect(), wait);
+    };
+  }
+
+  private text(message: ServerMessage): void {
+    if (message.type === "welcome") {
+      // A newer zygoma serves a newer page.
+      if (message.protocol !== VERSION) {
+        location.reload();
+        return;
+      }
+      this.state.link.set("open");
+    }
+    this.listener.message(message);
+  }
+
+  private binary(buffer: ArrayBuffer): void {
+    const words = new Uint32Array(buffer, 0, 2);
+    switch (words[0]) {
+      case KIND.frame:
+        this.newest = buffer;
+        this.received++;
+        // Told at once: the server never has more than a few frames under way, so a slow page gets fewer, newer ones.
+        this.send({ type: "ack", frame: words[1] ?? 0 });
+        break;
+      case KIND.scene:
+        this.newest = null;
+        this.listener.scene(buffer);
+        break;
+      case KIND.face:
+        this.listener.face(buffer);
+        break;
+    }
+  }
+}

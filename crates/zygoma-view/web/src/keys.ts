@@ -1,0 +1,66 @@
+// The keyboard.
+
+import type { Expressions } from "./panels/expressions";
+import type { Transport } from "./panels/transport";
+import type { Stage } from "./scene/stage";
+import type { Overlay, State } from "./state";
+
+const ORDER: Overlay[] = ["none", "strain", "bending", "depth", "deviation", "force"];
+
+interface Parts {
+  state: State;
+  stage: Stage;
+  transport: Transport;
+  expressions: Expressions;
+  help: HTMLDialogElement;
+  fold: (side: "left" | "right") => void;
+}
+
+/** Whether a key belongs to the element that has the focus. */
+function isTaken(target: EventTarget | null, key: string): boolean {
+  if (target instanceof HTMLSelectElement) return true;
+  if (target instanceof HTMLButtonElement || target instanceof HTMLAnchorElement) return key === " " || key === "Enter";
+  if (!(target instanceof HTMLInputElement)) return target instanceof HTMLElement && target.tagName === "SUMMARY" && key === " ";
+  if (target.type === "range" || target.type === "radio") return key.startsWith("Arrow") || key === "Home" || key === "End";
+  if (target.type === "checkbox") return key === " ";
+  return true;
+}
+
+export function listenToKeys({ state, stage, transport, expressions, help, fold }: Parts): void {
+  const flip = (signal: { value: boolean; set(on: boolean): void }) => signal.set(!signal.value);
+  const step = (seconds: number) => {
+    const time = (window as { zygoma?: { frame(): { takeTime: number } | null } }).zygoma?.frame()?.takeTime ?? 0;
+    transport.seek(Math.max(0, time + seconds));
+  };
+  const actions: Record<string, (event: KeyboardEvent) => void> = {
+    " ": () => transport.toggle(),
+    ArrowLeft: (event) => step(event.shiftKey ? -1 : -1 / 30),
+    ArrowRight: (event) => step(event.shiftKey ? 1 : 1 / 30),
+    "1": () => state.tool.set("press"),
+    "2": () => state.tool.set("pull"),
+    "3": () => state.tool.set("shake"),
+    "4": () => state.tool.set("orbit"),
+    f: () => stage.frame(),
+    w: () => flip(state.wireframe),
+    s: () => flip(state.split),
+    t: () => flip(state.texture),
+    g: () => flip(state.graph),
+    o: () => state.overlay.set(ORDER[(ORDER.indexOf(state.overlay.value) + 1) % ORDER.length] ?? "none"),
+    r: () => expressions.random(),
+    "0": () => expressions.reset(),
+    l: () => transport.set({ looped: !state.looped.value }),
+    h: () => transport.set({ headMotion: !state.headMotion.value }),
+    "/": () => expressions.search.focus(),
+    "?": () => help.showModal(),
+    "[": () => fold("left"),
+    "]": () => fold("right"),
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTaken(event.target, event.key)) return;
+    if (help.open) return;
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action) return;
+    event.preventDefault();
+    action(event);
+  });
+}

@@ -1,0 +1,252 @@
+// Puts the page together: state, connection, picture, panels.
+
+import "./style.css";
+import { Connection } from "./connection";
+import { h, icon, iconButton } from "./dom";
+import { Files } from "./files";
+import { listenToKeys } from "./keys";
+import { dialsSection } from "./panels/dials";
+import { Expressions } from "./panels/expressions";
+import { Graph } from "./panels/graph";
+import { helpDialog } from "./panels/help";
+import { divider, legendBox, toolbar, TouchReadout } from "./panels/hud";
+import { gravityOf, materialsSection, touchSection, viewSection } from "./panels/physics";
+import { rigSection } from "./panels/rig";
+import { buildCard, curtain, errorBar, statusChip } from "./panels/states";
+import { Transport } from "./panels/transport";
+import { type Frame, readFrame, type ServerMessage } from "./protocol";
+import { Stage } from "./scene/stage";
+import { MATERIALS, State } from "./state";
+import { chooseTheme } from "./theme";
+import { Latency } from "./touch/latency";
+import { Pointer } from "./touch/pointer";
+
+const state = new State();
+const stage = new Stage(state);
+const latency = new Latency();
+let frame: Frame | null = null;
+/** Scenes are read one after the other, so that the newest is shown last. */
+let opening: Promise<unknown> = Promise.resolve();
+
+const connection = new Connection(state, {
+  message: hear,
+  scene: (buffer) => {
+    opening = opening.then(async () => {
+      const head = await stage.open(buffer);
+      pointer.releaseAll();
+      frame = null;
+      if (!head.scene.same) {
+        state.face.set(null);
+        state.certificate.set(null);
+        state.recording.set({ state: "none", bytes: null });
+      }
+      state.dials.set(head.scene.dials);
+      state.loading.set(null);
+      state.scene.set(head.scene);
+    });
+  },
+  face: (buffer) => {
+    opening = opening.then(() => state.face.set(stage.setFace(buffer)));
+  },
+});
+
+const pointer = new Pointer(stage, state, connection, latency);
+const expressions = new Expressions(state, connection);
+const transport = new Transport(state, connection);
+const graph = new Graph(state);
+const readout = new TouchReadout();
+const help = helpDialog();
+const veil = h(
+  "div",
+  { class: "veil", "aria-hidden": "true" },
+  h("div", {}, icon("open"), h("strong", {}, "Drop a rig or a take"), h("span", {}, "GLB, VRM, a folder of OBJs, a face file, or a Live Link CSV")),
+);
+const files = new Files(state, connection, veil);
+
+function hear(message: ServerMessage): void {
+  switch (message.type) {
+    case "welcome":
+      state.session.set(message.session);
+      state.version.set(message.version);
+      greet();
+      break;
+    case "loading":
+      state.loading.set(message.name);
+      break;
+    case "report":
+      state.report.set(message.report);
+      break;
+    case "build": {
+      const { state: stateOfBuild, stage: stageOfBuild, share, seconds, worst } = message;
+      state.build.set({ state: stateOfBuild, stage: stageOfBuild, share, seconds, worst });
+      break;
+    }
+    case "certificate":
+      state.certificate.set({ holds: message.holds, reason: message.reason });
+      break;
+    case "takes":
+      state.takes.set(message.takes);
+      state.take.set(message.current);
+      state.playing.set(true);
+      break;
+    case "recording":
+      state.recording.set({ state: message.state, bytes: message.bytes });
+      break;
+    case "error":
+      state.loading.set(null);
+      state.error.set(message.message);
+      break;
+  }
+}
+
+/** Tells a new session what the user has chosen. */
+function greet(): void {
+  tellRate(true);
+  shown = { rig: false, contacts: false };
+  transport.resend();
+  expressions.resend();
+  if (state.materials.value !== MATERIALS) {
+    const { stiffness, density, damping } = state.materials.value;
+    connection.send({ type: "materials", stiffness, density, damping, gravity: gravityOf(state.materials.value) });
+  }
+}
+
+/** Frames a second that the page shows, smoothed. */
+let rate = 60;
+let told = 0;
+
+function tellRate(always: boolean): void {
+  const wanted = document.hidden ? 0 : Math.min(Math.max(Math.round(rate / 5) * 5, 20), 240);
+  if (wanted === told && !always) return;
+  told = wanted;
+  connection.send({ type: "rate", hertz: wanted });
+}
+
+/** What extra sections frames have. */
+let shown = { rig: false, contacts: false };
+
+function tellShown(): void {
+  const rig = state.split.value || state.overlay.value === "deviation" || pointer.isTouching;
+  const contacts = state.overlay.value === "force";
+  if (rig === shown.rig && contacts === shown.contacts) return;
+  shown = { rig, contacts };
+  if (!rig && stage.head) stage.head.hasRig = false;
+  connection.send({ type: "show", rig, contacts });
+}
+
+let last = performance.now();
+let counted = { at: last, frames: 0, perSecond: 0 };
+
+function loop(now: number): void {
+  requestAnimationFrame(loop);
+  const buffer = connection.takeFrame();
+  if (buffer && stage.head) {
+    frame = readFrame(buffer);
+    stage.show(frame);
+    latency.shown(frame.input, now);
+    expressions.follow(frame.weights, now);
+    transport.follow(frame);
+    graph.follow(frame);
+  }
+  pointer.update();
+  readout.update(pointer.touched, frame);
+  tellShown();
+  stage.render();
+  stage.governor.tick(now);
+  measure(now);
+}
+
+function measure(now: number): void {
+  const seconds = Math.min((now - last) / 1000, 0.2);
+  last = now;
+  rate += 0.05 * (1 / Math.max(seconds, 1 / 240) - rate);
+  if (now - counted.at > 1000) {
+    counted = { at: now, frames: connection.received, perSecond: (1000 * (connection.received - counted.frames)) / (now - counted.at) };
+    tellRate(false);
+  }
+  graph.draw(now, stage.governor.fps, counted.perSecond, latency.median);
+}
+
+document.addEventListener("visibilitychange", () => {
+  stage.governor.pause();
+  tellRate(true);
+});
+
+const name = h("span", { class: "name" });
+state.scene.watch((scene) => {
+  name.textContent = scene ? (scene.origin === "builtIn" ? "Built-in head" : scene.name) : "";
+  document.title = scene && scene.origin !== "builtIn" ? `${scene.name} – zygoma` : "zygoma";
+});
+
+const body = document.body;
+const viewport = h(
+  "main",
+  { class: "viewport" },
+  stage.canvas,
+  divider(state),
+  toolbar(state, () => stage.frame()),
+  buildCard(state, connection),
+  legendBox(stage.legend),
+  readout.element,
+  graph.element,
+  errorBar(state),
+  curtain(state),
+);
+stage.canvas.tabIndex = 0;
+stage.canvas.setAttribute("role", "img");
+stage.canvas.setAttribute("aria-label", "The face. Drag on it to press the skin.");
+
+const physics = h(
+  "aside",
+  { class: "panel right", "aria-label": "Physics" },
+  h(
+    "div",
+    { class: "scroll" },
+    touchSection(state),
+    viewSection(state),
+    materialsSection(state, connection),
+    dialsSection(state, connection),
+    rigSection(state, connection, () => files.choose()),
+  ),
+);
+
+const fold = (side: "left" | "right") => {
+  const folded = body.classList.toggle(`no-${side}`);
+  (side === "left" ? leftButton : rightButton).setAttribute("aria-pressed", String(!folded));
+};
+const leftButton = iconButton("left", "Expressions panel", () => fold("left"), "[");
+const rightButton = iconButton("right", "Physics panel", () => fold("right"), "]");
+for (const button of [leftButton, rightButton]) button.setAttribute("aria-pressed", "true");
+
+document.getElementById("app")?.append(
+  h(
+    "header",
+    { class: "bar" },
+    leftButton,
+    h("h1", {}, "zygoma"),
+    name,
+    statusChip(state),
+    h("span", { class: "space" }),
+    h("button", { type: "button", class: "button small", click: () => files.choose() }, icon("open"), "Open…"),
+    iconButton("help", "Touch and keys", () => help.showModal(), "?"),
+    iconButton("theme", "Dark or light", chooseTheme()),
+    rightButton,
+  ),
+  expressions.element,
+  viewport,
+  physics,
+  transport.element,
+  veil,
+  help,
+);
+
+listenToKeys({ state, stage, transport, expressions, help, fold });
+new ResizeObserver(() => {
+  stage.resize();
+  stage.render();
+}).observe(viewport);
+stage.resize();
+requestAnimationFrame(loop);
+
+/** For tests and the curious. */
+Object.assign(window, { zygoma: { state, stage, connection, latency, pointer, frame: () => frame } });

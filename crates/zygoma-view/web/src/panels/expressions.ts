@@ -1,0 +1,167 @@
+// Sliders for every shape, by the part of the face that they move.
+
+import type { Connection } from "../connection";
+import { h, icon, iconButton, Slider, spaced } from "../dom";
+import type { Scene } from "../protocol";
+import type { State } from "../state";
+
+/** Sliders follow the take this often, in milliseconds. */
+const FOLLOW = 100;
+
+interface Row {
+  control: number;
+  name: string;
+  slider: Slider;
+  element: HTMLElement;
+}
+
+export class Expressions {
+  readonly element: HTMLElement;
+  readonly search: HTMLInputElement;
+  private readonly list = h("div", { class: "scroll", role: "group", "aria-label": "Expressions" });
+  private readonly none = h("p", { class: "hint", hidden: true }, "No expression has this name.");
+  private rows: Row[] = [];
+  private groups: { element: HTMLDetailsElement; rows: Row[] }[] = [];
+  private readonly held = new Set<number>();
+  private followed = 0;
+
+  constructor(
+    state: State,
+    private readonly connection: Connection,
+  ) {
+    this.search = h("input", {
+      type: "search",
+      placeholder: "Search expressions",
+      "aria-label": "Search expressions",
+      autocomplete: "off",
+      spellcheck: "false",
+      input: () => this.filter(),
+    });
+    this.element = h(
+      "aside",
+      { class: "panel left", "aria-label": "Expressions" },
+      h(
+        "header",
+        { class: "panel-head" },
+        h("h2", {}, "Expressions"),
+        iconButton("dice", "Random expression", () => this.random(), "R"),
+        iconButton("reset", "Release all expressions", () => this.reset(), "0"),
+      ),
+      h("div", { class: "search" }, this.search),
+      this.none,
+      this.list,
+    );
+    state.scene.watch((scene) => scene && !(scene.same && this.rows.length) && this.fill(scene));
+  }
+
+  private fill(scene: Scene): void {
+    this.held.clear();
+    const byGroup = new Map<string, Row[]>();
+    this.rows = scene.controls.map((control, index) => {
+      const slider = new Slider({
+        label: spaced(control.name),
+        min: 0,
+        max: 1,
+        step: 0.01,
+        value: 0,
+        title: `${control.name}: double-click to release`,
+        format: (value) => value.toFixed(2),
+        input: (value) => this.hold(row, value),
+      });
+      const element = slider.element;
+      element.addEventListener("dblclick", () => this.release(row));
+      const row: Row = { control: index, name: `${control.name} ${spaced(control.name)}`.toLowerCase(), slider, element };
+      const rows = byGroup.get(control.group) ?? [];
+      rows.push(row);
+      byGroup.set(control.group, rows);
+      return row;
+    });
+    this.groups = [...byGroup].map(([name, rows]) => {
+      const count = h("span", { class: "count" }, String(rows.length));
+      const element = h(
+        "details",
+        { class: "section", open: true },
+        h("summary", {}, icon("chevron"), h("span", {}, name), count),
+        h("div", { class: "section-body" }, ...rows.map((row) => row.element)),
+      );
+      return { element, rows };
+    });
+    this.list.replaceChildren(...this.groups.map((group) => group.element));
+    if (this.rows.length === 0) this.list.append(h("p", { class: "hint" }, "This rig has no expressions."));
+    this.filter();
+  }
+
+  private filter(): void {
+    const wanted = this.search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+    let found = 0;
+    for (const { element, rows } of this.groups) {
+      let shown = 0;
+      for (const row of rows) {
+        const fits = wanted.every((word) => row.name.includes(word));
+        row.element.hidden = !fits;
+        if (fits) shown++;
+      }
+      element.hidden = shown === 0;
+      if (wanted.length > 0 && shown > 0) element.open = true;
+      found += shown;
+    }
+    this.none.hidden = found > 0 || this.rows.length === 0;
+  }
+
+  private hold(row: Row, value: number): void {
+    this.held.add(row.control);
+    row.element.classList.add("held");
+    this.connection.send({ type: "hold", values: [[row.control, value]] });
+  }
+
+  private release(row: Row): void {
+    this.held.delete(row.control);
+    row.element.classList.remove("held");
+    this.connection.send({ type: "letGo", controls: [row.control] });
+  }
+
+  /** Lets the take drive everything again. */
+  reset(): void {
+    this.held.clear();
+    for (const row of this.rows) row.element.classList.remove("held");
+    this.connection.send({ type: "letGo", controls: null });
+  }
+
+  /** A few expressions at random; both sides alike, as faces mostly are. */
+  random(): void {
+    const values: [number, number][] = [];
+    const names = new Map(this.rows.map((row) => [row.name, row]));
+    for (const row of this.rows) {
+      const other = names.get(row.name.replaceAll("right", "left"));
+      const twin = other && other !== row ? values.find(([control]) => control === other.control) : undefined;
+      const raised = Math.random() < 0.14 ? 0.25 + 0.75 * Math.random() : 0;
+      const value = twin ? twin[1] : raised;
+      values.push([row.control, Math.round(100 * value) / 100]);
+    }
+    for (const [control, value] of values) {
+      this.held.add(control);
+      const row = this.rows[control];
+      row?.element.classList.toggle("held", value > 0);
+      row?.slider.show(value);
+    }
+    this.connection.send({ type: "hold", values });
+  }
+
+  /** Shows what the take does. */
+  follow(weights: Float32Array, now: number): void {
+    if (now - this.followed < FOLLOW) return;
+    this.followed = now;
+    for (const row of this.rows) {
+      if (!this.held.has(row.control)) row.slider.show(Math.round(100 * (weights[row.control] ?? 0)) / 100);
+    }
+  }
+
+  /** Tells a new connection what is held. */
+  resend(): void {
+    const values: [number, number][] = [...this.held].map((control) => [
+      control,
+      this.rows[control]?.slider.input.valueAsNumber ?? 0,
+    ]);
+    if (values.length > 0) this.connection.send({ type: "hold", values });
+  }
+}

@@ -1,0 +1,65 @@
+// A small graph of the milliseconds that the last frames took, by stage.
+
+import { h } from "../dom";
+import { type Frame, STAGES } from "../protocol";
+import type { State } from "../state";
+
+const COLORS = ["#8b94a3", "#5aa7f0", "#7d7cf0", "#f0a07a", "#5fc08a", "#c9a44a"];
+const COLUMNS = 90;
+const [WIDTH, HEIGHT] = [180, 44];
+
+export class Graph {
+  readonly element: HTMLElement;
+  private readonly canvas = h("canvas", { width: 2 * WIDTH, height: 2 * HEIGHT, "aria-hidden": "true" });
+  private readonly label = h("div", { class: "graph-label" });
+  private readonly figures: HTMLElement;
+  private readonly columns: Float32Array[] = [];
+  private drawn = 0;
+
+  constructor(private readonly state: State) {
+    const keys = STAGES.map((stage, i) => {
+      const swatch = h("i", {});
+      swatch.style.background = COLORS[i] ?? "";
+      return h("span", {}, swatch, stage);
+    });
+    this.figures = h("div", { class: "figures", role: "status", "aria-live": "off" });
+    this.element = h(
+      "div",
+      { class: "graph" },
+      this.figures,
+      h("div", { class: "graph-body" }, this.canvas, this.label, h("div", { class: "graph-keys" }, ...keys)),
+    );
+    state.graph.watch((on) => this.element.classList.toggle("folded", !on));
+  }
+
+  follow(frame: Frame): void {
+    this.columns.push(frame.milliseconds.slice());
+    if (this.columns.length > COLUMNS) this.columns.shift();
+  }
+
+  draw(now: number, fps: number, served: number, latency: number | null): void {
+    if (now - this.drawn < 120) return;
+    this.drawn = now;
+    const told = [`${fps.toFixed(0)} fps`, `${served.toFixed(0)} frames/s`, latency === null ? "" : `${latency.toFixed(0)} ms to the screen`];
+    this.figures.replaceChildren(...told.filter(Boolean).map((text) => h("span", {}, text)));
+    if (!this.state.graph.value) return;
+    const context = this.canvas.getContext("2d");
+    if (!context) return;
+    const totals = this.columns.map((column) => column.slice(0, STAGES.length).reduce((sum, ms) => sum + ms, 0));
+    const sorted = [...totals].sort((a, b) => a - b);
+    const typical = sorted[sorted.length >> 1] ?? 0;
+    const top = Math.max(1, 2 ** Math.ceil(Math.log2(1.2 * (sorted[Math.floor(0.95 * sorted.length)] ?? 1))));
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    const width = this.canvas.width / COLUMNS;
+    this.columns.forEach((column, x) => {
+      let y = this.canvas.height;
+      for (let stage = 0; stage < STAGES.length; stage++) {
+        const height = ((column[stage] ?? 0) / top) * this.canvas.height;
+        context.fillStyle = COLORS[stage] ?? "#888";
+        context.fillRect(x * width, y - height, width - 0.6, height);
+        y -= height;
+      }
+    });
+    this.label.textContent = `${typical.toFixed(2)} ms of ${top} ms`;
+  }
+}

@@ -1,0 +1,170 @@
+// The right panel: touch, what is shown, what skin is made of.
+
+import type { Connection } from "../connection";
+import { h, section, Slider, toggle } from "../dom";
+import type { Vec3 } from "../protocol";
+import { MATERIALS, type Materials, type Overlay, type State } from "../state";
+
+const OVERLAYS: [Overlay, string][] = [
+  ["none", "Skin"],
+  ["strain", "Stretching stiffness"],
+  ["bending", "Bending stiffness"],
+  ["depth", "Largest depth"],
+  ["deviation", "Deviation from the rig"],
+  ["force", "Contact force"],
+];
+
+const millimetres = (value: number) => `${(1000 * value).toFixed(1)} mm`;
+
+export function touchSection(state: State): HTMLElement {
+  const radius = new Slider({
+    label: "Fingertip radius",
+    min: 0.003,
+    max: 0.03,
+    step: 0.0005,
+    value: state.radius.value,
+    format: millimetres,
+    input: (value) => state.radius.set(value),
+  });
+  const force = new Slider({
+    label: "Largest force",
+    min: 0.25,
+    max: 20,
+    step: 0.25,
+    value: state.force.value,
+    format: (value) => `${value.toFixed(2)} N`,
+    input: (value) => state.force.set(value),
+  });
+  const depth = new Slider({
+    label: "Depth",
+    min: 0,
+    max: 0.04,
+    step: 0.0005,
+    value: state.depth.value,
+    format: millimetres,
+    title: "How far the fingertip goes in; the wheel changes it while you press",
+    input: (value) => state.depth.set(value),
+  });
+  state.depth.watch((value) => depth.show(value));
+  const hint = h("p", { class: "hint" }, "Press and hold. ", h("kbd", {}, "Shift"), " pulls, ", h("kbd", {}, "Alt"), " shakes the head, the wheel sets the depth.");
+  return section("Touch", true, radius.element, force.element, depth.element, hint);
+}
+
+export function viewSection(state: State): HTMLElement {
+  const radios = OVERLAYS.map(([value, label]) => {
+    const input = h("input", {
+      type: "radio",
+      name: "overlay",
+      value,
+      checked: state.overlay.value === value,
+      change: () => state.overlay.set(value),
+    });
+    state.overlay.watch((overlay) => {
+      input.checked = overlay === value;
+    });
+    return h("label", { class: "radio" }, input, h("span", {}, label));
+  });
+  const wireframe = toggle("Simulation mesh", state.wireframe.value, (on) => state.wireframe.set(on), "W");
+  const split = toggle("Split: rig | simulated", state.split.value, (on) => state.split.set(on), "S");
+  const texture = toggle("Texture", state.texture.value, (on) => state.texture.set(on), "T");
+  const graph = toggle("Time per frame", state.graph.value, (on) => state.graph.set(on), "G");
+  for (const [signal, element] of [
+    [state.wireframe, wireframe],
+    [state.split, split],
+    [state.texture, texture],
+    [state.graph, graph],
+  ] as const) {
+    signal.watch((on) => {
+      element.input.checked = on;
+    });
+  }
+  const group = h("div", { class: "radios", role: "radiogroup", "aria-label": "Colour the skin by" }, ...radios);
+  const shell = h("p", { class: "hint" });
+  state.face.watch((face) => {
+    shell.textContent = face
+      ? `${face.shellTriangles.toLocaleString("en")} triangles are simulated; the face is ${(100 * face.height).toFixed(1)} cm high.`
+      : "";
+    for (const radio of radios) (radio.firstElementChild as HTMLInputElement).disabled = !face && radio !== radios[0];
+  });
+  return section("See the physics", true, group, wireframe, split, texture, graph, shell);
+}
+
+/** Gravity as a vector in the world. */
+export function gravityOf({ gravity, side, front }: Materials): Vec3 {
+  const [a, b] = [(side * Math.PI) / 180, (front * Math.PI) / 180];
+  const [x, z] = [Math.sin(a), Math.sin(b)];
+  const down = Math.cos(a) * Math.cos(b);
+  const length = Math.hypot(x, down, z) || 1;
+  return [(gravity * x) / length, (-gravity * down) / length, (gravity * z) / length];
+}
+
+export function materialsSection(state: State, connection: Connection): HTMLElement {
+  const tell = () => {
+    const { stiffness, density, damping } = state.materials.value;
+    connection.send({ type: "materials", stiffness, density, damping, gravity: gravityOf(state.materials.value) });
+  };
+  const change = (part: Partial<Materials>) => {
+    state.materials.set({ ...state.materials.value, ...part });
+    tell();
+  };
+  // Factors are felt by their ratio, so their sliders run over the logarithm.
+  const factor = (label: string, key: "stiffness" | "density" | "damping", most: number) =>
+    ({
+      key,
+      slider: new Slider({
+        label,
+        min: -Math.log2(most),
+        max: Math.log2(most),
+        step: 0.05,
+        value: 0,
+        format: (value) => `${(2 ** value).toPrecision(2)} ×`,
+        input: (value) => change({ [key]: 2 ** value }),
+      }),
+      show: (materials: Materials) => Math.log2(materials[key]),
+    }) as const;
+  const angle = (label: string, key: "side" | "front", title: string) =>
+    ({
+      key,
+      slider: new Slider({
+        label,
+        min: -180,
+        max: 180,
+        step: 5,
+        value: 0,
+        title,
+        format: (value) => `${value}°`,
+        input: (value) => change({ [key]: value }),
+      }),
+      show: (materials: Materials) => materials[key],
+    }) as const;
+  const rows = [
+    factor("Stiffness", "stiffness", 32),
+    factor("Density", "density", 32),
+    factor("Damping", "damping", 32),
+    {
+      key: "gravity",
+      slider: new Slider({
+        label: "Gravity",
+        min: 0,
+        max: 30,
+        step: 0.1,
+        value: MATERIALS.gravity,
+        format: (value) => `${value.toFixed(1)} m/s²`,
+        input: (value) => change({ gravity: value }),
+      }),
+      show: (materials: Materials) => materials.gravity,
+    },
+    angle("Gravity sideways", "side", "Turns gravity towards the character's left"),
+    angle("Gravity forwards", "front", "Turns gravity towards the front"),
+  ];
+  state.materials.watch((materials) => rows.forEach((row) => row.slider.show(row.show(materials))));
+  const badge = h("p", { class: "badge", role: "status" });
+  state.certificate.watch((certificate) => {
+    badge.hidden = !certificate;
+    if (!certificate) return;
+    badge.classList.toggle("good", certificate.holds);
+    badge.textContent = `${certificate.holds ? "Certified" : "Not certified"}: ${certificate.reason}.`;
+  });
+  const reset = h("button", { type: "button", class: "button small", click: () => change(MATERIALS) }, "Reset materials");
+  return section("Materials", false, badge, ...rows.map((row) => row.slider.element), reset);
+}

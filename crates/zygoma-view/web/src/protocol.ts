@@ -1,0 +1,241 @@
+// What server and page say to each other. The source is `src/protocol.rs`; a test checks that this says the same.
+
+/** Raised whenever a message changes. */
+export const VERSION = 1;
+
+/** Kinds of binary messages. */
+export const KIND = { frame: 1, scene: 2, face: 3 } as const;
+
+/** Bits of a frame's flags. */
+export const FLAG = { simulated: 1, asleep: 2, playing: 4, recording: 8 } as const;
+
+/** Kinds of sections of a frame. */
+export const SECTION = { shown: 0, rig: 1 } as const;
+
+export type Vec3 = [number, number, number];
+
+/** What the page asks for. */
+export type ClientMessage =
+  | { type: "rate"; hertz: number }
+  | { type: "ack"; frame: number }
+  | { type: "show"; rig: boolean; contacts: boolean }
+  | { type: "hold"; values: [number, number][] }
+  | { type: "letGo"; controls: number[] | null }
+  | {
+      type: "transport";
+      take?: number | null;
+      playing?: boolean | null;
+      time?: number | null;
+      speed?: number | null;
+      looped?: boolean | null;
+      headMotion?: boolean | null;
+    }
+  | { type: "press"; id: number; input: number; at: Vec3; radius: number; force: number }
+  | { type: "pull"; id: number; input: number; at: Vec3; to: Vec3; radius: number }
+  | { type: "release"; id: number; input: number }
+  | { type: "dragHead"; held: boolean; yaw: number; pitch: number; input: number }
+  | { type: "materials"; stiffness: number; density: number; damping: number; gravity: Vec3 }
+  | { type: "dials"; seed: number; values: [string, number][]; settled: boolean }
+  | { type: "open"; upload: string | null }
+  | { type: "addTake"; upload: string }
+  | { type: "build"; triangles: number }
+  | { type: "cancelBuild" }
+  | { type: "record"; on: boolean };
+
+export type BuildState = "none" | "preview" | "running" | "ready" | "cancelled" | "failed";
+export type RecordingState = "running" | "writing" | "ready" | "failed";
+
+export interface TakeEntry {
+  name: string;
+  duration: number;
+  headMotion: boolean;
+  unmatched: number;
+}
+
+/** What the server tells. */
+export type ServerMessage =
+  | { type: "welcome"; protocol: number; version: string; session: string }
+  | { type: "loading"; name: string }
+  | { type: "report"; report: Report }
+  | {
+      type: "build";
+      state: BuildState;
+      stage: string;
+      share: number | null;
+      seconds: number;
+      worst: number | null;
+    }
+  | { type: "certificate"; holds: boolean; reason: string }
+  | { type: "takes"; takes: TakeEntry[]; current: number }
+  | { type: "recording"; state: RecordingState; seconds: number; bytes: number | null }
+  | { type: "error"; message: string };
+
+/** The report of `zygoma info --json`, as far as the page shows it. */
+export interface Report {
+  name: string;
+  skin: string;
+  meshes: { name: string; vertices: number; triangles: number; shapes: string[]; size: Vec3 }[];
+  arkit: { count: number; of: number; missing: string[] };
+  units: { metres_per_unit: number; reason: string };
+  notes: string[];
+  problems: string[];
+}
+
+/** Where an array lies behind a header, in bytes. */
+export interface ArrayPlace {
+  start: number;
+  bytes: number;
+}
+
+export type Look = "skin" | "eye" | "teeth" | "flesh" | "hair" | "other";
+
+export interface SceneMesh {
+  name: string;
+  look: Look;
+  neutral: ArrayPlace;
+  points: ArrayPlace;
+  uvs: ArrayPlace | null;
+  triangles: ArrayPlace;
+  ranges: { start: number; count: number; material: number }[];
+  regions: ArrayPlace | null;
+}
+
+export interface Control {
+  name: string;
+  group: string;
+}
+
+export interface DialEntry {
+  name: string;
+  about: string;
+  value: number;
+}
+
+export interface Scene {
+  name: string;
+  origin: "builtIn" | "rig" | "face";
+  meshes: SceneMesh[];
+  skin: number;
+  controls: Control[];
+  dials: DialEntry[];
+  texture: ArrayPlace | null;
+  materials: ArrayPlace | null;
+  regions: string[];
+  bounds: [Vec3, Vec3];
+  pivot: Vec3;
+  same: boolean;
+}
+
+export interface FaceHeader {
+  height: number;
+  shellTriangles: number;
+  fitted: boolean;
+  edges: ArrayPlace;
+  corners: ArrayPlace;
+  shares: ArrayPlace;
+  strain: ArrayPlace;
+  bending: ArrayPlace;
+  depth: ArrayPlace;
+}
+
+/** A header with its arrays. */
+export class Container<Header> {
+  readonly header: Header;
+  private readonly arrays: number;
+
+  constructor(private readonly buffer: ArrayBuffer) {
+    const length = new DataView(buffer).getUint32(4, true);
+    this.header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length))) as Header;
+    this.arrays = 8 + length;
+  }
+
+  floats(place: ArrayPlace): Float32Array<ArrayBuffer> {
+    return new Float32Array(this.buffer, this.arrays + place.start, place.bytes / 4);
+  }
+
+  whole(place: ArrayPlace): Uint32Array<ArrayBuffer> {
+    return new Uint32Array(this.buffer, this.arrays + place.start, place.bytes / 4);
+  }
+
+  bytes(place: ArrayPlace): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.buffer, this.arrays + place.start, place.bytes);
+  }
+}
+
+export interface TouchReport {
+  id: number;
+  place: Vec3;
+  force: Vec3;
+  depth: number;
+}
+
+export interface Section {
+  mesh: number;
+  kind: number;
+  scale: number;
+  displacements: Int16Array<ArrayBuffer>;
+}
+
+/** Names of the stages of a frame, in the order of their times. */
+export const STAGES = ["rig", "gradient", "solve", "contact", "warp", "encoding"] as const;
+
+/** One frame; its arrays are views of the message. The layout is described in `src/frame.rs`. */
+export interface Frame {
+  number: number;
+  input: number;
+  flags: number;
+  faceTime: number;
+  takeTime: number;
+  /** Rotation x y z w, translation x y z. */
+  pose: Float32Array<ArrayBuffer>;
+  /** Milliseconds by stage, then of the whole. */
+  milliseconds: Float32Array<ArrayBuffer>;
+  weights: Float32Array<ArrayBuffer>;
+  touches: TouchReport[];
+  contacts: { point: number; force: number }[];
+  sections: Section[];
+}
+
+export function readFrame(buffer: ArrayBuffer): Frame {
+  const view = new DataView(buffer);
+  const whole = (word: number) => view.getUint32(4 * word, true);
+  const float = (word: number) => view.getFloat32(4 * word, true);
+  const vector = (word: number): Vec3 => [float(word), float(word + 1), float(word + 2)];
+  const counts = { weights: whole(20), touches: whole(21), contacts: whole(22), sections: whole(23) };
+  let word = 24;
+  const weights = new Float32Array(buffer, 4 * word, counts.weights);
+  word += counts.weights;
+  const touches: TouchReport[] = [];
+  for (let i = 0; i < counts.touches; i++, word += 8) {
+    touches.push({
+      id: whole(word),
+      place: vector(word + 1),
+      force: vector(word + 4),
+      depth: float(word + 7),
+    });
+  }
+  const contacts: Frame["contacts"] = [];
+  for (let i = 0; i < counts.contacts; i++, word += 2) {
+    contacts.push({ point: whole(word), force: float(word + 1) });
+  }
+  const sections: Section[] = [];
+  for (let i = 0; i < counts.sections; i++) {
+    const points = whole(word + 2);
+    const displacements = new Int16Array(buffer, 4 * (word + 4), 3 * points);
+    sections.push({ mesh: whole(word), kind: whole(word + 1), scale: float(word + 3), displacements });
+    word += 4 + Math.ceil((3 * points) / 2);
+  }
+  return {
+    number: whole(1),
+    input: whole(2),
+    flags: whole(3),
+    faceTime: float(4),
+    takeTime: float(5),
+    pose: new Float32Array(buffer, 4 * 6, 7),
+    milliseconds: new Float32Array(buffer, 4 * 13, 7),
+    weights,
+    touches,
+    contacts,
+    sections,
+  };
+}

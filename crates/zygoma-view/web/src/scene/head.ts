@@ -1,0 +1,103 @@
+// Everything that moves with the head: the skin as it is shown, the plain rig's skin, and what rides along.
+
+import * as THREE from "three";
+import { Container, type Frame, type Look, type Scene, SECTION } from "../protocol";
+import { Materials } from "./materials";
+import { Surface } from "./surface";
+
+interface Part {
+  surface: Surface;
+  mesh: THREE.Mesh;
+  look: Look;
+  ranges: number[];
+}
+
+export class Head {
+  readonly group = new THREE.Group();
+  readonly scene: Scene;
+  readonly skin: Surface;
+  readonly skinMesh: THREE.Mesh;
+  /** The plain rig's skin, which frames bring when it is asked for. */
+  readonly rig: Surface;
+  readonly rigMesh: THREE.Mesh;
+  /** Whether a frame has brought the rig's skin. */
+  hasRig = false;
+  /** Region of each point of the skin. */
+  readonly regions: Uint8Array;
+  private readonly parts: Part[] = [];
+
+  private constructor(
+    container: Container<Scene>,
+    private readonly materials: Materials,
+  ) {
+    this.scene = container.header;
+    const { meshes, skin } = container.header;
+    meshes.forEach((mesh, index) => {
+      const surface = new Surface(mesh, container);
+      const object = new THREE.Mesh(surface.geometry);
+      const ranges = mesh.ranges.map((range) => range.material);
+      if (ranges.length > 1) {
+        mesh.ranges.forEach((range, group) => surface.geometry.addGroup(3 * range.start, 3 * range.count, group));
+      }
+      object.name = mesh.name;
+      object.castShadow = mesh.look !== "hair";
+      object.receiveShadow = true;
+      // Its points move: what was measured at the start says nothing about where it is.
+      object.frustumCulled = false;
+      if (index !== skin) this.group.add(object);
+      this.parts.push({ surface, mesh: object, look: mesh.look, ranges });
+    });
+    const own = meshes[skin];
+    const part = this.parts[skin];
+    if (!own || !part) throw new Error("the scene has no skin");
+    this.skin = part.surface;
+    this.skinMesh = part.mesh;
+    this.rig = new Surface(own, container);
+    for (const group of this.skin.geometry.groups) {
+      this.rig.geometry.addGroup(group.start, group.count, group.materialIndex);
+    }
+    this.rigMesh = new THREE.Mesh(this.rig.geometry);
+    this.rigMesh.frustumCulled = false;
+    this.rigMesh.receiveShadow = true;
+    this.rigMesh.visible = false;
+    this.regions = own.regions ? container.bytes(own.regions) : new Uint8Array(this.skin.count);
+    this.group.add(this.skinMesh, this.rigMesh);
+    this.useTexture(true);
+  }
+
+  static async read(buffer: ArrayBuffer, renderer: THREE.WebGLRenderer): Promise<Head> {
+    const container = new Container<Scene>(buffer);
+    return new Head(container, await Materials.read(container, renderer));
+  }
+
+  /** With the rig's own colours, or in plain ones. */
+  useTexture(on: boolean): void {
+    for (const { mesh, look, ranges } of this.parts) mesh.material = this.materials.of(look, ranges, on);
+    this.rigMesh.material = this.skinMesh.material;
+  }
+
+  /** Moves everything as a frame says. */
+  show(frame: Frame): void {
+    const [x, y, z, w, a, b, c] = frame.pose;
+    this.group.quaternion.set(x ?? 0, y ?? 0, z ?? 0, w ?? 1);
+    this.group.position.set(a ?? 0, b ?? 0, c ?? 0);
+    for (const section of frame.sections) {
+      if (section.kind === SECTION.rig) {
+        this.rig.move(section);
+        this.hasRig = true;
+      } else {
+        this.parts[section.mesh]?.surface.move(section);
+      }
+    }
+  }
+
+  regionOf(point: number): string {
+    return this.scene.regions[this.regions[point] ?? 0] ?? "";
+  }
+
+  dispose(): void {
+    for (const { surface } of this.parts) surface.dispose();
+    this.rig.dispose();
+    this.materials.dispose();
+  }
+}

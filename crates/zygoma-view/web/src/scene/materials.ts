@@ -1,0 +1,160 @@
+// What things look like. Colours come from the rig's own materials or texture; how skin takes light is ours.
+
+import * as THREE from "three";
+import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
+import { KTX2Loader } from "three/addons/loaders/KTX2Loader.js";
+import type { Container, Look, Scene } from "../protocol";
+
+/** Light that comes out of skin beside where it went in: red goes farthest. The light wraps around by these shares. */
+const WRAP = "vec3( 0.32, 0.13, 0.08 )";
+
+/** Softens the edge between light and shadow and reddens it, as scattering under the skin does. */
+function scatter(material: THREE.MeshPhysicalMaterial): void {
+  material.onBeforeCompile = (shader) => {
+    const chunk = THREE.ShaderChunk.lights_physical_pars_fragment;
+    const lit = "vec3 irradiance = dotNL * directLight.color;";
+    const wrapped = `${lit}
+      vec3 wrapNL = saturate( ( vec3( dot( geometryNormal, directLight.direction ) ) + ${WRAP} ) / ( 1.0 + ${WRAP} ) );
+      vec3 wrapLight = max( vec3( 0.0 ), wrapNL - vec3( dotNL ) ) * directLight.color;
+      reflectedLight.directDiffuse += wrapLight * BRDF_Lambert( material.diffuseContribution );`;
+    const contribution = chunk.includes("material.diffuseContribution") ? wrapped : wrapped.replace("diffuseContribution", "diffuseColor");
+    shader.fragmentShader = shader.fragmentShader.replace(
+      "#include <lights_physical_pars_fragment>",
+      chunk.replace(lit, contribution),
+    );
+  };
+}
+
+/** How things look where the file does not say. */
+const PLAIN: Record<Look, { color: number; roughness: number }> = {
+  skin: { color: 0xd9a58c, roughness: 0.5 },
+  eye: { color: 0xf2efea, roughness: 0.08 },
+  teeth: { color: 0xeee6d6, roughness: 0.25 },
+  flesh: { color: 0xb5605c, roughness: 0.35 },
+  hair: { color: 0x2a211c, roughness: 0.7 },
+  other: { color: 0xb9b4ae, roughness: 0.6 },
+};
+
+function ours(look: Look, map: THREE.Texture | null): THREE.MeshPhysicalMaterial {
+  const { color, roughness } = PLAIN[look];
+  const material = new THREE.MeshPhysicalMaterial({ color: map ? 0xffffff : color, map, roughness });
+  dress(material, look);
+  return material;
+}
+
+/** Adds to a material what makes skin look like skin and eyes look wet. */
+function dress(material: THREE.MeshPhysicalMaterial, look: Look): void {
+  if (look === "skin") {
+    material.sheen = 0.35;
+    material.sheenRoughness = 0.5;
+    material.sheenColor = new THREE.Color(0.9, 0.55, 0.45);
+    material.specularIntensity = 0.6;
+    scatter(material);
+  } else if (look === "eye") {
+    material.clearcoat = 1;
+    material.clearcoatRoughness = 0.03;
+  } else if (look === "flesh" || look === "teeth") {
+    material.clearcoat = 0.5;
+    material.clearcoatRoughness = 0.2;
+  } else if (look === "hair") {
+    material.side = THREE.DoubleSide;
+  }
+}
+
+/** Materials of a scene. */
+export class Materials {
+  private readonly ofFile: (THREE.Material | null)[] = [];
+  private texture: THREE.Texture | null = null;
+  private readonly plain = new Map<Look, THREE.MeshPhysicalMaterial>();
+  private readonly textured = new Map<Look, THREE.MeshPhysicalMaterial>();
+
+  /** Materials for a mesh: one for each of its ranges, or one for all. */
+  of(look: Look, ranges: number[], withTexture: boolean): THREE.Material | THREE.Material[] {
+    if (!withTexture) return this.cached(this.plain, look, null);
+    if (ranges.length === 0) return this.cached(this.textured, look, this.texture);
+    const materials = ranges.map((index) => this.ofFile[index] ?? this.cached(this.textured, look, this.texture));
+    return materials.length === 1 ? (materials[0] as THREE.Material) : materials;
+  }
+
+  private cached(
+    kept: Map<Look, THREE.MeshPhysicalMaterial>,
+    look: Look,
+    map: THREE.Texture | null,
+  ): THREE.MeshPhysicalMaterial {
+    let material = kept.get(look);
+    if (!material) {
+      material = ours(look, map);
+      kept.set(look, material);
+    }
+    return material;
+  }
+
+  dispose(): void {
+    for (const material of [...this.plain.values(), ...this.textured.values(), ...this.ofFile]) material?.dispose();
+    this.texture?.dispose();
+  }
+
+  /** Reads the materials of a scene. What cannot be read is left to our own. */
+  static async read(container: Container<Scene>, renderer: THREE.WebGLRenderer): Promise<Materials> {
+    const materials = new Materials();
+    const { texture, materials: glb, meshes } = container.header;
+    if (texture) materials.texture = await picture(container.bytes(texture));
+    if (glb) {
+      const looks = new Map<number, Look>();
+      for (const mesh of meshes) for (const range of mesh.ranges) looks.set(range.material, mesh.look);
+      await materials.readFile(container.bytes(glb), looks, renderer);
+    }
+    return materials;
+  }
+
+  private async readFile(
+    glb: Uint8Array<ArrayBuffer>,
+    looks: Map<number, Look>,
+    renderer: THREE.WebGLRenderer,
+  ): Promise<void> {
+    const compressed = new KTX2Loader().detectSupport(renderer);
+    const loader = new GLTFLoader().setKTX2Loader(compressed);
+    try {
+      const { parser } = await loader.parseAsync(glb.slice().buffer, "");
+      for (const [index, look] of looks) {
+        if (index < 0) continue;
+        const material = (await parser.getDependency("material", index).catch(() => null)) as THREE.Material | null;
+        this.ofFile[index] = material && dressed(material, look);
+      }
+    } catch {
+      // The pictures are a bonus: without them the face is shown in plain colours.
+      this.ofFile.length = 0;
+    } finally {
+      compressed.dispose();
+    }
+  }
+}
+
+/** A file's material with the light of ours. */
+function dressed(material: THREE.Material, look: Look): THREE.Material {
+  if (!(material instanceof THREE.MeshStandardMaterial)) return material;
+  const better = new THREE.MeshPhysicalMaterial();
+  if (material instanceof THREE.MeshPhysicalMaterial) better.copy(material);
+  else THREE.MeshStandardMaterial.prototype.copy.call(better, material);
+  better.defines = { STANDARD: "", PHYSICAL: "" };
+  // A face that is all matt or all mirror comes from exporters' defaults more often than from artists.
+  if (look === "skin" && !material.roughnessMap) better.roughness = Math.min(Math.max(material.roughness, 0.4), 0.6);
+  if (!material.metalnessMap && look !== "other") better.metalness = 0;
+  dress(better, look);
+  return better;
+}
+
+async function picture(bytes: Uint8Array<ArrayBuffer>): Promise<THREE.Texture | null> {
+  try {
+    const image = await createImageBitmap(new Blob([bytes]), { imageOrientation: "none" });
+    const texture = new THREE.Texture(image);
+    // Rig space has v downwards, as glTF.
+    texture.flipY = false;
+    texture.colorSpace = THREE.SRGBColorSpace;
+    texture.anisotropy = 4;
+    texture.needsUpdate = true;
+    return texture;
+  } catch {
+    return null;
+  }
+}

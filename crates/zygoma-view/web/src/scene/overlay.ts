@@ -1,0 +1,148 @@
+// The skin coloured by a quantity.
+
+import * as THREE from "three";
+import type { Container, FaceHeader, Frame } from "../protocol";
+import { FLAG } from "../protocol";
+import type { Overlay } from "../state";
+import { NOTHING, writeColor } from "./colors";
+import type { Head } from "./head";
+
+export interface Legend {
+  title: string;
+  low: string;
+  high: string;
+  note: string;
+}
+
+/** Fields of a face, one number per point; negative where nothing is simulated. */
+interface Fields {
+  strain: Float32Array;
+  bending: Float32Array;
+  depth: Float32Array;
+}
+
+/** Deviations above this are shown as this, in metres. */
+const LARGEST_DEVIATION = 0.006;
+
+/** Forces above this are shown as this, in newtons per point. */
+const LARGEST_FORCE = 0.15;
+
+export class Overlays {
+  private fields: Fields | null = null;
+  private which: Overlay = "none";
+  private range: [number, number] = [0, 1];
+  private readonly colors: THREE.BufferAttribute;
+  private readonly material = new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.75, envMapIntensity: 0.7 });
+  private values: Float32Array<ArrayBuffer>;
+
+  constructor(private readonly head: Head) {
+    const { pointOfVertex, geometry, count } = head.skin;
+    this.colors = new THREE.BufferAttribute(new Float32Array(3 * pointOfVertex.length), 3);
+    this.colors.setUsage(THREE.DynamicDrawUsage);
+    geometry.setAttribute("color", this.colors);
+    this.values = new Float32Array(count);
+  }
+
+  setFace(container: Container<FaceHeader>): void {
+    const { strain, bending, depth } = container.header;
+    this.fields = {
+      strain: container.floats(strain),
+      bending: container.floats(bending),
+      depth: container.floats(depth),
+    };
+    this.choose(this.which);
+  }
+
+  /** Colours by a quantity and tells what the colours mean. */
+  choose(which: Overlay): Legend | null {
+    this.which = which;
+    if (which === "none") return null;
+    this.head.skinMesh.material = this.material;
+    const legend = this.legend();
+    this.paint();
+    return legend;
+  }
+
+  private legend(): Legend | null {
+    switch (this.which) {
+      case "strain":
+      case "bending": {
+        const [low, high] = this.span(this.fields?.[this.which]);
+        // Stiffness spans orders of magnitude.
+        this.range = [Math.log(Math.max(low, 1e-6)), Math.log(Math.max(high, 2e-6))];
+        const title = this.which === "strain" ? "Stretching stiffness" : "Bending stiffness";
+        return { title, low: newtons(low), high: newtons(high), note: "logarithmic" };
+      }
+      case "depth": {
+        const [, high] = this.span(this.fields?.depth);
+        this.range = [0, high];
+        return { title: "Largest depth", low: "0 mm", high: millimetres(high), note: "how far skin can be pushed in" };
+      }
+      case "deviation":
+        this.range = [0, LARGEST_DEVIATION];
+        return { title: "Deviation from the rig", low: "0 mm", high: `${millimetres(LARGEST_DEVIATION)} +`, note: "live" };
+      case "force":
+        this.range = [0, LARGEST_FORCE];
+        return { title: "Contact force", low: "0 N", high: `${LARGEST_FORCE} N +`, note: "per point, live" };
+      default:
+        return null;
+    }
+  }
+
+  /** The range of a field without its extremes. */
+  private span(field: Float32Array | undefined): [number, number] {
+    const values = Array.from(field ?? []).filter((value) => value >= 0).sort((a, b) => a - b);
+    const at = (share: number) => values[Math.round(share * (values.length - 1))] ?? 0;
+    return [at(0.01), at(0.99)];
+  }
+
+  /** Follows what a frame brings. */
+  update(frame: Frame): void {
+    if (this.which === "deviation") {
+      const [shown, rig] = [this.head.skin.positions, this.head.rig.positions];
+      const measured = this.head.hasRig && (frame.flags & FLAG.simulated) !== 0;
+      for (let point = 0, i = 0; point < this.values.length; point++, i += 3) {
+        const x = (shown[i] as number) - (rig[i] as number);
+        const y = (shown[i + 1] as number) - (rig[i + 1] as number);
+        const z = (shown[i + 2] as number) - (rig[i + 2] as number);
+        this.values[point] = measured ? Math.sqrt(x * x + y * y + z * z) : 0;
+      }
+    } else if (this.which === "force") {
+      // Forces fade within a few frames, so that a short poke is seen.
+      for (let point = 0; point < this.values.length; point++) this.values[point] = 0.7 * (this.values[point] as number);
+      for (const { point, force } of frame.contacts) {
+        if (point < this.values.length) this.values[point] = Math.max(this.values[point] as number, force);
+      }
+    } else {
+      return;
+    }
+    this.paint();
+  }
+
+  private paint(): void {
+    const field = this.which === "strain" || this.which === "bending" || this.which === "depth" ? this.fields?.[this.which] : this.values;
+    const logarithmic = this.which === "strain" || this.which === "bending";
+    const [low, high] = this.range;
+    const scale = 1 / Math.max(high - low, 1e-9);
+    const out = this.colors.array as Float32Array;
+    const { pointOfVertex } = this.head.skin;
+    for (let vertex = 0; vertex < pointOfVertex.length; vertex++) {
+      const value = field?.[pointOfVertex[vertex] as number] ?? -1;
+      if (value < 0) out.set(NOTHING, 3 * vertex);
+      else writeColor(((logarithmic ? Math.log(Math.max(value, 1e-9)) : value) - low) * scale, out, 3 * vertex);
+    }
+    this.colors.needsUpdate = true;
+  }
+
+  dispose(): void {
+    this.material.dispose();
+  }
+}
+
+function newtons(value: number): string {
+  return `${Number(value.toPrecision(2))} N/m`;
+}
+
+function millimetres(metres: number): string {
+  return `${Number((1000 * metres).toPrecision(2))} mm`;
+}

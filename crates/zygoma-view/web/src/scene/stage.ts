@@ -1,0 +1,211 @@
+// The picture: camera, light, one or two views of the head.
+
+import * as THREE from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { Container, type FaceHeader, type Frame } from "../protocol";
+import type { State } from "../state";
+import { Fingers } from "./fingers";
+import { Head } from "./head";
+import { Light } from "./light";
+import { type Legend, Overlays } from "./overlay";
+import { Governor, isSoftware, type Quality } from "./quality";
+import { Shell } from "./shell";
+import { Signal } from "../signal";
+
+/** Vertical field of view, in degrees: a portrait lens. */
+const LENS = 24;
+
+export class Stage {
+  readonly canvas = document.createElement("canvas");
+  readonly renderer: THREE.WebGLRenderer;
+  readonly camera = new THREE.PerspectiveCamera(LENS, 1, 0.02, 20);
+  readonly controls: OrbitControls;
+  readonly fingers = new Fingers();
+  readonly governor: Governor;
+  readonly legend = new Signal<Legend | null>(null);
+  head: Head | null = null;
+  private readonly scene = new THREE.Scene();
+  private readonly light: Light;
+  private overlays: Overlays | null = null;
+  private shell: Shell | null = null;
+  private pixels = 1;
+
+  constructor(private readonly state: State) {
+    this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, antialias: true, alpha: true });
+    this.renderer.toneMapping = THREE.ACESFilmicToneMapping;
+    this.renderer.toneMappingExposure = 1.05;
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
+    this.renderer.autoClear = false;
+    this.light = new Light(this.renderer, this.scene);
+    this.camera.position.set(0.25, 0.05, 1);
+    this.controls = new OrbitControls(this.camera, this.canvas);
+    this.controls.enableDamping = true;
+    this.controls.dampingFactor = 0.12;
+    this.controls.minDistance = 0.08;
+    this.controls.maxDistance = 6;
+    this.scene.add(this.light.group);
+    this.governor = new Governor(isSoftware(this.renderer.getContext()), (quality) => this.setQuality(quality));
+    state.overlay.watch(() => this.recolor());
+    state.texture.watch(() => this.recolor());
+  }
+
+  private setQuality(quality: Quality): void {
+    this.pixels = quality.pixels;
+    this.light.shadows(quality.shadows);
+    this.resize();
+  }
+
+  /** Fits the picture to its place on the page. */
+  resize(): void {
+    const { clientWidth: width, clientHeight: height } = this.canvas.parentElement ?? this.canvas;
+    if (width === 0 || height === 0) return;
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, this.pixels));
+    this.renderer.setSize(width, height, false);
+    this.camera.aspect = width / height;
+    this.camera.updateProjectionMatrix();
+  }
+
+  /** Shows another scene. */
+  async open(buffer: ArrayBuffer): Promise<Head> {
+    const head = await Head.read(buffer, this.renderer);
+    const shown = this.head;
+    this.shell?.lines.removeFromParent();
+    this.shell?.dispose();
+    this.shell = null;
+    this.overlays?.dispose();
+    this.fingers.clear();
+    this.fingers.group.removeFromParent();
+    if (shown) {
+      this.scene.remove(shown.group);
+      head.group.quaternion.copy(shown.group.quaternion);
+      head.group.position.copy(shown.group.position);
+      shown.dispose();
+    }
+    this.head = head;
+    this.overlays = new Overlays(head);
+    head.group.add(this.fingers.group);
+    this.scene.add(head.group);
+    if (!head.scene.same) this.frame();
+    this.recolor();
+    this.governor.pause();
+    return head;
+  }
+
+  /** What is simulated has changed. */
+  setFace(buffer: ArrayBuffer): FaceHeader {
+    const container = new Container<FaceHeader>(buffer);
+    this.shell?.lines.removeFromParent();
+    this.shell?.dispose();
+    this.shell = new Shell(container);
+    this.head?.group.add(this.shell.lines);
+    this.overlays?.setFace(container);
+    this.recolor();
+    return container.header;
+  }
+
+  private recolor(): void {
+    this.head?.useTexture(this.state.texture.value);
+    this.legend.set(this.overlays?.choose(this.state.overlay.value) ?? null);
+  }
+
+  /** Puts the camera where the whole face is seen. */
+  frame(): void {
+    const head = this.head;
+    if (!head) return;
+    const box = new THREE.Box3();
+    const point = new THREE.Vector3();
+    const { positions, count } = head.skin;
+    for (let i = 0; i < count; i++) box.expandByPoint(point.fromArray(positions, 3 * i));
+    const middle = box.getCenter(new THREE.Vector3());
+    const size = box.getSize(new THREE.Vector3());
+    // The whole head, or the head of a whole body.
+    const height = Math.min(size.y, 1.6 * size.x);
+    middle.y = box.max.y - 0.5 * height;
+    this.light.aim(middle, Math.max(height, size.x));
+    const distance = (0.56 * Math.max(height, size.x / this.camera.aspect)) / Math.tan((LENS * Math.PI) / 360);
+    this.controls.target.copy(middle).add(new THREE.Vector3(0, 0.02 * height, 0));
+    this.camera.position.copy(this.controls.target).add(new THREE.Vector3(0.3, 0.06, 1).normalize().multiplyScalar(distance + 0.5 * size.z));
+    this.camera.near = 0.02 * distance;
+    this.camera.far = 20 * distance;
+    this.camera.updateProjectionMatrix();
+    this.controls.update();
+  }
+
+  /** Looks at the head from a side: turn and height in degrees. */
+  look(turn: number, height: number): void {
+    const spherical = new THREE.Spherical(
+      this.camera.position.distanceTo(this.controls.target),
+      ((90 - height) * Math.PI) / 180,
+      (turn * Math.PI) / 180,
+    );
+    this.camera.position.setFromSpherical(spherical).add(this.controls.target);
+    this.controls.update();
+  }
+
+  /** Takes over a frame. */
+  show(frame: Frame): void {
+    this.head?.show(frame);
+    this.overlays?.update(frame);
+    this.fingers.follow(frame.touches);
+  }
+
+  /** Draws. */
+  render(): void {
+    this.controls.update();
+    const { renderer, head } = this;
+    renderer.setScissorTest(false);
+    renderer.clear();
+    if (!head) return;
+    if (this.shell) {
+      this.shell.lines.visible = this.state.wireframe.value;
+      if (this.shell.lines.visible) this.shell.follow(head.skin);
+    }
+    const split = this.state.split.value && head.hasRig;
+    if (!split) {
+      this.draw(head, false);
+      return;
+    }
+    const size = renderer.getSize(new THREE.Vector2());
+    const divider = Math.round(size.x * this.state.divider.value);
+    renderer.setScissorTest(true);
+    renderer.setScissor(0, 0, divider, size.y);
+    this.draw(head, true);
+    renderer.setScissor(divider, 0, size.x - divider, size.y);
+    this.draw(head, false);
+    renderer.setScissorTest(false);
+  }
+
+  private draw(head: Head, plainRig: boolean): void {
+    head.rigMesh.visible = plainRig;
+    head.skinMesh.visible = !plainRig;
+    this.fingers.group.visible = !plainRig;
+    if (this.shell) this.shell.lines.visible = this.state.wireframe.value && !plainRig;
+    this.renderer.render(this.scene, this.camera);
+  }
+
+  /** The ray under a place of the page, in the frame of the head. */
+  rayAt(clientX: number, clientY: number): THREE.Ray {
+    const rectangle = this.canvas.getBoundingClientRect();
+    const at = new THREE.Vector2(
+      (2 * (clientX - rectangle.left)) / rectangle.width - 1,
+      1 - (2 * (clientY - rectangle.top)) / rectangle.height,
+    );
+    const caster = new THREE.Raycaster();
+    caster.setFromCamera(at, this.camera);
+    const inverse = this.head ? this.head.group.matrixWorld.clone().invert() : new THREE.Matrix4();
+    return caster.ray.clone().applyMatrix4(inverse);
+  }
+
+  /** Where on the page a place of the head's frame is. */
+  project(place: THREE.Vector3): { x: number; y: number } {
+    const rectangle = this.canvas.getBoundingClientRect();
+    const at = place.clone();
+    if (this.head) at.applyMatrix4(this.head.group.matrixWorld);
+    at.project(this.camera);
+    return {
+      x: rectangle.left + (0.5 + 0.5 * at.x) * rectangle.width,
+      y: rectangle.top + (0.5 - 0.5 * at.y) * rectangle.height,
+    };
+  }
+}

@@ -1,0 +1,25 @@
+import { defineConfig } from "vite";
+
+/** While the page is being worked on: `npm run dev` beside a running `zygoma view --no-open`. */
+const server = "http://127.0.0.1:7423";
+
+/** The server answers to its own page only, so the development server speaks in that page's name. */
+const asOwnPage = { target: server, changeOrigin: true, headers: { origin: server } };
+
+export default defineConfig({
+  base: "./",
+  build: {
+    target: "es2022",
+    outDir: "dist",
+    // The renderer is one piece of about this size.
+    chunkSizeWarningLimit: 1200,
+    modulePreload: { polyfill: false },
+  },
+  server: {
+    proxy: {
+      "/socket": { ...asOwnPage, ws: true },
+      "/upload": asOwnPage,
+      "/download": asOwnPage,
+    },
+  },
+});

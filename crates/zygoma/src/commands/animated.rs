@@ -1,0 +1,139 @@
+//! Animated faces on their way to a file.
+
+use std::path::Path;
+
+use anyhow::bail;
+use glam::Vec3;
+use serde::Serialize;
+use zygoma_rig::bake::{BakeOptions, Baked, bake};
+use zygoma_rig::binding::Binding;
+use zygoma_rig::formats::{caches, gltf, obj, usda};
+use zygoma_rig::frames::{Frames, HeadMoved};
+use zygoma_rig::{Rig, Take};
+
+use crate::cli::AnimatedArgs;
+use crate::progress::Progress;
+
+/// What the extension of the output stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Glb,
+    ObjFolder,
+    Pc2,
+    Mdd,
+    Usda,
+}
+
+impl Format {
+    pub(crate) fn of(out: &Path) -> anyhow::Result<Self> {
+        let extension = out.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        Ok(match extension.as_deref() {
+            Some("glb") => Format::Glb,
+            Some("pc2") => Format::Pc2,
+            Some("mdd") => Format::Mdd,
+            Some("usda") => Format::Usda,
+            None => Format::ObjFolder,
+            Some(other) => bail!(
+                "{}: zygoma does not write .{other}; name a .glb, .pc2, .mdd or .usda file, or a folder for OBJs",
+                out.display()
+            ),
+        })
+    }
+
+    /// Whether it holds vertices alone, so that nothing but their order must be known of a rig.
+    pub(crate) fn is_cache(self) -> bool {
+        matches!(self, Format::Pc2 | Format::Mdd)
+    }
+}
+
+/// How closely an animated GLB follows the true surfaces.
+#[derive(Debug, Serialize)]
+pub(crate) struct CompressionSummary {
+    pub(crate) morph_targets: usize,
+    pub(crate) stated_max_error_mm: f64,
+    pub(crate) max_error_mm: f64,
+    pub(crate) rms_error_mm: f64,
+}
+
+impl CompressionSummary {
+    fn new(baked: &Baked, stated_mm: f64) -> Self {
+        Self {
+            morph_targets: baked.animation.targets.len(),
+            stated_max_error_mm: stated_mm,
+            max_error_mm: baked.max_error * 1e3,
+            rms_error_mm: baked.rms_error * 1e3,
+        }
+    }
+}
+
+impl std::fmt::Display for CompressionSummary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} morph targets, at most {:.4} mm off (allowed {} mm), {:.4} mm on average",
+            self.morph_targets, self.max_error_mm, self.stated_max_error_mm, self.rms_error_mm
+        )
+    }
+}
+
+/// Writes the surfaces of a rig's skin that performs a take; they are in the head's frame.
+pub(crate) fn write(
+    rig: &Rig,
+    take: &Take,
+    frames: impl Frames,
+    out: &Path,
+    args: &AnimatedArgs,
+) -> anyhow::Result<Option<CompressionSummary>> {
+    let format = Format::of(out)?;
+    let skin = rig.skin();
+    let mut frames = Watched::new(frames);
+    if format == Format::Glb {
+        // A GLB moves the head by its node, so that the surfaces stay small to store.
+        let options = BakeOptions { max_error: args.max_error * 1e-3, max_targets: args.max_targets };
+        let baked = bake(skin, &mut frames, take.start(), &options)?;
+        let renamed = Binding::new(rig, take).renamed(rig, take);
+        gltf::write_animated(rig, &baked.animation, &renamed, rig.takes.contains(take), out)?;
+        return Ok(Some(CompressionSummary::new(&baked, args.max_error)));
+    }
+    let mut moved: Box<dyn Frames> =
+        if args.head_motion { Box::new(HeadMoved::new(frames, take)) } else { Box::new(frames) };
+    match format {
+        Format::Pc2 => caches::write_pc2(skin, &mut *moved, out)?,
+        Format::Mdd => caches::write_mdd(skin, &mut *moved, out)?,
+        Format::Usda => usda::write_usda(skin, &mut *moved, out)?,
+        Format::ObjFolder | Format::Glb => obj::write_sequence(skin, &mut *moved, out)?,
+    }
+    Ok(None)
+}
+
+/// Frames whose reading shows as progress.
+struct Watched<F> {
+    frames: F,
+    progress: Progress,
+}
+
+impl<F: Frames> Watched<F> {
+    fn new(frames: F) -> Self {
+        let progress = Progress::new("writing frames", frames.count());
+        Self { frames, progress }
+    }
+}
+
+impl<F: Frames> Frames for Watched<F> {
+    fn count(&self) -> usize {
+        self.frames.count()
+    }
+
+    fn fps(&self) -> f64 {
+        self.frames.fps()
+    }
+
+    fn vertex_count(&self) -> usize {
+        self.frames.vertex_count()
+    }
+
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> zygoma_rig::Result<()> {
+        self.progress.set(frame + 1);
+        self.frames.read(frame, positions)
+    }
+}

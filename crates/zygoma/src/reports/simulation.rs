@@ -1,0 +1,180 @@
+//! What a simulation did: its touches and its deviation from the rig.
+
+use std::path::Path;
+
+use anyhow::Context;
+use glam::Vec3;
+use zygoma_face::interactive::Face;
+use zygoma_physics::contact::{ColliderShape, Pose};
+use zygoma_picture::{Bounds, Chart, Image, Line, Report, View, grid};
+use zygoma_rig::binding::Binding;
+use zygoma_rig::frames::Frames;
+use zygoma_rig::{Rig, Take};
+
+use crate::pictures::{Portrait, Shot};
+use crate::props::PropMesh;
+use crate::simulation::Outcome;
+use crate::touch_script::{Prop, TouchScript};
+
+/// Pixels of one picture.
+const SIZE: usize = 360;
+
+/// What is shown around a touch, in heights.
+const CLOSE: f32 = 0.2;
+
+/// Key frames beside the plain rig.
+const KEY_FRAMES: usize = 6;
+
+/// A performance that is told about.
+pub(crate) struct Story<'a> {
+    pub(crate) face: &'a Face,
+    pub(crate) rig: &'a Rig,
+    pub(crate) take: &'a Take,
+    pub(crate) touches: &'a TouchScript,
+    pub(crate) outcome: &'a Outcome,
+}
+
+/// Writes the page to a folder.
+pub(crate) fn write(folder: &Path, story: &Story, lines: &[String]) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{}: creating the folder failed", folder.display()))?;
+    let mut page = Report::new(&format!("zygoma simulate: {} performs {}", story.face.name, story.take.name));
+    page.list(lines);
+    story.add_touches(&mut page)?;
+    story.add_deviation(&mut page);
+    story.add_key_frames(&mut page)?;
+    page.save(&folder.join("report.html"))?;
+    Ok(())
+}
+
+impl Story<'_> {
+    /// Each touch at its middle, above the plain rig at the same moment.
+    pub(crate) fn touch_pictures(&self, size: usize) -> anyhow::Result<Vec<[(Image, String); 2]>> {
+        let portrait = Portrait::new(self.rig)?;
+        let binding = Binding::new(self.rig, self.take);
+        let mut pictures = Vec::new();
+        for (touch, prop) in self.touches.touches.iter().zip(&self.outcome.props) {
+            let frame = (0.5 * (touch.from + touch.to) * self.outcome.frames.fps()).round() as usize;
+            let Some(pose) = prop.poses.get(frame).copied().flatten() else { continue };
+            let surfaces = portrait.at(&binding, self.take, self.time(frame));
+            let view = self.side_view(prop, &pose, &surfaces[self.rig.skin]);
+            let tip = tip(prop, &pose);
+            let around = Vec3::splat(CLOSE * self.face.height as f32);
+            let focus = Some(Bounds { low: tip - around, high: tip + around });
+            let mut touched = surfaces.clone();
+            touched[self.rig.skin] = self.outcome.frames.frame(frame).to_vec();
+            let props = self.props(frame);
+            let [touched, plain] = [(&touched, &props[..]), (&surfaces, &[])]
+                .map(|(surfaces, props)| portrait.shoot(&Shot { surfaces, props, view, focus, size }));
+            pictures.push([(touched?, touch.name.clone()), (plain?, "the plain rig then".to_owned())]);
+        }
+        Ok(pictures)
+    }
+
+    fn time(&self, frame: usize) -> f64 {
+        self.take.start() + frame as f64 / self.outcome.frames.fps()
+    }
+
+    /// What touches the face in a frame.
+    fn props(&self, frame: usize) -> Vec<PropMesh> {
+        let placed = |prop: &Prop| {
+            let pose = prop.poses.get(frame).copied().flatten()?;
+            Some(PropMesh::new(&prop.shape).placed(&pose))
+        };
+        self.outcome.props.iter().filter_map(placed).collect()
+    }
+
+    /// A view on a touch from aside, so that what touches does not hide the skin.
+    fn side_view(&self, prop: &Prop, pose: &Pose, skin: &[Vec3]) -> View {
+        let tip = tip(prop, pose);
+        let reach = 0.06 * self.face.height as f32;
+        let near: Vec<Vec3> = skin.iter().copied().filter(|p| p.distance(tip) < 2.0 * reach).collect();
+        let middle = near.iter().sum::<Vec3>() / near.len().max(1) as f32;
+        let outward = match prop.shape {
+            ColliderShape::Capsule { .. } => pose.rotation * Vec3::Y,
+            _ => (pose.translation - middle).normalize_or(Vec3::Z),
+        };
+        let yaw = outward.x.atan2(outward.z).to_degrees();
+        let aside = if yaw.abs() < 20.0 { yaw + 62.0 } else { yaw - 52.0 * yaw.signum() };
+        View { yaw: aside, pitch: 6.0 }
+    }
+
+    pub(crate) fn add_touches(&self, page: &mut Report) -> anyhow::Result<()> {
+        let pictures = self.touch_pictures(SIZE)?;
+        if pictures.is_empty() {
+            return Ok(());
+        }
+        let columns = pictures.len().min(4);
+        let mut sheet = Vec::new();
+        for row in pictures.chunks(columns) {
+            sheet.extend(row.iter().map(|[touched, _]| touched.clone()));
+            let missing = columns - row.len();
+            let empty = || (Image::filled(1, 1, [1.0; 3]), String::new());
+            sheet.extend(std::iter::repeat_with(empty).take(missing));
+            sheet.extend(row.iter().map(|[_, plain]| plain.clone()));
+            sheet.extend(std::iter::repeat_with(empty).take(missing));
+        }
+        page.section("Touches").figure(
+            &grid(&sheet, columns),
+            "Each touch in the middle of its time, and the plain rig at the same moment.",
+        )?;
+        Ok(())
+    }
+
+    pub(crate) fn add_deviation(&self, page: &mut Report) {
+        let fps = self.outcome.frames.fps();
+        let percent = 100.0 / self.face.height;
+        let line = |name: &str, value: &dyn Fn(usize) -> f32| Line {
+            name: name.to_owned(),
+            points: (0..self.outcome.deviations.len())
+                .map(|frame| [frame as f64 / fps, percent * f64::from(value(frame))])
+                .collect(),
+        };
+        page.section("Deviation").chart(
+            &Chart {
+                title: "Distance from the plain rig".into(),
+                x_label: "seconds".into(),
+                y_label: "% of height".into(),
+                lines: vec![
+                    line("worst vertex", &|frame| self.outcome.deviations[frame].worst),
+                    line("mean", &|frame| self.outcome.deviations[frame].mean),
+                    line("deepest in the skin", &|frame| self.outcome.penetration[frame]),
+                ],
+                ..Chart::default()
+            },
+            "Where nothing touches, the face stays the artist's own.",
+        );
+    }
+
+    fn add_key_frames(&self, page: &mut Report) -> anyhow::Result<()> {
+        let portrait = Portrait::new(self.rig)?;
+        let binding = Binding::new(self.rig, self.take);
+        let last = self.outcome.deviations.len().saturating_sub(1);
+        let frames: Vec<usize> =
+            (1..=KEY_FRAMES).map(|i| ((i as f64 - 0.5) / KEY_FRAMES as f64 * last as f64) as usize).collect();
+        let mut rows = [Vec::new(), Vec::new()];
+        for frame in frames {
+            let mut surfaces = portrait.at(&binding, self.take, self.time(frame));
+            let shot = |surfaces: &[Vec<Vec3>], props: &[PropMesh]| {
+                portrait.shoot(&Shot { surfaces, props, view: View::FRONT, focus: None, size: SIZE * 2 / 3 })
+            };
+            rows[1].push((shot(&surfaces, &[])?, "the plain rig".to_owned()));
+            surfaces[self.rig.skin] = self.outcome.frames.frame(frame).to_vec();
+            let seconds = frame as f64 / self.outcome.frames.fps();
+            rows[0].push((shot(&surfaces, &self.props(frame))?, format!("{seconds:.2} s")));
+        }
+        page.section("Key frames")
+            .figure(&grid(&rows.concat(), KEY_FRAMES), "The simulated face above, the plain rig below.")?;
+        Ok(())
+    }
+}
+
+/// The end of a prop that touches.
+fn tip(prop: &Prop, pose: &Pose) -> Vec3 {
+    match prop.shape {
+        ColliderShape::Capsule { half_length, .. } => {
+            pose.translation - half_length * (pose.rotation * Vec3::Y)
+        }
+        _ => pose.translation,
+    }
+}

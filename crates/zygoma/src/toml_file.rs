@@ -1,0 +1,21 @@
+//! TOML files that people write: parameters and scripts, whose mistakes are reported with their line.
+
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+
+/// Reads a file's text; a mistake is told in one sentence with its line.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| {
+        let message = error.message().trim().replace('\n', "; ");
+        match error.span() {
+            Some(span) => format!("line {}: {message}", line(text, &span)),
+            None => message,
+        }
+    })
+}
+
+/// The line that a span begins on, counted from 1.
+pub(crate) fn line(text: &str, span: &Range<usize>) -> usize {
+    1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
+}

@@ -1,0 +1,230 @@
+//! A script at work: before each frame it puts colliders and held skin where they belong.
+
+use glam::{Quat, Vec3};
+use zygoma_face::interactive::{InteractiveFace, PullId, Touch, TouchId};
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_physics::contact::{ColliderShape, Pose};
+
+use super::{Action, CLEARANCE, Key, ScriptedTouch, Spot, TouchScript};
+
+/// The face at the end of the frame that comes, before it is touched.
+pub(crate) struct Moment<'a> {
+    /// Seconds since the take's start.
+    pub(crate) time: f64,
+    /// The plain rig then, in metres, in the head's frame.
+    pub(crate) plain: &'a [Vec3],
+    /// The simulated surface now.
+    pub(crate) shown: &'a [Vec3],
+    /// The head's pose then.
+    pub(crate) head: RigidMotion,
+}
+
+/// A thing that touches, to be shown: its shape and where it was in each frame, in the head's frame.
+#[derive(Clone, Debug)]
+pub(crate) struct Prop {
+    pub(crate) shape: ColliderShape,
+    pub(crate) poses: Vec<Option<Pose>>,
+}
+
+/// A script that is being performed.
+pub(crate) struct Player<'a> {
+    script: &'a TouchScript,
+    states: Vec<State>,
+    props: Vec<Prop>,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Waiting,
+    Touching {
+        touch: TouchId,
+        start: Vec<(Vec3, Vec3)>,
+    },
+    /// `start` is where the skin was grabbed and where the plain rig had it then.
+    Holding {
+        pull: PullId,
+        start: [Vec3; 2],
+        grip: Vec3,
+        normal: Vec3,
+    },
+    Over,
+}
+
+impl<'a> Player<'a> {
+    pub(crate) fn new(script: &'a TouchScript) -> Self {
+        let prop = |touch: &ScriptedTouch| Prop {
+            shape: match &touch.action {
+                Action::Push { collider, .. } | Action::Carry { collider, .. } => collider.shape.clone(),
+                Action::Pull { radius, .. } => ColliderShape::Sphere { radius: *radius },
+            },
+            poses: Vec::new(),
+        };
+        Self {
+            script,
+            states: vec![State::Waiting; script.touches.len()],
+            props: script.touches.iter().map(prop).collect(),
+        }
+    }
+
+    /// Prepares the frame that ends at a moment.
+    pub(crate) fn before(&mut self, running: &mut InteractiveFace, moment: &Moment) {
+        for (touch, state) in self.script.touches.iter().zip(&mut self.states) {
+            let is_now = moment.time >= touch.from - 1e-9 && moment.time <= touch.to + 1e-9;
+            if !is_now {
+                end(running, state, moment.time > touch.to);
+                continue;
+            }
+            if matches!(state, State::Waiting) {
+                *state = begin(touch, running, moment);
+            }
+            advance(touch, running, state, moment);
+        }
+    }
+
+    /// Notes where things are after a frame.
+    pub(crate) fn after(&mut self, running: &InteractiveFace) {
+        for (prop, state) in self.props.iter_mut().zip(&self.states) {
+            let pose = match state {
+                State::Touching { touch, .. } => running.touches().get(*touch).map(Touch::place),
+                State::Holding { grip, normal, .. } => {
+                    let radius = prop.shape.reach();
+                    Some(Pose::at(*grip + radius * *normal))
+                }
+                State::Waiting | State::Over => None,
+            };
+            prop.poses.push(pose);
+        }
+    }
+
+    pub(crate) fn into_props(self) -> Vec<Prop> {
+        self.props
+    }
+}
+
+/// How far something has gone at a time: from 0 to 1 and back.
+fn progress(touch: &ScriptedTouch, time: f64, ease_in: f64, ease_out: f64) -> f32 {
+    let share = |seconds: f64, ease: f64| if ease > 0.0 { (seconds / ease).clamp(0.0, 1.0) } else { 1.0 };
+    let inwards = share(time - touch.from, ease_in);
+    let outwards = share(touch.to - time, ease_out);
+    let smooth = |x: f64| x * x * (3.0 - 2.0 * x);
+    (smooth(inwards) * smooth(outwards)) as f32
+}
+
+impl Spot {
+    /// Where it is on a surface, and which way is out.
+    fn on(&self, surface: &[Vec3]) -> (Vec3, Vec3) {
+        let (Self::Vertex { triangles, .. } | Self::Position { triangles, .. }) = self;
+        let normal: Vec3 = triangles
+            .iter()
+            .map(|t| {
+                let [a, b, c] = t.map(|v| surface[v as usize]);
+                (b - a).cross(c - a)
+            })
+            .sum();
+        let at = match self {
+            Self::Vertex { vertex, .. } => surface[*vertex as usize],
+            Self::Position { position, .. } => *position,
+        };
+        (at, normal.normalize_or(Vec3::Z))
+    }
+}
+
+fn spots(action: &Action) -> Vec<&Spot> {
+    match action {
+        Action::Push { at, .. } | Action::Pull { at, .. } => vec![at],
+        Action::Carry { keys, .. } => keys.iter().map(|key| &key.at).collect(),
+    }
+}
+
+/// Where a collider belongs at a time, in the head's frame.
+fn pose(touch: &ScriptedTouch, start: &[(Vec3, Vec3)], moment: &Moment) -> Pose {
+    let now = |index: usize, spot: &Spot| if touch.follow { spot.on(moment.plain) } else { start[index] };
+    match &touch.action {
+        Action::Push { at, direction, depth, ease, collider } => {
+            let (at, normal) = now(0, at);
+            let outward = direction.map_or(normal, |direction| -direction);
+            let gone = progress(touch, moment.time, *ease, *ease);
+            let out = (1.0 - gone) * CLEARANCE - gone * depth;
+            let tip = at + (collider.radius + out) * outward;
+            match &collider.shape {
+                ColliderShape::Capsule { half_length, .. } => Pose {
+                    rotation: Quat::from_rotation_arc(Vec3::Y, outward),
+                    translation: tip + *half_length * outward,
+                },
+                _ => Pose::at(tip),
+            }
+        }
+        Action::Carry { keys, .. } => {
+            let at = |index: usize, key: &Key| {
+                let (at, normal) = now(index, &key.at);
+                at + key.offset + key.out * normal
+            };
+            let after = keys.partition_point(|key| key.time <= moment.time).clamp(1, keys.len());
+            let (a, b) = (after - 1, after.min(keys.len() - 1));
+            let length = (keys[b].time - keys[a].time).max(f64::MIN_POSITIVE);
+            let share = ((moment.time - keys[a].time) / length).clamp(0.0, 1.0) as f32;
+            Pose::at(at(a, &keys[a]).lerp(at(b, &keys[b]), share))
+        }
+        Action::Pull { .. } => Pose::at(Vec3::ZERO),
+    }
+}
+
+/// A pose in the head's frame, in the world.
+fn in_world(pose: &Pose, head: &RigidMotion) -> Pose {
+    Pose {
+        rotation: head.rotation.as_quat() * pose.rotation,
+        translation: head.apply(pose.translation.as_dvec3()).as_vec3(),
+    }
+}
+
+fn begin(touch: &ScriptedTouch, running: &mut InteractiveFace, moment: &Moment) -> State {
+    match &touch.action {
+        Action::Push { collider, .. } | Action::Carry { collider, .. } => {
+            let start: Vec<(Vec3, Vec3)> =
+                spots(&touch.action).iter().map(|spot| spot.on(moment.plain)).collect();
+            let pose = in_world(&pose(touch, &start, moment), &moment.head);
+            let id = running.touches_mut().add(collider.shape.clone(), pose, collider.drive);
+            if let Some(added) = running.touches_mut().get_mut(id) {
+                added.friction = collider.friction;
+            }
+            State::Touching { touch: id, start }
+        }
+        Action::Pull { at, radius, .. } => {
+            let (grip, normal) = at.on(moment.shown);
+            let pull = running.grab(grip, *radius);
+            State::Holding { pull, start: [grip, at.on(moment.plain).0], grip, normal }
+        }
+    }
+}
+
+fn advance(touch: &ScriptedTouch, running: &mut InteractiveFace, state: &mut State, moment: &Moment) {
+    match state {
+        State::Touching { touch: id, start } => {
+            let pose = in_world(&pose(touch, start, moment), &moment.head);
+            if let Some(moved) = running.touches_mut().get_mut(*id) {
+                moved.pose = pose;
+            }
+        }
+        State::Holding { pull, start, grip, .. } => {
+            if let Action::Pull { at, by, ease, ease_out, .. } = &touch.action {
+                let [grabbed, plain] = *start;
+                let followed = if touch.follow { at.on(moment.plain).0 - plain } else { Vec3::ZERO };
+                *grip = grabbed + followed + progress(touch, moment.time, *ease, *ease_out) * *by;
+                running.touches_mut().drag(*pull, *grip);
+            }
+        }
+        State::Waiting | State::Over => {}
+    }
+}
+
+/// Takes away what has ended.
+fn end(running: &mut InteractiveFace, state: &mut State, is_over: bool) {
+    match state {
+        State::Touching { touch, .. } => running.touches_mut().remove(*touch),
+        State::Holding { pull, .. } => running.touches_mut().release(*pull),
+        State::Waiting | State::Over => {}
+    }
+    if is_over {
+        *state = State::Over;
+    }
+}

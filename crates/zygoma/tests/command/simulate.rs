@@ -1,0 +1,222 @@
+//! Faces that perform and are touched, from rig to file.
+
+use std::path::Path;
+
+use serde_json::Value;
+use zygoma_rig::formats::{Limits, caches, read_rig};
+
+use crate::support::{fail, listing, report, small_rig, small_take, succeed};
+
+/// A folder with the small rig, its take and a face built from it.
+fn built() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_rig(folder.path());
+    small_take(folder.path());
+    succeed(folder.path(), &["build", "small", "-o", "face.safetensors", "--triangles", "300"]);
+    folder
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    std::fs::write(folder.join(name), text).expect("a file");
+}
+
+const SIMULATE: [&str; 4] = ["simulate", "face.safetensors", "--take", "take.csv"];
+
+#[test]
+fn a_face_is_the_same_bytes_again_and_performs_in_every_format() {
+    let folder = built();
+    let path = folder.path();
+    succeed(path, &["build", "small", "-o", "again.safetensors", "--triangles", "300"]);
+    let bytes = |name: &str| std::fs::read(path.join(name)).unwrap();
+    assert_eq!(bytes("face.safetensors"), bytes("again.safetensors"), "the same input gives the same bytes");
+    for out in ["out.pc2", "out.mdd", "out.usda", "out.glb", "frames"] {
+        let summary = report(path, &[&SIMULATE[..], &["--fps", "10", "-o", out]].concat());
+        assert_eq!((summary["frames"].as_u64(), summary["touches"].as_u64()), (Some(11), Some(0)), "{out}");
+        assert_eq!(summary["unmatched"], serde_json::json!(["TongueOut"]));
+        let untouched = &summary["untouched_deviation"];
+        assert!(untouched["worst_percent"].as_f64().unwrap() < 3.0, "{summary}");
+        for field in ["worst_mm", "mean_percent", "mean_mm", "seconds", "vertex"] {
+            assert!(untouched[field].is_number(), "{field}: {summary}");
+        }
+        for stage in ["rig", "gradient", "solve", "constraints", "warp"] {
+            assert!(summary["stages_ms"][stage].as_f64().unwrap() >= 0.0, "{stage}: {summary}");
+        }
+        assert!(summary["milliseconds_per_frame"].as_f64().unwrap() > 0.0);
+        assert_eq!(summary["penetration_mm"], 0.0);
+    }
+    assert_eq!(bytes("out.pc2").len(), 32 + 11 * 441 * 12);
+    assert_eq!(listing(&path.join("frames")).len(), 11);
+    let info = report(path, &["info", "out.glb"]);
+    assert_eq!(info["meshes"][0]["vertices"], 441);
+    let usda = std::fs::read_to_string(path.join("out.usda")).unwrap();
+    assert!(usda.contains("faceVertexCounts = [4, 4, 4"), "quads stay quads");
+}
+
+#[test]
+fn a_touched_face_is_dented_where_it_is_pressed_and_comes_back() {
+    let folder = built();
+    let path = folder.path();
+    write(path, "still.csv", "time,jawOpen\n0,0\n3,0\n");
+    write(
+        path,
+        "poke.toml",
+        "[[push]]\nat = [0, 40, 48]\nfrom = 0.2\nto = 1.0\ndepth = 6\nradius = 12\n\n[[pull]]\nat = \"chin\"\nfrom = 0.2\nto = 1.0\nby = [0, 0, 6]\n",
+    );
+    let args = [
+        "simulate",
+        "face.safetensors",
+        "--take",
+        "still.csv",
+        "--touch",
+        "poke.toml",
+        "-o",
+        "out.pc2",
+        "--fps",
+        "30",
+    ];
+    let summary = report(path, &args);
+    assert_eq!(summary["touches"], 2);
+    assert!(summary["deviation"]["worst_mm"].as_f64().unwrap() > 4.0, "{summary}");
+    assert!(summary["untouched_deviation"]["worst_mm"].as_f64().unwrap() < 0.5, "{summary}");
+    assert!(summary["penetration_percent"].as_f64().unwrap() < 1.0, "{summary}");
+    let cache = caches::read_pc2(&path.join("out.pc2"), &Limits::default()).unwrap();
+    let rig = read_rig(&path.join("small"), &Limits::default()).unwrap();
+    let neutral = &rig.skin().positions;
+    let moved = |frame: usize| -> Vec<f32> {
+        let positions = &cache.positions[frame * 441..][..441];
+        positions.iter().zip(neutral).map(|(a, b)| a.distance(*b)).collect()
+    };
+    // Vertex 10 + 14 · 21 is at (0, 0.04).
+    let pressed = moved(18);
+    assert!(pressed[10 + 14 * 21] > 0.004, "{}", pressed[10 + 14 * 21]);
+    assert!(pressed[0] < 1e-4 && pressed[20] < 1e-4, "corners stay");
+    assert!(moved(90).iter().all(|distance| *distance < 2e-4), "it comes back");
+}
+
+#[test]
+fn caches_are_in_the_rigs_own_unit_with_or_without_the_rig() {
+    let folder = built();
+    let path = folder.path();
+    // The same rig in centimetres.
+    std::fs::create_dir(path.join("centimetres")).unwrap();
+    for name in listing(&path.join("small")) {
+        let text = std::fs::read_to_string(path.join("small").join(&name)).unwrap();
+        let scaled = text.lines().map(|line| match line.strip_prefix("v ") {
+            None => line.to_owned(),
+            Some(numbers) => {
+                let numbers = numbers.split(' ').map(|n| format!("{}", 100.0 * n.parse::<f64>().unwrap()));
+                format!("v {}", numbers.collect::<Vec<_>>().join(" "))
+            }
+        });
+        write(&path.join("centimetres"), &name, &scaled.collect::<Vec<_>>().join("\n"));
+    }
+    succeed(path, &["build", "centimetres", "-o", "cm.safetensors", "--triangles", "300"]);
+    let args = ["simulate", "cm.safetensors", "--take", "take.csv", "--fps", "10", "-o"];
+    succeed(path, &[&args[..], &["with.pc2"]].concat());
+    succeed(path, &["convert", "centimetres", "plain.pc2", "--take", "take.csv", "--fps", "10"]);
+    std::fs::rename(path.join("centimetres"), path.join("moved")).unwrap();
+    succeed(path, &[&args[..], &["without.pc2"]].concat());
+    let read = |name: &str| caches::read_pc2(&path.join(name), &Limits::default()).unwrap().positions;
+    let (with, without, plain) = (read("with.pc2"), read("without.pc2"), read("plain.pc2"));
+    for (a, b) in with.iter().zip(&without) {
+        assert!(a.distance(*b) < 1e-4, "the face knows its vertices: {a}, {b}");
+    }
+    for (a, b) in with.iter().zip(&plain) {
+        assert!(a.distance(*b) < 0.6, "in centimetres, near the plain rig: {a}, {b}");
+    }
+    let error = fail(path, &[&args[..], &["out.glb"]].concat());
+    assert!(error.contains("centimetres") && error.contains("--rig"), "{error}");
+    succeed(path, &[&args[..], &["out.glb", "--rig", "moved"]].concat());
+}
+
+#[test]
+fn the_heads_motion_is_written_as_convert_writes_it() {
+    let folder = built();
+    let path = folder.path();
+    let args = ["--take", "shake", "--fps", "20", "--head-motion"];
+    succeed(path, &[&["simulate", "face.safetensors", "-o", "simulated.pc2"], &args[..]].concat());
+    succeed(path, &[&["convert", "small", "plain.pc2"], &args[..]].concat());
+    let read = |name: &str| caches::read_pc2(&path.join(name), &Limits::default()).unwrap().positions;
+    let (simulated, plain) = (read("simulated.pc2"), read("plain.pc2"));
+    let most = |pairs: &mut dyn Iterator<Item = f32>| pairs.fold(0.0, f32::max);
+    let off = most(&mut simulated.iter().zip(&plain).map(|(a, b)| a.distance(*b)));
+    let turned =
+        most(&mut plain.iter().zip(plain.iter().cycle().skip(441 * 20)).map(|(a, b)| a.distance(*b)));
+    assert!(turned > 0.02 && off < 0.02, "turned by {turned}, off by {off}");
+}
+
+#[test]
+fn mistakes_get_one_sentence_and_leave_nothing_behind() {
+    let folder = built();
+    let path = folder.path();
+    std::fs::create_dir(path.join("other")).unwrap();
+    for name in listing(&path.join("small")) {
+        let text = std::fs::read_to_string(path.join("small").join(&name)).unwrap();
+        write(&path.join("other"), &name, &text.replace("v 0.100000", "v 0.110000"));
+    }
+    write(path, "typo.toml", "[[push]]\nat = \"chinn\"\nfrom = 0\nto = 1\ndepth = 4\n");
+    write(path, "params.toml", "gravity = [0, 0, 0]\nstifness_scale = 2\n");
+    std::fs::write(path.join("broken.safetensors"), b"\xff\xff\xff\xff\xff\xff\xff\xff").unwrap();
+    let before = listing(path);
+    let cases: [(&[&str], &[&str]); 9] = [
+        (&["-o", "out.fbx"], &["out.fbx", ".fbx"]),
+        (&["-o", "out.glb", "--rig", "other"], &["other", "not the rig", "face.safetensors"]),
+        (&["-o", "out.glb", "--rig", "nowhere.glb"], &["nowhere.glb"]),
+        (&["-o", "out.pc2", "--touch", "typo.toml"], &["typo.toml", "line 2", "'chinn'", "'chin'"]),
+        (&["-o", "out.pc2", "--touch", "none.toml"], &["none.toml"]),
+        (&["-o", "out.pc2", "--params", "params.toml"], &["params.toml", "line 2", "stifness_scale"]),
+        (&["-o", "out.pc2", "--params", "none.toml"], &["none.toml"]),
+        (&["-o", "missing/out.pc2"], &["missing"]),
+        (&["-o", "out.pc2", "--report", "take.csv"], &["take.csv"]),
+    ];
+    for (more, wanted) in cases {
+        let error = fail(path, &[&SIMULATE[..], more].concat());
+        assert!(wanted.iter().all(|word| error.contains(word)), "{more:?}: {error}");
+    }
+    let error = fail(path, &["simulate", "face.safetensors", "--take", "waltz", "-o", "out.pc2"]);
+    assert!(error.contains("waltz") && error.contains("'tour'"), "{error}");
+    let error = fail(path, &["simulate", "broken.safetensors", "--take", "take.csv", "-o", "x.pc2"]);
+    assert!(error.contains("broken.safetensors"), "{error}");
+    let error = fail(path, &["simulate", "take.csv", "--take", "take.csv", "-o", "x.pc2"]);
+    assert!(error.contains("take.csv"), "{error}");
+    assert_eq!(listing(path), before);
+}
+
+#[test]
+fn reports_show_fields_curves_and_touches() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    small_rig(path);
+    small_take(path);
+    succeed(path, &["build", "small", "-o", "face.safetensors", "--triangles", "300", "--report", "built"]);
+    let page = std::fs::read_to_string(path.join("built/report.html")).unwrap();
+    for wanted in
+        ["Stiffness", "Largest depth", "Shapes", "cheekPuff", "Convergence", "Time", "<svg", "data:image/png"]
+    {
+        assert!(page.contains(wanted), "{wanted} is missing");
+    }
+    write(
+        path,
+        "poke.toml",
+        "[[push]]\nname = \"a <poke>\"\nat = \"forehead\"\nfrom = 0.2\nto = 0.8\ndepth = 5\n",
+    );
+    let args =
+        [&SIMULATE[..], &["-o", "out.pc2", "--touch", "poke.toml", "--fps", "20", "--report", "shown"]]
+            .concat();
+    succeed(path, &args);
+    let page = std::fs::read_to_string(path.join("shown/report.html")).unwrap();
+    for wanted in ["Touches", "Deviation", "Key frames", "untouched, the face follows the rig"] {
+        assert!(page.contains(wanted), "{wanted} is missing");
+    }
+}
+
+/// A number for each of the stages, so that programs need not guess.
+#[test]
+fn words_and_json_say_the_same() {
+    let folder = built();
+    let path = folder.path();
+    let words = succeed(path, &[&SIMULATE[..], &["-o", "out.pc2", "--fps", "10"]].concat());
+    let summary: Value = report(path, &[&SIMULATE[..], &["-o", "out.pc2", "--fps", "10"]].concat());
+    let worst = format!("{:.3} % of the height", summary["deviation"]["worst_percent"].as_f64().unwrap());
+    assert!(words.contains(&worst), "{words} should say {worst}");
+}
