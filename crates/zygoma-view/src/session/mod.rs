@@ -22,7 +22,7 @@ use zygoma_geometry::rigid::RigidMotion;
 use crate::frame::{FrameHeader, FrameWriter};
 use crate::mailbox::Mailbox;
 use crate::model::{HeadChoice, Model};
-use crate::protocol::{BuildState, ClientMessage, Origin, ServerMessage, flag, section};
+use crate::protocol::{BuildState, ClientMessage, ServerMessage, flag, section};
 use crate::server::SessionFiles;
 use hands::Hands;
 use materials::Materials;
@@ -155,7 +155,7 @@ impl Session {
 
     fn run_to_end(&mut self, commands: &Receiver<Command>) -> Result<(), Gone> {
         self.show(self.model.clone(), false)?;
-        if self.model.origin != Origin::Rig {
+        if !self.model.rig.skin().shapes.is_empty() {
             self.start_build(None)?;
         }
         let mut last = Instant::now();

@@ -32,7 +32,7 @@ export class Overlays {
   private which: Overlay = "none";
   private range: [number, number] = [0, 1];
   private readonly colors: THREE.BufferAttribute;
-  private readonly material = new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.75, envMapIntensity: 0.7 });
+  private readonly material = new THREE.MeshLambertMaterial({ vertexColors: true });
   private values: Float32Array<ArrayBuffer>;
 
   constructor(private readonly head: Head) {
