@@ -25,6 +25,10 @@ const CLOSE: f32 = 0.2;
 /// Key frames beside the plain rig.
 const KEY_FRAMES: usize = 6;
 
+/// What the sheet of touches shows.
+pub(crate) const TOUCHES: &str =
+    "Each touch in the middle of its time, and the plain rig at the same moment.";
+
 /// A performance that is told about.
 pub(crate) struct Story<'a> {
     pub(crate) face: &'a Face,
@@ -99,25 +103,29 @@ impl Story<'_> {
         View { yaw: aside.clamp(-60.0, 60.0), pitch: 6.0 }
     }
 
-    pub(crate) fn add_touches(&self, page: &mut Report) -> anyhow::Result<()> {
+    /// All touches on one picture, each above the plain rig at the same moment; `None` where nothing touches.
+    pub(crate) fn touch_sheet(&self) -> anyhow::Result<Option<Image>> {
         let pictures = self.touch_pictures(SIZE)?;
         if pictures.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let columns = pictures.len().min(5);
         let mut sheet = Vec::new();
         for row in pictures.chunks(columns) {
-            sheet.extend(row.iter().map(|[touched, _]| touched.clone()));
-            let missing = columns - row.len();
-            let empty = || (Image::filled(1, 1, [1.0; 3]), String::new());
-            sheet.extend(std::iter::repeat_with(empty).take(missing));
-            sheet.extend(row.iter().map(|[_, plain]| plain.clone()));
-            sheet.extend(std::iter::repeat_with(empty).take(missing));
+            let (touched, plain): (Vec<_>, Vec<_>) =
+                row.iter().map(|[touched, plain]| (touched.clone(), plain.clone())).unzip();
+            for mut pictures in [touched, plain] {
+                pictures.resize_with(columns, || (Image::filled(1, 1, [1.0; 3]), String::new()));
+                sheet.extend(pictures);
+            }
         }
-        page.section("Touches").figure(
-            &grid(&sheet, columns),
-            "Each touch in the middle of its time, and the plain rig at the same moment.",
-        )?;
+        Ok(Some(grid(&sheet, columns)))
+    }
+
+    pub(crate) fn add_touches(&self, page: &mut Report) -> anyhow::Result<()> {
+        if let Some(sheet) = self.touch_sheet()? {
+            page.section("Touches").figure(&sheet, TOUCHES)?;
+        }
         Ok(())
     }
 
