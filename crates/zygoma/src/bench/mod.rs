@@ -2,6 +2,8 @@
 
 mod harness;
 pub(crate) mod head;
+pub(crate) mod interactive;
 pub(crate) mod rig;
+pub(crate) mod soak;
 
 pub(crate) use harness::{Bench, Report};
