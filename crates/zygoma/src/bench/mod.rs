@@ -1,5 +1,6 @@
 //! Benchmarks: medians with spread, each beside a reference measured in the same run.
 
+pub(crate) mod fit;
 mod harness;
 pub(crate) mod head;
 pub(crate) mod rig;
