@@ -3,5 +3,7 @@
 mod harness;
 pub(crate) mod head;
 pub(crate) mod rig;
+#[cfg(feature = "view")]
+pub(crate) mod view;
 
 pub(crate) use harness::{Bench, Report};
