@@ -46,10 +46,10 @@ pub(crate) struct RigArgs {
     pub(crate) identity: Option<String>,
 }
 
-/// Show what is in a rig or a take, and what may trouble a simulation.
+/// Show what is in a rig, a take or a face, and what may trouble a simulation.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  zygoma info face.glb\n  zygoma info ICT/FaceXModel --json\n  \
-                        zygoma info face.glb --sheet shapes.png\n  zygoma info take.csv")]
+                        zygoma info face.glb --sheet shapes.png\n  zygoma info take.csv\n  zygoma info face.safetensors")]
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) rig: RigArgs,

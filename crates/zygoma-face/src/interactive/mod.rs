@@ -14,6 +14,7 @@ mod origin;
 mod places;
 mod region;
 mod run;
+mod thin;
 
 pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build_with_report};
 pub use build_report::{BuildReport, FitRecord, PhaseTime};

@@ -21,7 +21,7 @@ pub use matrix::step_matrix;
 pub use newton::{NewtonParams, Settled, Unsettled};
 pub use params::ShellParams;
 pub use statics::{Statics, Weights};
-pub use stepper::{FrameMotion, Push, StepMatrices, StepOrder, Stepper};
+pub use stepper::{FrameMotion, StepMatrices, StepOrder, Stepper};
 
 /// The simulation mesh at rest and its elastic elements.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,7 +15,10 @@ use crate::cli::{AnimatedArgs, DemoArgs};
 use crate::commands::animated::{self, CompressionSummary};
 use crate::pictures::Portrait;
 use crate::progress::Progress;
-use crate::reports::{build::add_stiffness, simulation::Story};
+use crate::reports::{
+    build::add_stiffness,
+    simulation::{Story, TOUCHES},
+};
 use crate::simulation::{Outcome, Performed};
 use crate::touch_script::TouchScript;
 
@@ -48,11 +51,15 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let mut outcome =
         Performed { face: &face, rig: &rig, take, touches: &touches, params, fps: FPS }.run()?;
     let options = AnimatedArgs { max_error: MAX_ERROR, max_targets: None, head_motion: false };
-    let written = animated::write(&rig, take, &mut outcome.frames, &folder.join("head.glb"), &options)?;
+    let written =
+        animated::write(&rig, take, &mut outcome.frames, &outcome.props, &folder.join("head.glb"), &options)?;
     let mut report = Report::new("zygoma: the built-in head is touched");
     report.list(&summary(&face, &places, take, &outcome, written.as_ref()));
     let story = Story { face: &face, rig: &rig, take, touches: &touches, outcome: &outcome };
-    story.add_touches(&mut report)?;
+    if let Some(sheet) = story.touch_sheet()? {
+        sheet.save(&folder.join("touch.png"))?;
+        report.section("Touches").figure(&sheet, TOUCHES)?;
+    }
     story.add_deviation(&mut report);
     add_stiffness(&mut report, &face)?;
     add_portraits(&mut report, &rig, folder)?;

@@ -14,7 +14,7 @@ use crate::cli::SimulateArgs;
 use crate::commands::animated::{self, CompressionSummary, Format};
 use crate::commands::input;
 use crate::reports::{self, simulation::Story};
-use crate::simulation::{DeviationSummary, Performed, StagesMs};
+use crate::simulation::{DeviationSummary, Outcome, Performed, StagesMs};
 use crate::touch_script::TouchScript;
 
 /// What a simulation did.
@@ -78,7 +78,8 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
         reports::simulation::write(folder, &story, &summary.lines())?;
     }
-    summary.compression = animated::write(&rig, &take, outcome.frames, &args.out, &args.animated)?;
+    let Outcome { frames, props, .. } = outcome;
+    summary.compression = animated::write(&rig, &take, frames, &props, &args.out, &args.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
     tell(&summary, args.json, verbose)
 }

@@ -22,6 +22,7 @@ pub(crate) struct Moment<'a> {
 /// A thing that touches, to be shown: its shape and where it was in each frame, in the head's frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Prop {
+    pub(crate) name: String,
     pub(crate) shape: ColliderShape,
     pub(crate) poses: Vec<Option<Pose>>,
 }
@@ -53,6 +54,7 @@ enum State {
 impl<'a> Player<'a> {
     pub(crate) fn new(script: &'a TouchScript) -> Self {
         let prop = |touch: &ScriptedTouch| Prop {
+            name: touch.name.clone(),
             shape: match &touch.action {
                 Action::Push { collider, .. } | Action::Carry { collider, .. } => collider.shape.clone(),
                 Action::Pull { radius, .. } => ColliderShape::Sphere { radius: *radius },

@@ -210,7 +210,22 @@ fn reports_show_fields_curves_and_touches() {
     }
 }
 
-/// A number for each of the stages, so that programs need not guess.
+#[test]
+fn info_tells_what_a_face_is_and_where_its_places_are() {
+    let folder = built();
+    let face = report(folder.path(), &["info", "face.safetensors"]);
+    assert_eq!((face["vertices"].as_u64(), face["rig"].as_str()), (Some(441), Some("small")));
+    let places = face["places"].as_array().unwrap();
+    let place = |name: &str| {
+        let place = places.iter().find(|place| place["name"] == name).unwrap();
+        [0, 1, 2].map(|axis| place["position_mm"][axis].as_f64().unwrap())
+    };
+    assert!(place("cheek-left")[0] > 10.0 && place("cheek-right")[0] < -10.0);
+    assert!(place("forehead")[1] > place("chin")[1]);
+    let words = succeed(folder.path(), &["info", "face.safetensors"]);
+    assert!(words.contains("certified") && words.contains("nose-tip"), "{words}");
+}
+
 #[test]
 fn words_and_json_say_the_same() {
     let folder = built();

@@ -19,8 +19,6 @@ pub(super) struct Samples {
     /// Where each point's weights end in `vertices`.
     ends: Vec<u32>,
     vertices: Vec<(u32, f32)>,
-    /// 1 / Σ w² over the free vertices; 0 where none is free.
-    compliance: Vec<f32>,
     /// Points grouped by the shell vertex that they follow most.
     group_ends: Vec<u32>,
     grouped: Vec<u32>,
@@ -63,7 +61,6 @@ impl Samples {
             areas,
             ends: Vec::new(),
             vertices: Vec::new(),
-            compliance: Vec::new(),
             group_ends: Vec::new(),
             grouped: Vec::new(),
             reach: vec![0.0; order.vertices.len()],
@@ -85,9 +82,6 @@ impl Samples {
             }
             samples.ends.push(samples.vertices.len() as u32);
             let follows = &samples.vertices[start..];
-            let free: f32 =
-                follows.iter().filter(|(v, _)| (*v as usize) < order.free).map(|(_, w)| w * w).sum();
-            samples.compliance.push(if free > 1e-6 { 1.0 / free } else { 0.0 });
             if let Some((most, _)) = follows.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
                 let rest = face.shell.rest[order.vertices[*most as usize] as usize].as_vec3();
                 let at: Vec3 = (0..3).map(|i| weights[i] * face.neutral[corners[i] as usize]).sum();
@@ -146,24 +140,8 @@ impl Samples {
         self.follows(sample).iter().map(|(v, w)| *w * positions[*v as usize]).sum::<Vec4>().xyz()
     }
 
-    /// Moves the shell so that the point moves by `correction`; returns the force that this takes. `resistance`
-    /// is force per displacement.
-    pub(super) fn push(
-        &self,
-        sample: u32,
-        correction: Vec3,
-        positions: &mut [Vec4],
-        resistance: &[f32],
-    ) -> Vec3 {
-        let share = self.compliance[sample as usize] * correction.extend(0.0);
-        let mut force = Vec4::ZERO;
-        for (v, w) in self.follows(sample) {
-            let v = *v as usize;
-            if v < self.free {
-                positions[v] += *w * share;
-                force += resistance[v] * *w * share;
-            }
-        }
-        force.xyz()
+    /// Those of them that are free to move.
+    pub(super) fn follows_freely(&self, sample: u32) -> impl Iterator<Item = &(u32, f32)> {
+        self.follows(sample).iter().filter(|(vertex, _)| (*vertex as usize) < self.free)
     }
 }

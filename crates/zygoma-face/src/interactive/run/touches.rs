@@ -2,9 +2,8 @@
 
 use glam::{Vec3, Vec4};
 use zygoma_physics::contact::{ColliderShape, MeshError, Pose};
-use zygoma_physics::shell::Push;
 
-use super::contact::{Candidate, Skin};
+use super::contact::{Candidate, Skin, Support};
 use super::head::HeadMotion;
 use super::pull::Pull;
 use super::touch::{Drive, Touch};
@@ -57,16 +56,16 @@ pub struct Touches {
     pub(super) candidates: Vec<Candidate>,
     pub(super) near: Vec<Candidate>,
     pub(super) contacts: Vec<Contact>,
-    /// Vertices of the shell that were pushed in the last step, with the velocity of what pushed them.
-    /// Those of kinematic colliders come first.
-    pub(super) pushed: Vec<Push>,
-    pub(super) pushed_by_kinematic: usize,
+    /// What bone does to each vertex of the shell, and which vertices that concerns.
+    pub(super) supports: Vec<Support>,
+    pub(super) supported: Vec<u32>,
     /// A mesh collider's vertices in heights.
     scaled: Vec<Vec3>,
 }
 
 impl Touches {
-    pub(super) fn new(height: f64, samples: usize) -> Self {
+    /// For a face of this height, with so many contact points and vertices of the shell.
+    pub(super) fn new(height: f64, samples: usize, vertices: usize) -> Self {
         Self {
             touches: Vec::new(),
             pulls: Vec::new(),
@@ -76,8 +75,8 @@ impl Touches {
             candidates: Vec::new(),
             near: Vec::new(),
             contacts: Vec::new(),
-            pushed: Vec::new(),
-            pushed_by_kinematic: 0,
+            supports: vec![Support::default(); vertices],
+            supported: Vec::with_capacity(vertices),
             scaled: Vec::new(),
         }
     }
@@ -211,8 +210,6 @@ impl Touches {
         reserve(&mut self.candidates, wanted);
         reserve(&mut self.near, wanted);
         reserve(&mut self.contacts, wanted);
-        // A point lies in one triangle of the mesh and each corner of that in one of the shell.
-        reserve(&mut self.pushed, 9 * wanted);
     }
 
     /// A frame begins: notes where colliders start, and finds the points that they may meet in it. `margin` is how far skin
