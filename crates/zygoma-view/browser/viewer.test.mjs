@@ -199,10 +199,10 @@ describe("seeing the physics", () => {
     }
     await page.getByLabel("Skin", { exact: true }).check();
     assert.ok(difference(plain, await viewer.picture()) < 0.02, "and skin is skin again");
-    await page.getByLabel("Simulation mesh").check();
+    await page.getByLabel("Simulation mesh", { exact: true }).check();
     assert.ok(difference(plain, await viewer.picture()) > 0.02, "lines on the skin");
     await viewer.screenshot("mesh");
-    await page.getByLabel("Simulation mesh").uncheck();
+    await page.getByLabel("Simulation mesh", { exact: true }).uncheck();
   });
 
   test("the split view shows the rig on one side only", async () => {
