@@ -311,6 +311,25 @@ pub(crate) enum BenchWhat {
     Head(BenchHeadArgs),
     /// Loading rigs and evaluating blendshapes.
     Rig(BenchRigArgs),
+    /// Frames that a tab of the viewer gets while a finger strokes the face.
+    #[cfg(feature = "view")]
+    View(BenchViewArgs),
+}
+
+#[cfg(feature = "view")]
+#[derive(Debug, Args)]
+pub(crate) struct BenchViewArgs {
+    /// The rig or face to show; the built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Seconds to measure.
+    #[arg(long, default_value_t = 5.0, value_parser = positive_number)]
+    pub(crate) seconds: f64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

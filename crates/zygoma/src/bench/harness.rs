@@ -164,7 +164,7 @@ fn milliseconds(work: impl FnOnce()) -> f64 {
 }
 
 impl Spread {
-    fn of(mut times: Vec<f64>) -> Self {
+    pub(super) fn of(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
         Self { median_ms: at(0.5), p10_ms: at(0.1), p90_ms: at(0.9), samples: times.len() }

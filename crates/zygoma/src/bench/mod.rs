@@ -4,5 +4,7 @@ pub(crate) mod fit;
 mod harness;
 pub(crate) mod head;
 pub(crate) mod rig;
+#[cfg(feature = "view")]
+pub(crate) mod view;
 
 pub(crate) use harness::{Bench, Report};

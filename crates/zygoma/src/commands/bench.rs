@@ -11,6 +11,8 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         BenchWhat::Fit(args) => tell_fits(&bench::fit::run(&args.rigs, &args.triangles)?, args.json),
         BenchWhat::Head(args) => tell(&bench::head::run(), args.json),
         BenchWhat::Rig(args) => tell(&bench::rig::run(&args.rigs)?, args.json),
+        #[cfg(feature = "view")]
+        BenchWhat::View(args) => tell(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
     }
 }
 
