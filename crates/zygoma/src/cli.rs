@@ -305,10 +305,46 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchWhat {
+    /// Fitting the stiffness of faces.
+    Fit(BenchFitArgs),
     /// Making built-in heads.
     Head(BenchHeadArgs),
     /// Loading rigs and evaluating blendshapes.
     Rig(BenchRigArgs),
+    /// Frames that a tab of the viewer gets while a finger strokes the face.
+    #[cfg(feature = "view")]
+    View(BenchViewArgs),
+}
+
+#[cfg(feature = "view")]
+#[derive(Debug, Args)]
+pub(crate) struct BenchViewArgs {
+    /// The rig or face to show; the built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Seconds to measure.
+    #[arg(long, default_value_t = 5.0, value_parser = positive_number)]
+    pub(crate) seconds: f64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchFitArgs {
+    /// Rigs to fit; the built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rigs: Vec<PathBuf>,
+
+    /// Sizes of the shell.
+    #[arg(long, value_delimiter = ',', default_values_t = [2000, 8000])]
+    pub(crate) triangles: Vec<usize>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
