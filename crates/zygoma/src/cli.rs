@@ -296,7 +296,7 @@ pub(crate) struct ViewArgs {
 /// Measure speed on this machine, each figure beside a reference from the same run.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  zygoma bench rig\n  zygoma bench rig --rig face.glb --json\n  zygoma bench head"
+    after_help = "Examples:\n  zygoma bench rig\n  zygoma bench rig --rig face.glb --json\n  zygoma bench head\n  zygoma bench interactive --triangles 2000,8000 --json\n  zygoma bench soak --seconds 120"
 )]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
@@ -311,6 +311,10 @@ pub(crate) enum BenchWhat {
     Head(BenchHeadArgs),
     /// Loading rigs and evaluating blendshapes.
     Rig(BenchRigArgs),
+    /// Frames of an interactive face: 10 ms, 5 steps, one thread, a finger on the cheek half of the time.
+    Interactive(BenchInteractiveArgs),
+    /// Random violent touching: nothing may break, and the face must come back.
+    Soak(BenchSoakArgs),
     /// Frames that a tab of the viewer gets while a finger strokes the face.
     #[cfg(feature = "view")]
     View(BenchViewArgs),
@@ -333,6 +337,25 @@ pub(crate) struct BenchViewArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct BenchInteractiveArgs {
+    /// Rig to measure; the built-in head when none is given.
+    #[arg(long, value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Triangles of the simulated shell.
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [2000, 4000, 6000, 8000])]
+    pub(crate) triangles: Vec<usize>,
+
+    /// Seconds to spend on each size.
+    #[arg(long, value_name = "SECONDS", default_value_t = 4.0)]
+    pub(crate) seconds: f64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct BenchFitArgs {
     /// Rigs to fit; the built-in head when none is given.
     #[arg(long = "rig", value_name = "RIG")]
@@ -341,6 +364,25 @@ pub(crate) struct BenchFitArgs {
     /// Sizes of the shell.
     #[arg(long, value_delimiter = ',', default_values_t = [2000, 8000])]
     pub(crate) triangles: Vec<usize>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchSoakArgs {
+    /// Rig to touch; the built-in head when none is given.
+    #[arg(long, value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Simulated seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    pub(crate) seconds: f64,
+
+    /// Seed of what happens.
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub(crate) seed: u64,
 
     /// Print the report as JSON.
     #[arg(long)]
