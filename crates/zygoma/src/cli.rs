@@ -66,6 +66,7 @@ pub(crate) struct InfoArgs {
 /// Make a rig ready to be touched, once.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  zygoma build face.glb -o face.safetensors\n  \
+                        zygoma build face.glb -o face.safetensors --take MySlate_1.csv --report page\n  \
                         zygoma build ICT/FaceXModel -o ict.safetensors --triangles 8000 --fit-seconds 30")]
 pub(crate) struct BuildArgs {
     #[command(flatten)]
@@ -75,13 +76,21 @@ pub(crate) struct BuildArgs {
     #[arg(short, long, value_name = "FACE")]
     pub(crate) out: PathBuf,
 
-    /// Triangles of the simulated shell.
-    #[arg(long, default_value_t = 4000)]
-    pub(crate) triangles: usize,
+    /// Triangles of the simulated shell [default: 4000].
+    #[arg(long)]
+    pub(crate) triangles: Option<usize>,
 
-    /// Fit shapes at this weight, e.g. 1.2 where exaggerated weights are expected.
-    #[arg(long, default_value_t = 1.0, value_parser = positive_number)]
-    pub(crate) exaggerate: f64,
+    /// Parameters of the build, as a TOML file; flags have the last word.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Option<PathBuf>,
+
+    /// A take whose poses must be met as well, besides those of the rig's own takes; may be given more than once.
+    #[arg(long = "take", value_name = "TAKE")]
+    pub(crate) takes: Vec<String>,
+
+    /// Fit shapes at this weight, e.g. 1.2 where exaggerated weights are expected [default: 1].
+    #[arg(long, value_parser = positive_number)]
+    pub(crate) exaggerate: Option<f64>,
 
     /// Do not fit shapes whose name contains this; may be given more than once.
     #[arg(long, value_name = "PATTERN")]
