@@ -22,7 +22,8 @@ fn run() -> Result<(), String> {
     let out = folder("OUT_DIR")?;
     let work = out.join("web");
     println!("cargo::rerun-if-changed=build.rs");
-    for entry in ["index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "src"] {
+    for entry in ["index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "src"]
+    {
         println!("cargo::rerun-if-changed={}", sources.join(entry).display());
     }
     // What was removed from the sources must not live on.
@@ -61,7 +62,12 @@ fn install(work: &Path) -> Result<(), String> {
         return Ok(());
     }
     let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
-    node(work, npm, &["ci", "--no-audit", "--no-fund", "--loglevel", "error"], "installing the page's packages")?;
+    node(
+        work,
+        npm,
+        &["ci", "--no-audit", "--no-fund", "--loglevel", "error"],
+        "installing the page's packages",
+    )?;
     std::fs::write(stamp, lock).map_err(|error| error.to_string())
 }
 
@@ -74,7 +80,8 @@ fn node(work: &Path, program: &str, arguments: &[&str], what: &str) -> Result<()
     if output.status.success() {
         return Ok(());
     }
-    let told = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    let told =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
     // Cargo takes one line for one message.
     Err(format!("{what} failed: {}", told.trim().replace('\n', " | ")))
 }

@@ -52,7 +52,9 @@ impl SessionFiles {
         let relative = plain_path(name).ok_or_else(|| format!("{name} is no plain file name"))?;
         let mut state = self.state();
         if state.files >= MOST_FILES {
-            return Err(format!("more than {MOST_FILES} files were uploaded; reload the page to start again"));
+            return Err(format!(
+                "more than {MOST_FILES} files were uploaded; reload the page to start again"
+            ));
         }
         if state.folder.is_none() {
             let folder = tempfile::Builder::new().prefix("zygoma-view-").tempdir();

@@ -96,7 +96,10 @@ mod tests {
         assert!(!allowed(own, "evil.example:7423", None), "a name that was made to point here");
         assert!(!allowed("0.0.0.0:7423", "evil.example:7423", None));
         assert!(!allowed(own, "127.0.0.1:7423", Some("http://evil.example")));
-        assert!(!allowed(own, "127.0.0.1:7423", Some("http://localhost:7423")), "another origin, if a near one");
+        assert!(
+            !allowed(own, "127.0.0.1:7423", Some("http://localhost:7423")),
+            "another origin, if a near one"
+        );
         assert!(!allowed(own, "127.0.0.1:7423", Some("null")), "a sandboxed frame");
         assert!(!allowed(own, "127.0.0.1:7423", Some("https://127.0.0.1:7423")));
         assert!(!allowed(own, "127.0.0.1:80", None));

@@ -195,9 +195,7 @@ async fn listen(host: IpAddr, port: Option<u16>) -> Result<TcpListener, Error> {
     let refused = |source| Error::Listen { address: wanted, source };
     match TcpListener::bind(wanted).await {
         Ok(listener) => Ok(listener),
-        Err(_) if port.is_none() => {
-            TcpListener::bind(SocketAddr::new(host, 0)).await.map_err(refused)
-        }
+        Err(_) if port.is_none() => TcpListener::bind(SocketAddr::new(host, 0)).await.map_err(refused),
         Err(source) => Err(refused(source)),
     }
 }

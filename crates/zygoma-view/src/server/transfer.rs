@@ -32,7 +32,8 @@ pub(crate) async fn upload(
         let limit = LARGEST_FILE >> 20;
         refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("{path}: files of more than {limit} MB are not taken"))
     };
-    let promised = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let promised =
+        headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if promised.is_some_and(|length| length > LARGEST_FILE) {
         return too_large();
     }
@@ -40,7 +41,8 @@ pub(crate) async fn upload(
         Ok(place) => place,
         Err(message) => return refuse(StatusCode::BAD_REQUEST, message),
     };
-    let failed = |error: std::io::Error| refuse(StatusCode::INTERNAL_SERVER_ERROR, format!("{path}: {error}"));
+    let failed =
+        |error: std::io::Error| refuse(StatusCode::INTERNAL_SERVER_ERROR, format!("{path}: {error}"));
     let mut file = match tokio::fs::File::create(&place).await {
         Ok(file) => file,
         Err(error) => return failed(error),
@@ -92,7 +94,8 @@ pub(crate) async fn download(
         _ => return StatusCode::NOT_FOUND.into_response(),
     };
     let disposition = format!("attachment; filename=\"{name}\"");
-    ([(header::CONTENT_TYPE, mime.to_owned()), (header::CONTENT_DISPOSITION, disposition)], bytes).into_response()
+    ([(header::CONTENT_TYPE, mime.to_owned()), (header::CONTENT_DISPOSITION, disposition)], bytes)
+        .into_response()
 }
 
 /// A name that is a file name everywhere.

@@ -31,7 +31,8 @@ impl Materials {
             if value.is_finite() { value.clamp(*FACTORS.start(), *FACTORS.end()) } else { 1.0 }
         };
         let gravity = DVec3::from(gravity);
-        let gravity = if gravity.is_finite() { gravity.clamp_length_max(LARGEST_GRAVITY) } else { DVec3::ZERO };
+        let gravity =
+            if gravity.is_finite() { gravity.clamp_length_max(LARGEST_GRAVITY) } else { DVec3::ZERO };
         *self = Self {
             stiffness: factor(stiffness),
             density: factor(density),
@@ -57,7 +58,9 @@ impl Materials {
         let change = face.set_params(params);
         let reason = match &face.face().certified {
             None => "the stiffness is the same everywhere so far; nothing is certified".to_owned(),
-            Some(_) if change.within_certificate => "every expression of the rig is met within the tolerance".to_owned(),
+            Some(_) if change.within_certificate => {
+                "every expression of the rig is met within the tolerance".to_owned()
+            }
             Some(_) if self.stiffness > 1.0 => {
                 "stiffer than it was certified: expressions may fall short of the rig's".to_owned()
             }

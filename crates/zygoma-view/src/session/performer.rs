@@ -11,8 +11,7 @@ use crate::model::{BoundTake, Model};
 use crate::protocol::{ClientMessage, TakeEntry};
 
 /// No motion.
-pub(crate) const AT_REST: RigidMotion =
-    RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+pub(crate) const AT_REST: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
 /// Most takes that can be added.
 const MOST_TAKES: usize = 64;
@@ -166,9 +165,10 @@ impl Performer {
 
     /// Where the take has the head.
     pub(crate) fn head_pose(&self) -> RigidMotion {
-        let track = self.take().filter(|_| self.head_motion).and_then(|take| {
-            take.head()?.sample(take.take.start() + self.time)
-        });
+        let track = self
+            .take()
+            .filter(|_| self.head_motion)
+            .and_then(|take| take.head()?.sample(take.take.start() + self.time));
         track.unwrap_or(AT_REST)
     }
 

@@ -113,8 +113,7 @@ impl Recording {
             shape: control.name.clone(),
             curve: WeightCurve::linear(times.clone(), self.weights.iter().map(|w| w[index]).collect()),
         };
-        let head =
-            MotionTrack { role: JointRole::Head, times: times.clone(), motions: self.poses.clone() };
+        let head = MotionTrack { role: JointRole::Head, times: times.clone(), motions: self.poses.clone() };
         Take {
             name: "recording".into(),
             weights: model.controls.entries.iter().enumerate().map(track).collect(),
@@ -172,7 +171,10 @@ mod tests {
         assert_eq!(recording.displacements.len(), (time * FPS).floor() as usize + 1);
         for (frame, [x, ..]) in recording.displacements.iter().enumerate() {
             let wanted = 0.02 * frame as f64 / FPS;
-            assert!((f64::from(*x) * f64::from(STEP) - wanted).abs() < 2.0 * f64::from(STEP), "frame {frame}");
+            assert!(
+                (f64::from(*x) * f64::from(STEP) - wanted).abs() < 2.0 * f64::from(STEP),
+                "frame {frame}"
+            );
         }
     }
 

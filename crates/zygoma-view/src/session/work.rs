@@ -147,11 +147,8 @@ impl Session {
             for quality in qualities {
                 let mut tell = |progress| {
                     // News are not worth waiting for: more will come.
-                    let _ = commands.try_send(Command::Building(BuildNews {
-                        job,
-                        quality,
-                        what: Ok(progress),
-                    }));
+                    let _ =
+                        commands.try_send(Command::Building(BuildNews { job, quality, what: Ok(progress) }));
                 };
                 let (name, skin) = (&model.rig.name, model.rig.skin());
                 let ended = library.make(name, skin, triangles, quality, &cancelled, &mut tell);

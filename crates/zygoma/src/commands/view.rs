@@ -57,7 +57,8 @@ fn open_browser(url: &str) {
         _ => ("xdg-open", &[]),
     };
     let mut command = Command::new(program);
-    let quiet = command.args(arguments).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let quiet =
+        command.args(arguments).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // It goes on without us.
     let _ = quiet.spawn();
 }

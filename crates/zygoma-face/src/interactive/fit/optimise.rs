@@ -209,8 +209,7 @@ impl<'a> Fit<'a> {
             Start::Near(_) => FIRST_BARRIER_NEARBY,
         };
         let barrier = (share * gain).max(params.barrier);
-        let best =
-            Best { loss: at.loss(params.barrier), logs: at.logs.clone(), kept: expressions.kept() };
+        let best = Best { loss: at.loss(params.barrier), logs: at.logs.clone(), kept: expressions.kept() };
         Ok(Self {
             shell,
             params,
