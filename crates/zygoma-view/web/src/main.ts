@@ -39,11 +39,9 @@ const connection = new Connection(state, {
       const head = await stage.open(buffer);
       pointer.releaseAll();
       frame = null;
-      if (!head.scene.same) {
-        state.face.set(null);
-        state.certificate.set(null);
-        state.recording.set({ state: "none", bytes: null });
-      }
+      state.face.set(null);
+      state.certificate.set(null);
+      if (!head.scene.same) state.recording.set({ state: "none", bytes: null });
       state.dials.set(head.scene.dials);
       state.loading.set(null);
       state.scene.set(head.scene);

@@ -20,7 +20,7 @@ pub(crate) struct Report<T = Measurement> {
 
 /// What it ran on.
 #[derive(Debug, Serialize)]
-struct Machine {
+pub(crate) struct Machine {
     os: &'static str,
     arch: &'static str,
     cpu: String,
@@ -29,7 +29,7 @@ struct Machine {
 
 /// What was run.
 #[derive(Debug, Serialize)]
-struct Build {
+pub(crate) struct Build {
     version: &'static str,
     profile: &'static str,
     simd: &'static str,
@@ -70,22 +70,32 @@ pub(crate) struct Spread {
     pub(crate) samples: usize,
 }
 
+impl Machine {
+    /// The machine that this runs on.
+    pub(crate) fn this() -> Self {
+        Self {
+            os: std::env::consts::OS,
+            arch: std::env::consts::ARCH,
+            cpu: cpu_name(),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+impl Build {
+    /// The program that runs.
+    pub(crate) fn this() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            profile: if cfg!(debug_assertions) { "debug" } else { "release" },
+            simd: zygoma_numerics::simd::instruction_set(),
+        }
+    }
+}
+
 impl<T> Report<T> {
     pub(crate) fn new() -> Self {
-        Self {
-            machine: Machine {
-                os: std::env::consts::OS,
-                arch: std::env::consts::ARCH,
-                cpu: cpu_name(),
-                threads: std::thread::available_parallelism().map_or(1, usize::from),
-            },
-            build: Build {
-                version: env!("CARGO_PKG_VERSION"),
-                profile: if cfg!(debug_assertions) { "debug" } else { "release" },
-                simd: zygoma_numerics::simd::instruction_set(),
-            },
-            results: Vec::new(),
-        }
+        Self { machine: Machine::this(), build: Build::this(), results: Vec::new() }
     }
 }
 

@@ -2,15 +2,19 @@
 
 use std::io::Write;
 
+use crate::bench::fit::FitReport;
 use crate::bench::{self, Report};
 use crate::cli::{BenchArgs, BenchInteractiveArgs, BenchSoakArgs, BenchWhat};
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     match &args.what {
+        BenchWhat::Fit(args) => tell_fits(&bench::fit::run(&args.rigs, &args.triangles)?, args.json),
         BenchWhat::Head(args) => tell(&bench::head::run(), args.json),
         BenchWhat::Rig(args) => tell(&bench::rig::run(&args.rigs)?, args.json),
         BenchWhat::Interactive(args) => interactive(args),
         BenchWhat::Soak(args) => soak(args),
+        #[cfg(feature = "view")]
+        BenchWhat::View(args) => tell(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
     }
 }
 
@@ -89,6 +93,43 @@ fn tell(report: &Report, json: bool) -> anyhow::Result<()> {
             )?;
         }
         writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn tell_fits(report: &FitReport, json: bool) -> anyhow::Result<()> {
+    if json {
+        return crate::json::print(report);
+    }
+    let mut out = std::io::stdout().lock();
+    for found in &report.results {
+        let percent = |worst: Option<f64>| {
+            worst.map_or_else(|| "no equilibrium".to_owned(), |worst| format!("worst {:.1} %", 100.0 * worst))
+        };
+        writeln!(
+            out,
+            "{} at {} triangles: fitted in {:.1} s and {} iterations; {} of {} shapes hold ({}), {} of {} \
+             combinations ({}); ears and crown are {:.1} × as stiff as lips and cheeks",
+            found.rig,
+            found.triangles,
+            found.fit_seconds,
+            found.iterations,
+            found.shapes.holding,
+            found.shapes.count,
+            percent(found.shapes.worst),
+            found.combinations.holding,
+            found.combinations.count,
+            percent(found.combinations.worst),
+            found.strain_ratio
+        )?;
+    }
+    for pair in &report.correlations {
+        let [a, b] = pair.triangles;
+        writeln!(
+            out,
+            "{}: log stiffness at {a} and {b} triangles correlates at {:.3} (strain) and {:.3} (bending)",
+            pair.rig, pair.strain, pair.bending
+        )?;
     }
     Ok(())
 }

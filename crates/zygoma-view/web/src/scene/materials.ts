@@ -68,10 +68,15 @@ function cheap(material: THREE.Material): THREE.Material {
   return new THREE.MeshLambertMaterial({ color, map, side, alphaTest, transparent, opacity });
 }
 
+/** Pictures that take longer than this are done without, in milliseconds. */
+const PATIENCE = 8000;
+
 /** Materials of a scene. */
 export class Materials {
   private readonly cheapOnes = new Map<THREE.Material, THREE.Material>();
-  private readonly ofFile: (THREE.Material | null)[] = [];
+  /** The file's own, and as they are used for a look: one material may serve skin and teeth. */
+  private readonly ofFile = new Map<number, THREE.Material>();
+  private readonly dressed = new Map<string, THREE.Material>();
   private texture: THREE.Texture | null = null;
   private readonly plain = new Map<Look, THREE.MeshPhysicalMaterial>();
   private readonly textured = new Map<Look, THREE.MeshPhysicalMaterial>();
@@ -92,8 +97,17 @@ export class Materials {
   private richOf(look: Look, ranges: number[], withTexture: boolean): THREE.Material | THREE.Material[] {
     if (!withTexture) return this.cached(this.plain, look, null);
     if (ranges.length === 0) return this.cached(this.textured, look, this.texture);
-    const materials = ranges.map((index) => this.ofFile[index] ?? this.cached(this.textured, look, this.texture));
+    const materials = ranges.map((index) => this.fileOf(index, look) ?? this.cached(this.textured, look, this.texture));
     return materials.length === 1 ? (materials[0] as THREE.Material) : materials;
+  }
+
+  private fileOf(index: number, look: Look): THREE.Material | null {
+    const own = this.ofFile.get(index);
+    if (!own) return null;
+    const key = `${look} ${index}`;
+    const made = this.dressed.get(key) ?? dressed(own, look);
+    this.dressed.set(key, made);
+    return made;
   }
 
   private cached(
@@ -110,8 +124,8 @@ export class Materials {
   }
 
   dispose(): void {
-    const all = [this.plain, this.textured, this.cheapOnes].flatMap((kept) => [...kept.values()]);
-    for (const material of [...all, ...this.ofFile]) material?.dispose();
+    const kept = [this.plain, this.textured, this.cheapOnes, this.dressed, this.ofFile];
+    for (const material of kept.flatMap((materials) => [...materials.values()])) material.dispose();
     this.texture?.dispose();
   }
 
@@ -121,30 +135,30 @@ export class Materials {
     const { texture, materials: glb, meshes } = container.header;
     if (texture) materials.texture = await picture(container.bytes(texture));
     if (glb) {
-      const looks = new Map<number, Look>();
-      for (const mesh of meshes) for (const range of mesh.ranges) looks.set(range.material, mesh.look);
-      await materials.readFile(container.bytes(glb), looks, renderer);
+      const used = new Set(meshes.flatMap((mesh) => mesh.ranges.map((range) => range.material)));
+      const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
+      await Promise.race([materials.readFile(container.bytes(glb), used, renderer), late]);
     }
     return materials;
   }
 
   private async readFile(
     glb: Uint8Array<ArrayBuffer>,
-    looks: Map<number, Look>,
+    used: Set<number>,
     renderer: THREE.WebGLRenderer,
   ): Promise<void> {
     const compressed = new KTX2Loader().detectSupport(renderer);
     const loader = new GLTFLoader().setKTX2Loader(compressed);
     try {
       const { parser } = await loader.parseAsync(glb.slice().buffer, "");
-      for (const [index, look] of looks) {
+      for (const index of used) {
         if (index < 0) continue;
         const material = (await parser.getDependency("material", index).catch(() => null)) as THREE.Material | null;
-        this.ofFile[index] = material && dressed(material, look);
+        if (material) this.ofFile.set(index, material);
       }
     } catch {
       // The pictures are a bonus: without them the face is shown in plain colours.
-      this.ofFile.length = 0;
+      this.ofFile.clear();
     } finally {
       compressed.dispose();
     }
