@@ -65,19 +65,30 @@ impl Skin<'_> {
         shell: &[Vec4],
         candidates: &mut Vec<Candidate>,
     ) {
+        // Around the whole way first, which takes no division.
+        let (middle, half) = (0.5 * (from + to), 0.5 * from.distance(to));
         for (vertex, position) in shell.iter().enumerate() {
             let (group, spread) = self.samples.group(vertex);
             let within = reach + 1.5 * spread;
-            if group.is_empty() || distance_to_segment(position.xyz(), from, to) > within {
+            let around = within + half;
+            if group.is_empty()
+                || position.xyz().distance_squared(middle) > around * around
+                || distance_to_segment(position.xyz(), from, to) > within
+            {
                 continue;
             }
             for sample in group {
                 let offset =
                     |layer: &Layer<'_>| self.samples.offset(*sample, layer, self.per_metre, self.rest);
+                let offset_before = offset(&self.before);
+                let at = offset_before + self.samples.carried(*sample, shell);
+                if distance_to_segment(at, from, to) > reach {
+                    continue;
+                }
                 candidates.push(Candidate {
                     touch,
                     sample: *sample,
-                    offset_before: offset(&self.before),
+                    offset_before,
                     offset_now: offset(&self.now),
                     offset: Vec3::ZERO,
                     before: Vec3::ZERO,

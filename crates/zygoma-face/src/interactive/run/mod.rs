@@ -34,8 +34,11 @@ use targets::{Carriers, Targets};
 pub use touch::{Drive, Touch};
 pub use touches::{Contact, HeadLoad, PullId, TouchId, Touches};
 
-/// Skin near colliders is watched from this share of the height away. Ours.
-const WATCH: f32 = 0.03;
+/// Skin is watched from this share of the height away from colliders, and farther the faster it moves. Ours.
+const WATCH: f32 = 0.01;
+
+/// A collider that comes this near, as a share of the height, wakes a sleeping face: 3 cm. Ours.
+const ROUSING: f32 = 0.12;
 
 /// Nothing moves faster than this, in heights per second, whatever squeezes it: 12 m/s on a life-size face. Ours.
 const TOP_SPEED: f32 = 50.0;
@@ -282,7 +285,7 @@ impl InteractiveFace {
             self.is_first = false;
         }
         self.stages.rig = began.elapsed();
-        let touched = self.prepare_touches();
+        let touched = self.prepare_touches(seconds);
         self.rouse(touched, seconds);
         if self.is_asleep() {
             self.step_time = self.frame_time;
@@ -327,7 +330,7 @@ impl InteractiveFace {
     }
 
     /// Finds what may be touched in this frame. Returns whether anything is.
-    fn prepare_touches(&mut self) -> bool {
+    fn prepare_touches(&mut self, seconds: f64) -> bool {
         if self.touches.is_empty() {
             return false;
         }
@@ -340,9 +343,18 @@ impl InteractiveFace {
             now: self.now.layer(),
         };
         let positions = if self.is_asleep() { &self.before.target } else { self.stepper.positions() };
-        self.touches.begin_frame(&skin, positions, &self.head, WATCH);
+        let nearest = if self.is_asleep() { ROUSING } else { WATCH };
+        self.touches.begin_frame(&skin, positions, &self.head, nearest + 2.0 * self.travel(seconds));
         self.stages.constraints += began.elapsed();
         self.touches.is_near() || self.touches.is_pulling()
+    }
+
+    /// How far skin may move in a frame, in heights: as far as its target, or as its speed takes it.
+    fn travel(&self, seconds: f64) -> f32 {
+        let targets = self.before.target.iter().zip(&self.now.target);
+        let wanted = targets.map(|(a, b)| a.distance_squared(*b)).fold(0.0, f32::max).sqrt();
+        let fastest = self.stepper.velocities().iter().map(|v| v.length_squared()).fold(0.0, f32::max).sqrt();
+        wanted.max(seconds as f32 * fastest).min(FARTHEST)
     }
 
     fn run_steps(&mut self, start: u64, touched: bool) {
