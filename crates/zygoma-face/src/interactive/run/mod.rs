@@ -389,8 +389,6 @@ impl InteractiveFace {
                 self.touches.resolve(&self.samples, &bone, next, current, &matrices, share);
             }
             self.stepper.limit_strain(&self.rested);
-        }
-        if touched {
             self.limit_speed();
         }
     }

@@ -53,6 +53,11 @@ export class Overlays {
     this.choose(this.which);
   }
 
+  /** How far a point can be pushed in. */
+  depthAt(point: number): number {
+    return Math.max(0, this.fields?.depth[point] ?? 0);
+  }
+
   /** Colours by a quantity and tells what the colours mean. */
   choose(which: Overlay): Legend | null {
     this.which = which;

@@ -190,6 +190,11 @@ export class Stage {
     this.renderer.render(this.scene, this.camera);
   }
 
+  /** How far a point of the skin can be pushed in, in metres. */
+  depthAt(point: number): number {
+    return this.overlays?.depthAt(point) ?? 0;
+  }
+
   /** The ray under a place of the page, in the frame of the head. */
   rayAt(clientX: number, clientY: number): THREE.Ray {
     const rectangle = this.canvas.getBoundingClientRect();
