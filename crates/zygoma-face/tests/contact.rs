@@ -69,7 +69,7 @@ impl Finger {
     }
 }
 
-fn check(rig: &Rig, triangles: usize, limit: f32) {
+fn check(rig: &Rig, triangles: usize, limit: f32, softness: f32) {
     let params = BuildParams { triangles, uniform_stiffness: Some(1.0), ..BuildParams::default() };
     let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).expect("it can be built");
     for place in ["cheek-left", "nose-tip", "lip-upper", "lip-lower", "forehead", "ear-left"] {
@@ -78,29 +78,23 @@ fn check(rig: &Rig, triangles: usize, limit: f32) {
         assert!(deepest < limit, "{} {place}: sank in by {deepest} heights", rig.name);
         assert!(left < 5e-4, "{} {place}: {left} heights are left", rig.name);
     }
-    // A firm push ends at the bone, so cheek and forehead give way as their depths say.
-    let pushed = |place: &str| Finger::new(&face, place).push(0.3);
-    let (cheek, forehead) = (pushed("cheek-left"), pushed("forehead"));
-    let depths = depth(&face, "cheek-left") / depth(&face, "forehead");
-    println!(
-        "{}: 0.3 N push in the cheek {cheek} m, the forehead {forehead} m; depths {depths} : 1",
-        rig.name
-    );
-    assert!(cheek > 0.7 * depths * forehead, "{}: cheek {cheek} m, forehead {forehead} m", rig.name);
-}
-
-/// The largest depth at a place, in heights.
-fn depth(face: &Face, place: &str) -> f32 {
-    let vertex = Places::new(face).find(place).expect("every head has it").vertex as usize;
-    let carriers = face.embedding.vertices[vertex].iter().zip(face.embedding.weights[vertex]);
-    carriers.map(|(v, w)| w * face.depth[*v as usize]).sum()
+    let pushed = |place: &str, force: f32| Finger::new(&face, place).push(force);
+    let (cheek, forehead) = (pushed("cheek-left", 0.3), pushed("forehead", 0.3));
+    println!("{}: 0.3 N push in the cheek {cheek} m, the forehead {forehead} m", rig.name);
+    assert!(cheek > softness * forehead, "{}: cheek {cheek} m, forehead {forehead} m", rig.name);
+    // However strong the push, the bone holds.
+    for force in [5.0, 50.0] {
+        let pushed = pushed("cheek-left", force);
+        assert!(pushed < cheek + 0.003, "{}: {force} N push in the cheek {pushed} m", rig.name);
+    }
 }
 
 #[test]
 fn fingers_do_not_sink_into_the_built_in_head() {
     let rig = Head::new(&HeadOptions::sampled(0, Level::Middle)).rig();
-    check(&rig, 2000, 0.006);
-    check(&rig, 4000, 0.003);
+    // Its cheekPuff moves the cheek mostly sideways, so that the cheek is no deeper than the forehead.
+    check(&rig, 2000, 0.006, 0.5);
+    check(&rig, 4000, 0.003, 0.5);
 }
 
 #[test]
@@ -113,7 +107,7 @@ fn fingers_do_not_sink_into_other_rigs() {
             continue;
         }
         let rig = read_rig(&path, &Limits::default()).expect("the rig can be read");
-        check(&rig, 2000, 0.006);
-        check(&rig, 4000, 0.003);
+        check(&rig, 2000, 0.006, 3.0);
+        check(&rig, 4000, 0.003, 3.0);
     }
 }

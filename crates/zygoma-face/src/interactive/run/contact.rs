@@ -4,6 +4,7 @@ use glam::{Vec3, Vec4, Vec4Swizzles};
 use zygoma_physics::shell::StepMatrices;
 
 use super::samples::Samples;
+use super::targets::Targets;
 use super::touch::Drive;
 use super::touches::{Contact, Touches};
 
@@ -17,7 +18,7 @@ const ENOUGH: f32 = 2e-5;
 const FAR: f32 = 0.1;
 
 /// Points that are farther than this share of the height from every collider are not looked at again within a step.
-const NEAR: f32 = 0.01;
+const NEAR: f32 = 0.005;
 
 /// A point of the skin that may meet a collider.
 #[derive(Clone, Copy, Debug)]
@@ -92,9 +93,31 @@ impl Skin<'_> {
 /// How deep the shell may be pushed in a step.
 pub(super) struct Bone<'a> {
     /// Where the shell would rest.
-    pub(super) rested: &'a [Vec4],
-    pub(super) normals: &'a [Vec3],
-    pub(super) depth: &'a [f32],
+    rested: &'a [Vec4],
+    normals_before: &'a [Vec3],
+    normals_now: &'a [Vec3],
+    share: f32,
+    depth: &'a [f32],
+}
+
+impl<'a> Bone<'a> {
+    /// At a share of the frame between two targets whose normals are up to date.
+    pub(super) fn at(
+        before: &'a Targets,
+        now: &'a Targets,
+        share: f32,
+        rested: &'a [Vec4],
+        depth: &'a [f32],
+    ) -> Self {
+        Self { rested, normals_before: before.normals(), normals_now: now.normals(), share, depth }
+    }
+
+    /// How far a vertex is above the bone (negative: below it), and the way out.
+    pub(super) fn below(&self, vertex: usize, position: Vec4) -> (f32, Vec3) {
+        let before = self.normals_before[vertex];
+        let normal = (before + self.share * (self.normals_now[vertex] - before)).normalize_or_zero();
+        ((position - self.rested[vertex]).xyz().dot(normal) + self.depth[vertex], normal)
+    }
 }
 
 /// What bone does to a vertex of the shell in a step.
@@ -176,7 +199,8 @@ impl Touches {
         for candidate in &mut self.near {
             let touch = &mut self.touches[candidate.touch as usize].1;
             let at = candidate.offset + samples.carried(candidate.sample, next);
-            let Some(probe) = touch.collider.probe(at, FAR) else { continue };
+            let within = if candidate.pressing > 0.0 { FAR } else { 0.0 };
+            let Some(probe) = touch.collider.probe(at, within) else { continue };
             // Where bone holds the skin, the collider has to give way.
             let yielding = touch.compliance(step);
             let gives_way = |v: u32| yielding == 0.0 || !self.supports[v as usize].is_firm();
@@ -216,8 +240,7 @@ impl Touches {
             if support.is_overruled {
                 continue;
             }
-            let normal = bone.normals[vertex];
-            let below = (next[vertex] - bone.rested[vertex]).xyz().dot(normal) + bone.depth[vertex];
+            let (below, normal) = bone.below(vertex, next[vertex]);
             let lift = (support.lift - below).max(0.0);
             next[vertex] += ((lift - support.lift) * normal).extend(0.0);
             largest = largest.max((lift - support.lift).abs());

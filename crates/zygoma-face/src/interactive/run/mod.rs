@@ -104,8 +104,6 @@ pub struct InteractiveFace {
     target: Vec<Vec4>,
     /// Where the shell would rest then.
     rested: Vec<Vec4>,
-    /// Normals of the target then, if they were needed.
-    normals: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
     depth: Vec<f32>,
     /// Positions one step ago, to show the time between two steps.
@@ -155,7 +153,6 @@ impl InteractiveFace {
             now: targets,
             target: rest.clone(),
             rested: rest.clone(),
-            normals: vec![Vec3::ZERO; rest.len()],
             triangles: face.shell.triangles.iter().map(|t| t.map(place)).collect(),
             depth: order.vertices.iter().map(|v| face.depth[*v as usize]).collect(),
             earlier: rest.clone(),
@@ -385,7 +382,7 @@ impl InteractiveFace {
             if touched {
                 let matrices = self.stepper.matrices().clone();
                 let (next, current) = self.stepper.next_mut();
-                let bone = Bone { rested: &self.rested, normals: &self.normals, depth: &self.depth };
+                let bone = Bone::at(&self.before, &self.now, share, &self.rested, &self.depth);
                 self.touches.resolve(&self.samples, &bone, next, current, &matrices, share);
             }
             self.stepper.limit_strain(&self.rested);
@@ -398,7 +395,8 @@ impl InteractiveFace {
     fn is_far(&mut self) -> bool {
         let free = self.stepper.order().free;
         let (next, _) = self.stepper.next_mut();
-        (0..free).any(|i| next[i].distance_squared(self.rested[i]) > self.depth[i] * self.depth[i])
+        let is_far = |i: usize| next[i].distance_squared(self.rested[i]) > self.depth[i] * self.depth[i];
+        (0..free).fold(false, |any, i| any | is_far(i))
     }
 
     /// Where the shell would rest, so that with its correction it is at its target: there nothing limits it.
@@ -417,10 +415,12 @@ impl InteractiveFace {
         let free = self.stepper.order().free;
         let (next, _) = self.stepper.next_mut();
         for i in 0..free {
-            let before = self.before.normals()[i];
-            let normal = (before + share * (self.now.normals()[i] - before)).normalize_or_zero();
-            self.normals[i] = normal;
-            let below = (next[i] - self.rested[i]).xyz().dot(normal) + self.depth[i];
+            // Bone is asked by its vertices' normals, which need a square root; most are not as far from rest as it is deep.
+            if next[i].distance_squared(self.rested[i]) <= self.depth[i] * self.depth[i] {
+                continue;
+            }
+            let bone = Bone::at(&self.before, &self.now, share, &self.rested, &self.depth);
+            let (below, normal) = bone.below(i, next[i]);
             if below < 0.0 {
                 next[i] -= (below * normal).extend(0.0);
             }
@@ -431,6 +431,14 @@ impl InteractiveFace {
         let free = self.stepper.order().free;
         let most = self.stepper.step_time() * TOP_SPEED;
         let (next, current) = self.stepper.next_mut();
+        let is_wild = |i: usize| {
+            (next[i].distance_squared(current[i]) > most * most)
+                | (next[i].distance_squared(self.target[i]) > FARTHEST * FARTHEST)
+        };
+        // Without a branch per vertex this is fast, and hardly ever true.
+        if !(0..free).fold(false, |any, i| any | is_wild(i)) {
+            return;
+        }
         for i in 0..free {
             let near = self.target[i] + (next[i] - self.target[i]).clamp_length_max(FARTHEST);
             next[i] = current[i] + (near - current[i]).clamp_length_max(most);

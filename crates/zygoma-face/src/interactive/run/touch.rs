@@ -5,8 +5,13 @@ use zygoma_physics::contact::{Collider, ColliderShape, Pose};
 
 use super::head::HeadMotion;
 
-/// Mass of a driven collider, in the units of the shell. Ours: a few times what it touches, so that it is steady and light.
+/// Least mass of a driven collider, in the units of the shell. Ours: a few times what it touches, so that it is steady and
+/// light.
 const DRIVEN_MASS: f32 = 0.005;
+
+/// No force accelerates a driven collider by more than this, in heights per second²: a stronger one has more mass behind
+/// it. A step then moves it by no more than 0.4 % of the height into what holds it back. Ours.
+const HARDEST: f32 = 1000.0;
 
 /// How fast a driven collider comes to where it should be at least, 1/s. Ours.
 const DRIVEN_RATE: f32 = 40.0;
@@ -176,11 +181,17 @@ impl Touch {
         }
     }
 
+    /// The largest force of a driven collider and its mass, in the units of the shell.
+    fn strength(&self, force: f32) -> (f32, f32) {
+        let most = force.max(0.0) * self.per_metre * self.per_metre;
+        (most, DRIVEN_MASS.max(most / HARDEST))
+    }
+
     /// How far a force in a step moves the collider.
     pub(super) fn compliance(&self, seconds: f32) -> f32 {
         match self.drive {
             Drive::Kinematic => 0.0,
-            Drive::Bounded { .. } => seconds * seconds / DRIVEN_MASS,
+            Drive::Bounded { force } => seconds * seconds / self.strength(force).1,
         }
     }
 
@@ -192,13 +203,13 @@ impl Touch {
         self.collider.now = match self.drive {
             Drive::Kinematic => wanted,
             Drive::Bounded { force } => {
-                let most = force.max(0.0) * self.per_metre * self.per_metre;
+                let (most, mass) = self.strength(force);
                 let place = self.collider.now.translation;
-                let rate = DRIVEN_RATE.max((most / (STRAINED * DRIVEN_MASS)).sqrt());
-                let spring = DRIVEN_MASS * rate * rate * (wanted.translation - place);
+                let rate = DRIVEN_RATE.max((most / (STRAINED * mass)).sqrt());
+                let spring = mass * rate * rate * (wanted.translation - place);
                 // The damping takes from the motion so far only: at rest the skin bears the whole pull.
                 let slowed = self.velocity / (1.0 + 2.0 * seconds * rate);
-                self.velocity = slowed + seconds / DRIVEN_MASS * spring.clamp_length_max(most);
+                self.velocity = slowed + seconds / mass * spring.clamp_length_max(most);
                 Pose { rotation: wanted.rotation, translation: place + seconds * self.velocity }
             }
         };
