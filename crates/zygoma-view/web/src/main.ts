@@ -47,6 +47,7 @@ const connection = new Connection(state, {
       state.scene.set(head.scene);
     });
   },
+  overtaken: (buffer) => stage.head?.showParts(readFrame(buffer)),
   face: (buffer) => {
     opening = opening.then(() => state.face.set(stage.setFace(buffer)));
   },
