@@ -1,14 +1,15 @@
 //! A small dense Cholesky factor.
 
 /// L of L Lᵀ, row by row, the lower triangle only.
-pub(super) struct DenseFactor {
+#[derive(Clone, Debug)]
+pub struct DenseFactor {
     size: usize,
     lower: Vec<f64>,
 }
 
 impl DenseFactor {
     /// Factors a symmetric matrix, of which entries on and below the diagonal are asked for. None if it is not positive definite.
-    pub(super) fn new(size: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Self> {
+    pub fn new(size: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Self> {
         let mut lower = Vec::with_capacity(size * (size + 1) / 2);
         for i in 0..size {
             let start = lower.len();
@@ -29,7 +30,7 @@ impl DenseFactor {
     }
 
     /// Solves for three right-hand sides in place.
-    pub(super) fn solve(&self, rhs: &mut [[f64; 3]]) {
+    pub fn solve(&self, rhs: &mut [[f64; 3]]) {
         let at = |i: usize, j: usize| self.lower[i * (i + 1) / 2 + j];
         for axis in 0..3 {
             for i in 0..self.size {

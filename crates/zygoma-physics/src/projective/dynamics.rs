@@ -41,7 +41,8 @@ impl<T: Precision> Dynamics<T> {
         self.masses.iter().map(|mass| mass / (self.step * self.step)).collect()
     }
 
-    /// One time step (Algorithm 2). The system's forces act over it.
+    /// One time step (Algorithm 2). The system's forces act over it. The search starts at the predicted positions as the paper's does, or
+    /// at the last ones where the energy is lower there.
     pub fn step(
         &mut self,
         system: &System<T>,
@@ -60,6 +61,13 @@ impl<T: Precision> Dynamics<T> {
             }
         }
         let inertia = Inertia { weights: &self.weights, predicted: &self.predicted };
+        // What is held fast to something that moves starts better where it was.
+        let predicted = self.solver.energy(system, Some(&inertia), &self.positions);
+        let start: Vec<Row<T>> = self.positions[..free].to_vec();
+        self.positions[..free].copy_from_slice(&before);
+        if predicted < self.solver.energy(system, Some(&inertia), &self.positions) {
+            self.positions[..free].copy_from_slice(&start);
+        }
         let report = self.solver.minimise(system, Some(&inertia), global, options, &mut self.positions);
         for i in 0..free {
             for k in 0..3 {

@@ -27,6 +27,7 @@ mod system;
 mod test_bodies;
 
 pub use adjoint::{NotConverged, adjoint};
+pub use dense::DenseFactor;
 pub use derivative::Differentiable;
 pub use dynamics::Dynamics;
 pub use elements::{Elements, Group, Precision, Row, VisitRow};

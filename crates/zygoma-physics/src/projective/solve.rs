@@ -114,6 +114,11 @@ impl<T: Precision> Solver<T> {
         }
     }
 
+    /// The energy at `x`, with inertia if given.
+    pub fn energy(&mut self, system: &System<T>, inertia: Option<&Inertia<'_, T>>, x: &[Row<T>]) -> f64 {
+        evaluate(system, inertia, x, &mut self.next_gradient)
+    }
+
     /// Moves the free vertices of `x` to where the energy (with inertia, if given) is least.
     pub fn minimise(
         &mut self,

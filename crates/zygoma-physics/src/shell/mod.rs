@@ -5,6 +5,8 @@
 //! user may tune.
 
 mod elastic;
+#[cfg(target_arch = "x86_64")]
+mod elastic_avx2;
 mod elements;
 mod matrix;
 mod newton;

@@ -26,6 +26,7 @@ use head::HeadMotion;
 pub use measure::Deviation;
 use params::Pending;
 pub use params::{ParamsChange, RunParams};
+use pull::Pull;
 use rig::CoarseRig;
 use samples::Samples;
 use sleep::Wakefulness;
@@ -222,14 +223,17 @@ impl InteractiveFace {
         &self.touches
     }
 
-    /// Takes hold of the skin around a place (in metres, in the head's frame) to drag it.
+    /// Takes hold of the skin nearest to a place (in metres, in the head's frame) and of what hangs together with it within
+    /// a radius, to drag it.
     pub fn grab(&mut self, at: Vec3, radius: f32) -> PullId {
         self.wake(0.0);
         let distance = |v: &&u32| self.output[**v as usize].distance_squared(at);
         let nearest = self.face.skin.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
         let carriers = nearest.map_or([0; 3], |v| self.embedding[*v as usize].0);
-        let free = self.stepper.order().free;
-        self.touches.grab(at, radius, &carriers, self.stepper.positions(), free)
+        let per_metre = (1.0 / self.face.height) as f32;
+        let (free, positions) = (self.stepper.order().free, self.stepper.positions());
+        let (at, radius) = (per_metre * at, per_metre * radius);
+        self.touches.add_pull(Pull::new(at, radius, &carriers, positions, &self.triangles, free))
     }
 
     /// Time spent in the last frame.
@@ -385,8 +389,6 @@ impl InteractiveFace {
                 self.touches.resolve(&self.samples, &bone, next, current, &matrices, share);
             }
             self.stepper.limit_strain(&self.rested);
-        }
-        if touched {
             self.limit_speed();
         }
     }

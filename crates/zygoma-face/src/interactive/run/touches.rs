@@ -179,18 +179,10 @@ impl Touches {
         self.names
     }
 
-    /// Pins the vertices of the shell within a radius of a place, and `also` those that carry the skin there.
-    pub(super) fn grab(
-        &mut self,
-        at: Vec3,
-        radius: f32,
-        also: &[u32],
-        shell: &[Vec4],
-        free: usize,
-    ) -> PullId {
+    /// Names held skin.
+    pub(super) fn add_pull(&mut self, pull: Pull) -> PullId {
         let id = PullId(self.next_name());
-        let (at, radius) = (self.per_metre * at, self.per_metre * radius);
-        self.pulls.push((id, Pull::new(at, radius, also, shell, free)));
+        self.pulls.push((id, pull));
         id
     }
 
