@@ -1,6 +1,10 @@
 // Puts the page together: state, connection, picture, panels.
 
-import "./style.css";
+import "./style/base.css";
+import "./style/controls.css";
+import "./style/panels.css";
+import "./style/picture.css";
+import "./style/states.css";
 import { Connection } from "./connection";
 import { h, icon, iconButton } from "./dom";
 import { Files } from "./files";
@@ -244,7 +248,7 @@ document.getElementById("app")?.append(
   help,
 );
 
-listenToKeys({ state, stage, transport, expressions, help, fold });
+listenToKeys({ state, stage, transport, expressions, help, fold, time: () => frame?.takeTime ?? 0 });
 new ResizeObserver(() => {
   stage.resize();
   stage.render();
