@@ -148,10 +148,9 @@ impl Tissue {
             }
         }
         let mut holds = Attachments::new();
-        for (vertex, area) in self.areas.iter().enumerate() {
-            let below = vertex + self.skin_count();
-            let p = self.flesh.mesh.positions[below];
-            holds.push(&Stencil::vertex(layout.rows[below]), [params.attachment * area, p.x, p.y, p.z]);
+        for vertex in 0..2 * self.skin_count() {
+            let at = self.flesh.mesh.positions[vertex];
+            holds.push(&Stencil::vertex(layout.rows[vertex]), self.hold(vertex, at));
         }
         let fits = "the layout has a row for every vertex";
         system.add(tets).expect(fits);
@@ -176,10 +175,18 @@ impl Tissue {
         weights: &[f32],
     ) {
         let holds = system.group_mut(holds);
-        for (vertex, area) in self.areas.iter().enumerate() {
-            let p = self.attachment(weights, vertex);
-            holds.set_parameters(vertex, [self.params.attachment * area, p.x, p.y, p.z]);
+        let skin = self.skin_count();
+        for vertex in 0..skin {
+            holds.set_parameters(vertex, self.hold(vertex, self.target(weights, vertex)));
+            holds.set_parameters(skin + vertex, self.hold(skin + vertex, self.attachment(weights, vertex)));
         }
+    }
+
+    /// Parameters of what holds a vertex somewhere: the tone of the muscles for the skin, the bone for what lies below it.
+    fn hold(&self, vertex: usize, at: DVec3) -> [f64; 4] {
+        let skin = self.skin_count();
+        let stiffness = if vertex < skin { self.params.tone } else { self.params.attachment };
+        [stiffness * self.areas[vertex % skin], at.x, at.y, at.z]
     }
 
     /// Puts a vertex of the skin, and what lies below it, where the rig has it.
