@@ -21,6 +21,7 @@ use super::fit::{self, Continue, Expression, FitError, FitParams, FitProgress};
 use super::held::held_vertices;
 use super::origin::Origin;
 use super::region::Region;
+use super::thin::thin_places;
 
 /// Beyond the simulated skin, what hangs on it follows it over this share of the height. Ours: far enough for the
 /// inner lips, not so far that teeth would move.
@@ -135,7 +136,8 @@ pub fn build_with_report(
     let held = held_vertices(&shell, &jaw_moves);
     let flesh: Vec<&[DVec3]> =
         (0..moves.len()).filter(|shape| !region.jaw.contains(shape)).map(|shape| &moves[shape][..]).collect();
-    let depth = largest_depth(&shell, &flesh, &params.fit.shell);
+    let is_thin = thin_places(&region.points, &region.triangles, &shell.rest);
+    let depth = largest_depth(&shell, &flesh, &is_thin, &params.fit.shell);
 
     report.end_phase("mesh", &mut began);
     let (stiffness, certified) = match params.uniform_stiffness {

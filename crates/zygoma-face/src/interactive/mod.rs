@@ -12,14 +12,17 @@ pub mod fit;
 mod held;
 mod origin;
 mod places;
+mod poses;
 mod region;
 mod run;
+mod thin;
 
 pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build_with_report};
 pub use build_report::{BuildReport, FitRecord, PhaseTime};
 pub use face::{CertifiedFace, Face, FacePair, FaceShape, Tally};
 pub use origin::Origin;
 pub use places::{Place, Places};
+pub use poses::take_poses;
 pub use run::{
     Contact, Deviation, Drive, Frame, HeadLoad, InteractiveFace, ParamsChange, PullId, RunParams, Stages,
     Touch, TouchId, Touches,

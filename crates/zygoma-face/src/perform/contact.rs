@@ -24,10 +24,8 @@ const SIDEWAYS: f32 = 1e-3;
 const TOUCHING: f32 = 1e-4;
 /// What the last projection may move, m.
 const LAST: f32 = 1e-4;
-/// Most contacts and most sticky springs of a step, and most contacts of the vertices that follow one vertex of the flesh; the deepest
-/// are kept. What follows the same flesh moves alike, so that few of its vertices hold all of them.
-const MOST: usize = 300;
-const MOST_PER_CARRIER: usize = 4;
+/// Most contacts of a step; the deepest are kept.
+const MOST: usize = 200;
 /// r of eq. 16: a spring of 2 mm breaks with probability 0.1 in a frame of 40 ms.
 const BREAK_RATE: f32 = 450.7;
 
@@ -159,22 +157,10 @@ impl LipContact {
             }
         }
         meetings.sort_by(|a, b| a.0.gap.total_cmp(&b.0.gap).then(a.0.vertex.cmp(&b.0.vertex)));
-        let mut counts = vec![0; now.x.len()];
-        meetings.iter().for_each(|(meeting, _)| counts[self.main_carrier(meeting.vertex)] += 1);
-        let mut places = vec![MOST_PER_CARRIER; now.x.len()];
-        meetings.retain(|(meeting, _)| {
-            let left = &mut places[self.main_carrier(meeting.vertex)];
-            let stays = *left > 0;
-            *left = left.saturating_sub(1);
-            stays
-        });
         for (meeting, [own, other]) in meetings.iter().take(MOST) {
             let stencil = self.carriers[meeting.vertex as usize].from(&self.carriers[meeting.other as usize]);
             let (n, offset) = (meeting.normal.as_dvec3(), -meeting.normal.dot(*own - *other));
-            // Those that are kept are as stiff as all of them.
-            let count = counts[self.main_carrier(meeting.vertex)];
-            let share = (count as f64 / MOST_PER_CARRIER as f64).max(1.0);
-            let weight = stiffness * share * self.areas[meeting.vertex as usize];
+            let weight = stiffness * self.areas[meeting.vertex as usize];
             system.group_mut(self.contacts).push(&stencil, [weight, n.x, n.y, n.z, f64::from(offset)]);
         }
         for sticky in &self.sticky {
@@ -222,13 +208,6 @@ impl LipContact {
             moved = [moved[0].max(way), moved[1].max(-meeting.gap - way)];
         }
         moved
-    }
-
-    /// The row of the flesh that a lip vertex follows most.
-    fn main_carrier(&self, vertex: u32) -> usize {
-        let carrier = &self.carriers[vertex as usize];
-        let most = (0..4).max_by(|i, j| carrier.weights[*i].total_cmp(&carrier.weights[*j]));
-        carrier.vertices[most.unwrap_or(0)] as usize
     }
 
     fn base_of(&self, vertex: u32, base: &[Vec3]) -> Vec3 {

@@ -58,7 +58,7 @@ impl Default for PerformParams {
             tone: 6e4,
             density: 1000.0,
             regularisation: 0.1,
-            contact: 3e8,
+            contact: 3e7,
             stickiness: 0.0,
             seed: 1,
             step_time: 1.0 / 60.0,

@@ -168,6 +168,18 @@ impl Settled {
         self.conjugate_gradients(rhs, 12)?.ok_or(Unsettled)
     }
 
+    /// Renews the factor at the equilibrium, so that [`sensitivity`](Self::sensitivity) is exact. Where the equilibrium is
+    /// not stable the factor stays an approximate one.
+    pub fn refresh(&mut self, statics: &Statics, weights: &Weights) {
+        for damping in DAMPING {
+            self.factors += 1;
+            statics.hessian(weights, &self.x, damping, &mut self.matrix);
+            if self.factor.refactor(&self.matrix).is_ok() {
+                break;
+            }
+        }
+    }
+
     /// The derivative of `direction` · x of one free vertex by the forces on all free vertices: what
     /// [`adjoint`](Self::adjoint) gives for that vertex alone, as exact as the factor at hand.
     pub fn sensitivity(&mut self, vertex: usize, direction: DVec3) -> Vec<DVec3> {

@@ -12,15 +12,15 @@ const MOST_SAMPLES: usize = 2000;
 
 /// Everything that one `zygoma bench` run found.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct Report<T = Measurement> {
     machine: Machine,
     build: Build,
-    pub(crate) results: Vec<Measurement>,
+    pub(crate) results: Vec<T>,
 }
 
 /// What it ran on.
 #[derive(Debug, Serialize)]
-struct Machine {
+pub(crate) struct Machine {
     os: &'static str,
     arch: &'static str,
     cpu: String,
@@ -29,7 +29,7 @@ struct Machine {
 
 /// What was run.
 #[derive(Debug, Serialize)]
-struct Build {
+pub(crate) struct Build {
     version: &'static str,
     profile: &'static str,
     simd: &'static str,
@@ -70,22 +70,32 @@ pub(crate) struct Spread {
     pub(crate) samples: usize,
 }
 
-impl Report {
-    pub(crate) fn new() -> Self {
+impl Machine {
+    /// The machine that this runs on.
+    pub(crate) fn this() -> Self {
         Self {
-            machine: Machine {
-                os: std::env::consts::OS,
-                arch: std::env::consts::ARCH,
-                cpu: cpu_name(),
-                threads: std::thread::available_parallelism().map_or(1, usize::from),
-            },
-            build: Build {
-                version: env!("CARGO_PKG_VERSION"),
-                profile: if cfg!(debug_assertions) { "debug" } else { "release" },
-                simd: zygoma_numerics::simd::instruction_set(),
-            },
-            results: Vec::new(),
+            os: std::env::consts::OS,
+            arch: std::env::consts::ARCH,
+            cpu: cpu_name(),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
+    }
+}
+
+impl Build {
+    /// The program that runs.
+    pub(crate) fn this() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            profile: if cfg!(debug_assertions) { "debug" } else { "release" },
+            simd: zygoma_numerics::simd::instruction_set(),
+        }
+    }
+}
+
+impl<T> Report<T> {
+    pub(crate) fn new() -> Self {
+        Self { machine: Machine::this(), build: Build::this(), results: Vec::new() }
     }
 }
 
@@ -147,14 +157,14 @@ impl<'a> Bench<'a> {
     }
 }
 
-fn milliseconds(work: impl FnOnce()) -> f64 {
+pub(crate) fn milliseconds(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();
     start.elapsed().as_secs_f64() * 1e3
 }
 
 impl Spread {
-    fn of(mut times: Vec<f64>) -> Self {
+    pub(crate) fn of(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
         Self { median_ms: at(0.5), p10_ms: at(0.1), p90_ms: at(0.9), samples: times.len() }

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &PerformArgs) -> anyhow::Result<()> {
     let face = build(&rig.name, rig.skin(), &build_params, &mut |_| Continue::Yes)?;
     let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(rig.skin()), params)?);
     let (frames, mut summary) = perform(&rig, &take, &face, &tissue, args)?;
-    summary.compression = animated::write(&rig, &take, frames, &args.out, &args.animated)?;
+    summary.compression = animated::write(&rig, &take, frames, &[], &args.out, &args.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
     tell(&summary, args.json)
 }

@@ -23,10 +23,8 @@ pub(super) enum Failure {
     Time,
     /// An expression left the feasible region or found no equilibrium.
     Infeasible {
-        /// One of these expressions.
-        part: usize,
-        /// The vertices where it did, and those around them.
-        vertices: Vec<u32>,
+        /// These expressions, at least one.
+        parts: Vec<usize>,
     },
 }
 
@@ -58,6 +56,8 @@ struct Part {
     kept_worst: f64,
     /// Estimates of the multiplier of every vertex' constraint.
     multipliers: Vec<f64>,
+    /// What failed steps taught about every vertex; see [`Row::bend`].
+    bends: Vec<f64>,
 }
 
 /// How many expressions are evaluated before it is asked whether one of them has left the feasible region. Fixed,
@@ -76,7 +76,15 @@ impl Expressions {
                 let free = region(shell, &neighbours, &target.positions, params);
                 let statics = Statics::new(shell, &params.shell, &target.positions, &free);
                 let kept = statics.target().to_vec();
-                Part { statics, settled: None, kept, worst: 0.0, kept_worst: 0.0, multipliers: Vec::new() }
+                Part {
+                    statics,
+                    settled: None,
+                    kept,
+                    worst: 0.0,
+                    kept_worst: 0.0,
+                    multipliers: Vec::new(),
+                    bends: Vec::new(),
+                }
             })
             .collect();
         Self {
@@ -107,33 +115,28 @@ impl Expressions {
         for (place, part) in order.iter().enumerate() {
             rank[*part] = place;
         }
-        let (tolerance, reach, newton) = (self.tolerance, self.reach, self.newton);
+        let (tolerance, newton) = (self.tolerance, self.newton);
         let mut found: Vec<Option<Barrier>> = (0..self.parts.len()).map(|_| None).collect();
         for wave in 0..order.len().div_ceil(WAVE) {
             if deadline.is_some_and(|deadline| Instant::now() > deadline) {
                 return Err(Failure::Time);
             }
-            let results: Vec<(usize, Result<Barrier, Vec<u32>>)> = self
+            let results: Vec<(usize, Result<Barrier, Unsettled>)> = self
                 .parts
                 .par_iter_mut()
                 .enumerate()
                 .filter(|(index, _)| rank[*index] / WAVE == wave)
-                .map(|(index, part)| {
-                    let result = part.evaluate(stiffness, tolerance, &newton);
-                    (index, result.map_err(|_| part.failing(tolerance, reach)))
-                })
+                .map(|(index, part)| (index, part.evaluate(stiffness, tolerance, &newton)))
                 .collect();
-            let mut failed: Option<(usize, Vec<u32>)> = None;
+            let mut parts = Vec::new();
             for (index, result) in results {
                 match result {
                     Ok(barrier) => found[index] = Some(barrier),
-                    Err(vertices) => {
-                        failed.get_or_insert_with(|| (index, Vec::new())).1.extend(vertices);
-                    }
+                    Err(Unsettled) => parts.push(index),
                 }
             }
-            if let Some((part, vertices)) = failed {
-                return Err(Failure::Infeasible { part, vertices });
+            if !parts.is_empty() {
+                return Err(Failure::Infeasible { parts });
             }
         }
         let mut total =
@@ -157,6 +160,13 @@ impl Expressions {
             .map(|(index, part)| part.rows(index, stiffness, tolerance, barrier))
             .collect();
         rows.into_iter().flatten().collect()
+    }
+
+    /// Remembers what the rows have learned, half of it, since the next ones are at another place.
+    pub(super) fn remember(&mut self, rows: &[Row]) {
+        for row in rows {
+            self.parts[row.part].bends[row.vertex] = 0.5 * row.bend;
+        }
     }
 
     /// Moves the multipliers of the given rows along with a step that was made.
@@ -187,6 +197,14 @@ impl Expressions {
             half.iter_mut().zip(&lower).filter(|(_, lower)| **lower).for_each(|(log, _)| *log -= by);
         }
         failed.iter().filter(|vertices| !vertices.is_empty()).count()
+    }
+
+    /// How far a vertex of an expression was from its target in the last evaluation, if the expression settled.
+    pub(super) fn distance(&self, part: usize, vertex: usize) -> Option<f64> {
+        let part = &self.parts[part];
+        // An expression that did not settle has no distances.
+        let settled = part.settled.as_ref().filter(|_| part.worst > 0.0)?;
+        Some(settled.x[vertex].distance(part.statics.target()[vertex]))
     }
 
     /// Takes the last evaluation as the place to go on from.
@@ -287,6 +305,10 @@ impl Part {
         let Some(settled) = &mut self.settled else { return Vec::new() };
         let count = stiffness.strain.len();
         self.multipliers.resize(self.statics.free_count(), 0.0);
+        self.bends.resize(self.statics.free_count(), 0.0);
+        if self.kept_worst >= CLOSE {
+            settled.refresh(&self.statics, &self.statics.weights(stiffness));
+        }
         let mut rows = Vec::new();
         for vertex in 0..self.statics.free_count() {
             let off = settled.x[vertex] - self.statics.target()[vertex];
@@ -308,7 +330,9 @@ impl Part {
             });
             let slope = 2.0 * distance / (tolerance * tolerance);
             let weight = *multiplier * (slope * slope / room + 2.0 / (tolerance * tolerance));
-            rows.push(Row { part: index, vertex, room, slope, weight, entries: entries(by_log) });
+            let entries = entries(by_log);
+            let (pull, bend) = (*multiplier * slope, self.bends[vertex]);
+            rows.push(Row { part: index, vertex, room, slope, weight, pull, bend, entries });
         }
         rows
     }

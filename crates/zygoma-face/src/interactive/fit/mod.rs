@@ -104,6 +104,9 @@ pub enum FitError {
     /// An expression with a position that is not a finite number.
     #[error("expression {0} has a position that is not a finite number")]
     NotFinite(String),
+    /// The time was over before anything was found.
+    #[error("there was no time for a fit; allow it more seconds")]
+    NoTime,
     /// Not even the softest skin follows an expression.
     #[error("expression {0} tears the surface so far that no stiffness lets the skin follow; leave it out")]
     Infeasible(String),

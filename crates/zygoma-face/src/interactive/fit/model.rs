@@ -18,14 +18,28 @@ pub(super) struct Row {
     pub(super) slope: f64,
     /// How strongly the barrier curves with the distance d.
     pub(super) weight: f64,
+    /// How strongly the loss falls with d.
+    pub(super) pull: f64,
+    /// The second derivatives of d over the sizes of the first ones, as far as failed steps have taught them.
+    pub(super) bend: f64,
     /// ∂d by the logarithms of the stiffness, where it is not negligible.
     pub(super) entries: Vec<(u32, f64)>,
 }
 
 impl Row {
-    /// The change of d along a step.
+    /// How far d is from the tolerance.
+    fn left(&self, tolerance: f64) -> f64 {
+        tolerance * (1.0 - (1.0 - self.room).sqrt())
+    }
+
+    /// The change of d along a step, to first order.
     pub(super) fn along(&self, step: &[f64]) -> f64 {
         self.entries.iter().map(|(k, d)| d * step[*k as usize]).sum()
+    }
+
+    /// Half the sum of squares of a step, each times the size of the derivative of d.
+    fn spread(&self, step: &[f64]) -> f64 {
+        0.5 * self.entries.iter().map(|(k, d)| d.abs() * step[*k as usize].powi(2)).sum::<f64>()
     }
 }
 
@@ -84,8 +98,10 @@ impl Model {
             out[b] -= fb * difference;
         }
         for row in &self.rows {
-            let along = row.along(p);
-            row.entries.iter().for_each(|(k, d)| out[*k as usize] += row.weight * along * d);
+            let (along, bend) = (row.weight * row.along(p), row.pull * row.bend);
+            for (k, d) in &row.entries {
+                out[*k as usize] += along * d + bend * d.abs() * p[*k as usize];
+            }
         }
         out
     }
@@ -97,17 +113,18 @@ impl Model {
             sums[*b as usize] += fb * fb;
         }
         for row in &self.rows {
-            row.entries.iter().for_each(|(k, d)| sums[*k as usize] += row.weight * d * d);
+            let bend = row.pull * row.bend;
+            row.entries.iter().for_each(|(k, d)| sums[*k as usize] += row.weight * d * d + bend * d.abs());
         }
         sums
     }
 
     /// Solves for the step that the model asks for, by conjugate gradients; a step that is roughly right will do.
-    pub(super) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
+    pub(super) fn solve(&self, downhill: &[f64]) -> Vec<f64> {
         let jacobi = self.jacobi();
         let precondition = |r: &[f64]| -> Vec<f64> { r.iter().zip(&jacobi).map(|(r, j)| r / j).collect() };
-        let mut x = vec![0.0; rhs.len()];
-        let mut r = rhs.to_vec();
+        let mut r = downhill.to_vec();
+        let mut x = vec![0.0; r.len()];
         let mut z = precondition(&r);
         let mut direction = z.clone();
         let mut along = dot(&r, &z);
@@ -136,10 +153,31 @@ impl Model {
     pub(super) fn hold_back(&mut self, step: &[f64], tolerance: f64) -> bool {
         let mut any = false;
         for row in &mut self.rows {
-            let left = tolerance * (1.0 - (1.0 - row.room).sqrt());
-            if row.along(step) > 0.85 * left {
+            if row.along(step) + row.bend * row.spread(step) > 0.85 * row.left(tolerance) {
                 row.weight *= 4.0;
+                row.pull *= 4.0;
                 any = true;
+            }
+        }
+        any
+    }
+
+    /// Learns from a step that failed how its vertices really move: how far each got, where that is known. Says whether
+    /// that is news.
+    pub(super) fn learn(
+        &mut self,
+        step: &[f64],
+        tolerance: f64,
+        distance: impl Fn(&Row) -> Option<f64>,
+    ) -> bool {
+        let mut any = false;
+        for row in &mut self.rows {
+            let Some(distance) = distance(row) else { continue };
+            let before = tolerance - row.left(tolerance);
+            let (surprise, spread) = (distance - before - row.along(step), row.spread(step));
+            if spread > 0.0 && surprise > row.bend * spread {
+                row.bend = surprise / spread;
+                any |= distance > tolerance;
             }
         }
         any

@@ -12,7 +12,7 @@ use zygoma_physics::shell::{Shell, Stiffness};
 
 use super::expressions::{Expressions, Failure, Kept};
 use super::loss::{add_stiffness_loss, logs_of, stiffness_of};
-use super::model::Model;
+use super::model::{Model, Row};
 use super::start::{start, wanted};
 use super::{Continue, Expression, FitEnd, FitError, FitParams, FitProgress, FitResult, check};
 
@@ -110,10 +110,10 @@ const LITTLE: f64 = 0.02;
 /// How many times a start that is not feasible is made softer.
 const SOFTENINGS: u32 = 20;
 
-/// How many times a step is shortened before it is given up, and how many of these times only where an expression has
-/// left the feasible region.
+/// How many times a step is changed before it is given up: planned again with what was learned from its failure, and then
+/// shortened.
 const TRIALS: usize = 10;
-const LOCAL_TRIALS: usize = 4;
+const REPLANS: usize = 4;
 
 /// How many times a step is planned anew because it would run into the barrier.
 const PLANS: usize = 8;
@@ -194,10 +194,10 @@ impl<'a> Fit<'a> {
         }
         let at = match evaluate(shell, params, &wanted, &mut expressions, logs, None) {
             Ok(at) => at,
-            Err(Failure::Infeasible { part, .. }) => {
-                return Err(FitError::Infeasible(targets[part].name.clone()));
+            Err(failure) => {
+                let Failure::Infeasible { parts } = failure else { return Err(FitError::NoTime) };
+                return Err(FitError::Infeasible(targets[parts[0]].name.clone()));
             }
-            Err(Failure::Time) => return Err(FitError::Infeasible(String::new())),
         };
         expressions.keep();
         let gain = params.target_weight
@@ -248,10 +248,11 @@ impl<'a> Fit<'a> {
         let mut model = Model::new(self.shell, self.params, &self.wanted, &self.at.logs, rows);
         let gradient = self.at.gradient(self.barrier);
         let direction = self.plan(&mut model, &gradient);
-        let found = match self.search(&direction, &gradient) {
+        let found = match self.search(&mut model, &direction, &gradient) {
             Ok(found) => found,
             Err(end) => return Some(end),
         };
+        self.expressions.remember(model.rows());
         let mut gain = 0.0;
         let mut share = 0.0;
         if let Some(next) = found {
@@ -295,11 +296,15 @@ impl<'a> Fit<'a> {
         direction
     }
 
-    /// Shortens a step until (1) every expression is feasible and (2) settles, and (3) the loss descends enough. One
-    /// expression among many must not hold up all, so at first the step is shortened only near the vertices that fail.
-    fn search(&mut self, direction: &[f64], gradient: &[f64]) -> Result<Option<Point>, FitEnd> {
-        let count = self.shell.vertex_count();
+    /// Changes a step until (1) every expression is feasible and (2) settles, and (3) the loss descends enough.
+    fn search(
+        &mut self,
+        model: &mut Model,
+        direction: &[f64],
+        gradient: &[f64],
+    ) -> Result<Option<Point>, FitEnd> {
         let loss = self.at.loss(self.barrier);
+        let tolerance = self.params.margin * self.params.shell.tolerance;
         let mut step = direction.to_vec();
         for trial in 0..TRIALS {
             let logs = self.at.logs.iter().zip(&step).map(|(log, d)| log + d).collect();
@@ -315,12 +320,15 @@ impl<'a> Fit<'a> {
                     self.expressions.restore();
                     return Err(FitEnd::Time);
                 }
-                Err(Failure::Infeasible { mut vertices, .. }) if trial < LOCAL_TRIALS => {
-                    vertices.sort_unstable();
-                    vertices.dedup();
-                    for vertex in vertices {
-                        step[vertex as usize] *= 0.5;
-                        step[count + vertex as usize] *= 0.5;
+                Err(Failure::Infeasible { parts }) if trial < REPLANS => {
+                    let measured = |row: &Row| {
+                        let failed = parts.contains(&row.part);
+                        failed.then(|| self.expressions.distance(row.part, row.vertex)).flatten()
+                    };
+                    if model.learn(&step, tolerance, measured) {
+                        step = self.plan(model, gradient);
+                    } else {
+                        step.iter_mut().for_each(|d| *d *= 0.5);
                     }
                 }
                 _ => step.iter_mut().for_each(|d| *d *= 0.5),

@@ -25,6 +25,10 @@ pub struct FitParams {
     /// so without this the skin of the lips gives up all of its bending stiffness and none of the other, and
     /// feels as hard to the touch as an ear. The paper gets some of it from stopping early. Ours.
     pub coupling: f64,
+    /// The strain up to which skin may be as stiff as κ^t. Skin that an expression stretches further is wanted softer, by
+    /// the square of the strain: the same energy. Actuation can stretch a cheek by a tenth against κ^t, so the
+    /// barrier alone leaves it as stiff as an ear, and nothing like a cheek to the touch. Ours.
+    pub stretch: f64,
     /// ε_opt: the fit has converged when an iteration lowers the loss by a smaller share than this.
     pub tolerance: f64,
     /// ε_sim: largest force left at a vertex, as the distance that actuation needs to make it up, m. The paper
@@ -58,6 +62,7 @@ impl Default for FitParams {
             smoothness: 5e-7,
             extremes: 5.0,
             coupling: 1000.0,
+            stretch: 0.025,
             tolerance: 1e-3,
             settle_tolerance: 1e-6,
             margin: 0.99,

@@ -61,29 +61,42 @@ fn raise(pressures: &mut [f64], forces: &[DVec3], shell: &Shell) {
 /// distance that does not matter.
 const SHORTEST: f64 = 0.2;
 
-/// The stiffness that every vertex should come close to, strain first: κ^t, or less strain stiffness where an
-/// expression compresses the skin so much that it would buckle. A compressed spring pushes its ends aside with
-/// k (r/l − 1); where that exceeds the actuation there is no stable equilibrium near the target, whatever the barrier
-/// says. Bending elements never push.
+/// The stiffness that every vertex should come close to, strain first: κ^t, or less where the expressions stretch the
+/// skin, so that it never takes up more energy than skin of stiffness κ^t takes up at [`FitParams::stretch`].
+///
+/// Strain stiffness is also less where an expression compresses the skin so much that it would buckle. A compressed
+/// spring pushes its ends aside with k (r/l − 1); where that exceeds the actuation there is no stable equilibrium near
+/// the target, whatever the barrier says. Bending elements never push.
 pub(super) fn wanted(shell: &Shell, targets: &[Expression], params: &FitParams) -> Vec<f64> {
     let count = shell.vertex_count();
-    let mut worst = vec![0.0f64; count];
-    let mut sums = vec![0.0; count];
+    let (mut most_push, mut most_strain) = (vec![0.0f64; count], vec![0.0f64; count]);
+    let (mut pushes, mut strains, mut springs) = (vec![0.0; count], vec![0.0; count], vec![0.0; count]);
+    for v in shell.springs.iter().flat_map(|spring| spring.ends) {
+        springs[v as usize] += 1.0;
+    }
     for target in targets {
         let x = &target.positions;
-        sums.fill(0.0);
+        pushes.fill(0.0);
+        strains.fill(0.0);
         for spring in &shell.springs {
             let [a, b] = spring.ends.map(|v| v as usize);
             let (wanted, found) = (spring.rest_length, x[a].distance(x[b]));
             let push = wanted * (wanted / found.max(SHORTEST * wanted) - 1.0).max(0.0);
-            sums[a] += 2.0 * push;
-            sums[b] += 2.0 * push;
+            let strain = (found / wanted - 1.0).abs();
+            for v in [a, b] {
+                pushes[v] += 2.0 * push;
+                strains[v] += strain / springs[v];
+            }
         }
-        worst.iter_mut().zip(&sums).for_each(|(worst, sum)| *worst = worst.max(*sum));
+        for v in 0..count {
+            most_push[v] = most_push[v].max(pushes[v]);
+            most_strain[v] = most_strain[v].max(strains[v]);
+        }
     }
-    let limit = |vertex: usize| {
-        let hold = SHARE * params.shell.actuation(shell.area[vertex]);
-        params.target_strain.min(hold / worst[vertex].max(1e-12))
+    let soft = |v: usize| (params.stretch / most_strain[v].max(1e-12)).powi(2).min(1.0);
+    let strain = |v: usize| {
+        let hold = SHARE * params.shell.actuation(shell.area[v]);
+        (soft(v) * params.target_strain).min(hold / most_push[v].max(1e-12))
     };
-    (0..count).map(limit).chain((0..count).map(|_| params.target_bending)).collect()
+    (0..count).map(strain).chain((0..count).map(|v| soft(v) * params.target_bending)).collect()
 }
