@@ -119,7 +119,7 @@ export class Viewer {
   async settled() {
     await this.page.evaluate(async () => {
       const { skin } = window.zygoma.stage.head;
-      for (let quiet = 0, tries = 0; quiet < 3 && tries < 100; tries++) {
+      for (let quiet = 0, tries = 0; quiet < 3 && tries < 30; tries++) {
         const before = skin.positions.slice();
         const number = window.zygoma.frame().number;
         while (window.zygoma.frame().number < number + 8) await new Promise((resolve) => setTimeout(resolve, 30));

@@ -1,35 +1,30 @@
 //! Which actuations bring the flesh closest to where its markers should be (*Progressive PD*, §3.2).
 
 use glam::DVec3;
-use zygoma_physics::projective::{DenseFactor, GlobalStep, Prefactored, Row, row};
+use zygoma_physics::projective::DenseFactor;
 
 use super::tissue::Tissue;
 
-/// A constant least-squares problem: markers follow actuations by J while projections are kept.
+/// A constant least-squares problem: how markers follow actuations.
+///
+/// The paper takes the response with projections kept, which is far smaller than the true one wherever flesh turns, so that its
+/// actuations overshoot. The true response to the force that holds a shape is the shape.
 pub(super) struct Control {
-    /// J: how each marker moves with each actuation.
+    /// How each marker moves with each actuation.
     response: Vec<Vec<DVec3>>,
     normal: DenseFactor,
     regularisation: f64,
 }
 
+/// How far an actuation may leave the weight that drives it.
+const REACH: f32 = 0.3;
+
 impl Control {
-    /// The problem for markers at all free vertices of the skin (rows below `markers`, as [`Layout`](super::tissue::Layout) has them).
-    pub(super) fn new(
-        tissue: &Tissue,
-        equilibrium: &mut Prefactored<f32>,
-        markers: usize,
-        regularisation: f64,
-    ) -> Option<Self> {
-        let free = tissue.layout.free;
-        let mut moved = vec![[0.0; 4]; free];
-        let mut response = Vec::with_capacity(tissue.forces.len());
-        for force in &tissue.forces {
-            let q: Vec<Row<f32>> = force.iter().map(|f| row(*f)).collect();
-            equilibrium.solve(&q, &mut moved);
-            let marker = |r: &Row<f32>| DVec3::new(r[0].into(), r[1].into(), r[2].into());
-            response.push(moved[..markers].iter().map(marker).collect::<Vec<DVec3>>());
-        }
+    /// The problem for markers at the first rows, which are the free vertices of the skin.
+    pub(super) fn new(tissue: &Tissue, markers: usize, regularisation: f64) -> Option<Self> {
+        let rows = &tissue.layout.vertices[..markers];
+        let response: Vec<Vec<DVec3>> =
+            tissue.moves.iter().map(|moves| rows.iter().map(|v| moves[*v as usize]).collect()).collect();
         let inner = |a: &[DVec3], b: &[DVec3]| -> f64 { a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum() };
         let count = response.len();
         let size: f64 = response.iter().map(|r| inner(r, r)).sum::<f64>() / count.max(1) as f64;
@@ -43,7 +38,6 @@ impl Control {
 
     /// Improves actuations, given what the markers still miss and the weights that they should not leave by far.
     pub(super) fn improve(&self, misses: &[DVec3], weights: &[f32], actuations: &mut [f32]) {
-        const REACH: f32 = 0.2;
         let mut rhs: Vec<[f64; 3]> = self
             .response
             .iter()

@@ -25,8 +25,8 @@ const ROUNDS: usize = 8;
 /// The flesh between skin and hypodermis: the skin's vertices first, then as many below them.
 pub(super) struct Flesh {
     pub(super) mesh: TetMesh,
-    /// Vertices of the skin under which there is no room for sound elements, at its sharpest folds.
-    pub(super) is_bare: Vec<bool>,
+    /// Triangles of the skin under which there is no room for sound elements, at its sharpest folds.
+    pub(super) bare: Vec<[u32; 3]>,
 }
 
 impl Flesh {
@@ -57,17 +57,17 @@ impl Flesh {
             }
             (0..skin.len()).filter(|v| is_thin[*v]).for_each(|v| thickness[v] *= THINNER);
         }
-        let mut is_bare = vec![false; skin.len()];
+        let mut bare = Vec::new();
         let mut tets = Vec::with_capacity(3 * triangles.len());
         for ((t, split), unsound) in prisms(skin.len(), triangles).zip(&unsound) {
             if *unsound {
-                t.iter().for_each(|v| is_bare[*v as usize] = true);
+                bare.push(t);
             } else {
                 tets.extend(split);
             }
         }
         let positions = skin.iter().chain(&inner).copied().collect();
-        Ok(Self { mesh: TetMesh { positions, tets }, is_bare })
+        Ok(Self { mesh: TetMesh { positions, tets }, bare })
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
         let skin: Vec<DVec3> = flat.iter().map(ridge).collect();
         let flesh = Flesh::new(&skin, &triangles, vec![0.008; skin.len()], &PARAMS).unwrap();
         assert_eq!(flesh.mesh.inverted(), 0);
-        assert!(!flesh.is_bare.contains(&true), "no element is left out");
+        assert!(flesh.bare.is_empty(), "no element is left out");
         let depths: Vec<f64> =
             (0..skin.len()).map(|v| skin[v].distance(flesh.mesh.positions[skin.len() + v])).collect();
         let (thin, thick) = depths.iter().fold((1.0, 0.0), |(a, b): (f64, f64), t| (a.min(*t), b.max(*t)));

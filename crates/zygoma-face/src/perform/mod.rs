@@ -1,4 +1,4 @@
-//! Live flesh, after *Realtime Performance Driven Physical Simulation for Facial Animation* (002).
+//! Live flesh, after *Progressive PD*.
 //!
 //! [`Tissue`] is a layer of tetrahedra under a face's shell, attached to the bone; a [`PerformingFace`] drives it with forces that hold
 //! the artist's shapes, so that it follows the rig and still has weight.

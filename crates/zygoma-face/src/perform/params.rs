@@ -23,6 +23,9 @@ pub struct PerformParams {
     pub poisson: f64,
     /// Stiffness of the attachment to the bone, N/m per m² of skin: flesh slides on bone by some millimetres in a quick turn.
     pub attachment: f64,
+    /// Stiffness with which active muscles hold the skin at the expression, N/m per m² of skin. Forces alone would let a strongly
+    /// puckered mouth buckle.
+    pub tone: f64,
     /// Density, kg/m³.
     pub density: f64,
     /// How little actuations may differ from the weights that drive them: the weight of that difference against a marker's miss.
@@ -51,7 +54,8 @@ impl Default for PerformParams {
             keep_curvature: 1.0,
             young: 3e4,
             poisson: 0.35,
-            attachment: 1.5e5,
+            attachment: 8e4,
+            tone: 6e4,
             density: 1000.0,
             regularisation: 0.1,
             contact: 3e7,

@@ -89,10 +89,10 @@ impl PerformingFace {
         let dynamics =
             Dynamics::new(&system, rest.clone(), tissue.masses[..layout.free].to_vec(), params.step_time);
         let step_factor = factor(&system, &dynamics.diagonal(), &candidates)?;
-        let mut equilibrium = factor(&system, &[], &[])?;
+        let equilibrium = factor(&system, &[], &[])?;
         let skin = tissue.skin_count();
         let markers = layout.vertices[..layout.free].iter().take_while(|v| (**v as usize) < skin).count();
-        let control = Control::new(&tissue, &mut equilibrium, markers, params.regularisation);
+        let control = Control::new(&tissue, markers, params.regularisation);
         let quasistatic = Quasistatic {
             factor: equilibrium,
             control,
@@ -202,9 +202,13 @@ impl PerformingFace {
         self.weights[0] = weights.clone();
         self.head.poses[0] = self.head.poses[1];
         self.head.at_step = self.head.poses[1];
-        self.actuations.copy_from_slice(&weights);
-        for _ in 0..8 {
-            self.find_actuations(&weights);
+        // From the neutral in small steps: a jump to a wide open mouth may leave elements inside out.
+        const STEPS: usize = 10;
+        self.quasistatic.x.copy_from_slice(&self.rest);
+        for step in 1..=STEPS {
+            let part: Vec<f32> = weights.iter().map(|w| w * step as f32 / STEPS as f32).collect();
+            self.actuations.copy_from_slice(&part);
+            self.find_actuations(&part);
         }
         self.dynamics.positions.copy_from_slice(&self.quasistatic.x);
         self.before.copy_from_slice(&self.quasistatic.x);
@@ -226,7 +230,8 @@ impl PerformingFace {
         }
     }
 
-    /// Finds actuations without inertia, gravity and contact (NOTES on eq. 11).
+    /// Finds actuations for an equilibrium without inertia, gravity and contact: found for the step itself (eq. 11), they would cancel
+    /// its inertia.
     fn find_actuations(&mut self, weights: &[f32]) {
         self.place(weights);
         if let Some(lips) = &self.lips {

@@ -5,8 +5,8 @@ use zygoma_geometry::embedding::Embedding;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::Runs;
 use zygoma_physics::projective::{
-    Attachments, Factored, Handle, Precision, Prefactored, Row, SolveOptions, Solver, Stencil, System,
-    TissueTets, row,
+    Attachments, Elements, Factored, Handle, Precision, Prefactored, Row, SolveOptions, Solver, Stencil,
+    System, TissueTets, TriangleStrain, row,
 };
 use zygoma_rig::arkit;
 
@@ -14,6 +14,9 @@ use super::PerformParams;
 use super::hypodermis::Flesh;
 use super::lips::Lips;
 use crate::interactive::{Face, FaceShape};
+
+/// Thickness of skin without flesh, m. Ours.
+const BARE_SKIN: f64 = 2e-3;
 
 /// Flesh under a face's shell, ready to be put in motion, once or many times. Lengths in metres.
 pub struct Tissue {
@@ -92,8 +95,7 @@ impl Tissue {
         let flesh =
             Flesh::new(&skin, &face.shell.triangles, vec![params.thickness; count], &params.hypodermis())?;
         let areas: Vec<f64> = face.shell.area.iter().map(|area| area * face.height * face.height).collect();
-        let is_held: Vec<bool> =
-            face.held.iter().zip(&flesh.is_bare).map(|(held, bare)| *held || *bare).collect();
+        let is_held = face.held.clone();
         let layout = Layout::new(&(0..2 * count).map(|v| !is_held[v % count]).collect::<Vec<_>>());
         let move_of = |shape: &FaceShape| -> Vec<DVec3> {
             shape.coarse.to_dense(count).iter().map(|offset| face.height * offset.as_dvec3()).collect()
@@ -125,9 +127,9 @@ impl Tissue {
         [self.lips.upper, self.lips.vertices.len() - self.lips.upper]
     }
 
-    /// How many vertices of the skin follow the rig exactly because there is no room for flesh below them.
+    /// How many triangles of the skin have no room for flesh below them.
     pub fn bare_count(&self) -> usize {
-        self.flesh.is_bare.iter().filter(|bare| **bare).count()
+        self.flesh.bare.len()
     }
 
     /// Number of vertices of the skin.
@@ -147,14 +149,22 @@ impl Tissue {
                 tets.push(&stencil, params.material().tissue(stencil.size, 1.0));
             }
         }
+        // Where there is no room for flesh, skin alone holds together.
+        let mut sheet = Elements::<T, TriangleStrain, 3, 2, 1>::new();
+        for t in &self.flesh.bare {
+            if let Some(stencil) = Stencil::triangle(&rest, t.map(|v| layout.rows[v as usize])) {
+                let weight = params.material().sheet_strain_weight(BARE_SKIN) * stencil.size;
+                sheet.push(&stencil, [weight]);
+            }
+        }
         let mut holds = Attachments::new();
-        for (vertex, area) in self.areas.iter().enumerate() {
-            let below = vertex + self.skin_count();
-            let p = self.flesh.mesh.positions[below];
-            holds.push(&Stencil::vertex(layout.rows[below]), [params.attachment * area, p.x, p.y, p.z]);
+        for vertex in 0..2 * self.skin_count() {
+            let at = self.flesh.mesh.positions[vertex];
+            holds.push(&Stencil::vertex(layout.rows[vertex]), self.hold(vertex, at));
         }
         let fits = "the layout has a row for every vertex";
         system.add(tets).expect(fits);
+        system.add(sheet).expect(fits);
         let holds = system.add(holds).expect(fits);
         (system, holds)
     }
@@ -176,10 +186,18 @@ impl Tissue {
         weights: &[f32],
     ) {
         let holds = system.group_mut(holds);
-        for (vertex, area) in self.areas.iter().enumerate() {
-            let p = self.attachment(weights, vertex);
-            holds.set_parameters(vertex, [self.params.attachment * area, p.x, p.y, p.z]);
+        let skin = self.skin_count();
+        for vertex in 0..skin {
+            holds.set_parameters(vertex, self.hold(vertex, self.target(weights, vertex)));
+            holds.set_parameters(skin + vertex, self.hold(skin + vertex, self.attachment(weights, vertex)));
         }
+    }
+
+    /// Parameters of what holds a vertex somewhere: the tone of the muscles for the skin, the bone for what lies below it.
+    fn hold(&self, vertex: usize, at: DVec3) -> [f64; 4] {
+        let skin = self.skin_count();
+        let stiffness = if vertex < skin { self.params.tone } else { self.params.attachment };
+        [stiffness * self.areas[vertex % skin], at.x, at.y, at.z]
     }
 
     /// Puts a vertex of the skin, and what lies below it, where the rig has it.

@@ -3,7 +3,7 @@
 //! A [`System`] holds [`Elements`] of several [`Kind`]s; each samples its vertices with a [`Stencil`] (a deformation gradient, an edge,
 //! a curvature vector, a position) and pulls the sample to the closest point of a set. Weights come from a [`Material`] and
 //! the rest volume or area. A [`Solver`] finds equilibria and [`Dynamics`] makes implicit Euler steps, both by L-BFGS around a
-//! [`GlobalStep`]: the [`Prefactored`] Cholesky solve or [`GaussSeidel`] iterations. After *Progressive PD* (002) with the energies of
+//! [`GlobalStep`]: the [`Prefactored`] Cholesky solve or [`GaussSeidel`] iterations. After *Progressive PD* with the energies of
 //! the later systems; the minimum is that of the true energy, in which every closest point moves along.
 
 mod adjoint;

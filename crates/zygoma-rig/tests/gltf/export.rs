@@ -441,7 +441,7 @@ fn a_prop_comes_goes_and_moves_in_the_scenes_own_unit() {
         let sampler = &json["animations"][0]["samplers"][channel["sampler"].as_u64().unwrap() as usize];
         (json["accessors"][sampler[key].as_u64().unwrap() as usize].clone(), sampler["interpolation"].clone())
     };
-    let scale = own.clone().last().unwrap();
+    let scale = own.clone().next_back().unwrap();
     let (times, kind) = accessor(scale, "input");
     assert_eq!((times["count"].as_u64(), kind.as_str()), (Some(3), Some("STEP")), "hidden, shown, hidden");
     let broken = AnimatedProp { triangles: vec![[0, 1, 7]], ..prop };

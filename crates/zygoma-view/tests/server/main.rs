@@ -1,4 +1,5 @@
 //! The server as a browser, a stranger and a careless program meet it.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail too")]
 
 mod client;
 mod guarded;

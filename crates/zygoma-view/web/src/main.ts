@@ -1,6 +1,10 @@
 // Puts the page together: state, connection, picture, panels.
 
-import "./style.css";
+import "./style/base.css";
+import "./style/controls.css";
+import "./style/panels.css";
+import "./style/picture.css";
+import "./style/states.css";
 import { Connection } from "./connection";
 import { h, icon, iconButton } from "./dom";
 import { Files } from "./files";
@@ -47,6 +51,7 @@ const connection = new Connection(state, {
       state.scene.set(head.scene);
     });
   },
+  overtaken: (buffer) => stage.head?.showParts(readFrame(buffer)),
   face: (buffer) => {
     opening = opening.then(() => state.face.set(stage.setFace(buffer)));
   },
@@ -243,7 +248,7 @@ document.getElementById("app")?.append(
   help,
 );
 
-listenToKeys({ state, stage, transport, expressions, help, fold });
+listenToKeys({ state, stage, transport, expressions, help, fold, time: () => frame?.takeTime ?? 0 });
 new ResizeObserver(() => {
   stage.resize();
   stage.render();

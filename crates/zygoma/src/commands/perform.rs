@@ -30,8 +30,8 @@ struct Summary {
     frames: usize,
     fps: f64,
     tetrahedra: usize,
-    /// Vertices of the coarse skin below which there is no room for flesh: they follow the rig.
-    bare_vertices: usize,
+    /// Triangles of the coarse skin below which there is no room for flesh.
+    bare_triangles: usize,
     /// How far the simulated skin is from the plain rig.
     mean_mm: f64,
     worst_mm: f64,
@@ -92,7 +92,7 @@ fn perform(
         frames: count,
         fps: args.fps,
         tetrahedra: tissue.tet_count(),
-        bare_vertices: tissue.bare_count(),
+        bare_triangles: tissue.bare_count(),
         mean_mm: 0.0,
         worst_mm: 0.0,
         volume: [1.0; 2],

@@ -45,6 +45,8 @@ export function touchSection(state: State): HTMLElement {
     title: "How far the fingertip goes in; the wheel changes it while you press",
     input: (value) => state.depth.set(value),
   });
+  state.radius.watch((value) => radius.show(value));
+  state.force.watch((value) => force.show(value));
   state.depth.watch((value) => depth.show(value));
   const hint = h("p", { class: "hint" }, "Press and hold. ", h("kbd", {}, "Shift"), " pulls, ", h("kbd", {}, "Alt"), " shakes the head, the wheel sets the depth.");
   return section("Touch", true, radius.element, force.element, depth.element, hint);

@@ -87,9 +87,17 @@ export class Head {
       if (section.kind === SECTION.rig) {
         this.rig.move(section);
         this.hasRig = true;
-      } else {
-        this.parts[section.mesh]?.surface.move(section);
+      } else if (section.mesh === this.scene.skin) {
+        this.skin.move(section);
       }
+    }
+    this.showParts(frame);
+  }
+
+  /** Moves what rides along. Frames tell of it only when it moves, so no frame may be missed. */
+  showParts(frame: Frame): void {
+    for (const section of frame.sections) {
+      if (section.mesh !== this.scene.skin) this.parts[section.mesh]?.surface.move(section);
     }
   }
 

@@ -22,7 +22,7 @@ export class Light {
     this.key.shadow.radius = 6;
     const fill = new THREE.DirectionalLight(0xc8dcff, 0.35);
     fill.position.set(-1.6, 0.1, 1.2);
-    const rim = new THREE.DirectionalLight(0xffffff, 0.8);
+    const rim = new THREE.DirectionalLight(0xffffff, 0.45);
     rim.position.set(-0.9, 0.9, -1.6);
     this.others = [fill, rim];
     this.group.add(this.key, this.key.target, fill, rim, this.sky);
