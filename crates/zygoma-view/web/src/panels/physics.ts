@@ -29,8 +29,8 @@ export function touchSection(state: State): HTMLElement {
   const force = new Slider({
     label: "Largest force",
     min: 0.1,
-    max: 3,
-    step: 0.05,
+    max: 10,
+    step: 0.1,
     value: state.force.value,
     format: (value) => `${value.toFixed(2)} N`,
     input: (value) => state.force.set(value),

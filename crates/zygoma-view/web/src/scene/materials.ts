@@ -4,6 +4,7 @@ import * as THREE from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { KTX2Loader } from "three/addons/loaders/KTX2Loader.js";
 import type { Container, Look, Scene } from "../protocol";
+import { plainMaterial } from "./plain";
 
 /** Light that comes out of skin beside where it went in: red goes farthest. The light wraps around by these shares. */
 const WRAP = "vec3( 0.32, 0.13, 0.08 )";
@@ -61,13 +62,6 @@ function dress(material: THREE.MeshPhysicalMaterial, look: Look): void {
   }
 }
 
-/** The same colours at a fraction of the cost, for machines without a graphics card. */
-function cheap(material: THREE.Material): THREE.Material {
-  if (!(material instanceof THREE.MeshStandardMaterial)) return material;
-  const { color, map, side, alphaTest, transparent, opacity } = material;
-  return new THREE.MeshLambertMaterial({ color, map, side, alphaTest, transparent, opacity });
-}
-
 /** Pictures that take longer than this are done without, in milliseconds. */
 const PATIENCE = 8000;
 
@@ -89,7 +83,7 @@ export class Materials {
   }
 
   private cheapOf(material: THREE.Material): THREE.Material {
-    const made = this.cheapOnes.get(material) ?? cheap(material);
+    const made = this.cheapOnes.get(material) ?? plainMaterial(material);
     this.cheapOnes.set(material, made);
     return made;
   }

@@ -24,7 +24,7 @@ const STEPS: Quality[] = [
 const MODEST = 3;
 
 /** Below this many frames a second less is drawn. */
-const TOO_SLOW = 26;
+const TOO_SLOW = 22;
 
 /** Seconds over which frames are counted. */
 const WINDOW = 1.2;

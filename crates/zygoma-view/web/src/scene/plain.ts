@@ -1,0 +1,47 @@
+// Skin for machines without a graphics card: light is computed at the vertices, pixels only look up the texture.
+
+import * as THREE from "three";
+
+const VERTEX = `
+  varying vec3 vLight;
+  varying vec2 vUv;
+  void main() {
+    vec3 n = normalize( mat3( modelMatrix ) * normal );
+    // A warm key that wraps around a little, as under skin, and the room.
+    vec3 key = vec3( 0.8, 0.72, 0.64 ) * clamp( ( dot( n, vec3( 0.43, 0.545, 0.72 ) ) + 0.15 ) / 1.15, 0.0, 1.0 );
+    vec3 room = mix( vec3( 0.17, 0.14, 0.13 ), vec3( 0.34, 0.35, 0.37 ), 0.5 + 0.5 * n.y );
+    vLight = key + room;
+    vUv = uv;
+    gl_Position = projectionMatrix * modelViewMatrix * vec4( position, 1.0 );
+  }`;
+
+const FRAGMENT = `
+  uniform vec3 color;
+  uniform float cutoff;
+  #ifdef USE_PICTURE
+    uniform sampler2D picture;
+  #endif
+  varying vec3 vLight;
+  varying vec2 vUv;
+  void main() {
+    vec4 base = vec4( color, 1.0 );
+    #ifdef USE_PICTURE
+      base *= texture2D( picture, vUv );
+      if ( base.a < cutoff ) discard;
+    #endif
+    gl_FragColor = vec4( base.rgb * vLight, 1.0 );
+    #include <colorspace_fragment>
+  }`;
+
+/** The same colours at a fraction of the cost. */
+export function plainMaterial(material: THREE.Material): THREE.Material {
+  if (!(material instanceof THREE.MeshStandardMaterial)) return material;
+  const { color, map, side, alphaTest, transparent } = material;
+  return new THREE.ShaderMaterial({
+    uniforms: { color: { value: color }, picture: { value: map }, cutoff: { value: transparent ? 0.5 : alphaTest } },
+    defines: map ? { USE_PICTURE: "" } : {},
+    vertexShader: VERTEX,
+    fragmentShader: FRAGMENT,
+    side,
+  });
+}
