@@ -15,6 +15,7 @@ mod places;
 mod poses;
 mod region;
 mod run;
+mod targets;
 
 pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build_with_report};
 pub use build_report::{BuildReport, FitRecord, PhaseTime};
