@@ -1,5 +1,6 @@
 //! Builds a rig, holds its shapes, presses and pulls it, and prints what happens; writes the touched face as OBJ:
-//! `cargo run --release -p zygoma-face --example touch_rig -- RIG [--triangles 4000] [--uniform 2] [--seconds 20] [--out DIR]`.
+//! `cargo run --release -p zygoma-face --example touch_rig -- RIG [--triangles 4000] [--uniform 2] [--seconds 20]
+//! [--face FILE] [--touch-only] [--out DIR]`; a face file is made, or read if it is there.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,12 +29,24 @@ fn main() -> Outcome<()> {
     let mesh = rig.skin();
     let began = Instant::now();
     let mut fitted = String::new();
-    let face = build(&rig.name, mesh, &params, &mut |now| {
-        if let BuildProgress::Fitting(fit) = now {
-            fitted = format!("{} iterations, worst {:.3}, {:.1} s", fit.iteration, fit.worst, fit.seconds);
+    let mut make = || {
+        build(&rig.name, mesh, &params, &mut |now| {
+            if let BuildProgress::Fitting(fit) = now {
+                fitted =
+                    format!("{} iterations, worst {:.3}, {:.1} s", fit.iteration, fit.worst, fit.seconds);
+            }
+            Continue::Yes
+        })
+    };
+    let face = match value("--face").map(Path::new) {
+        Some(file) if file.exists() => Face::read(file)?,
+        Some(file) => {
+            let face = make()?;
+            face.write(file)?;
+            face
         }
-        Continue::Yes
-    })?;
+        None => make()?,
+    };
     println!(
         "{}: {} vertices, {} triangles; shell {} vertices, {} triangles, {} held; height {:.3} m; built in {:.1} s ({fitted}); {:?}",
         face.name,
@@ -46,7 +59,9 @@ fn main() -> Outcome<()> {
         began.elapsed().as_secs_f64(),
         face.certified,
     );
-    hold_shapes(&face, mesh)?;
+    if !arguments.iter().any(|a| a == "--touch-only") {
+        hold_shapes(&face, mesh)?;
+    }
     let out = value("--out").map(PathBuf::from);
     for (name, place) in landmarks(&face, mesh) {
         press(&face, mesh, name, place, out.as_deref())?;
@@ -66,8 +81,7 @@ fn hold_shapes(face: &Face, mesh: &RigMesh) -> Outcome<()> {
     for weight in [1.0, 0.5] {
         let mut errors: Vec<(f64, &str)> = Vec::new();
         for (index, shape) in mesh.shapes.iter().enumerate() {
-            let mut running =
-                InteractiveFace::new(face, RunParams { sleep_after: None, ..RunParams::default() })?;
+            let mut running = InteractiveFace::new(face, RunParams::default().awake())?;
             let mut weights = vec![0.0; mesh.shapes.len()];
             weights[index] = weight;
             running.set_weights(&weights);
@@ -110,10 +124,11 @@ fn landmarks(face: &Face, mesh: &RigMesh) -> Vec<(&'static str, Vec3)> {
     ]
 }
 
+/// Presses a fingertip of 1 cm into the skin, lets go, and pushes with bounded forces.
 fn press(face: &Face, mesh: &RigMesh, name: &str, place: Vec3, out: Option<&Path>) -> Outcome<()> {
-    let mut running = InteractiveFace::new(face, RunParams { sleep_after: None, ..RunParams::default() })?;
-    let rest = running.advance(0.01).positions.to_vec();
-    let normals = running.advance(0.0).normals.to_vec();
+    let mut running = InteractiveFace::new(face, RunParams::default().awake())?;
+    let frame = running.advance(0.01);
+    let (rest, normals) = (frame.positions.to_vec(), frame.normals.to_vec());
     let nearest =
         (0..rest.len()).min_by(|a, b| rest[*a].distance(place).total_cmp(&rest[*b].distance(place)));
     let normal = normals[nearest.unwrap_or(0)];
@@ -122,55 +137,73 @@ fn press(face: &Face, mesh: &RigMesh, name: &str, place: Vec3, out: Option<&Path
         let now = running.advance(0.0).positions;
         now.iter().zip(&rest).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max)
     };
-    let start = Pose::at(place + normal * (radius + 0.002));
+    let at = |depth: f32| Pose::at(place + normal * (radius - depth));
     let sphere = || ColliderShape::Sphere { radius };
-    let touch = running.touches_mut().add(sphere(), start, Drive::Kinematic);
+    let touch = running.touches_mut().add(sphere(), at(-0.002), Drive::Kinematic);
     let mut deepest = 0.0f32;
-    for frame in 1..=60 {
-        let depth = 0.012 * (frame as f32 / 60.0);
+    for frame in 1..=90 {
         if let Some(touch) = running.touches_mut().get_mut(touch) {
-            touch.pose = Pose::at(place + normal * (radius + 0.002 - depth));
+            touch.pose = at(-0.002 + 0.01 * (frame as f32 / 60.0).min(1.0));
         }
         running.advance(0.01);
-        deepest =
-            deepest.max(running.touches().get(touch).map_or(0.0, zygoma_face::interactive::Touch::deepest));
+        deepest = deepest.max(running.penetration());
     }
     let kinematic = dent(&mut running);
-    if let Some(folder) = out {
-        std::fs::create_dir_all(folder)?;
-        let mut file = std::io::BufWriter::new(std::fs::File::create(folder.join(format!("{name}.obj")))?);
-        for p in running.advance(0.0).positions {
-            writeln!(file, "v {} {} {}", p.x, p.y, p.z)?;
-        }
-        for polygon in mesh.faces.iter() {
-            let corners: Vec<String> = polygon.iter().map(|v| (v + 1).to_string()).collect();
-            writeln!(file, "f {}", corners.join(" "))?;
-        }
-    }
+    let speed = running.top_speed();
+    write_obj(running.advance(0.0).positions, mesh, out, name)?;
     running.touches_mut().remove(touch);
     for _ in 0..100 {
         running.advance(0.01);
     }
     let left = dent(&mut running);
-    let touch = running.touches_mut().add(sphere(), start, Drive::Bounded { force: 0.02 });
-    if let Some(touch) = running.touches_mut().get_mut(touch) {
-        touch.pose = Pose::at(place - normal * 0.02);
-    }
-    for _ in 0..300 {
-        running.advance(0.01);
-    }
-    let force = running.touches().get(touch).map_or(0.0, |t| t.force().length());
     let percent = |length: f32| 100.0 * f64::from(length) / face.height;
-    println!(
-        "{name:9} at {:.3} {:.3} {:.3}: 10 mm in, dent {:.2} mm, sank {:.3} %, left after 1 s {:.3} %; 0.02 N: dent {:.2} mm, force {:.4} N",
+    print!(
+        "{name:9} at {:.3} {:.3} {:.3}: 8 mm in, dent {:.2} mm, sank {:.3} %, speed {speed:.4}, left after 1 s {:.3} %;",
         place.x,
         place.y,
         place.z,
         1e3 * kinematic,
         percent(deepest),
         percent(left),
-        1e3 * dent(&mut running),
-        force,
     );
+    for force in [0.02, 0.05, 0.1, 0.2, 0.5] {
+        let touch = running.touches_mut().add(sphere(), at(-0.002), Drive::Bounded { force });
+        if let Some(touch) = running.touches_mut().get_mut(touch) {
+            touch.pose = at(0.02);
+        }
+        for _ in 0..100 {
+            running.advance(0.01);
+        }
+        let sank =
+            running.touches().get(touch).map_or(Vec3::ZERO, |t| at(0.0).translation - t.place().translation);
+        let felt = running.touches().get(touch).map_or(0.0, |t| t.force().length());
+        print!(
+            " {force} N: {:.2} mm ({felt:.3} N, in {:.2} %)",
+            1e3 * sank.dot(normal),
+            percent(running.penetration())
+        );
+        if force == 0.2 {
+            write_obj(running.advance(0.0).positions, mesh, out, &format!("{name}-pushed"))?;
+        }
+        running.touches_mut().remove(touch);
+        for _ in 0..60 {
+            running.advance(0.01);
+        }
+    }
+    println!();
+    Ok(())
+}
+
+fn write_obj(positions: &[Vec3], mesh: &RigMesh, folder: Option<&Path>, name: &str) -> Outcome<()> {
+    let Some(folder) = folder else { return Ok(()) };
+    std::fs::create_dir_all(folder)?;
+    let mut file = std::io::BufWriter::new(std::fs::File::create(folder.join(format!("{name}.obj")))?);
+    for p in positions {
+        writeln!(file, "v {} {} {}", p.x, p.y, p.z)?;
+    }
+    for polygon in mesh.faces.iter() {
+        let corners: Vec<String> = polygon.iter().map(|v| (v + 1).to_string()).collect();
+        writeln!(file, "f {}", corners.join(" "))?;
+    }
     Ok(())
 }

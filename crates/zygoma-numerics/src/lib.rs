@@ -4,7 +4,8 @@
 //! registers that the machine has, [`low_rank`] compresses many frames into few basis vectors under a bound on the
 //! largest error, and [`random`] gives numbers that depend on what they are for and not on who asked first.
 //! A [`Cholesky`] factor solves sparse symmetric systems in `f64`, a [`PackedFactor`] three at once in `f32`
-//! within a frame. [`svd3`] decomposes 3×3 matrices, eight at a time.
+//! within a frame. [`svd3`] decomposes 3×3 matrices, eight at a
+//! time, and [`Lbfgs`] remembers curvature.
 
 pub mod low_rank;
 pub mod random;
@@ -13,6 +14,7 @@ pub mod svd3;
 
 mod cholesky;
 mod dissection;
+mod lbfgs;
 mod packed;
 mod packed_kernels;
 mod symmetric;
@@ -21,5 +23,6 @@ mod test_matrices;
 
 pub use cholesky::{Analysis, Cholesky, NotPositiveDefinite};
 pub use dissection::nested_dissection;
+pub use lbfgs::{Lbfgs, Real};
 pub use packed::{PackedAnalysis, PackedFactor, Row};
 pub use symmetric::{SymmetricMatrix, inverse};

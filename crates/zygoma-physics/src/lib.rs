@@ -4,4 +4,5 @@
 //! [`shell::Shell`] is any thin skin that is pulled towards a target.
 
 pub mod contact;
+pub mod projective;
 pub mod shell;

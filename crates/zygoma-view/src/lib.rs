@@ -10,10 +10,12 @@ mod builder;
 mod container;
 mod frame;
 mod mailbox;
+mod measure;
 mod model;
 mod page;
 pub mod protocol;
 mod server;
 mod session;
 
+pub use measure::{Measured, measure};
 pub use server::{Error, Options, Server, Show, Stop};

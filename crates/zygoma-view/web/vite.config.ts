@@ -15,6 +15,8 @@ export default defineConfig({
     chunkSizeWarningLimit: 1200,
     modulePreload: { polyfill: false },
   },
+  // Its files are found by their own addresses, which bundling for development would change.
+  optimizeDeps: { exclude: ["three", "three-mesh-bvh"] },
   server: {
     proxy: {
       "/socket": { ...asOwnPage, ws: true },

@@ -24,6 +24,7 @@ pub(crate) enum Command {
     Head(HeadArgs),
     Build(BuildArgs),
     Simulate(SimulateArgs),
+    Perform(PerformArgs),
     Demo(DemoArgs),
     #[cfg(feature = "view")]
     View(ViewArgs),
@@ -46,10 +47,10 @@ pub(crate) struct RigArgs {
     pub(crate) identity: Option<String>,
 }
 
-/// Show what is in a rig or a take, and what may trouble a simulation.
+/// Show what is in a rig, a take or a face, and what may trouble a simulation.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  zygoma info face.glb\n  zygoma info ICT/FaceXModel --json\n  \
-                        zygoma info face.glb --sheet shapes.png\n  zygoma info take.csv")]
+                        zygoma info face.glb --sheet shapes.png\n  zygoma info take.csv\n  zygoma info face.safetensors")]
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) rig: RigArgs,
@@ -66,6 +67,7 @@ pub(crate) struct InfoArgs {
 /// Make a rig ready to be touched, once.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  zygoma build face.glb -o face.safetensors\n  \
+                        zygoma build face.glb -o face.safetensors --take MySlate_1.csv --report page\n  \
                         zygoma build ICT/FaceXModel -o ict.safetensors --triangles 8000 --fit-seconds 30")]
 pub(crate) struct BuildArgs {
     #[command(flatten)]
@@ -75,13 +77,21 @@ pub(crate) struct BuildArgs {
     #[arg(short, long, value_name = "FACE")]
     pub(crate) out: PathBuf,
 
-    /// Triangles of the simulated shell.
-    #[arg(long, default_value_t = 4000)]
-    pub(crate) triangles: usize,
+    /// Triangles of the simulated shell [default: 4000].
+    #[arg(long)]
+    pub(crate) triangles: Option<usize>,
 
-    /// Fit shapes at this weight, e.g. 1.2 where exaggerated weights are expected.
-    #[arg(long, default_value_t = 1.0, value_parser = positive_number)]
-    pub(crate) exaggerate: f64,
+    /// Parameters of the build, as a TOML file; flags have the last word.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Option<PathBuf>,
+
+    /// A take whose poses must be met as well, besides those of the rig's own takes; may be given more than once.
+    #[arg(long = "take", value_name = "TAKE")]
+    pub(crate) takes: Vec<String>,
+
+    /// Fit shapes at this weight, e.g. 1.2 where exaggerated weights are expected [default: 1].
+    #[arg(long, value_parser = positive_number)]
+    pub(crate) exaggerate: Option<f64>,
 
     /// Do not fit shapes whose name contains this; may be given more than once.
     #[arg(long, value_name = "PATTERN")]
@@ -147,6 +157,48 @@ pub(crate) struct SimulateArgs {
     /// Write a page with pictures and curves to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) report: Option<PathBuf>,
+
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Give a rig flesh and let it perform a take.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Give a rig flesh and let it perform a take.\n\n\
+        A layer of flesh is made under the skin, attached to the bone, and driven by forces that hold the rig's shapes: it follows the \
+        rig, lags behind a quick head and settles. OUT is .glb, .pc2, .mdd, .usda, or a folder of OBJs.",
+    after_help = "Examples:\n  zygoma perform face.glb --take tour -o tour.glb\n  \
+        zygoma perform face.glb --take shake -o shake.pc2 --json"
+)]
+pub(crate) struct PerformArgs {
+    #[command(flatten)]
+    pub(crate) rig: RigArgs,
+
+    /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
+    /// built-in takes tour, speech, shake and run.
+    #[arg(long, value_name = "TAKE")]
+    pub(crate) take: String,
+
+    /// Wanted number of triangles of the simulated skin; there are three tetrahedra under each.
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    pub(crate) triangles: usize,
+
+    /// Frames per second of the output.
+    #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
+    pub(crate) fps: f64,
+
+    /// Parameters of the flesh, as a TOML file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Option<PathBuf>,
+
+    /// Where to write: a file whose extension tells the format, or a folder for OBJs.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) animated: AnimatedArgs,
 
     /// Print the summary as JSON.
     #[arg(long)]
@@ -296,7 +348,7 @@ pub(crate) struct ViewArgs {
 /// Measure speed on this machine, each figure beside a reference from the same run.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  zygoma bench rig\n  zygoma bench rig --rig face.glb --json\n  zygoma bench head"
+    after_help = "Examples:\n  zygoma bench rig\n  zygoma bench rig --rig face.glb --json\n  zygoma bench head\n  zygoma bench interactive --triangles 2000,8000 --json\n  zygoma bench soak --seconds 120"
 )]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
@@ -311,6 +363,48 @@ pub(crate) enum BenchWhat {
     Head(BenchHeadArgs),
     /// Loading rigs and evaluating blendshapes.
     Rig(BenchRigArgs),
+    /// Frames of an interactive face: 10 ms, 5 steps, one thread, a finger on the cheek half of the time.
+    Interactive(BenchInteractiveArgs),
+    /// Random violent touching: nothing may break, and the face must come back.
+    Soak(BenchSoakArgs),
+    /// Frames that a tab of the viewer gets while a finger strokes the face.
+    #[cfg(feature = "view")]
+    View(BenchViewArgs),
+}
+
+#[cfg(feature = "view")]
+#[derive(Debug, Args)]
+pub(crate) struct BenchViewArgs {
+    /// The rig or face to show; the built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Seconds to measure.
+    #[arg(long, default_value_t = 5.0, value_parser = positive_number)]
+    pub(crate) seconds: f64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchInteractiveArgs {
+    /// Rig to measure; the built-in head when none is given.
+    #[arg(long, value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Triangles of the simulated shell.
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [2000, 4000, 6000, 8000])]
+    pub(crate) triangles: Vec<usize>,
+
+    /// Seconds to spend on each size.
+    #[arg(long, value_name = "SECONDS", default_value_t = 4.0)]
+    pub(crate) seconds: f64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -322,6 +416,25 @@ pub(crate) struct BenchFitArgs {
     /// Sizes of the shell.
     #[arg(long, value_delimiter = ',', default_values_t = [2000, 8000])]
     pub(crate) triangles: Vec<usize>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchSoakArgs {
+    /// Rig to touch; the built-in head when none is given.
+    #[arg(long, value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Simulated seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    pub(crate) seconds: f64,
+
+    /// Seed of what happens.
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub(crate) seed: u64,
 
     /// Print the report as JSON.
     #[arg(long)]

@@ -9,15 +9,12 @@ use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::{Rig, RigMesh, Source, Take};
 
-use crate::props::PropMesh;
+use crate::props::{PROP, PropMesh};
 
 /// Space left around the moving part of a face, as a share of its height.
 const MARGIN: f32 = 0.15;
 /// A mesh up to this many times as tall as the part that moves is a head or a bust.
 const BUST: f32 = 2.5;
-
-/// Colour of what touches a face: unlike any skin.
-const PROP: Rgb = [0.28, 0.47, 0.74];
 
 /// A rig made ready to have its picture taken.
 pub(crate) struct Portrait<'a> {

@@ -24,11 +24,19 @@ impl Progress {
     }
 
     pub(crate) fn set(&mut self, done: usize) {
+        self.tell(done, self.what);
+    }
+
+    /// Progress with other words.
+    pub(crate) fn tell(&mut self, done: usize, words: &str) {
         match &self.bar {
-            Some(bar) => bar.set_position(done as u64),
+            Some(bar) => {
+                bar.set_message(words.to_owned());
+                bar.set_position(done as u64);
+            }
             None if self.last_line.elapsed() > Duration::from_secs(2) => {
                 self.last_line = Instant::now();
-                eprintln!("{}: {done} of {}", self.what, self.total);
+                eprintln!("{words}: {done} of {}", self.total);
             }
             None => {}
         }

@@ -4,10 +4,14 @@ use std::f32::consts::{PI, TAU};
 
 use glam::Vec3;
 use zygoma_physics::contact::{ColliderShape, Pose};
+use zygoma_picture::Rgb;
 
 /// Segments around a prop, and half of those from pole to pole.
 const AROUND: u32 = 48;
 const DOWN: u32 = 24;
+
+/// Colour of what touches a face: unlike any skin.
+pub(crate) const PROP: Rgb = [0.28, 0.47, 0.74];
 
 /// A closed mesh.
 pub(crate) struct PropMesh {

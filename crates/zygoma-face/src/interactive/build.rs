@@ -17,11 +17,12 @@ use super::build_report::BuildReport;
 use super::corrections::{Corrections, Uncorrected};
 use super::depth::largest_depth;
 use super::face::{CertifiedFace, Face};
-use super::fit::{self, Continue, Expression, FitError, FitParams, FitProgress};
+use super::fit::{self, Continue, FitError, FitParams, FitProgress};
 use super::held::held_vertices;
 use super::origin::Origin;
 use super::region::Region;
 use super::targets::{ShapesOnShell, Targets, base_shapes};
+use super::thin::thin_places;
 
 /// Beyond the simulated skin, what hangs on it follows it over this share of the height. Ours: far enough for the
 /// inner lips, not so far that teeth would move.
@@ -142,10 +143,11 @@ pub fn build_with_report(
     let held = held_vertices(&shell, &jaw_moves);
     let flesh: Vec<&[DVec3]> =
         (0..moves.len()).filter(|shape| !region.jaw.contains(shape)).map(|shape| &moves[shape][..]).collect();
+    let is_thin = thin_places(&region.points, &region.triangles, &shell.rest);
+    let depth = largest_depth(&shell, &flesh, &is_thin, &params.fit.shell);
     let bases = base_shapes(mesh);
     report.end_phase("mesh", &mut began);
 
-    let mut settled = vec![params.fit.shell.tolerance; shell.vertex_count()];
     let (stiffness, certified) = match params.uniform_stiffness {
         Some(value) => (Stiffness::uniform(shell.vertex_count(), value, value), None),
         None => {
@@ -155,7 +157,6 @@ pub fn build_with_report(
             fit_params.held = (0..held.len() as u32).filter(|v| held[*v as usize]).collect();
             let mut tell = |now: FitProgress| progress(BuildProgress::Fitting(now));
             let found = fit::reconstruct_certified(&shell, &singles, &combinations, &fit_params, &mut tell)?;
-            settled = farthest(&found.fit.solutions, &singles);
             let certified = CertifiedFace {
                 weight: params.exaggerate,
                 shapes: found.shapes.tally(),
@@ -168,8 +169,6 @@ pub fn build_with_report(
             (stiffness, Some(certified))
         }
     };
-    let depth = largest_depth(&shell, &region, &flesh, &settled, &params.fit.shell);
-
     progress(BuildProgress::Correcting);
     let embedding = embed(&region, &coarse);
     let uncorrected = Uncorrected {
@@ -213,17 +212,6 @@ pub fn build_with_report(
         origin: Origin::of_mesh(mesh),
     };
     Ok((face, report))
-}
-
-/// How far each vertex settles from its target in any expression.
-fn farthest(solutions: &[Vec<DVec3>], targets: &[Expression]) -> Vec<f64> {
-    let mut farthest = vec![0.0; solutions.first().map_or(0, Vec::len)];
-    for (solution, target) in solutions.iter().zip(targets) {
-        for (most, (x, t)) in farthest.iter_mut().zip(solution.iter().zip(&target.positions)) {
-            *most = f64::max(*most, x.distance(*t));
-        }
-    }
-    farthest
 }
 
 /// Binds all points: the skin to the shell, and what hangs on the skin to the skin's nearest point, fading out.

@@ -16,6 +16,7 @@ mod poses;
 mod region;
 mod run;
 mod targets;
+mod thin;
 
 pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build_with_report};
 pub use build_report::{BuildReport, FitRecord, PhaseTime};

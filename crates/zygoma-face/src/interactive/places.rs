@@ -228,19 +228,20 @@ impl<'a> Finder<'a> {
                 0.5 * (of("cheekbone").y + of("mouth").y),
                 of("cheekbone").z,
             );
-            // Beside the face one looks from the side, and a little from the front.
-            let aside = Vec3::new(sign, 0.0, 0.3).normalize();
-            let behind = Vec3::new(self.middle, 0.0, self.front - 0.25);
-            let jaw = behind.with_y(0.5 * (self.at("chin").y + self.at("lip-lower").y));
-            let temple = behind.with_y(of("brow").y);
+            // Beside the face one looks from the side, and a little from the front; along the jaw from below, too.
+            let aside = |up: f32| Vec3::new(sign, up, 0.25).normalize();
+            let inside = |back: f32, y: f32| Vec3::new(self.middle, y, self.front - back);
+            let (chin, lip) = (self.at("chin").y, self.at("lip-lower").y);
+            let jaw = inside(0.3, chin + 0.35 * (lip - chin));
+            let temple = inside(0.25, of("brow").y);
             let ear = |p: Vec3| {
                 if p.y > mouth && p.y < brow { sign * (p.x - self.middle) } else { f32::MIN }
             };
             let found = [
                 ("nose", self.seen(wing, Vec3::Z), 0.025),
                 ("cheek", self.seen(cheek, Vec3::new(sign, 0.0, 1.0).normalize()), 0.06),
-                ("jaw", self.seen(jaw, aside), 0.06),
-                ("temple", self.seen(temple, aside), 0.05),
+                ("jaw", self.seen(jaw, aside(-0.2)), 0.06),
+                ("temple", self.seen(temple, aside(0.0)), 0.05),
                 ("ear", self.farthest(ear), 0.08),
             ];
             for (name, vertex, radius) in found {

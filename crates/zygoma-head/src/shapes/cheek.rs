@@ -6,7 +6,7 @@ use super::{Posed, Poser, reflect};
 pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.push(poser.middle("cheekPuff", |v, p| {
         let out = [
-            pull([40.0, -40.0, 68.0], [11.25, 0.0, 6.75], 23.8),
+            pull([44.0, -38.0, 62.0], [17.0, 0.0, 7.5], 24.0),
             pull([24.0, -36.0, 90.0], [2.25, 1.5, 3.75], 14.0),
             pull([24.0, -56.0, 88.0], [2.25, -1.5, 3.75], 14.0),
         ];

@@ -7,7 +7,7 @@
 mod batch;
 mod decompose;
 mod lane;
-pub(crate) mod matrix;
+pub mod matrix;
 mod memo;
 mod taylor;
 #[cfg(test)]

@@ -45,7 +45,7 @@ fn bounds_hold() {
 
 #[test]
 fn a_rotation_hardly_strained_is_still_well_conditioned() {
-    // The case of the notes: 2 % strain, where the angles of U and V swing but U Vᵀ does not.
+    // At 2 % strain, where the angles of U and V swing but U Vᵀ does not.
     let svd = svd3(&sample(1, Some([1.02, 1.0, 0.99])));
     assert!(Expansion::new(svd).bound() > 50.0 * RotationExpansion::new(svd).bound());
     assert!(RotationExpansion::new(svd).bound() < 0.75);

@@ -1,44 +1,48 @@
-//! Forces of springs and bending elements, batched for speed.
+//! Forces of springs and bending elements, eight at a time.
 //!
-//! An edge's spring and the bending element across it share two vertices, so they are evaluated together. Elements are
-//! gone through in blocks: differences first, then all square roots and quotients at once on wide registers,
-//! then the sums into the vertices.
+//! An edge's spring and the bending element across it share two vertices, so they are evaluated together.
 
 use glam::{Vec4, Vec4Swizzles};
-use zygoma_numerics::simd::{self, Simd, WithSimd};
 
 use super::elements::SIDEWAYS;
 use super::{Shell, ShellParams, Stiffness};
 
-/// Elements per block: differences and factors of a block stay in the nearest cache.
-const BLOCK: usize = 64;
+/// Elements that are evaluated together.
+pub(super) const LANES: usize = 8;
 
 /// Elements in sorted order share vertices with their neighbours, and an addition would wait for the store before it;
 /// so each run of `RUN` elements is gone through in steps of `STRIDE`.
 const RUN: usize = 256;
 const STRIDE: usize = 16;
 
+/// Eight elements, number by number. Those that fill up the last group have no stiffness.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Group {
+    /// Ends of the edge, then the vertices opposite to it (the ends again on a border).
+    pub(super) vertices: [[u32; LANES]; 4],
+    /// Where the closest points lie on the edge and between the opposite vertices.
+    pub(super) on_edge: [f32; LANES],
+    pub(super) across: [f32; LANES],
+    pub(super) spring_stiffness: [f32; LANES],
+    pub(super) spring_length: [f32; LANES],
+    pub(super) bend_stiffness: [f32; LANES],
+    pub(super) bend_length: [f32; LANES],
+    /// Which side q lies on at rest, see [`Bend::side`](super::Bend), over the sine at which it is bent through.
+    pub(super) bend_side: [f32; LANES],
+    /// Largest allowed length of the spring, squared.
+    pub(super) longest_squared: [f32; LANES],
+}
+
 /// Springs and bending elements in single precision, in the order of the stepper's vertices.
 #[derive(Debug, Default)]
 pub(super) struct Elastic {
-    /// Ends of the edge, then the vertices opposite to it (the ends again on a border).
-    vertices: Vec<[u32; 4]>,
-    /// Where the closest points lie on the edge and between the opposite vertices.
-    closest: Vec<[f32; 2]>,
-    spring_stiffness: Vec<f32>,
-    spring_length: Vec<f32>,
-    bend_stiffness: Vec<f32>,
-    bend_length: Vec<f32>,
-    /// Which side q lies on at rest; see [`Bend::side`](super::Bend).
-    bend_side: Vec<f32>,
-    /// Largest allowed length of the spring, squared.
-    longest_squared: Vec<f32>,
+    groups: Vec<Group>,
 }
 
 impl Elastic {
     pub(super) fn new(shell: &Shell, stiffness: &Stiffness, params: &ShellParams, places: &[u32]) -> Self {
         let mut bends = shell.bends.iter().peekable();
-        let mut elements: Vec<([u32; 4], [f32; 2], [f32; 6])> = Vec::with_capacity(shell.springs.len());
+        let mut elements: Vec<([u32; 4], [f32; 8])> = Vec::with_capacity(shell.springs.len());
         for spring in &shell.springs {
             let bend = bends.next_if(|bend| {
                 let [a, b] = [bend.vertices[0], bend.vertices[1]];
@@ -46,55 +50,97 @@ impl Elastic {
             });
             let strain = spring.rest_length * stiffness.of_spring(spring);
             let longest = (1.0 + params.max_strain) * spring.rest_length;
-            let (vertices, closest, [hold, length, side]) = match bend {
+            let (vertices, [on_edge, across, hold, length, side]) = match bend {
                 Some(bend) => (
                     bend.vertices,
-                    [bend.weights[1], -bend.weights[3]],
-                    [bend.scale * stiffness.of_bend(bend), bend.rest_distance, bend.side],
+                    [
+                        bend.weights[1],
+                        -bend.weights[3],
+                        bend.scale * stiffness.of_bend(bend),
+                        bend.rest_distance,
+                        bend.side / SIDEWAYS,
+                    ],
                 ),
-                None => {
-                    ([spring.ends[0], spring.ends[1], spring.ends[0], spring.ends[1]], [0.0; 2], [0.0; 3])
-                }
+                None => ([spring.ends[0], spring.ends[1], spring.ends[0], spring.ends[1]], [0.0; 5]),
             };
-            elements.push((
-                vertices.map(|v| places[v as usize]),
-                closest.map(|c| c as f32),
-                [strain, spring.rest_length, hold, length, side, longest * longest].map(|value| value as f32),
-            ));
+            let numbers =
+                [on_edge, across, strain, spring.rest_length, hold, length, side, longest * longest];
+            elements.push((vertices.map(|v| places[v as usize]), numbers.map(|number| number as f32)));
         }
-        elements.sort_by_key(|(vertices, ..)| *vertices.iter().min().unwrap_or(&0));
-        let mut elastic = Self::default();
-        for run in elements.chunks(RUN) {
-            for start in 0..STRIDE {
-                for (vertices, closest, [strain, length, hold, distance, side, longest]) in
-                    run.iter().skip(start).step_by(STRIDE)
-                {
-                    elastic.vertices.push(*vertices);
-                    elastic.closest.push(*closest);
-                    elastic.spring_stiffness.push(*strain);
-                    elastic.spring_length.push(*length);
-                    elastic.bend_stiffness.push(*hold);
-                    elastic.bend_length.push(*distance);
-                    elastic.bend_side.push(*side);
-                    elastic.longest_squared.push(*longest);
-                }
+        elements.sort_by_key(|(vertices, _)| *vertices.iter().min().unwrap_or(&0));
+        let strided = elements
+            .chunks(RUN)
+            .flat_map(|run| (0..STRIDE).flat_map(move |start| run.iter().skip(start).step_by(STRIDE)));
+        let mut groups = vec![Group::default(); elements.len().div_ceil(LANES)];
+        for (index, (vertices, numbers)) in strided.enumerate() {
+            let (group, lane) = (&mut groups[index / LANES], index % LANES);
+            for (corner, vertex) in vertices.iter().enumerate() {
+                group.vertices[corner][lane] = *vertex;
             }
+            let [on_edge, across, strain, length, hold, distance, side, longest] = *numbers;
+            group.on_edge[lane] = on_edge;
+            group.across[lane] = across;
+            group.spring_stiffness[lane] = strain;
+            group.spring_length[lane] = length;
+            group.bend_stiffness[lane] = hold;
+            group.bend_length[lane] = distance;
+            group.bend_side[lane] = side;
+            group.longest_squared[lane] = longest;
         }
-        elastic
+        Self { groups }
     }
 
     /// Adds the forces at `positions` to `forces`, and lists elements whose edge is too long.
     pub(super) fn add_forces(&self, positions: &[Vec4], forces: &mut [Vec4], too_long: &mut Vec<u32>) {
-        simd::run(AddForces { elastic: self, positions, forces, too_long });
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = super::elastic_avx2::available() {
+            super::elastic_avx2::add_forces(simd, &self.groups, positions, forces, too_long);
+            return;
+        }
+        self.add_forces_plainly(positions, forces, too_long);
+    }
+
+    /// The same, one element at a time.
+    fn add_forces_plainly(&self, positions: &[Vec4], forces: &mut [Vec4], too_long: &mut Vec<u32>) {
+        for (index, group) in self.groups.iter().enumerate() {
+            for k in 0..LANES {
+                let vertices = group.vertices.map(|corner| corner[k] as usize);
+                let [a, b, c, d] = vertices.map(|v| positions[v]);
+                let (s, t) = (group.on_edge[k], group.across[k]);
+                let (edge, across) = (b - a, d - c);
+                // q = (1 − s) a + s b − (1 − t) c − t d
+                let span = (a - c) + s * edge - t * across;
+                let edge_squared = edge.dot(edge);
+                if edge_squared > group.longest_squared[k] {
+                    too_long.push((LANES * index + k) as u32);
+                }
+                let normal = edge.xyz().cross(across.xyz());
+                let span_length = span.length();
+                let product = (span_length * normal.length()).max(f32::MIN_POSITIVE);
+                let lift = -span.xyz().dot(normal) * group.bend_side[k] / product;
+                let free = group.bend_length[k] * (1.0 + lift).clamp(0.0, 1.0);
+                let stretch = 1.0 - group.spring_length[k] / edge_squared.sqrt().max(f32::MIN_POSITIVE);
+                // Slack while flatter than at rest.
+                let bent = (1.0 - free / span_length.max(f32::MIN_POSITIVE)).max(0.0);
+                let pull = group.spring_stiffness[k] * stretch * edge;
+                let bend = group.bend_stiffness[k] * bent * span;
+                let (at_b, at_d) = (s * bend, t * bend);
+                let [a, b, c, d] = vertices;
+                forces[a] += pull - bend + at_b;
+                forces[b] -= pull + at_b;
+                forces[c] += bend - at_d;
+                forces[d] += at_d;
+            }
+        }
     }
 
     /// Pulls the ends of listed edges together until they are no longer than allowed, or than `wanted` has them; only the
     /// first `free` vertices move.
     pub(super) fn limit_strain(&self, listed: &[u32], positions: &mut [Vec4], wanted: &[Vec4], free: usize) {
         for element in listed {
-            let [a, b, ..] = self.vertices[*element as usize].map(|v| v as usize);
+            let [a, b, ..] = self.vertices_of(*element);
             let edge = positions[b] - positions[a];
-            let allowed = self.longest_squared[*element as usize].max(wanted[a].distance_squared(wanted[b]));
+            let allowed = self.longest_squared(*element).max(wanted[a].distance_squared(wanted[b]));
             let (length, longest) = (edge.length(), allowed.sqrt());
             let movable = [a, b].map(|v| f32::from(u8::from(v < free)));
             if length <= longest || movable == [0.0; 2] {
@@ -105,85 +151,14 @@ impl Elastic {
             positions[b] -= movable[1] * correction;
         }
     }
-}
 
-struct AddForces<'a> {
-    elastic: &'a Elastic,
-    positions: &'a [Vec4],
-    forces: &'a mut [Vec4],
-    too_long: &'a mut Vec<u32>,
-}
+    fn vertices_of(&self, element: u32) -> [usize; 4] {
+        let (group, lane) = (&self.groups[element as usize / LANES], element as usize % LANES);
+        group.vertices.map(|corner| corner[lane] as usize)
+    }
 
-impl WithSimd for AddForces<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { elastic, positions, forces, too_long } = self;
-        let mut edges = [Vec4::ZERO; BLOCK];
-        let mut spans = [Vec4::ZERO; BLOCK];
-        let mut edge_squared = [1.0f32; BLOCK];
-        let mut span_squared = [1.0f32; BLOCK];
-        let mut lifts = [0.0f32; BLOCK];
-        let mut normal_squared = [1.0f32; BLOCK];
-        let mut edge_factor = [0.0f32; BLOCK];
-        let mut span_factor = [0.0f32; BLOCK];
-        for start in (0..elastic.vertices.len()).step_by(BLOCK) {
-            let count = BLOCK.min(elastic.vertices.len() - start);
-            let vertices = &elastic.vertices[start..start + count];
-            let closest = &elastic.closest[start..start + count];
-            for k in 0..count {
-                let [a, b, c, d] = vertices[k].map(|v| positions[v as usize]);
-                let [s, t] = closest[k];
-                let (edge, across) = (b - a, d - c);
-                // q = (1 − s) a + s b − (1 − t) c − t d
-                let span = (a - c) + s * edge - t * across;
-                edges[k] = edge;
-                spans[k] = span;
-                edge_squared[k] = edge.dot(edge);
-                span_squared[k] = span.dot(span);
-                let normal = edge.xyz().cross(across.xyz());
-                lifts[k] = -span.xyz().dot(normal);
-                normal_squared[k] = normal.dot(normal);
-            }
-            let tables = [
-                &elastic.spring_stiffness,
-                &elastic.spring_length,
-                &elastic.bend_stiffness,
-                &elastic.bend_length,
-                &elastic.bend_side,
-                &elastic.longest_squared,
-            ];
-            let [strain, length, hold, distance, side, longest] =
-                tables.map(|table| &table[start..start + count]);
-            let mut is_too_long = false;
-            for k in 0..count {
-                edge_factor[k] =
-                    strain[k] * (1.0 - length[k] / edge_squared[k].sqrt().max(f32::MIN_POSITIVE));
-                let product = (span_squared[k] * normal_squared[k]).sqrt();
-                let sine = lifts[k] * side[k] / product.max(f32::MIN_POSITIVE);
-                let wanted = distance[k] * (1.0 + sine * const { 1.0 / SIDEWAYS as f32 }).clamp(0.0, 1.0);
-                // Slack while flatter than at rest.
-                span_factor[k] =
-                    hold[k] * (1.0 - wanted / span_squared[k].sqrt().max(f32::MIN_POSITIVE)).max(0.0);
-                is_too_long |= edge_squared[k] > longest[k];
-            }
-            if is_too_long {
-                let listed = (0..count).filter(|k| edge_squared[*k] > longest[*k]);
-                too_long.extend(listed.map(|k| (start + k) as u32));
-            }
-            for k in 0..count {
-                let [a, b, c, d] = vertices[k].map(|v| v as usize);
-                let [s, t] = closest[k];
-                let pull = edge_factor[k] * edges[k];
-                let bend = span_factor[k] * spans[k];
-                let (at_b, at_d) = (s * bend, t * bend);
-                forces[a] += pull - bend + at_b;
-                forces[b] -= pull + at_b;
-                forces[c] += bend - at_d;
-                forces[d] += at_d;
-            }
-        }
+    fn longest_squared(&self, element: u32) -> f32 {
+        self.groups[element as usize / LANES].longest_squared[element as usize % LANES]
     }
 }
 
@@ -241,6 +216,12 @@ mod tests {
         let mut too_long = Vec::new();
         elastic.add_forces(&positions, &mut forces, &mut too_long);
         let scale = wanted.iter().map(|f| f.length()).fold(0.0, f64::max);
+        let (mut plain, mut listed) = (vec![Vec4::ZERO; count], Vec::new());
+        elastic.add_forces_plainly(&positions, &mut plain, &mut listed);
+        assert_eq!(listed, too_long);
+        for (plain, fast) in plain.iter().zip(&forces) {
+            assert!(plain.distance(*fast) < 1e-5 * scale as f32, "{plain} {fast}");
+        }
         for v in 0..count {
             let found = forces[places[v] as usize].xyz().as_dvec3();
             assert!(found.distance(wanted[v]) < 1e-5 * scale, "{v}: {found} {}", wanted[v]);
@@ -259,8 +240,8 @@ mod tests {
             elastic.limit_strain(&too_long, &mut positions, &together, count);
         }
         for element in &too_long {
-            let [a, b, ..] = elastic.vertices[*element as usize].map(|v| positions[v as usize]);
-            assert!(a.distance_squared(b) < 1.01 * elastic.longest_squared[*element as usize]);
+            let [a, b, ..] = elastic.vertices_of(*element).map(|v| positions[v]);
+            assert!(a.distance_squared(b) < 1.01 * elastic.longest_squared(*element));
         }
     }
 }

@@ -5,6 +5,8 @@
 //! user may tune.
 
 mod elastic;
+#[cfg(target_arch = "x86_64")]
+mod elastic_avx2;
 mod elements;
 mod matrix;
 mod newton;
@@ -21,7 +23,7 @@ pub use matrix::step_matrix;
 pub use newton::{NewtonParams, Settled, Unsettled};
 pub use params::ShellParams;
 pub use statics::{Statics, Weights, imbalance};
-pub use stepper::{FrameMotion, Push, StepMatrices, StepOrder, Stepper};
+pub use stepper::{FrameMotion, StepMatrices, StepOrder, Stepper};
 
 /// The simulation mesh at rest and its elastic elements.
 #[derive(Clone, Debug, PartialEq)]

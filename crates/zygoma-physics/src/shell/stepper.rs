@@ -26,17 +26,6 @@ pub struct FrameMotion {
     pub angular_acceleration: Vec3,
 }
 
-/// A vertex that something solid pushed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Push {
-    /// The vertex, by its place in the [`StepOrder`].
-    pub vertex: u32,
-    /// Direction of the push, of unit length.
-    pub normal: Vec3,
-    /// Velocity of what pushed.
-    pub velocity: Vec3,
-}
-
 /// The order of vertices in a [`Stepper`]: first the free ones as they are eliminated, then the prescribed ones.
 #[derive(Debug)]
 pub struct StepOrder {
@@ -292,15 +281,6 @@ impl Stepper {
     pub fn limit_strain(&mut self, wanted: &[Vec4]) {
         let free = self.order.free;
         self.matrices.elastic.limit_strain(&self.overstretched, &mut self.next, wanted, free);
-    }
-
-    /// Makes pushed vertices move along with what pushed them, across its surface: an inelastic contact.
-    pub fn stop_bouncing(&mut self, pushes: &[Push]) {
-        for push in pushes.iter().filter(|push| (push.vertex as usize) < self.order.free) {
-            let velocity = &mut self.velocities[push.vertex as usize];
-            let leaving = (velocity.xyz() - push.velocity).dot(push.normal);
-            *velocity -= (leaving * push.normal).extend(0.0);
-        }
     }
 
     /// Takes the next positions and derives the velocities.

@@ -9,7 +9,8 @@ use zygoma_geometry::Faces;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::formats::Limits;
 use zygoma_rig::formats::gltf::{
-    Document, MorphAnimation, MorphTarget, read_rig, write_animated, write_rig, write_with_take,
+    AnimatedProp, Document, MorphAnimation, MorphTarget, read_rig, write_animated, write_animated_with,
+    write_rig, write_with_take,
 };
 use zygoma_rig::take::{Interpolation, MotionTrack, WeightCurve, WeightTrack};
 use zygoma_rig::{Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas, Take, Units, UvMap};
@@ -406,6 +407,46 @@ fn expressions_let_go_of_targets_that_are_gone() {
     let happy = &json["extensions"]["VRMC_vrm"]["expressions"]["preset"]["happy"];
     assert_eq!(happy, &json!({ "isBinary": false, "morphTargetBinds": [] }));
     assert!(back.expressions[0].binds.is_empty());
+}
+
+#[test]
+fn a_prop_comes_goes_and_moves_in_the_scenes_own_unit() {
+    let mut rig = treasured().rig();
+    // A file in centimetres, as if its face had told so.
+    rig.units.metres_per_unit = 0.01;
+    let turned =
+        RigidMotion { rotation: DQuat::from_rotation_z(0.5), translation: DVec3::new(0.1, 0.2, 0.3) };
+    let prop = AnimatedProp {
+        name: "finger".into(),
+        positions: vec![Vec3::ZERO, Vec3::X * 0.01, Vec3::Y * 0.01],
+        triangles: vec![[0, 1, 2]],
+        color: [0.1, 0.2, 0.6],
+        motions: vec![None, Some(turned), None],
+    };
+    let animation = bending(4);
+    let write = |path: &Path, prop: &AnimatedProp| {
+        write_animated_with(&rig, &animation, &named("bend"), false, std::slice::from_ref(prop), path)
+    };
+    let (_, json) = again(|path| write(path, &prop).unwrap());
+    let nodes = json["nodes"].as_array().unwrap();
+    let node = nodes.iter().position(|node| node["name"] == "finger").unwrap();
+    let scene = json["scenes"][0]["nodes"].as_array().unwrap();
+    assert!(scene.contains(&json!(node)), "it is in the scene");
+    assert_eq!(nodes[node]["scale"], json!([100.0, 100.0, 100.0]), "a metre is a hundred units");
+    let channels = json["animations"][0]["channels"].as_array().unwrap();
+    let own = channels.iter().filter(|channel| channel["target"]["node"] == json!(node));
+    let paths: Vec<&str> = own.clone().filter_map(|channel| channel["target"]["path"].as_str()).collect();
+    assert_eq!(paths, ["translation", "rotation", "scale"]);
+    let accessor = |channel: &Value, key: &str| {
+        let sampler = &json["animations"][0]["samplers"][channel["sampler"].as_u64().unwrap() as usize];
+        (json["accessors"][sampler[key].as_u64().unwrap() as usize].clone(), sampler["interpolation"].clone())
+    };
+    let scale = own.clone().next_back().unwrap();
+    let (times, kind) = accessor(scale, "input");
+    assert_eq!((times["count"].as_u64(), kind.as_str()), (Some(3), Some("STEP")), "hidden, shown, hidden");
+    let broken = AnimatedProp { triangles: vec![[0, 1, 7]], ..prop };
+    let folder = tempfile::tempdir().unwrap();
+    assert!(write(&folder.path().join("a.glb"), &broken).unwrap_err().to_string().contains("finger"));
 }
 
 #[test]

@@ -8,5 +8,6 @@ mod compressed;
 mod export;
 mod fuzz;
 mod geometry;
+mod look;
 mod real;
 mod support;

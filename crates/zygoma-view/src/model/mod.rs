@@ -1,6 +1,7 @@
 //! What is shown: a rig with everything about it that a session needs and does not change.
 
 mod controls;
+mod eyes;
 mod regions;
 mod scene;
 mod takes;
@@ -20,6 +21,7 @@ use zygoma_rig::{Rig, RigMesh, Source};
 
 use crate::protocol::{DialEntry, Origin};
 pub(crate) use controls::Controls;
+pub(crate) use eyes::Eye;
 pub(crate) use regions::Regions;
 pub(crate) use takes::BoundTake;
 
@@ -31,6 +33,8 @@ pub(crate) struct Model {
     /// The meshes as they are sent and moved, in the rig's order.
     pub(crate) parts: Vec<Part>,
     pub(crate) controls: Controls,
+    /// Eyeballs that joints turn.
+    pub(crate) eyes: Vec<Eye>,
     pub(crate) takes: Vec<Arc<BoundTake>>,
     pub(crate) regions: Regions,
     pub(crate) dials: Vec<DialEntry>,
@@ -137,8 +141,10 @@ impl Model {
     fn new(rig: Rig, origin: Origin, regions: Option<Regions>, dials: Vec<DialEntry>) -> Self {
         let parts: Vec<Part> = rig.meshes.iter().map(Part::new).collect();
         let regions = regions.unwrap_or_else(|| Regions::of_shapes(rig.skin(), &parts[rig.skin]));
+        let controls = Controls::new(&rig);
         Self {
-            controls: Controls::new(&rig),
+            eyes: Eye::find(&rig, &parts, &controls),
+            controls,
             takes: takes::of_rig(&rig).into_iter().map(Arc::new).collect(),
             regions,
             dials,

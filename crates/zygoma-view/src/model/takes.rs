@@ -1,5 +1,6 @@
 //! Takes tied to the shapes of a rig.
 
+use zygoma_geometry::rigid::RigidMotion;
 use zygoma_head::built_in_takes;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::take::MotionTrack;
@@ -33,7 +34,16 @@ impl BoundTake {
 
     /// How the head moves.
     pub(crate) fn head(&self) -> Option<&MotionTrack> {
-        self.take.motions.iter().find(|track| track.role == JointRole::Head)
+        self.track(JointRole::Head)
+    }
+
+    fn track(&self, role: JointRole) -> Option<&MotionTrack> {
+        self.take.motions.iter().find(|track| track.role == role)
+    }
+
+    /// How a joint moves at a time since the take's start.
+    pub(crate) fn motion_at(&self, role: JointRole, time: f64) -> Option<RigidMotion> {
+        self.track(role)?.sample(self.take.start() + time)
     }
 
     pub(crate) fn entry(&self) -> TakeEntry {

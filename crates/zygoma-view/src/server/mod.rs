@@ -6,7 +6,7 @@ mod socket;
 mod transfer;
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,6 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::builder::{Library, cache_folder};
@@ -123,7 +122,6 @@ impl Shared {
 /// A server that is ready to run.
 #[derive(Debug)]
 pub struct Server {
-    runtime: tokio::runtime::Runtime,
     listener: TcpListener,
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -138,8 +136,7 @@ impl Server {
             Show::File(path) => Model::read(path, &zygoma_rig::formats::Limits::default()),
         };
         let model = Arc::new(model.map_err(Error::Model)?);
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let listener = runtime.block_on(listen(options.host, options.port))?;
+        let listener = listen(options.host, options.port)?;
         let address = listener.local_addr()?;
         let (sender, stopping) = watch::channel(false);
         let shared = Arc::new(Shared {
@@ -149,7 +146,7 @@ impl Server {
             sessions: Mutex::default(),
             stopping,
         });
-        Ok(Self { runtime, listener, address, shared, stop: Stop(sender) })
+        Ok(Self { listener, address, shared, stop: Stop(sender) })
     }
 
     /// Where it listens.
@@ -176,7 +173,10 @@ impl Server {
         let mut stopping = self.shared.stopping.clone();
         let stopped = async move { socket::told_to_stop(&mut stopping).await };
         let (listener, shared) = (self.listener, self.shared);
-        self.runtime.block_on(async move {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        runtime.block_on(async move {
+            listener.set_nonblocking(true)?;
+            let listener = tokio::net::TcpListener::from_std(listener)?;
             axum::serve(listener, app).with_graceful_shutdown(stopped).await?;
             // Tabs end by themselves; their temporary folders go with them.
             for _ in 0..100 {
@@ -190,12 +190,12 @@ impl Server {
     }
 }
 
-async fn listen(host: IpAddr, port: Option<u16>) -> Result<TcpListener, Error> {
+fn listen(host: IpAddr, port: Option<u16>) -> Result<TcpListener, Error> {
     let wanted = SocketAddr::new(host, port.unwrap_or(USUAL_PORT));
     let refused = |source| Error::Listen { address: wanted, source };
-    match TcpListener::bind(wanted).await {
+    match TcpListener::bind(wanted) {
         Ok(listener) => Ok(listener),
-        Err(_) if port.is_none() => TcpListener::bind(SocketAddr::new(host, 0)).await.map_err(refused),
+        Err(_) if port.is_none() => TcpListener::bind(SocketAddr::new(host, 0)).map_err(refused),
         Err(source) => Err(refused(source)),
     }
 }
@@ -219,8 +219,9 @@ async fn file(Path(path): Path<String>) -> Response {
     page_file(&path)
 }
 
-/// The page may use its own files, and nothing else from anywhere.
-const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; \
+/// The page may use its own files, and nothing else from anywhere. The decoder of KTX2 textures, which came with the page,
+/// writes functions of its own.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; \
     img-src 'self' blob: data:; connect-src 'self' blob: data:; worker-src 'self' blob:; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'";
 

@@ -22,7 +22,7 @@ use zygoma_geometry::rigid::RigidMotion;
 use crate::frame::{FrameHeader, FrameWriter};
 use crate::mailbox::Mailbox;
 use crate::model::{HeadChoice, Model};
-use crate::protocol::{BuildState, ClientMessage, Origin, ServerMessage, flag, section};
+use crate::protocol::{BuildState, ClientMessage, ServerMessage, flag, section};
 use crate::server::SessionFiles;
 use hands::Hands;
 use materials::Materials;
@@ -155,7 +155,7 @@ impl Session {
 
     fn run_to_end(&mut self, commands: &Receiver<Command>) -> Result<(), Gone> {
         self.show(self.model.clone(), false)?;
-        if self.model.origin != Origin::Rig {
+        if !self.model.rig.skin().shapes.is_empty() {
             self.start_build(None)?;
         }
         let mut last = Instant::now();
@@ -336,7 +336,9 @@ impl Session {
         self.hands = Hands::default();
         self.surfaces = self.model.rig.meshes.iter().map(|mesh| mesh.positions.clone()).collect();
         self.rig_surface = self.model.rig.skin().positions.clone();
-        self.stale = vec![true; self.model.parts.len()];
+        // What no shape moves is where the scene says it is.
+        self.stale = self.model.parts.iter().map(crate::model::Part::moves).collect();
+        self.stale[self.model.rig.skin] = true;
         self.send(self.model.scene(same))?;
         if !same {
             self.tell(ServerMessage::Report { report: self.model.report() })?;
@@ -385,6 +387,7 @@ impl Session {
                 self.stale[mesh] = true;
             }
         }
+        self.turn_eyes();
         let mut milliseconds = [0.0; 7];
         let mut flags = 0;
         if let Some(running) = &mut self.running {
@@ -425,6 +428,22 @@ impl Session {
         }
     }
 
+    /// Turns the eyeballs that no shape moves.
+    fn turn_eyes(&mut self) {
+        if self.model.eyes.is_empty() {
+            return;
+        }
+        let controls = self.performer.control_weights(&self.model);
+        for eye in &self.model.eyes {
+            let motion = self.performer.gaze(eye, &controls);
+            let neutral = &self.model.rig.meshes[eye.mesh].positions;
+            for (position, rest) in self.surfaces[eye.mesh].iter_mut().zip(neutral) {
+                *position = motion.apply(rest.as_dvec3()).as_vec3();
+            }
+            self.stale[eye.mesh] = true;
+        }
+    }
+
     fn encode(&mut self, header: &FrameHeader, began: Instant) {
         let encoding = Instant::now();
         let (skin, model) = (self.model.rig.skin, self.model.clone());
@@ -437,7 +456,7 @@ impl Session {
         let room = 1024 + 6 * model.parts.iter().map(|part| part.neutral.len()).sum::<usize>();
         let mut writer = FrameWriter::new(header, &weights, &touches, &forces, room);
         for (mesh, part) in model.parts.iter().enumerate() {
-            if std::mem::take(&mut self.stale[mesh]) && (part.moves() || mesh == skin) {
+            if std::mem::take(&mut self.stale[mesh]) {
                 part.displacements(&self.surfaces[mesh], &mut self.displacements);
                 writer.section(mesh as u32, section::SHOWN, &self.displacements);
             }
@@ -452,7 +471,9 @@ impl Session {
         let replaced = self.link.frames.put(writer.finish(milliseconds(encoding), milliseconds(began)));
         if replaced {
             // What the lost frame told of meshes that rest now must be told again.
-            self.stale.fill(true);
+            for (stale, part) in self.stale.iter_mut().zip(&model.parts) {
+                *stale |= part.moves();
+            }
         }
         self.number = header.number;
     }

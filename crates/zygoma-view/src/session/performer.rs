@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
+use zygoma_rig::JointRole;
 use zygoma_rig::formats::{self, Limits};
 
-use crate::model::{BoundTake, Model};
+use crate::model::{BoundTake, Eye, Model};
 use crate::protocol::{ClientMessage, TakeEntry};
 
 /// No motion.
@@ -165,11 +166,14 @@ impl Performer {
 
     /// Where the take has the head.
     pub(crate) fn head_pose(&self) -> RigidMotion {
-        let track = self
-            .take()
-            .filter(|_| self.head_motion)
-            .and_then(|take| take.head()?.sample(take.take.start() + self.time));
-        track.unwrap_or(AT_REST)
+        let take = self.take().filter(|_| self.head_motion);
+        take.and_then(|take| take.motion_at(JointRole::Head, self.time)).unwrap_or(AT_REST)
+    }
+
+    /// How an eye is turned: as the take says, or else as the expressions do.
+    pub(crate) fn gaze(&self, eye: &Eye, controls: &[f32]) -> RigidMotion {
+        let track = self.take().and_then(|take| take.motion_at(eye.role, self.time));
+        track.unwrap_or_else(|| eye.gaze(controls))
     }
 
     /// Holds controls at values.

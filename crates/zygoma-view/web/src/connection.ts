@@ -7,6 +7,8 @@ export interface Listener {
   message(message: ServerMessage): void;
   scene(buffer: ArrayBuffer): void;
   face(buffer: ArrayBuffer): void;
+  /** A frame that a newer one overtook before it was drawn. */
+  overtaken(frame: ArrayBuffer): void;
 }
 
 /** Waits between attempts, in milliseconds: quick at first, since a restart takes a second. */
@@ -76,6 +78,7 @@ export class Connection {
     const words = new Uint32Array(buffer, 0, 2);
     switch (words[0]) {
       case KIND.frame:
+        if (this.newest) this.listener.overtaken(this.newest);
         this.newest = buffer;
         this.received++;
         // Told at once: the server never has more than a few frames under way, so a slow page gets fewer, newer ones.

@@ -84,7 +84,7 @@ export class Slider {
 
   constructor(private readonly options: SliderOptions) {
     const { min, max, step, value, label } = options;
-    this.output = h("output", { class: "slider-value" });
+    this.output = h("span", { class: "slider-value", "aria-hidden": "true" });
     this.input = h("input", {
       type: "range",
       min,
@@ -117,6 +117,7 @@ export class Slider {
     const { min, max, format } = this.options;
     if (this.input.valueAsNumber !== value) this.input.value = String(value);
     this.output.textContent = format(value);
+    this.input.setAttribute("aria-valuetext", format(value));
     const share = (100 * (value - min)) / (max - min);
     this.input.style.setProperty("--share", `${Math.min(Math.max(share, 0), 100)}%`);
   }

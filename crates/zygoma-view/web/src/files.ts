@@ -59,7 +59,8 @@ export class Files {
   }
 
   /** Sends files to the server and opens what they are. */
-  async take(uploads: Upload[]): Promise<void> {
+  async take(chosen: Upload[]): Promise<void> {
+    const uploads = together(chosen);
     if (uploads.length === 0) return;
     if (uploads.length > MOST_FILES) {
       this.state.error.set(`There are ${uploads.length} files; drop the folder of one rig only.`);
@@ -96,6 +97,13 @@ export class Files {
       return `${path} could not be sent: the viewer is not running.`;
     }
   }
+}
+
+/** Loose OBJs are one rig: they get a folder of their own. */
+function together(uploads: Upload[]): Upload[] {
+  const loose = uploads.filter(({ path }) => /\.obj$/i.test(path) && !path.includes("/"));
+  if (loose.length < 2) return uploads;
+  return uploads.map(({ path, file }) => ({ path: `rig/${path}`, file }));
 }
 
 /** The folder of OBJs: the one that they share, or the only one itself. */

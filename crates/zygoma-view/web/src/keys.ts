@@ -14,6 +14,8 @@ interface Parts {
   expressions: Expressions;
   help: HTMLDialogElement;
   fold: (side: "left" | "right") => void;
+  /** Where the take is. */
+  time: () => number;
 }
 
 /** Whether a key belongs to the element that has the focus. */
@@ -26,12 +28,9 @@ function isTaken(target: EventTarget | null, key: string): boolean {
   return true;
 }
 
-export function listenToKeys({ state, stage, transport, expressions, help, fold }: Parts): void {
+export function listenToKeys({ state, stage, transport, expressions, help, fold, time }: Parts): void {
   const flip = (signal: { value: boolean; set(on: boolean): void }) => signal.set(!signal.value);
-  const step = (seconds: number) => {
-    const time = (window as { zygoma?: { frame(): { takeTime: number } | null } }).zygoma?.frame()?.takeTime ?? 0;
-    transport.seek(Math.max(0, time + seconds));
-  };
+  const step = (seconds: number) => transport.seek(Math.max(0, time() + seconds));
   const actions: Record<string, (event: KeyboardEvent) => void> = {
     " ": () => transport.toggle(),
     ArrowLeft: (event) => step(event.shiftKey ? -1 : -1 / 30),

@@ -1,6 +1,10 @@
 // Puts the page together: state, connection, picture, panels.
 
-import "./style.css";
+import "./style/base.css";
+import "./style/controls.css";
+import "./style/panels.css";
+import "./style/picture.css";
+import "./style/states.css";
 import { Connection } from "./connection";
 import { h, icon, iconButton } from "./dom";
 import { Files } from "./files";
@@ -12,7 +16,7 @@ import { helpDialog } from "./panels/help";
 import { divider, legendBox, toolbar, TouchReadout } from "./panels/hud";
 import { gravityOf, materialsSection, touchSection, viewSection } from "./panels/physics";
 import { rigSection } from "./panels/rig";
-import { buildCard, curtain, errorBar, statusChip } from "./panels/states";
+import { buildCard, curtain, errorBar, statusChip, welcomeCard } from "./panels/states";
 import { Transport } from "./panels/transport";
 import { type Frame, readFrame, type ServerMessage } from "./protocol";
 import { Stage } from "./scene/stage";
@@ -25,26 +29,29 @@ const state = new State();
 const stage = new Stage(state);
 const latency = new Latency();
 let frame: Frame | null = null;
-/** Scenes are read one after the other, so that the newest is shown last. */
+/** Scenes take a moment to read, and are read one after the other. */
 let opening: Promise<unknown> = Promise.resolve();
 
 const connection = new Connection(state, {
-  message: hear,
+  message: (message) => {
+    // A greeting is for the connection; everything else is about the scene that was announced before it.
+    if (message.type === "welcome") hear(message);
+    else opening = opening.then(() => hear(message));
+  },
   scene: (buffer) => {
     opening = opening.then(async () => {
       const head = await stage.open(buffer);
       pointer.releaseAll();
       frame = null;
-      if (!head.scene.same) {
-        state.face.set(null);
-        state.certificate.set(null);
-        state.recording.set({ state: "none", bytes: null });
-      }
+      state.face.set(null);
+      state.certificate.set(null);
+      if (!head.scene.same) state.recording.set({ state: "none", bytes: null });
       state.dials.set(head.scene.dials);
       state.loading.set(null);
       state.scene.set(head.scene);
     });
   },
+  overtaken: (buffer) => stage.head?.showParts(readFrame(buffer)),
   face: (buffer) => {
     opening = opening.then(() => state.face.set(stage.setFace(buffer)));
   },
@@ -186,6 +193,7 @@ const viewport = h(
   divider(state),
   toolbar(state, () => stage.frame()),
   buildCard(state, connection),
+  welcomeCard(state, connection),
   legendBox(stage.legend),
   readout.element,
   graph.element,
@@ -240,7 +248,7 @@ document.getElementById("app")?.append(
   help,
 );
 
-listenToKeys({ state, stage, transport, expressions, help, fold });
+listenToKeys({ state, stage, transport, expressions, help, fold, time: () => frame?.takeTime ?? 0 });
 new ResizeObserver(() => {
   stage.resize();
   stage.render();

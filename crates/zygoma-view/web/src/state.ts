@@ -63,11 +63,11 @@ export class State {
 
   readonly tool = new Signal<Tool>("press");
   /** Of the fingertip, in metres. */
-  readonly radius = new Signal(0.009);
+  readonly radius = new Signal(0.01);
   /** Largest force of the fingertip, N. */
-  readonly force = new Signal(4);
+  readonly force = new Signal(1.5);
   /** How deep the fingertip goes, in metres. */
-  readonly depth = new Signal(0.012);
+  readonly depth = new Signal(0.008);
 
   readonly overlay = new Signal<Overlay>("none");
   readonly wireframe = new Signal(false);

@@ -12,10 +12,10 @@ const MOST_SAMPLES: usize = 2000;
 
 /// Everything that one `zygoma bench` run found.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct Report<T = Measurement> {
     machine: Machine,
     build: Build,
-    pub(crate) results: Vec<Measurement>,
+    pub(crate) results: Vec<T>,
 }
 
 /// What it ran on.
@@ -93,7 +93,7 @@ impl Build {
     }
 }
 
-impl Report {
+impl<T> Report<T> {
     pub(crate) fn new() -> Self {
         Self { machine: Machine::this(), build: Build::this(), results: Vec::new() }
     }
@@ -157,14 +157,14 @@ impl<'a> Bench<'a> {
     }
 }
 
-fn milliseconds(work: impl FnOnce()) -> f64 {
+pub(crate) fn milliseconds(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();
     start.elapsed().as_secs_f64() * 1e3
 }
 
 impl Spread {
-    fn of(mut times: Vec<f64>) -> Self {
+    pub(crate) fn of(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
         Self { median_ms: at(0.5), p10_ms: at(0.1), p90_ms: at(0.9), samples: times.len() }

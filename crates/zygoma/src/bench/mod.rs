@@ -3,6 +3,10 @@
 pub(crate) mod fit;
 mod harness;
 pub(crate) mod head;
+pub(crate) mod interactive;
 pub(crate) mod rig;
+pub(crate) mod soak;
+#[cfg(feature = "view")]
+pub(crate) mod view;
 
 pub(crate) use harness::{Bench, Report};

@@ -71,7 +71,7 @@ fn measure_evaluation(rig: &Rig, report: &mut Report) {
 }
 
 /// The mesh without the eyes, teeth and sockets that ICT-FaceKit keeps behind the skin in the same mesh.
-fn outer_skin(mesh: &RigMesh) -> RigMesh {
+pub(crate) fn outer_skin(mesh: &RigMesh) -> RigMesh {
     let skin = ["face", "head_and_neck"];
     let ends = mesh.regions.iter().filter(|region| skin.contains(&region.name.as_str()));
     let count = ends.map(|region| region.vertices.end).max().unwrap_or(mesh.positions.len());

@@ -5,14 +5,19 @@ use std::path::Path;
 use anyhow::bail;
 use glam::Vec3;
 use serde::Serialize;
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_physics::contact::Pose;
 use zygoma_rig::bake::{BakeOptions, Baked, bake};
 use zygoma_rig::binding::Binding;
+use zygoma_rig::formats::gltf::AnimatedProp;
 use zygoma_rig::formats::{caches, gltf, obj, usda};
 use zygoma_rig::frames::{Frames, HeadMoved};
-use zygoma_rig::{Rig, Take};
+use zygoma_rig::{JointRole, Rig, Take};
 
 use crate::cli::AnimatedArgs;
 use crate::progress::Progress;
+use crate::props::{PROP, PropMesh};
+use crate::touch_script::Prop;
 
 /// What the extension of the output stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,11 +81,12 @@ impl std::fmt::Display for CompressionSummary {
     }
 }
 
-/// Writes the surfaces of a rig's skin that performs a take; they are in the head's frame.
+/// Writes the surfaces of a rig's skin that performs a take; they are in the head's frame. A GLB shows what touches it, too.
 pub(crate) fn write(
     rig: &Rig,
     take: &Take,
     frames: impl Frames,
+    props: &[Prop],
     out: &Path,
     args: &AnimatedArgs,
 ) -> anyhow::Result<Option<CompressionSummary>> {
@@ -92,7 +98,9 @@ pub(crate) fn write(
         let options = BakeOptions { max_error: args.max_error * 1e-3, max_targets: args.max_targets };
         let baked = bake(skin, &mut frames, take.start(), &options)?;
         let renamed = Binding::new(rig, take).renamed(rig, take);
-        gltf::write_animated(rig, &baked.animation, &renamed, rig.takes.contains(take), out)?;
+        let props = animated_props(props, take, baked.animation.fps);
+        let is_own = rig.takes.contains(take);
+        gltf::write_animated_with(rig, &baked.animation, &renamed, is_own, &props, out)?;
         return Ok(Some(CompressionSummary::new(&baked, args.max_error)));
     }
     let mut moved: Box<dyn Frames> =
@@ -104,6 +112,32 @@ pub(crate) fn write(
         Format::ObjFolder | Format::Glb => obj::write_sequence(skin, &mut *moved, out)?,
     }
     Ok(None)
+}
+
+/// What touches a face, to be seen in other programs as well; it moves with the head.
+fn animated_props(props: &[Prop], take: &Take, fps: f64) -> Vec<AnimatedProp> {
+    let head = take.motion(JointRole::Head);
+    let motion = |(frame, pose): (usize, &Option<Pose>)| {
+        let pose = (*pose)?;
+        let own =
+            RigidMotion { rotation: pose.rotation.as_dquat(), translation: pose.translation.as_dvec3() };
+        let head = head.and_then(|track| track.sample(take.start() + frame as f64 / fps));
+        Some(head.map_or(own, |head| RigidMotion {
+            rotation: head.rotation * own.rotation,
+            translation: head.apply(own.translation),
+        }))
+    };
+    let animated = |prop: &Prop| {
+        let mesh = PropMesh::new(&prop.shape);
+        AnimatedProp {
+            name: prop.name.clone(),
+            positions: mesh.positions,
+            triangles: mesh.triangles,
+            color: PROP.map(|channel| channel.powf(2.2)),
+            motions: prop.poses.iter().enumerate().map(motion).collect(),
+        }
+    };
+    props.iter().map(animated).collect()
 }
 
 /// Frames whose reading shows as progress.

@@ -4,14 +4,70 @@ use std::io::Write;
 
 use crate::bench::fit::FitReport;
 use crate::bench::{self, Report};
-use crate::cli::{BenchArgs, BenchWhat};
+use crate::cli::{BenchArgs, BenchInteractiveArgs, BenchSoakArgs, BenchWhat};
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     match &args.what {
         BenchWhat::Fit(args) => tell_fits(&bench::fit::run(&args.rigs, &args.triangles)?, args.json),
         BenchWhat::Head(args) => tell(&bench::head::run(), args.json),
         BenchWhat::Rig(args) => tell(&bench::rig::run(&args.rigs)?, args.json),
+        BenchWhat::Interactive(args) => interactive(args),
+        BenchWhat::Soak(args) => soak(args),
+        #[cfg(feature = "view")]
+        BenchWhat::View(args) => tell(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
     }
+}
+
+fn interactive(args: &BenchInteractiveArgs) -> anyhow::Result<()> {
+    let report = bench::interactive::run(args.rig.as_deref(), &args.triangles, args.seconds)?;
+    if args.json {
+        return crate::json::print(&report);
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "triangles   frame ms  (p10 – p90)          rig  gradient  solve  constraints  warp | plain rig  stream factor"
+    )?;
+    for size in &report.results {
+        let (frame, stages) = (&size.frame, &size.stages_ms);
+        writeln!(
+            out,
+            "{:>9}   {:>8.4}  ({:.4} – {:.4})  {:>8.4}  {:>8.4}  {:.4}  {:>11.4}  {:.4} | {:>9.4}  {:>13.4}",
+            size.triangles,
+            size.frame_ms,
+            frame.p10_ms,
+            frame.p90_ms,
+            stages.rig,
+            stages.gradient,
+            stages.solve,
+            stages.constraints,
+            stages.warp,
+            size.plain_rig_ms,
+            size.stream_factor_ms,
+        )?;
+    }
+    Ok(())
+}
+
+fn soak(args: &BenchSoakArgs) -> anyhow::Result<()> {
+    let found = bench::soak::run(args.rig.as_deref(), args.seconds, args.seed)?;
+    if args.json {
+        crate::json::print(&found)?;
+    } else {
+        writeln!(
+            std::io::stdout(),
+            "{:.0} s of violent touching in {} frames ({:.1} s of work): top speed {:.1} heights/s, farthest {:.2} heights, \
+             {:.4} % of the height left after letting go ({} times)",
+            found.simulated_seconds,
+            found.frames,
+            found.seconds,
+            found.top_speed,
+            found.farthest,
+            found.left_percent,
+            found.releases,
+        )?;
+    }
+    found.check()
 }
 
 fn tell(report: &Report, json: bool) -> anyhow::Result<()> {

@@ -4,8 +4,11 @@ use std::io::Write;
 use std::time::Instant;
 
 use serde::Serialize;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildInput, BuildParams, BuildProgress, Origin, build_with_report};
+use zygoma_face::interactive::fit::{Certified, Continue};
+use zygoma_face::interactive::{
+    BuildInput, BuildParams, BuildProgress, BuildReport, CertifiedFace, Face, Origin, build_with_report,
+    take_poses,
+};
 
 use crate::cli::BuildArgs;
 use crate::commands::input;
@@ -24,29 +27,28 @@ struct Summary {
     /// The worst miss of a fitted shape over the tolerance; `null` if a shape found no equilibrium.
     certified_worst: Option<f64>,
     certified: bool,
+    certificate: Option<CertifiedFace>,
+    /// Fitted shapes that are missed by more than the tolerance.
+    missed: Vec<String>,
     iterations: usize,
     seconds: f64,
 }
 
 pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     let began = Instant::now();
+    let mut params: BuildParams = input::read_params(args.params.as_deref())?;
+    params.triangles = args.triangles.unwrap_or(params.triangles);
+    params.exaggerate = args.exaggerate.unwrap_or(params.exaggerate);
+    params.corrective.extend(args.corrective.iter().cloned());
+    params.fit.seconds = args.fit_seconds.or(params.fit.seconds);
     let rig = input::read_rig(&args.rig)?;
-    let mut params = BuildParams {
-        triangles: args.triangles,
-        exaggerate: args.exaggerate,
-        corrective: args.corrective.clone(),
-        ..BuildParams::default()
-    };
-    params.fit.seconds = args.fit_seconds;
-    let mut bar = Progress::new("fitting", params.fit.max_iterations);
-    let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &[] };
-    let (mut face, report) = build_with_report(&what, &params, &mut |now| {
-        if let BuildProgress::Fitting(fit) = now {
-            bar.set(fit.iteration);
-        }
-        Continue::Yes
-    })?;
-    drop(bar);
+    let mut takes = rig.takes.clone();
+    for name in &args.takes {
+        takes.push(input::read_take(name, &rig)?);
+    }
+    let poses = take_poses(&rig, &takes);
+    let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &poses };
+    let (mut face, report) = build_with_progress(&what, &params)?;
     face.origin = Origin::of_rig(&rig, &args.rig.rig, args.rig.identity.as_deref());
     face.write(&args.out)?;
     if let Some(folder) = &args.report {
@@ -62,10 +64,40 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
         shapes: face.shapes.len(),
         certified_worst: certified.and_then(|c| c.shapes.worst),
         certified: certified.is_some_and(|c| c.shapes.holds()),
+        certificate: face.certified.clone(),
+        missed: report.shapes.iter().filter(|shape| !holds(shape)).map(|shape| shape.name.clone()).collect(),
         iterations: certified.map_or(0, |c| c.iterations),
         seconds: began.elapsed().as_secs_f64(),
     };
     tell(&summary, args.json)
+}
+
+fn holds(shape: &Certified) -> bool {
+    shape.worst.is_some_and(|worst| worst <= 1.0)
+}
+
+/// Builds a face and shows how far it is.
+pub(crate) fn build_with_progress(
+    what: &BuildInput,
+    params: &BuildParams,
+) -> anyhow::Result<(Face, BuildReport)> {
+    let mut bar = Progress::new("meshing", 100);
+    let built = build_with_report(what, params, &mut |now| {
+        match now {
+            BuildProgress::Meshing => bar.tell(0, "meshing"),
+            BuildProgress::Fitting(fit) => {
+                let words = format!(
+                    "fitting, iteration {}: loss {:.4e}, worst error {:.3} of the tolerance",
+                    fit.iteration, fit.loss, fit.worst
+                );
+                bar.tell((100.0 * fit.done.clamp(0.0, 1.0)) as usize, &words);
+            }
+            BuildProgress::Certifying => bar.tell(100, "certifying"),
+            BuildProgress::Correcting => bar.tell(100, "correcting"),
+        }
+        Continue::Yes
+    })?;
+    Ok(built)
 }
 
 fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
@@ -90,7 +122,15 @@ fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
                 100.0 * worst
             )?;
         }
-        _ => writeln!(out, "not certified: some fitted shapes are missed by more than the tolerance")?,
+        _ if summary.certificate.is_none() => writeln!(out, "not certified: the stiffness was not fitted")?,
+        _ => writeln!(
+            out,
+            "not certified: these shapes are missed by more than the tolerance: {}",
+            summary.missed.join(", ")
+        )?,
+    }
+    if let Some(tally) = summary.certificate.as_ref().map(|c| &c.combinations).filter(|c| c.count > 0) {
+        writeln!(out, "{} of {} combinations of shapes hold as well", tally.holding, tally.count)?;
     }
     Ok(())
 }

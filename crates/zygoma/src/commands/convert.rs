@@ -88,7 +88,7 @@ fn write_performance(
         None
     } else {
         let performance = Performance::new(rig, rig.skin, take, args.fps);
-        animated::write(rig, take, performance, &args.out, &args.animated)?
+        animated::write(rig, take, performance, &[], &args.out, &args.animated)?
     };
     Ok(AnimationSummary {
         take: take.name.clone(),

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, BuildProgress, Face, Places, RunParams, build};
+use zygoma_face::interactive::{BuildInput, BuildParams, Face, Places, RunParams};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_picture::{Image, Report, View, grid};
 use zygoma_rig::{Rig, Take};
@@ -13,9 +12,13 @@ use zygoma_rig::{Rig, Take};
 use crate::anatomy_pictures::anatomy_sheet;
 use crate::cli::{AnimatedArgs, DemoArgs};
 use crate::commands::animated::{self, CompressionSummary};
+use crate::commands::build::build_with_progress;
 use crate::pictures::Portrait;
 use crate::progress::Progress;
-use crate::reports::{build::add_stiffness, simulation::Story};
+use crate::reports::{
+    build::add_stiffness,
+    simulation::{Story, TOUCHES},
+};
 use crate::simulation::{Outcome, Performed};
 use crate::touch_script::TouchScript;
 
@@ -41,18 +44,24 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let head = Head::new(&HeadOptions::default());
     let rig = head.rig();
     let take = rig.takes.first().context("the built-in head has no take")?;
-    let face = build_face(&rig)?;
+    let shell = BuildParams { triangles: TRIANGLES, ..BuildParams::default() };
+    let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &[] };
+    let (face, _) = build_with_progress(&what, &shell)?;
     let places = Places::new(&face);
     let touches = TouchScript::parse(SCRIPT, &face, &places)?;
     let params = RunParams::default();
     let mut outcome =
         Performed { face: &face, rig: &rig, take, touches: &touches, params, fps: FPS }.run()?;
     let options = AnimatedArgs { max_error: MAX_ERROR, max_targets: None, head_motion: false };
-    let written = animated::write(&rig, take, &mut outcome.frames, &folder.join("head.glb"), &options)?;
+    let written =
+        animated::write(&rig, take, &mut outcome.frames, &outcome.props, &folder.join("head.glb"), &options)?;
     let mut report = Report::new("zygoma: the built-in head is touched");
     report.list(&summary(&face, &places, take, &outcome, written.as_ref()));
     let story = Story { face: &face, rig: &rig, take, touches: &touches, outcome: &outcome };
-    story.add_touches(&mut report)?;
+    if let Some(sheet) = story.touch_sheet()? {
+        sheet.save(&folder.join("touch.png"))?;
+        report.section("Touches").figure(&sheet, TOUCHES)?;
+    }
     story.add_deviation(&mut report);
     add_stiffness(&mut report, &face)?;
     add_portraits(&mut report, &rig, folder)?;
@@ -66,18 +75,6 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     println!("pictures and figures are in {}", folder.join("report.html").display());
     println!("done in {:.1} s", start.elapsed().as_secs_f64());
     Ok(())
-}
-
-fn build_face(rig: &Rig) -> anyhow::Result<Face> {
-    let params = BuildParams { triangles: TRIANGLES, ..BuildParams::default() };
-    let mut bar = Progress::new("fitting", params.fit.max_iterations);
-    let face = build(&rig.name, rig.skin(), &params, &mut |now| {
-        if let BuildProgress::Fitting(fit) = now {
-            bar.set(fit.iteration);
-        }
-        Continue::Yes
-    })?;
-    Ok(face)
 }
 
 fn summary(

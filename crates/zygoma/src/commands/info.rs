@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use serde::Serialize;
+use zygoma_face::interactive::{CertifiedFace, Face, Place, Places};
 use zygoma_rig::Rig;
 use zygoma_rig::formats::{self, Limits};
 use zygoma_rig::report::{MeshReport, Report, TakeReport};
@@ -18,6 +20,9 @@ const THUMBNAIL: usize = 240;
 pub(crate) fn run(args: &InfoArgs, verbose: bool) -> anyhow::Result<()> {
     if formats::is_take_file(&args.rig.rig) {
         return tell_take(&args.rig.rig, args.json);
+    }
+    if args.rig.rig.extension().is_some_and(|extension| extension == "safetensors") {
+        return tell_face(&FaceReport::new(&Face::read(&args.rig.rig)?), args.json);
     }
     let rig = input::read_rig(&args.rig)?;
     if let Some(path) = &args.sheet {
@@ -38,6 +43,87 @@ fn tell_take(path: &Path, json: bool) -> anyhow::Result<()> {
         return crate::json::print(&report);
     }
     writeln!(std::io::stdout(), "{}", take_line(&report))?;
+    Ok(())
+}
+
+/// What is in a face file.
+#[derive(Serialize)]
+struct FaceReport {
+    name: String,
+    mesh: String,
+    /// The rig that it was built from.
+    rig: Option<String>,
+    height_metres: f64,
+    vertices: usize,
+    shapes: Vec<String>,
+    shell_vertices: usize,
+    shell_triangles: usize,
+    certified: Option<CertifiedFace>,
+    places: Vec<PlaceReport>,
+}
+
+#[derive(Serialize)]
+struct PlaceReport {
+    name: String,
+    vertex: u32,
+    /// In rig space.
+    position_mm: [f32; 3],
+}
+
+impl FaceReport {
+    fn new(face: &Face) -> Self {
+        let millimetres = 1e3 * face.height as f32;
+        let place = |place: &Place| PlaceReport {
+            name: place.name.clone(),
+            vertex: place.vertex,
+            position_mm: (millimetres * face.neutral[place.vertex as usize]).to_array(),
+        };
+        Self {
+            name: face.name.clone(),
+            mesh: face.mesh.clone(),
+            rig: face.origin.path.clone(),
+            height_metres: face.height,
+            vertices: face.vertex_count(),
+            shapes: face.shapes.iter().map(|shape| shape.name.clone()).collect(),
+            shell_vertices: face.shell.vertex_count(),
+            shell_triangles: face.shell.triangles.len(),
+            certified: face.certified.clone(),
+            places: Places::new(face).iter().map(place).collect(),
+        }
+    }
+}
+
+fn tell_face(report: &FaceReport, json: bool) -> anyhow::Result<()> {
+    if json {
+        return crate::json::print(report);
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}, built from {}", report.name, report.rig.as_deref().unwrap_or("a rig made by code"))?;
+    writeln!(
+        out,
+        "  {}: {} vertices, {} shapes, follow a shell of {} triangles; the face is {:.1} cm high",
+        report.mesh,
+        report.vertices,
+        report.shapes.len(),
+        report.shell_triangles,
+        100.0 * report.height_metres
+    )?;
+    match &report.certified {
+        Some(certified) => writeln!(
+            out,
+            "certified: {} of {} shapes and {} of {} combinations are met within the tolerance",
+            certified.shapes.holding,
+            certified.shapes.count,
+            certified.combinations.holding,
+            certified.combinations.count
+        )?,
+        None => writeln!(out, "not certified: its stiffness was not fitted")?,
+    }
+    writeln!(out, "places (mm, in rig space):")?;
+    for place in &report.places {
+        let [x, y, z] = place.position_mm;
+        writeln!(out, "  {:16} {x:7.1} {y:7.1} {z:7.1}", place.name)?;
+    }
     Ok(())
 }
 

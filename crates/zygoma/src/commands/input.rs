@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
+use serde::de::DeserializeOwned;
 use zygoma_face::interactive::Face;
 use zygoma_rig::formats::{self, Limits, ict};
 use zygoma_rig::{Rig, Take};
@@ -27,6 +28,14 @@ pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
         rig.choose_skin(name)?;
     }
     Ok(rig)
+}
+
+/// Parameters from a TOML file; the defaults without one.
+pub(crate) fn read_params<T: DeserializeOwned + Default>(path: Option<&Path>) -> anyhow::Result<T> {
+    let Some(path) = path else { return Ok(T::default()) };
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("{}: reading failed", path.display()))?;
+    crate::toml_file::parse(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
 }
 
 /// The rig that a face was built from: the one that is named, or the one that the face remembers, where it was or beside

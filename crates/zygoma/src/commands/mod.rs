@@ -9,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod head;
 pub(crate) mod info;
 mod input;
+pub(crate) mod perform;
 pub(crate) mod simulate;
 #[cfg(feature = "view")]
 pub(crate) mod view;

@@ -1,10 +1,8 @@
 //! `zygoma simulate`
 
 use std::io::Write;
-use std::path::Path;
 use std::time::Instant;
 
-use anyhow::Context;
 use serde::Serialize;
 use zygoma_face::interactive::{Face, Places, RunParams};
 use zygoma_rig::Rig;
@@ -14,7 +12,7 @@ use crate::cli::SimulateArgs;
 use crate::commands::animated::{self, CompressionSummary, Format};
 use crate::commands::input;
 use crate::reports::{self, simulation::Story};
-use crate::simulation::{DeviationSummary, Performed, StagesMs};
+use crate::simulation::{DeviationSummary, Outcome, Performed, StagesMs};
 use crate::touch_script::TouchScript;
 
 /// What a simulation did.
@@ -44,7 +42,7 @@ struct Summary {
 pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let began = Instant::now();
     let format = Format::of(&args.out)?;
-    let params = read_params(args.params.as_deref())?;
+    let params: RunParams = input::read_params(args.params.as_deref())?;
     let face = Face::read(&args.face)?;
     let places = Places::new(&face);
     let touches = match &args.touch {
@@ -78,16 +76,10 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
         reports::simulation::write(folder, &story, &summary.lines())?;
     }
-    summary.compression = animated::write(&rig, &take, outcome.frames, &args.out, &args.animated)?;
+    let Outcome { frames, props, .. } = outcome;
+    summary.compression = animated::write(&rig, &take, frames, &props, &args.out, &args.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
     tell(&summary, args.json, verbose)
-}
-
-fn read_params(path: Option<&Path>) -> anyhow::Result<RunParams> {
-    let Some(path) = path else { return Ok(RunParams::default()) };
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("{}: reading failed", path.display()))?;
-    crate::toml_file::parse(&text).map_err(|problem| anyhow::anyhow!("{}: {problem}", path.display()))
 }
 
 /// The rig that results go back to. A point cache can do without it: the face knows its vertices.

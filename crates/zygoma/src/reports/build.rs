@@ -51,12 +51,12 @@ fn summary(face: &Face) -> String {
                 ),
                 None => format!("{} of {} {what} are met within the tolerance", tally.holding, tally.count),
             };
-            format!(
-                "Certified after {} iterations: {}; {}.",
-                certified.iterations,
-                tally("shapes", &certified.shapes),
-                tally("combinations", &certified.combinations)
-            )
+            let combinations = match certified.combinations.count {
+                0 => String::new(),
+                _ => format!("; {}", tally("combinations", &certified.combinations)),
+            };
+            let shapes = tally("shapes", &certified.shapes);
+            format!("Certified after {} iterations: {shapes}{combinations}.", certified.iterations)
         }
     };
     format!(

@@ -25,6 +25,10 @@ const CLOSE: f32 = 0.2;
 /// Key frames beside the plain rig.
 const KEY_FRAMES: usize = 6;
 
+/// What the sheet of touches shows.
+pub(crate) const TOUCHES: &str =
+    "Each touch in the middle of its time, and the plain rig at the same moment.";
+
 /// A performance that is told about.
 pub(crate) struct Story<'a> {
     pub(crate) face: &'a Face,
@@ -96,28 +100,32 @@ impl Story<'_> {
         };
         let yaw = outward.x.atan2(outward.z).to_degrees();
         let aside = if yaw.abs() < 20.0 { yaw + 62.0 } else { yaw - 52.0 * yaw.signum() };
-        View { yaw: aside, pitch: 6.0 }
+        View { yaw: aside.clamp(-60.0, 60.0), pitch: 6.0 }
+    }
+
+    /// All touches on one picture, each above the plain rig at the same moment; `None` where nothing touches.
+    pub(crate) fn touch_sheet(&self) -> anyhow::Result<Option<Image>> {
+        let pictures = self.touch_pictures(SIZE)?;
+        if pictures.is_empty() {
+            return Ok(None);
+        }
+        let columns = pictures.len().min(5);
+        let mut sheet = Vec::new();
+        for row in pictures.chunks(columns) {
+            let (touched, plain): (Vec<_>, Vec<_>) =
+                row.iter().map(|[touched, plain]| (touched.clone(), plain.clone())).unzip();
+            for mut pictures in [touched, plain] {
+                pictures.resize_with(columns, || (Image::filled(1, 1, [1.0; 3]), String::new()));
+                sheet.extend(pictures);
+            }
+        }
+        Ok(Some(grid(&sheet, columns)))
     }
 
     pub(crate) fn add_touches(&self, page: &mut Report) -> anyhow::Result<()> {
-        let pictures = self.touch_pictures(SIZE)?;
-        if pictures.is_empty() {
-            return Ok(());
+        if let Some(sheet) = self.touch_sheet()? {
+            page.section("Touches").figure(&sheet, TOUCHES)?;
         }
-        let columns = pictures.len().min(4);
-        let mut sheet = Vec::new();
-        for row in pictures.chunks(columns) {
-            sheet.extend(row.iter().map(|[touched, _]| touched.clone()));
-            let missing = columns - row.len();
-            let empty = || (Image::filled(1, 1, [1.0; 3]), String::new());
-            sheet.extend(std::iter::repeat_with(empty).take(missing));
-            sheet.extend(row.iter().map(|[_, plain]| plain.clone()));
-            sheet.extend(std::iter::repeat_with(empty).take(missing));
-        }
-        page.section("Touches").figure(
-            &grid(&sheet, columns),
-            "Each touch in the middle of its time, and the plain rig at the same moment.",
-        )?;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use zygoma_face::interactive::{InteractiveFace, PullId, Touch, TouchId};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
-use super::{Action, CLEARANCE, Key, ScriptedTouch, Spot, TouchScript};
+use super::{Action, CLEARANCE, FINGERTIP, Key, ScriptedTouch, Spot, TouchScript};
 
 /// The face at the end of the frame that comes, before it is touched.
 pub(crate) struct Moment<'a> {
@@ -22,6 +22,7 @@ pub(crate) struct Moment<'a> {
 /// A thing that touches, to be shown: its shape and where it was in each frame, in the head's frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Prop {
+    pub(crate) name: String,
     pub(crate) shape: ColliderShape,
     pub(crate) poses: Vec<Option<Pose>>,
 }
@@ -53,9 +54,11 @@ enum State {
 impl<'a> Player<'a> {
     pub(crate) fn new(script: &'a TouchScript) -> Self {
         let prop = |touch: &ScriptedTouch| Prop {
+            name: touch.name.clone(),
             shape: match &touch.action {
                 Action::Push { collider, .. } | Action::Carry { collider, .. } => collider.shape.clone(),
-                Action::Pull { radius, .. } => ColliderShape::Sphere { radius: *radius },
+                // A fingertip on what may be a wide fold of skin.
+                Action::Pull { radius, .. } => ColliderShape::Sphere { radius: radius.min(0.7 * FINGERTIP) },
             },
             poses: Vec::new(),
         };

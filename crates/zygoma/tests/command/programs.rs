@@ -131,3 +131,53 @@ fn usd_opens_with_every_sample() {
     );
     assert_eq!(seen["fps"], 24.0);
 }
+
+/// The small rig, built, performing while it is touched; `None` without Blender and USD.
+#[test]
+fn other_programs_open_a_touched_face() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    small_rig(path);
+    small_take(path);
+    std::fs::write(
+        path.join("poke.toml"),
+        "[[push]]\nname = \"finger\"\nat = [0, 40, 48]\nfrom = 0.1\nto = 0.9\ndepth = 6\nradius = 12\nlength = 60\n",
+    )
+    .unwrap();
+    succeed(path, &["build", "small", "-o", "face.safetensors", "--triangles", "300"]);
+    let simulate =
+        ["simulate", "face.safetensors", "--take", "take.csv", "--touch", "poke.toml", "--fps", "10"];
+    for out in ["touched.glb", "touched.pc2", "touched.mdd", "touched.usda", "frames"] {
+        succeed(path, &[&simulate[..], &["-o", out]].concat());
+    }
+    let Some(seen) = check("check_blender.py", path, &["info", "touched.glb"]) else { return };
+    let meshes = seen["meshes"].as_array().unwrap();
+    let face = meshes.iter().find(|mesh| !names(&mesh["shape_keys"]).is_empty()).unwrap();
+    assert_eq!(face["vertices"], 441);
+    assert!(meshes.iter().any(|mesh| mesh["name"] == "finger"), "{seen}");
+    for cache in ["touched.pc2", "touched.mdd"] {
+        let args =
+            ["cache", "small/neutral.obj", cache, "1", "0=frames/frame_0001.obj", "5=frames/frame_0006.obj"];
+        let seen = check("check_blender.py", path, &args).unwrap();
+        assert!(seen["max_deviation"].as_f64().unwrap() < 1e-6, "{cache}: {seen}");
+    }
+    let seen = check("check_usd.py", path, &["touched.usda", "11", "441"]).unwrap();
+    assert_eq!(seen["faces"].as_u64(), Some(400), "quads stay quads");
+}
+
+#[test]
+fn a_simulated_avatar_keeps_its_skeleton_and_skin() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    avatar(path);
+    small_take(path);
+    succeed(path, &["build", "avatar.gltf", "-o", "face.safetensors", "--triangles", "300"]);
+    succeed(path, &["simulate", "face.safetensors", "--take", "take.csv", "-o", "played.glb", "--fps", "10"]);
+    let Some(before) = check("check_blender.py", path, &["info", "avatar.gltf"]) else { return };
+    let after = check("check_blender.py", path, &["info", "played.glb"]).unwrap();
+    assert_eq!(before["armatures"], after["armatures"]);
+    assert_eq!(before["materials"], after["materials"]);
+    for field in ["vertices", "faces", "vertex_groups", "weights", "weight_sum", "armature"] {
+        assert_eq!(before["meshes"][0][field], after["meshes"][0][field], "{field}");
+    }
+}

@@ -183,6 +183,29 @@ fn mistakes_get_one_sentence_and_leave_nothing_behind() {
 }
 
 #[test]
+fn a_build_takes_parameters_and_poses() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    small_rig(path);
+    small_take(path);
+    write(path, "params.toml", "triangles = 200\n\n[fit]\nmax_iterations = 3\n");
+    let build = ["build", "small", "-o", "face.safetensors", "--take", "take.csv", "--params", "params.toml"];
+    let coarse = report(path, &build);
+    let iterations = |summary: &Value| summary["iterations"].as_u64().unwrap();
+    let free = report(path, &["build", "small", "-o", "face.safetensors", "--triangles", "200"]);
+    assert!(iterations(&coarse) < iterations(&free), "{coarse} {free}");
+    assert!(coarse["certificate"]["shapes"]["count"].as_u64().unwrap() == 4 && coarse["missed"].is_array());
+    let fine = report(path, &[&build[..], &["--triangles", "400"]].concat());
+    let triangles = |summary: &Value| summary["shell_triangles"].as_u64().unwrap();
+    assert!(triangles(&coarse) < 260 && triangles(&fine) > 300, "a flag has the last word");
+    write(path, "params.toml", "triangels = 200\n");
+    let error = fail(path, &build);
+    assert!(error.contains("params.toml: line 1") && error.contains("triangels"), "{error}");
+    let error = fail(path, &["build", "small", "-o", "face.safetensors", "--take", "none.csv"]);
+    assert!(error.contains("none.csv"), "{error}");
+}
+
+#[test]
 fn reports_show_fields_curves_and_touches() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
@@ -210,7 +233,22 @@ fn reports_show_fields_curves_and_touches() {
     }
 }
 
-/// A number for each of the stages, so that programs need not guess.
+#[test]
+fn info_tells_what_a_face_is_and_where_its_places_are() {
+    let folder = built();
+    let face = report(folder.path(), &["info", "face.safetensors"]);
+    assert_eq!((face["vertices"].as_u64(), face["rig"].as_str()), (Some(441), Some("small")));
+    let places = face["places"].as_array().unwrap();
+    let place = |name: &str| {
+        let place = places.iter().find(|place| place["name"] == name).unwrap();
+        [0, 1, 2].map(|axis| place["position_mm"][axis].as_f64().unwrap())
+    };
+    assert!(place("cheek-left")[0] > 10.0 && place("cheek-right")[0] < -10.0);
+    assert!(place("forehead")[1] > place("chin")[1]);
+    let words = succeed(folder.path(), &["info", "face.safetensors"]);
+    assert!(words.contains("certified") && words.contains("nose-tip"), "{words}");
+}
+
 #[test]
 fn words_and_json_say_the_same() {
     let folder = built();

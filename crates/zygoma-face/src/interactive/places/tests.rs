@@ -44,7 +44,7 @@ fn check_against_landmarks(face: &Face, landmarks: &[u32]) {
         ("nose-left", &[35], 10.0),
         ("nose-right", &[31], 10.0),
         ("chin", &[8, 57], 10.0),
-        ("jaw-left", &[10, 12], 15.0),
+        ("jaw-left", &[11], 15.0),
     ];
     for (name, indices, most) in wanted {
         let found = at(places.find(name).unwrap().vertex);

@@ -1,9 +1,10 @@
 //! Pushing the skin out of what presses on it, at full resolution.
 
 use glam::{Vec3, Vec4, Vec4Swizzles};
-use zygoma_physics::shell::{Push, StepMatrices};
+use zygoma_physics::shell::StepMatrices;
 
 use super::samples::Samples;
+use super::targets::Targets;
 use super::touch::Drive;
 use super::touches::{Contact, Touches};
 
@@ -13,11 +14,11 @@ const SWEEPS: usize = 12;
 /// Sweeps end when no point is deeper than this share of the height.
 const ENOUGH: f32 = 2e-5;
 
-/// A vertex of the shell that carries at least this much of a contact point moves with what pushes it. Ours.
-const CARRIES: f32 = 0.2;
+/// A point that was pushed is looked for this far from the collider, in heights.
+const FAR: f32 = 0.1;
 
 /// Points that are farther than this share of the height from every collider are not looked at again within a step.
-const NEAR: f32 = 0.01;
+const NEAR: f32 = 0.005;
 
 /// A point of the skin that may meet a collider.
 #[derive(Clone, Copy, Debug)]
@@ -27,10 +28,14 @@ pub(super) struct Candidate {
     /// Where the point lies apart from the shell's own positions, at the start and at the end of the frame.
     offset_before: Vec3,
     offset_now: Vec3,
-    /// Its offset at the end of the step, where it was before the step, and the push on it in the step.
+    /// Its offset at the end of the step, and where it was before the step.
     offset: Vec3,
     before: Vec3,
-    push: Vec3,
+    /// Forces on it in the step: along the normal, never pulling, and of friction.
+    pressing: f32,
+    dragging: Vec3,
+    /// Where the pressing is directed.
+    normal: Vec3,
 }
 
 /// What is drawn on the shell at one time: neutral and detail in metres, and what the shell misses of its target.
@@ -76,127 +81,200 @@ impl Skin<'_> {
                     offset_now: offset(&self.now),
                     offset: Vec3::ZERO,
                     before: Vec3::ZERO,
-                    push: Vec3::ZERO,
+                    pressing: 0.0,
+                    dragging: Vec3::ZERO,
+                    normal: Vec3::ZERO,
                 });
             }
         }
     }
 }
 
+/// How deep the shell may be pushed in a step.
+pub(super) struct Bone<'a> {
+    /// Where the shell would rest.
+    rested: &'a [Vec4],
+    normals_before: &'a [Vec3],
+    normals_now: &'a [Vec3],
+    share: f32,
+    depth: &'a [f32],
+}
+
+impl<'a> Bone<'a> {
+    /// At a share of the frame between two targets whose normals are up to date.
+    pub(super) fn at(
+        before: &'a Targets,
+        now: &'a Targets,
+        share: f32,
+        rested: &'a [Vec4],
+        depth: &'a [f32],
+    ) -> Self {
+        Self { rested, normals_before: before.normals(), normals_now: now.normals(), share, depth }
+    }
+
+    /// How far a vertex is above the bone (negative: below it), and the way out.
+    pub(super) fn below(&self, vertex: usize, position: Vec4) -> (f32, Vec3) {
+        let before = self.normals_before[vertex];
+        let normal = (before + self.share * (self.normals_now[vertex] - before)).normalize_or_zero();
+        ((position - self.rested[vertex]).xyz().dot(normal) + self.depth[vertex], normal)
+    }
+}
+
+/// What bone does to a vertex of the shell in a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Support {
+    /// How far it pushed the vertex out.
+    lift: f32,
+    /// Whether a collider that is stronger than bone is near.
+    is_overruled: bool,
+    is_listed: bool,
+}
+
+impl Support {
+    fn is_firm(self) -> bool {
+        self.lift > 0.0 && !self.is_overruled
+    }
+}
+
 impl Touches {
-    /// Vertices that were pushed in the last step, with the velocity of what pushed them.
-    pub(super) fn pushed(&self) -> &[Push] {
-        &self.pushed
-    }
-
-    /// Flags the vertices that a kinematic collider pushed in the last step: such a push is stronger than bone.
-    pub(super) fn mark_overruled(&self, overruled: &mut [bool]) {
-        overruled.fill(false);
-        for push in self.pushed.iter().take(self.pushed_by_kinematic) {
-            overruled[push.vertex as usize] = true;
-        }
-    }
-
     /// Pushes the skin out of the colliders and holds what is pulled, in a step that ends at a share of the frame. `next`
     /// are the shell's positions to be corrected, `current` those before the step.
     pub(super) fn resolve(
         &mut self,
         samples: &Samples,
+        bone: &Bone<'_>,
         next: &mut [Vec4],
         current: &[Vec4],
         matrices: &StepMatrices,
         share: f32,
     ) {
         for (_, touch) in &mut self.touches {
-            touch.force = Vec3::ZERO;
             touch.load.begin_step();
         }
         self.gather(samples, next, current, share);
-        self.push_out(samples, next, matrices);
+        for _ in 0..SWEEPS {
+            let pushed = self.push_out(samples, next, matrices);
+            if self.support(bone, next).max(pushed) < ENOUGH {
+                break;
+            }
+        }
         self.report(samples, next);
         for (_, pull) in &mut self.pulls {
             pull.hold(share, next, matrices.resistance());
         }
     }
 
-    /// Lists the points that are near a collider in this step.
+    /// Lists the points that are near a collider in this step, and the vertices that bone may have to support.
     fn gather(&mut self, samples: &Samples, next: &[Vec4], current: &[Vec4], share: f32) {
         self.near.clear();
+        for vertex in self.supported.drain(..) {
+            self.supports[vertex as usize] = Support::default();
+        }
         for candidate in &self.candidates {
             let touch = &self.touches[candidate.touch as usize].1;
             let offset = candidate.offset_before + share * (candidate.offset_now - candidate.offset_before);
             let at = offset + samples.carried(candidate.sample, next);
-            if touch.collider.probe(at, NEAR).is_some() {
-                let before = offset + samples.carried(candidate.sample, current);
-                self.near.push(Candidate { offset, before, push: Vec3::ZERO, ..*candidate });
+            if touch.collider.probe(at, NEAR).is_none() {
+                continue;
             }
-        }
-    }
-
-    fn push_out(&mut self, samples: &Samples, next: &mut [Vec4], matrices: &StepMatrices) {
-        let step = matrices.step_time();
-        for _ in 0..SWEEPS {
-            let mut deepest = 0.0f32;
-            for candidate in &mut self.near {
-                let touch = &mut self.touches[candidate.touch as usize].1;
-                let at = candidate.offset + samples.carried(candidate.sample, next);
-                let Some(probe) = touch.collider.probe(at, 0.0) else { continue };
-                deepest = deepest.max(-probe.distance);
-                let mut correction = -probe.distance * probe.normal;
-                if touch.friction > 0.0 {
-                    // Sliding is held back by at most μ times the push (Coulomb, in positions).
-                    let slide = at - candidate.before - step * probe.velocity;
-                    let along = slide - slide.dot(probe.normal) * probe.normal;
-                    correction -= along.clamp_length_max(touch.friction * -probe.distance);
+            let before = offset + samples.carried(candidate.sample, current);
+            self.near.push(Candidate { offset, before, ..*candidate });
+            for (vertex, _) in samples.follows_freely(candidate.sample) {
+                let support = &mut self.supports[*vertex as usize];
+                support.is_overruled |= touch.drive == Drive::Kinematic;
+                if !support.is_listed {
+                    support.is_listed = true;
+                    self.supported.push(*vertex);
                 }
-                let force = samples.push(candidate.sample, correction, next, matrices.resistance());
-                candidate.push += force;
-                touch.force -= force;
-                touch.load.add(force, probe.point);
-            }
-            if deepest < ENOUGH {
-                break;
             }
         }
     }
 
-    /// Notes what was pushed, how deep it still is and how strongly it was pushed.
+    /// One sweep over the forces that keep the skin out, by Gauss-Seidel with projection: a force may be taken back while
+    /// others do the same work, but never pulls. Without taking back, points would be left off the collider by chance,
+    /// come back in the next step, and so on for ever. Returns the largest displacement.
+    fn push_out(&mut self, samples: &Samples, next: &mut [Vec4], matrices: &StepMatrices) -> f32 {
+        let (step, resistance) = (matrices.step_time(), matrices.resistance());
+        let mut largest = 0.0f32;
+        for candidate in &mut self.near {
+            let touch = &mut self.touches[candidate.touch as usize].1;
+            let at = candidate.offset + samples.carried(candidate.sample, next);
+            let within = if candidate.pressing > 0.0 { FAR } else { 0.0 };
+            let Some(probe) = touch.collider.probe(at, within) else { continue };
+            // Where bone holds the skin, the collider has to give way.
+            let yielding = touch.compliance(step);
+            let gives_way = |v: u32| yielding == 0.0 || !self.supports[v as usize].is_firm();
+            let carriers = || samples.follows_freely(candidate.sample).filter(|(v, _)| gives_way(*v));
+            let compliance: f32 =
+                carriers().map(|(v, w)| w * w / resistance[*v as usize]).sum::<f32>() + yielding;
+            if compliance <= 0.0 {
+                continue;
+            }
+            let pressing = (candidate.pressing - probe.distance / compliance).max(0.0);
+            let mut force = pressing * probe.normal - candidate.pressing * candidate.normal;
+            if touch.friction > 0.0 {
+                // Coulomb: what it takes to stop the sliding, at most μ times the pressing.
+                let slide = at - candidate.before - step * probe.velocity;
+                let along = slide - slide.dot(probe.normal) * probe.normal;
+                let dragging = candidate.dragging - along / compliance;
+                let dragging = dragging.clamp_length_max(touch.friction * pressing);
+                force += dragging - candidate.dragging;
+                candidate.dragging = dragging;
+            }
+            (candidate.pressing, candidate.normal) = (pressing, probe.normal);
+            largest = largest.max(compliance * force.length());
+            for (v, w) in carriers() {
+                next[*v as usize] += (*w / resistance[*v as usize] * force).extend(0.0);
+            }
+            touch.collider.now.translation -= yielding * force;
+        }
+        largest
+    }
+
+    /// One sweep over the bone below the skin that driven colliders press. Returns the largest displacement.
+    fn support(&mut self, bone: &Bone<'_>, next: &mut [Vec4]) -> f32 {
+        let mut largest = 0.0f32;
+        for vertex in &self.supported {
+            let vertex = *vertex as usize;
+            let support = &mut self.supports[vertex];
+            if support.is_overruled {
+                continue;
+            }
+            let (below, normal) = bone.below(vertex, next[vertex]);
+            let lift = (support.lift - below).max(0.0);
+            next[vertex] += ((lift - support.lift) * normal).extend(0.0);
+            largest = largest.max((lift - support.lift).abs());
+            support.lift = lift;
+        }
+        largest
+    }
+
+    /// Notes what was pushed, how strongly, and how deep it still is.
     fn report(&mut self, samples: &Samples, next: &[Vec4]) {
-        self.pushed.clear();
         self.contacts.clear();
         let metres = 1.0 / self.per_metre;
-        for kinematic in [true, false] {
-            for candidate in &self.near {
-                let (name, touch) = &mut self.touches[candidate.touch as usize];
-                if (touch.drive == Drive::Kinematic) != kinematic {
-                    continue;
-                }
-                let at = candidate.offset + samples.carried(candidate.sample, next);
-                let Some(probe) = touch.collider.probe(at, ENOUGH) else { continue };
-                touch.load.note_depth(-probe.distance);
-                let velocity = probe.velocity.clamp_length_max(super::TOP_SPEED);
-                let carriers = samples.follows(candidate.sample).iter().filter(|(_, w)| *w > CARRIES);
-                self.pushed.extend(carriers.map(|(v, _)| Push {
-                    vertex: *v,
+        for candidate in &self.near {
+            let (name, touch) = &mut self.touches[candidate.touch as usize];
+            let at = candidate.offset + samples.carried(candidate.sample, next);
+            touch.load.add(candidate.pressing * candidate.normal + candidate.dragging, at);
+            let Some(probe) = touch.collider.probe(at, ENOUGH) else { continue };
+            touch.load.note_depth(-probe.distance);
+            let push = candidate.pressing * candidate.normal + candidate.dragging;
+            if push != Vec3::ZERO {
+                let area = samples.area(candidate.sample).max(f32::MIN_POSITIVE);
+                self.contacts.push(Contact {
+                    touch: *name,
+                    vertex: samples.vertex(candidate.sample),
+                    point: metres * at,
                     normal: probe.normal,
-                    velocity,
-                }));
-                if candidate.push != Vec3::ZERO {
-                    let area = samples.area(candidate.sample).max(f32::MIN_POSITIVE);
-                    self.contacts.push(Contact {
-                        touch: *name,
-                        vertex: samples.vertex(candidate.sample),
-                        point: metres * at,
-                        normal: probe.normal,
-                        force: metres * metres * candidate.push,
-                        // Areas are in heights too, and pressures are the same at every size.
-                        pressure: candidate.push.dot(probe.normal) / area,
-                    });
-                }
+                    force: metres * metres * push,
+                    // Areas are in heights too, and pressures are the same at every size.
+                    pressure: candidate.pressing / area,
+                });
             }
-            if kinematic {
-                self.pushed_by_kinematic = self.pushed.len();
-            }
+        }
+        for (_, touch) in &mut self.touches {
+            touch.end_step();
         }
     }
 }

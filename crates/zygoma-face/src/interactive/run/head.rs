@@ -19,6 +19,11 @@ pub(super) struct HeadMotion {
     is_first: bool,
 }
 
+/// No head is shaken harder than this, in m/s², rad/s and rad/s²: a pose that asks for more has jumped. Ours.
+const HARDEST: f64 = 500.0;
+const FASTEST_SPIN: f64 = 50.0;
+const HARDEST_SPIN: f64 = 5000.0;
+
 const AT_REST: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
 impl HeadMotion {
@@ -49,9 +54,9 @@ impl HeadMotion {
         // The shorter way round, so that equal poses of opposite sign do not spin.
         let turned = if turned.w < 0.0 { -turned } else { turned };
         let velocity = (self.now.translation - self.before.translation) / seconds;
-        let spin = turned.to_scaled_axis() / seconds;
-        self.acceleration = (velocity - self.velocity) / seconds;
-        self.spin_rate = (spin - self.spin) / seconds;
+        let spin = (turned.to_scaled_axis() / seconds).clamp_length_max(FASTEST_SPIN);
+        self.acceleration = ((velocity - self.velocity) / seconds).clamp_length_max(HARDEST);
+        self.spin_rate = ((spin - self.spin) / seconds).clamp_length_max(HARDEST_SPIN);
         (self.velocity, self.spin) = (velocity, spin);
     }
 

@@ -65,8 +65,9 @@ impl InteractiveFace {
         worst
     }
 
-    /// The fastest that any vertex of the shell moves, in heights per second.
+    /// The fastest that any simulated vertex of the shell moves, in heights per second.
     pub fn top_speed(&self) -> f32 {
-        self.stepper.velocities().iter().map(|v| v.length()).fold(0.0, f32::max)
+        let free = self.stepper.order().free;
+        self.stepper.velocities()[..free].iter().map(|v| v.length()).fold(0.0, f32::max)
     }
 }

@@ -21,11 +21,12 @@ use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
 use super::Face;
-use contact::Skin;
+use contact::{Bone, Skin};
 use head::HeadMotion;
 pub use measure::Deviation;
 use params::Pending;
 pub use params::{ParamsChange, RunParams};
+use pull::Pull;
 use rig::CoarseRig;
 use samples::Samples;
 use sleep::Wakefulness;
@@ -105,8 +106,6 @@ pub struct InteractiveFace {
     rested: Vec<Vec4>,
     triangles: Vec<[u32; 3]>,
     depth: Vec<f32>,
-    /// Vertices whose depth is not limited in this step.
-    overruled: Vec<bool>,
     /// Positions one step ago, to show the time between two steps.
     earlier: Vec<Vec4>,
     shown: Vec<Vec4>,
@@ -142,7 +141,7 @@ impl InteractiveFace {
         let rest = rig.rest().to_vec();
         let targets = Targets::new(&face, &rig);
         Ok(Self {
-            touches: Touches::new(face.height, samples.len()),
+            touches: Touches::new(face.height, samples.len(), rest.len()),
             samples,
             head: HeadMotion::new(),
             pose: RigidMotion { rotation: glam::DQuat::IDENTITY, translation: glam::DVec3::ZERO },
@@ -156,7 +155,6 @@ impl InteractiveFace {
             rested: rest.clone(),
             triangles: face.shell.triangles.iter().map(|t| t.map(place)).collect(),
             depth: order.vertices.iter().map(|v| face.depth[*v as usize]).collect(),
-            overruled: vec![false; rest.len()],
             earlier: rest.clone(),
             shown: rest,
             output: vec![Vec3::ZERO; face.vertex_count()],
@@ -222,14 +220,17 @@ impl InteractiveFace {
         &self.touches
     }
 
-    /// Takes hold of the skin around a place (in metres, in the head's frame) to drag it.
+    /// Takes hold of the skin nearest to a place (in metres, in the head's frame) and of what hangs together with it within
+    /// a radius, to drag it.
     pub fn grab(&mut self, at: Vec3, radius: f32) -> PullId {
         self.wake(0.0);
         let distance = |v: &&u32| self.output[**v as usize].distance_squared(at);
         let nearest = self.face.skin.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
         let carriers = nearest.map_or([0; 3], |v| self.embedding[*v as usize].0);
-        let free = self.stepper.order().free;
-        self.touches.grab(at, radius, &carriers, self.stepper.positions(), free)
+        let per_metre = (1.0 / self.face.height) as f32;
+        let (free, positions) = (self.stepper.order().free, self.stepper.positions());
+        let (at, radius) = (per_metre * at, per_metre * radius);
+        self.touches.add_pull(Pull::new(at, radius, &carriers, positions, &self.triangles, free))
     }
 
     /// Time spent in the last frame.
@@ -369,30 +370,22 @@ impl InteractiveFace {
             self.touches.move_colliders(share, &self.head, step);
             self.constrain(share, touched);
             self.stepper.finish();
-            if touched {
-                // Skin does not bounce off a finger: without this it would tremble between the two.
-                self.stepper.stop_bouncing(self.touches.pushed());
-            }
             self.stages.constraints += solved.elapsed();
         }
     }
 
     /// Applies depth, touches and the limits of strain and speed to the next positions.
     fn constrain(&mut self, share: f32, touched: bool) {
-        if touched {
-            self.touches.mark_overruled(&mut self.overruled);
-        }
         self.find_rest(share);
         if touched || self.stepper.is_overstretched() || self.is_far() {
-            self.limit_depth(share, touched);
+            self.limit_depth(share);
             if touched {
                 let matrices = self.stepper.matrices().clone();
                 let (next, current) = self.stepper.next_mut();
-                self.touches.resolve(&self.samples, next, current, &matrices, share);
+                let bone = Bone::at(&self.before, &self.now, share, &self.rested, &self.depth);
+                self.touches.resolve(&self.samples, &bone, next, current, &matrices, share);
             }
             self.stepper.limit_strain(&self.rested);
-        }
-        if touched {
             self.limit_speed();
         }
     }
@@ -402,7 +395,8 @@ impl InteractiveFace {
     fn is_far(&mut self) -> bool {
         let free = self.stepper.order().free;
         let (next, _) = self.stepper.next_mut();
-        (0..free).any(|i| next[i].distance_squared(self.rested[i]) > self.depth[i] * self.depth[i])
+        let is_far = |i: usize| next[i].distance_squared(self.rested[i]) > self.depth[i] * self.depth[i];
+        (0..free).fold(false, |any, i| any | is_far(i))
     }
 
     /// Where the shell would rest, so that with its correction it is at its target: there nothing limits it.
@@ -413,16 +407,20 @@ impl InteractiveFace {
         }
     }
 
-    /// Lets no vertex sink below where it would rest by more than its depth, unless something stronger than bone pushed it.
-    fn limit_depth(&mut self, share: f32, touched: bool) {
+    /// Lets no vertex sink below where it would rest by more than its depth. A kinematic collider, which comes after this,
+    /// is stronger than bone.
+    fn limit_depth(&mut self, share: f32) {
         self.before.update_normals(&self.triangles);
         self.now.update_normals(&self.triangles);
         let free = self.stepper.order().free;
         let (next, _) = self.stepper.next_mut();
-        for i in (0..free).filter(|i| !(touched && self.overruled[*i])) {
-            let before = self.before.normals()[i];
-            let normal = (before + share * (self.now.normals()[i] - before)).normalize_or_zero();
-            let below = (next[i] - self.rested[i]).xyz().dot(normal) + self.depth[i];
+        for i in 0..free {
+            // Bone is asked by its vertices' normals, which need a square root; most are not as far from rest as it is deep.
+            if next[i].distance_squared(self.rested[i]) <= self.depth[i] * self.depth[i] {
+                continue;
+            }
+            let bone = Bone::at(&self.before, &self.now, share, &self.rested, &self.depth);
+            let (below, normal) = bone.below(i, next[i]);
             if below < 0.0 {
                 next[i] -= (below * normal).extend(0.0);
             }
@@ -433,9 +431,17 @@ impl InteractiveFace {
         let free = self.stepper.order().free;
         let most = self.stepper.step_time() * TOP_SPEED;
         let (next, current) = self.stepper.next_mut();
+        let is_wild = |i: usize| {
+            (next[i].distance_squared(current[i]) > most * most)
+                | (next[i].distance_squared(self.target[i]) > FARTHEST * FARTHEST)
+        };
+        // Without a branch per vertex this is fast, and hardly ever true.
+        if !(0..free).fold(false, |any, i| any | is_wild(i)) {
+            return;
+        }
         for i in 0..free {
-            let slow = current[i] + (next[i] - current[i]).clamp_length_max(most);
-            next[i] = self.target[i] + (slow - self.target[i]).clamp_length_max(FARTHEST);
+            let near = self.target[i] + (next[i] - self.target[i]).clamp_length_max(FARTHEST);
+            next[i] = current[i] + (near - current[i]).clamp_length_max(most);
         }
     }
 

@@ -16,10 +16,35 @@ pub(super) struct Pull {
 }
 
 impl Pull {
-    /// Holds the vertices within a radius of a place, and `also` some others.
-    pub(super) fn new(at: Vec3, radius: f32, also: &[u32], shell: &[Vec4], free: usize) -> Self {
-        let is_held = |v: &u32| also.contains(v) || shell[*v as usize].xyz().distance(at) <= radius;
-        let held = (0..free as u32).filter(is_held);
+    /// Holds some vertices of a shell at a place, and those within a radius of it that hang together with them there: not
+    /// the other lip.
+    pub(super) fn new(
+        at: Vec3,
+        radius: f32,
+        seeds: &[u32],
+        shell: &[Vec4],
+        triangles: &[[u32; 3]],
+        free: usize,
+    ) -> Self {
+        let is_inside = |v: u32| shell[v as usize].xyz().distance(at) <= radius;
+        let mut held = vec![false; shell.len()];
+        for v in seeds {
+            held[*v as usize] = true;
+        }
+        loop {
+            let mut has_grown = false;
+            for t in triangles {
+                if t.iter().any(|v| held[*v as usize]) {
+                    for v in t.iter().filter(|v| is_inside(**v)) {
+                        has_grown |= !std::mem::replace(&mut held[*v as usize], true);
+                    }
+                }
+            }
+            if !has_grown {
+                break;
+            }
+        }
+        let held = (0..free as u32).filter(|v| held[*v as usize]);
         let pins = held.map(|v| (v, shell[v as usize].xyz() - at)).collect();
         Self { pins, before: at, now: at, wanted: at, load: Load::default() }
     }

@@ -1,14 +1,19 @@
 //! Points of the full-resolution skin at which contact is decided, and how a push there moves the shell.
 
+use std::collections::HashSet;
+
 use glam::{Vec3, Vec4, Vec4Swizzles};
 use zygoma_physics::shell::StepOrder;
 
 use super::contact::Layer;
 use crate::interactive::Face;
 
-/// Skin edges longer than this share of the height get points of their own between the vertices: a fingertip would
-/// sink in between otherwise. Ours.
-const WIDE: f32 = 0.02;
+/// Points are at most this share of the height apart at rest, so that a fingertip does not sink in between: under one of
+/// 1 cm, skin that is stretched to twice its length then sinks in by 0.15 % of the height. Ours.
+const SPACING: f32 = 0.012;
+
+/// Edges of the skin are divided into no more parts than this.
+const MOST_PARTS: usize = 6;
 
 /// Points of the skin.
 #[derive(Clone, Debug)]
@@ -19,8 +24,6 @@ pub(super) struct Samples {
     /// Where each point's weights end in `vertices`.
     ends: Vec<u32>,
     vertices: Vec<(u32, f32)>,
-    /// 1 / Σ w² over the free vertices; 0 where none is free.
-    compliance: Vec<f32>,
     /// Points grouped by the shell vertex that they follow most.
     group_ends: Vec<u32>,
     grouped: Vec<u32>,
@@ -35,26 +38,28 @@ impl Samples {
             face.skin.iter().map(|v| ([*v; 3], [1.0, 0.0, 0.0])).collect();
         let follows = |v: &u32| face.embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
         let mut areas = vec![0.0; points.len()];
+        let mut edge_points = HashSet::new();
         let mut point_of = vec![u32::MAX; face.vertex_count()];
         for (point, vertex) in (0u32..).zip(&face.skin) {
             point_of[*vertex as usize] = point;
         }
         for t in face.triangles.iter().filter(|t| t.iter().all(follows)) {
             let p = t.map(|v| face.neutral[v as usize]);
-            let third = (p[1] - p[0]).cross(p[2] - p[0]).length() / 6.0;
+            let longest = (0..3).map(|i| p[i].distance(p[(i + 1) % 3])).fold(0.0, f32::max);
+            let between = points_between(t, ((longest / SPACING).ceil() as usize).min(MOST_PARTS));
+            let kept = between.filter(|(corners, weights)| {
+                // An edge has the same points in both of its triangles.
+                let on_edge = weights.iter().filter(|w| **w > 0.0).count() == 2;
+                !on_edge || edge_points.insert(edge_key(corners, weights))
+            });
+            let start = points.len();
+            points.extend(kept);
+            let area = 0.5 * (p[1] - p[0]).cross(p[2] - p[0]).length();
+            let share = area / (3 + points.len() - start) as f32;
+            areas.resize(points.len(), share);
             for v in t {
                 if let Some(area) = areas.get_mut(point_of[*v as usize] as usize) {
-                    *area += third;
-                }
-            }
-            let longest = (0..3).map(|i| p[i].distance(p[(i + 1) % 3])).fold(0.0, f32::max);
-            if longest > WIDE {
-                points.push((*t, [1.0 / 3.0; 3]));
-                areas.extend([third; 4]);
-                for i in 0..3 {
-                    let mut weights = [0.0; 3];
-                    (weights[i], weights[(i + 1) % 3]) = (0.5, 0.5);
-                    points.push((*t, weights));
+                    *area += share;
                 }
             }
         }
@@ -63,7 +68,6 @@ impl Samples {
             areas,
             ends: Vec::new(),
             vertices: Vec::new(),
-            compliance: Vec::new(),
             group_ends: Vec::new(),
             grouped: Vec::new(),
             reach: vec![0.0; order.vertices.len()],
@@ -85,9 +89,6 @@ impl Samples {
             }
             samples.ends.push(samples.vertices.len() as u32);
             let follows = &samples.vertices[start..];
-            let free: f32 =
-                follows.iter().filter(|(v, _)| (*v as usize) < order.free).map(|(_, w)| w * w).sum();
-            samples.compliance.push(if free > 1e-6 { 1.0 / free } else { 0.0 });
             if let Some((most, _)) = follows.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
                 let rest = face.shell.rest[order.vertices[*most as usize] as usize].as_vec3();
                 let at: Vec3 = (0..3).map(|i| weights[i] * face.neutral[corners[i] as usize]).sum();
@@ -146,24 +147,25 @@ impl Samples {
         self.follows(sample).iter().map(|(v, w)| *w * positions[*v as usize]).sum::<Vec4>().xyz()
     }
 
-    /// Moves the shell so that the point moves by `correction`; returns the force that this takes. `resistance`
-    /// is force per displacement.
-    pub(super) fn push(
-        &self,
-        sample: u32,
-        correction: Vec3,
-        positions: &mut [Vec4],
-        resistance: &[f32],
-    ) -> Vec3 {
-        let share = self.compliance[sample as usize] * correction.extend(0.0);
-        let mut force = Vec4::ZERO;
-        for (v, w) in self.follows(sample) {
-            let v = *v as usize;
-            if v < self.free {
-                positions[v] += *w * share;
-                force += resistance[v] * *w * share;
-            }
-        }
-        force.xyz()
+    /// Those of them that are free to move.
+    pub(super) fn follows_freely(&self, sample: u32) -> impl Iterator<Item = &(u32, f32)> {
+        self.follows(sample).iter().filter(|(vertex, _)| (*vertex as usize) < self.free)
     }
+}
+
+/// Points of a triangle on a grid of so many parts per side, without its corners.
+fn points_between(t: &[u32; 3], parts: usize) -> impl Iterator<Item = ([u32; 3], [f32; 3])> {
+    let part = 1.0 / parts.max(1) as f32;
+    let inner = move |i: usize, j: usize| [i, j, parts - i - j].iter().all(|share| *share < parts);
+    let rows = (0..=parts).flat_map(move |i| (0..=parts - i).map(move |j| (i, j)));
+    let corners = *t;
+    rows.filter(move |(i, j)| inner(*i, *j))
+        .map(move |(i, j)| (corners, [i as f32 * part, j as f32 * part, (parts - i - j) as f32 * part]))
+}
+
+/// Names a point on an edge, from whichever of its triangles.
+fn edge_key(corners: &[u32; 3], weights: &[f32; 3]) -> [u32; 3] {
+    let mut ends = [0, 1, 2].map(|i| (corners[i], weights[i]));
+    ends.sort_by(|a, b| b.1.min(1e-6).total_cmp(&a.1.min(1e-6)).then(a.0.cmp(&b.0)));
+    [ends[0].0, ends[1].0, (1000.0 * ends[0].1).round() as u32]
 }

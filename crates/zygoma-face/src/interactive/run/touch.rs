@@ -5,11 +5,19 @@ use zygoma_physics::contact::{Collider, ColliderShape, Pose};
 
 use super::head::HeadMotion;
 
-/// Mass of a driven collider, in the units of the shell. Ours: a few times what it touches, so that it is steady and light.
+/// Least mass of a driven collider, in the units of the shell. Ours: a few times what it touches, so that it is steady and
+/// light.
 const DRIVEN_MASS: f32 = 0.005;
 
-/// How fast a driven collider comes to where it should be, 1/s. Ours.
+/// No force accelerates a driven collider by more than this, in heights per second²: a stronger one has more mass behind
+/// it. A step then moves it by no more than 0.4 % of the height into what holds it back. Ours.
+const HARDEST: f32 = 1000.0;
+
+/// How fast a driven collider comes to where it should be at least, 1/s. Ours.
 const DRIVEN_RATE: f32 = 40.0;
+
+/// A driven collider that is this far from where it should be, in heights, is drawn there with all its force. Ours.
+const STRAINED: f32 = 0.02;
 
 /// How a collider is moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,8 +44,6 @@ pub struct Touch {
     /// In heights, in the head's frame.
     pub(super) collider: Collider,
     pub(super) load: Load,
-    /// Of the skin on the collider, in the last step, in shell units.
-    pub(super) force: Vec3,
     per_metre: f32,
     /// Where it should be, in the world, at the start and at the end of the frame.
     world_before: Pose,
@@ -105,7 +111,6 @@ impl Touch {
             friction: 0.0,
             per_metre,
             velocity: Vec3::ZERO,
-            force: Vec3::ZERO,
             load: Load::default(),
         }
     }
@@ -154,7 +159,7 @@ impl Touch {
         (self.world_before, self.world_now) = (self.pose, self.pose);
         self.collider.now = self.wanted(head, 1.0);
         self.collider.before = self.collider.now;
-        (self.velocity, self.force) = (Vec3::ZERO, Vec3::ZERO);
+        self.velocity = Vec3::ZERO;
         self.load = Load::default();
     }
 
@@ -176,7 +181,21 @@ impl Touch {
         }
     }
 
-    /// Moves the collider by a step that ends at a share of the frame.
+    /// The largest force of a driven collider and its mass, in the units of the shell.
+    fn strength(&self, force: f32) -> (f32, f32) {
+        let most = force.max(0.0) * self.per_metre * self.per_metre;
+        (most, DRIVEN_MASS.max(most / HARDEST))
+    }
+
+    /// How far a force in a step moves the collider.
+    pub(super) fn compliance(&self, seconds: f32) -> f32 {
+        match self.drive {
+            Drive::Kinematic => 0.0,
+            Drive::Bounded { force } => seconds * seconds / self.strength(force).1,
+        }
+    }
+
+    /// Moves the collider by a step that ends at a share of the frame, as if there were no skin.
     pub(super) fn step(&mut self, head: &HeadMotion, share: f32, seconds: f32) {
         let wanted = self.wanted(head, share);
         self.collider.before = self.collider.now;
@@ -184,15 +203,23 @@ impl Touch {
         self.collider.now = match self.drive {
             Drive::Kinematic => wanted,
             Drive::Bounded { force } => {
-                let most = force * self.per_metre * self.per_metre;
+                let (most, mass) = self.strength(force);
                 let place = self.collider.now.translation;
-                let spring = DRIVEN_MASS * DRIVEN_RATE * DRIVEN_RATE * (wanted.translation - place);
-                // Only the pull is bounded: the damping keeps it from bouncing on the skin.
-                let tracking =
-                    spring.clamp_length_max(most) - 2.0 * DRIVEN_MASS * DRIVEN_RATE * self.velocity;
-                self.velocity += seconds / DRIVEN_MASS * (tracking + self.force);
+                let rate = DRIVEN_RATE.max((most / (STRAINED * mass)).sqrt());
+                let spring = mass * rate * rate * (wanted.translation - place);
+                // The damping takes from the motion so far only: at rest the skin bears the whole pull.
+                let slowed = self.velocity / (1.0 + 2.0 * seconds * rate);
+                self.velocity = slowed + seconds / mass * spring.clamp_length_max(most);
                 Pose { rotation: wanted.rotation, translation: place + seconds * self.velocity }
             }
         };
+    }
+
+    /// The step is over: what the skin did to a driven collider becomes part of its motion.
+    pub(super) fn end_step(&mut self) {
+        if let Drive::Bounded { .. } = self.drive {
+            let moved = self.collider.now.translation - self.collider.before.translation;
+            self.velocity = moved / self.collider.duration;
+        }
     }
 }

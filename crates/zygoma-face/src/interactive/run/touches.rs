@@ -2,9 +2,8 @@
 
 use glam::{Vec3, Vec4};
 use zygoma_physics::contact::{ColliderShape, MeshError, Pose};
-use zygoma_physics::shell::Push;
 
-use super::contact::{Candidate, Skin};
+use super::contact::{Candidate, Skin, Support};
 use super::head::HeadMotion;
 use super::pull::Pull;
 use super::touch::{Drive, Touch};
@@ -57,16 +56,16 @@ pub struct Touches {
     pub(super) candidates: Vec<Candidate>,
     pub(super) near: Vec<Candidate>,
     pub(super) contacts: Vec<Contact>,
-    /// Vertices of the shell that were pushed in the last step, with the velocity of what pushed them.
-    /// Those of kinematic colliders come first.
-    pub(super) pushed: Vec<Push>,
-    pub(super) pushed_by_kinematic: usize,
+    /// What bone does to each vertex of the shell, and which vertices that concerns.
+    pub(super) supports: Vec<Support>,
+    pub(super) supported: Vec<u32>,
     /// A mesh collider's vertices in heights.
     scaled: Vec<Vec3>,
 }
 
 impl Touches {
-    pub(super) fn new(height: f64, samples: usize) -> Self {
+    /// For a face of this height, with so many contact points and vertices of the shell.
+    pub(super) fn new(height: f64, samples: usize, vertices: usize) -> Self {
         Self {
             touches: Vec::new(),
             pulls: Vec::new(),
@@ -76,8 +75,8 @@ impl Touches {
             candidates: Vec::new(),
             near: Vec::new(),
             contacts: Vec::new(),
-            pushed: Vec::new(),
-            pushed_by_kinematic: 0,
+            supports: vec![Support::default(); vertices],
+            supported: Vec::with_capacity(vertices),
             scaled: Vec::new(),
         }
     }
@@ -180,18 +179,10 @@ impl Touches {
         self.names
     }
 
-    /// Pins the vertices of the shell within a radius of a place, and `also` those that carry the skin there.
-    pub(super) fn grab(
-        &mut self,
-        at: Vec3,
-        radius: f32,
-        also: &[u32],
-        shell: &[Vec4],
-        free: usize,
-    ) -> PullId {
+    /// Names held skin.
+    pub(super) fn add_pull(&mut self, pull: Pull) -> PullId {
         let id = PullId(self.next_name());
-        let (at, radius) = (self.per_metre * at, self.per_metre * radius);
-        self.pulls.push((id, Pull::new(at, radius, also, shell, free)));
+        self.pulls.push((id, pull));
         id
     }
 
@@ -211,8 +202,6 @@ impl Touches {
         reserve(&mut self.candidates, wanted);
         reserve(&mut self.near, wanted);
         reserve(&mut self.contacts, wanted);
-        // A point lies in one triangle of the mesh and each corner of that in one of the shell.
-        reserve(&mut self.pushed, 9 * wanted);
     }
 
     /// A frame begins: notes where colliders start, and finds the points that they may meet in it. `margin` is how far skin

@@ -179,6 +179,22 @@ impl AnimationWriter {
         self.add(document, node, "rotation", &times, output, "LINEAR");
     }
 
+    /// Lets a node come and go: it has its size from the times on at which it is there, and none at the others.
+    pub(super) fn presence(&mut self, document: &mut Document, node: usize, keys: &[(f64, bool)], size: f64) {
+        let (mut times, mut scales) = (Vec::<f32>::new(), Vec::new());
+        for (time, is_there) in keys {
+            let time = *time as f32;
+            if times.last().is_none_or(|last| time > *last) {
+                times.push(time);
+                scales.extend([if *is_there { size as f32 } else { 0.0 }; 3]);
+            }
+        }
+        if !times.is_empty() {
+            let output = builder::rows(document, &scales, "VEC3", 3);
+            self.add(document, node, "scale", &times, output, "STEP");
+        }
+    }
+
     fn add(
         &mut self,
         document: &mut Document,

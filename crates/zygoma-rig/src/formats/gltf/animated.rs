@@ -11,6 +11,7 @@ use super::animate::{AnimationWriter, WeightKeys};
 use super::export::check_ending;
 use super::pack::{push, set, unset};
 use super::plan::MeshPlan;
+use super::props::AnimatedProp;
 use super::stage::{Planned, Stage};
 use super::{Document, builder, fresh, takes, vrm};
 use crate::formats::Limits;
@@ -51,8 +52,21 @@ pub fn write_animated(
     keep_node_animation: bool,
     path: &Path,
 ) -> Result<()> {
+    write_animated_with(rig, animation, take, keep_node_animation, &[], path)
+}
+
+/// [`write_animated`], with things beside the face.
+pub fn write_animated_with(
+    rig: &Rig,
+    animation: &MorphAnimation,
+    take: &Take,
+    keep_node_animation: bool,
+    props: &[AnimatedProp],
+    path: &Path,
+) -> Result<()> {
     check_ending(path)?;
     animation.check(rig.skin())?;
+    props.iter().try_for_each(AnimatedProp::check)?;
     let mut writer = AnimationWriter::default();
     let mut stage = match &rig.source {
         Source::Gltf(document) => {
@@ -79,6 +93,9 @@ pub fn write_animated(
     let moves_nodes = ["translation", "rotation", "scale"].iter().any(|path| writer.has_path(path));
     if !moves_nodes {
         stage.animate_joints(&take.motions, &mut writer);
+    }
+    for prop in props {
+        prop.add(&mut stage, animation.start, animation.fps, &mut writer);
     }
     stage.add_animation(writer, &take.name);
     stage.document.write_glb(path)

@@ -22,6 +22,7 @@ mod meshopt_views;
 mod names;
 mod pack;
 mod plan;
+mod props;
 mod scene;
 mod schema;
 mod skinning;
@@ -32,8 +33,9 @@ mod uri;
 mod views;
 mod vrm;
 
-pub use animated::{MorphAnimation, MorphTarget, write_animated};
+pub use animated::{MorphAnimation, MorphTarget, write_animated, write_animated_with};
 pub use document::Document;
 pub use export::{write_rig, write_with_take};
 pub use import::{read_rig, rig_from_document};
 pub use materials::{Look, MaterialRange, look};
+pub use props::AnimatedProp;

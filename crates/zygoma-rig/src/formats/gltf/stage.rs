@@ -20,6 +20,8 @@ use zygoma_geometry::rigid::RigidMotion;
 /// A document that can be animated.
 pub(super) struct Stage {
     pub(super) document: Document,
+    /// From the scene to rig space.
+    pub(super) to_rig: DAffine3,
     /// The node of each mesh of the rig.
     pub(super) mesh_nodes: Vec<usize>,
     /// The node that carries the head, and what is with it.
@@ -80,6 +82,7 @@ impl Stage {
             mesh_nodes: plans.iter().map(|plan| plan.node).collect(),
             head: head.map(|node| (node, frame(node))),
             joints: joints.map(joint).collect(),
+            to_rig,
             document,
         };
         Ok((stage, Planned { schema, plans }))
@@ -101,6 +104,7 @@ impl Stage {
             head: Some((made.root, frame(still))),
             joints: joints.collect(),
             mesh_nodes: made.meshes,
+            to_rig: still,
             document: made.document,
         }
     }

@@ -5,6 +5,9 @@ import { h, icon, iconButton, Slider, spaced } from "../dom";
 import type { Scene } from "../protocol";
 import type { State } from "../state";
 
+/** Parts of the face from top to bottom. */
+const GROUPS = ["Brows", "Eyes", "Nose", "Cheeks", "Mouth", "Jaw", "Tongue", "Other"];
+
 /** Sliders follow the take this often, in milliseconds. */
 const FOLLOW = 100;
 
@@ -76,7 +79,9 @@ export class Expressions {
       byGroup.set(control.group, rows);
       return row;
     });
-    this.groups = [...byGroup].map(([name, rows]) => {
+    const place = (group: string) => GROUPS.indexOf(group);
+    const sorted = [...byGroup].sort(([a], [b]) => place(a) - place(b));
+    this.groups = sorted.map(([name, rows]) => {
       const count = h("span", { class: "count" }, String(rows.length));
       const element = h(
         "details",

@@ -40,8 +40,12 @@ export class Graph {
   draw(now: number, fps: number, served: number, latency: number | null): void {
     if (now - this.drawn < 120) return;
     this.drawn = now;
-    const told = [`${fps.toFixed(0)} fps`, `${served.toFixed(0)} frames/s`, latency === null ? "" : `${latency.toFixed(0)} ms to the screen`];
-    this.figures.replaceChildren(...told.filter(Boolean).map((text) => h("span", {}, text)));
+    const told: [string, string][] = [
+      [`${fps.toFixed(0)} fps`, "drawn"],
+      [`${served.toFixed(0)} frames/s`, "received"],
+      [latency === null ? "– ms" : `${latency.toFixed(0)} ms`, "from an input to the screen"],
+    ];
+    this.figures.replaceChildren(...told.map(([text, title]) => h("span", { title }, text)));
     if (!this.state.graph.value) return;
     const context = this.canvas.getContext("2d");
     if (!context) return;
@@ -60,6 +64,6 @@ export class Graph {
         y -= height;
       }
     });
-    this.label.textContent = `${typical.toFixed(2)} ms of ${top} ms`;
+    this.label.textContent = `${typical.toFixed(2)} ms a frame (top: ${top} ms)`;
   }
 }

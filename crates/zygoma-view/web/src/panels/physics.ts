@@ -28,9 +28,9 @@ export function touchSection(state: State): HTMLElement {
   });
   const force = new Slider({
     label: "Largest force",
-    min: 0.25,
-    max: 20,
-    step: 0.25,
+    min: 0.1,
+    max: 3,
+    step: 0.05,
     value: state.force.value,
     format: (value) => `${value.toFixed(2)} N`,
     input: (value) => state.force.set(value),
@@ -38,13 +38,15 @@ export function touchSection(state: State): HTMLElement {
   const depth = new Slider({
     label: "Depth",
     min: 0,
-    max: 0.04,
+    max: 0.02,
     step: 0.0005,
     value: state.depth.value,
     format: millimetres,
     title: "How far the fingertip goes in; the wheel changes it while you press",
     input: (value) => state.depth.set(value),
   });
+  state.radius.watch((value) => radius.show(value));
+  state.force.watch((value) => force.show(value));
   state.depth.watch((value) => depth.show(value));
   const hint = h("p", { class: "hint" }, "Press and hold. ", h("kbd", {}, "Shift"), " pulls, ", h("kbd", {}, "Alt"), " shakes the head, the wheel sets the depth.");
   return section("Touch", true, radius.element, force.element, depth.element, hint);

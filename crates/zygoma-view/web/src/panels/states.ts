@@ -79,6 +79,50 @@ export function buildCard(state: State, connection: Connection): HTMLElement {
   return card;
 }
 
+/** What a rig that was just opened is like, and the way to make it touchable. */
+export function welcomeCard(state: State, connection: Connection): HTMLElement {
+  const title = h("strong", {});
+  const facts = h("p", {});
+  const problems = h("ul", { class: "notes problems" });
+  let dismissed: unknown = null;
+  const build = h(
+    "button",
+    { type: "button", class: "button primary", click: () => connection.send({ type: "build", triangles: 2000 }) },
+    "Make it touchable",
+  );
+  const close = iconButton("close", "Only look at it", () => {
+    dismissed = state.scene.value;
+    show();
+  });
+  const card = h(
+    "section",
+    { class: "build card", "aria-label": "The rig that was opened", hidden: true },
+    h("div", { class: "build-head" }, title, close),
+    facts,
+    problems,
+    h("div", { class: "row" }, build),
+  );
+  const show = () => {
+    const [scene, report, { state: building }] = [state.scene.value, state.report.value, state.build.value];
+    const waits = building === "none" || building === "cancelled" || building === "failed";
+    card.hidden = !scene || !report || scene.origin !== "rig" || !waits || scene === dismissed || state.face.value !== null;
+    if (!report || card.hidden) return;
+    const skin = report.meshes.find((mesh) => mesh.name === report.skin);
+    const count = skin?.shapes.length ?? 0;
+    title.textContent = report.name;
+    facts.textContent = `${skin?.vertices.toLocaleString("en") ?? 0} vertices of skin, ${count} shapes, ${report.arkit.count} of ARKit’s ${report.arkit.of}. Building takes some seconds.`;
+    const found = report.problems.map((problem) => h("li", {}, icon("alert"), h("span", {}, problem)));
+    const fine = h("li", { class: "fine" }, icon("check"), h("span", {}, "Nothing in it should trouble a simulation."));
+    problems.replaceChildren(...(found.length > 0 ? found.slice(0, 4) : [fine]));
+    build.disabled = count === 0;
+  };
+  state.scene.watch(show);
+  state.report.watch(show);
+  state.build.watch(show);
+  state.face.watch(show);
+  return card;
+}
+
 /** One word about what is simulated, for the top bar. */
 export function statusChip(state: State): HTMLElement {
   const chip = h("span", { class: "chip", role: "status" });
@@ -94,10 +138,12 @@ export function statusChip(state: State): HTMLElement {
     else if (build === "ready") say("outside the certificate", "warn", certificate?.reason ?? "");
     else if (build === "preview") say("preview", "busy", "touchable; the stiffness is still being fitted");
     else if (build === "running") say("building", "busy");
+    else if (state.face.value) say("preview", "warn", "touchable, with the same stiffness everywhere");
     else say("plain rig", "", "build its face to touch it");
   };
   state.build.watch(show);
   state.certificate.watch(show);
+  state.face.watch(show);
   state.link.watch(show);
   return chip;
 }

@@ -62,7 +62,7 @@ export class Head {
     this.rigMesh.visible = false;
     this.regions = own.regions ? container.bytes(own.regions) : new Uint8Array(this.skin.count);
     this.group.add(this.skinMesh, this.rigMesh);
-    this.useTexture(true);
+    this.dress(true, true);
   }
 
   static async read(buffer: ArrayBuffer, renderer: THREE.WebGLRenderer): Promise<Head> {
@@ -70,9 +70,11 @@ export class Head {
     return new Head(container, await Materials.read(container, renderer));
   }
 
-  /** With the rig's own colours, or in plain ones. */
-  useTexture(on: boolean): void {
-    for (const { mesh, look, ranges } of this.parts) mesh.material = this.materials.of(look, ranges, on);
+  /** With the rig's own colours or in plain ones; with all of the light or with less. */
+  dress(withTexture: boolean, rich: boolean): void {
+    for (const { mesh, look, ranges } of this.parts) {
+      mesh.material = this.materials.of(look, ranges, withTexture, rich);
+    }
     this.rigMesh.material = this.skinMesh.material;
   }
 
@@ -85,9 +87,17 @@ export class Head {
       if (section.kind === SECTION.rig) {
         this.rig.move(section);
         this.hasRig = true;
-      } else {
-        this.parts[section.mesh]?.surface.move(section);
+      } else if (section.mesh === this.scene.skin) {
+        this.skin.move(section);
       }
+    }
+    this.showParts(frame);
+  }
+
+  /** Moves what rides along. Frames tell of it only when it moves, so no frame may be missed. */
+  showParts(frame: Frame): void {
+    for (const section of frame.sections) {
+      if (section.mesh !== this.scene.skin) this.parts[section.mesh]?.surface.move(section);
     }
   }
 

@@ -45,10 +45,10 @@ function ours(look: Look, map: THREE.Texture | null): THREE.MeshPhysicalMaterial
 /** Adds to a material what makes skin look like skin and eyes look wet. */
 function dress(material: THREE.MeshPhysicalMaterial, look: Look): void {
   if (look === "skin") {
-    material.sheen = 0.35;
+    material.sheen = 0.15;
     material.sheenRoughness = 0.5;
     material.sheenColor = new THREE.Color(0.9, 0.55, 0.45);
-    material.specularIntensity = 0.6;
+    material.specularIntensity = 0.7;
     scatter(material);
   } else if (look === "eye") {
     material.clearcoat = 1;
@@ -61,19 +61,53 @@ function dress(material: THREE.MeshPhysicalMaterial, look: Look): void {
   }
 }
 
+/** The same colours at a fraction of the cost, for machines without a graphics card. */
+function cheap(material: THREE.Material): THREE.Material {
+  if (!(material instanceof THREE.MeshStandardMaterial)) return material;
+  const { color, map, side, alphaTest, transparent, opacity } = material;
+  return new THREE.MeshLambertMaterial({ color, map, side, alphaTest, transparent, opacity });
+}
+
+/** Pictures that take longer than this are done without, in milliseconds. */
+const PATIENCE = 8000;
+
 /** Materials of a scene. */
 export class Materials {
-  private readonly ofFile: (THREE.Material | null)[] = [];
+  private readonly cheapOnes = new Map<THREE.Material, THREE.Material>();
+  /** The file's own, and as they are used for a look: one material may serve skin and teeth. */
+  private readonly ofFile = new Map<number, THREE.Material>();
+  private readonly dressed = new Map<string, THREE.Material>();
   private texture: THREE.Texture | null = null;
   private readonly plain = new Map<Look, THREE.MeshPhysicalMaterial>();
   private readonly textured = new Map<Look, THREE.MeshPhysicalMaterial>();
 
   /** Materials for a mesh: one for each of its ranges, or one for all. */
-  of(look: Look, ranges: number[], withTexture: boolean): THREE.Material | THREE.Material[] {
+  of(look: Look, ranges: number[], withTexture: boolean, rich: boolean): THREE.Material | THREE.Material[] {
+    const materials = this.richOf(look, ranges, withTexture);
+    if (rich) return materials;
+    return Array.isArray(materials) ? materials.map((material) => this.cheapOf(material)) : this.cheapOf(materials);
+  }
+
+  private cheapOf(material: THREE.Material): THREE.Material {
+    const made = this.cheapOnes.get(material) ?? cheap(material);
+    this.cheapOnes.set(material, made);
+    return made;
+  }
+
+  private richOf(look: Look, ranges: number[], withTexture: boolean): THREE.Material | THREE.Material[] {
     if (!withTexture) return this.cached(this.plain, look, null);
     if (ranges.length === 0) return this.cached(this.textured, look, this.texture);
-    const materials = ranges.map((index) => this.ofFile[index] ?? this.cached(this.textured, look, this.texture));
+    const materials = ranges.map((index) => this.fileOf(index, look) ?? this.cached(this.textured, look, this.texture));
     return materials.length === 1 ? (materials[0] as THREE.Material) : materials;
+  }
+
+  private fileOf(index: number, look: Look): THREE.Material | null {
+    const own = this.ofFile.get(index);
+    if (!own) return null;
+    const key = `${look} ${index}`;
+    const made = this.dressed.get(key) ?? dressed(own, look);
+    this.dressed.set(key, made);
+    return made;
   }
 
   private cached(
@@ -90,7 +124,8 @@ export class Materials {
   }
 
   dispose(): void {
-    for (const material of [...this.plain.values(), ...this.textured.values(), ...this.ofFile]) material?.dispose();
+    const kept = [this.plain, this.textured, this.cheapOnes, this.dressed, this.ofFile];
+    for (const material of kept.flatMap((materials) => [...materials.values()])) material.dispose();
     this.texture?.dispose();
   }
 
@@ -100,30 +135,30 @@ export class Materials {
     const { texture, materials: glb, meshes } = container.header;
     if (texture) materials.texture = await picture(container.bytes(texture));
     if (glb) {
-      const looks = new Map<number, Look>();
-      for (const mesh of meshes) for (const range of mesh.ranges) looks.set(range.material, mesh.look);
-      await materials.readFile(container.bytes(glb), looks, renderer);
+      const used = new Set(meshes.flatMap((mesh) => mesh.ranges.map((range) => range.material)));
+      const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
+      await Promise.race([materials.readFile(container.bytes(glb), used, renderer), late]);
     }
     return materials;
   }
 
   private async readFile(
     glb: Uint8Array<ArrayBuffer>,
-    looks: Map<number, Look>,
+    used: Set<number>,
     renderer: THREE.WebGLRenderer,
   ): Promise<void> {
     const compressed = new KTX2Loader().detectSupport(renderer);
     const loader = new GLTFLoader().setKTX2Loader(compressed);
     try {
       const { parser } = await loader.parseAsync(glb.slice().buffer, "");
-      for (const [index, look] of looks) {
+      for (const index of used) {
         if (index < 0) continue;
         const material = (await parser.getDependency("material", index).catch(() => null)) as THREE.Material | null;
-        this.ofFile[index] = material && dressed(material, look);
+        if (material) this.ofFile.set(index, material);
       }
     } catch {
       // The pictures are a bonus: without them the face is shown in plain colours.
-      this.ofFile.length = 0;
+      this.ofFile.clear();
     } finally {
       compressed.dispose();
     }

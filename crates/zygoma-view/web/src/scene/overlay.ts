@@ -32,7 +32,7 @@ export class Overlays {
   private which: Overlay = "none";
   private range: [number, number] = [0, 1];
   private readonly colors: THREE.BufferAttribute;
-  private readonly material = new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.75, envMapIntensity: 0.7 });
+  private readonly material = new THREE.MeshLambertMaterial({ vertexColors: true });
   private values: Float32Array<ArrayBuffer>;
 
   constructor(private readonly head: Head) {
@@ -51,6 +51,11 @@ export class Overlays {
       depth: container.floats(depth),
     };
     this.choose(this.which);
+  }
+
+  /** How far a point can be pushed in. */
+  depthAt(point: number): number {
+    return Math.max(0, this.fields?.depth[point] ?? 0);
   }
 
   /** Colours by a quantity and tells what the colours mean. */

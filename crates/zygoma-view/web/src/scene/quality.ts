@@ -6,16 +6,22 @@ export interface Quality {
   pixels: number;
   /** Size of the shadow map; 0 for none. */
   shadows: number;
+  /** Whether skin looks like skin: scattered light, reflections of the room. */
+  rich: boolean;
 }
 
 const STEPS: Quality[] = [
-  { pixels: 2, shadows: 2048 },
-  { pixels: 1.5, shadows: 1024 },
-  { pixels: 1, shadows: 0 },
-  { pixels: 0.75, shadows: 0 },
-  { pixels: 0.55, shadows: 0 },
-  { pixels: 0.4, shadows: 0 },
+  { pixels: 2, shadows: 2048, rich: true },
+  { pixels: 1.5, shadows: 1024, rich: true },
+  { pixels: 1, shadows: 0, rich: true },
+  { pixels: 1, shadows: 0, rich: false },
+  { pixels: 0.75, shadows: 0, rich: false },
+  { pixels: 0.55, shadows: 0, rich: false },
+  { pixels: 0.4, shadows: 0, rich: false },
 ];
+
+/** Where software rendering starts. */
+const MODEST = 3;
 
 /** Below this many frames a second less is drawn. */
 const TOO_SLOW = 26;
@@ -23,15 +29,28 @@ const TOO_SLOW = 26;
 /** Seconds over which frames are counted. */
 const WINDOW = 1.2;
 
-/** Whether a renderer is a program rather than a graphics card. */
-export function isSoftware(gl: WebGLRenderingContext | WebGL2RenderingContext): boolean {
+/** Whether pictures are drawn by a program rather than a graphics card. */
+export function isSoftware(): boolean {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  if (!gl) return false;
   const named = gl.getExtension("WEBGL_debug_renderer_info");
   const name = String(gl.getParameter(named ? named.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
   return /swiftshader|llvmpipe|software|basic render/i.test(name);
 }
 
+/** The step that the address asks for (`?quality=0` is the best), for pictures of the page. */
+function wanted(): number | null {
+  const step = Number.parseInt(new URLSearchParams(location.search).get("quality") ?? "", 10);
+  return step >= 0 && step < STEPS.length ? step : null;
+}
+
+/** Whether the address asks for a quality, whatever the machine can do. */
+export const isFixed = () => wanted() !== null;
+
 export class Governor {
   private step: number;
+  private readonly fixed = wanted();
   private frames = 0;
   private since = performance.now();
   /** Frames a second, measured. */
@@ -41,7 +60,7 @@ export class Governor {
     software: boolean,
     private readonly apply: (quality: Quality) => void,
   ) {
-    this.step = software ? 3 : 0;
+    this.step = this.fixed ?? (software ? MODEST : 0);
     this.tell();
   }
 
@@ -58,7 +77,7 @@ export class Governor {
     this.frames = 0;
     this.since = now;
     // A tab that was in the background has drawn little, and not because it is slow.
-    if (seconds < 2 * WINDOW && this.fps < TOO_SLOW && this.step < STEPS.length - 1) {
+    if (seconds < 2 * WINDOW && this.fps < TOO_SLOW && this.fixed === null && this.step < STEPS.length - 1) {
       this.step++;
       this.tell();
     }

@@ -8,7 +8,7 @@ import { Fingers } from "./fingers";
 import { Head } from "./head";
 import { Light } from "./light";
 import { type Legend, Overlays } from "./overlay";
-import { Governor, isSoftware, type Quality } from "./quality";
+import { Governor, isFixed, isSoftware, type Quality } from "./quality";
 import { Shell } from "./shell";
 import { Signal } from "../signal";
 
@@ -29,13 +29,16 @@ export class Stage {
   private overlays: Overlays | null = null;
   private shell: Shell | null = null;
   private pixels = 1;
+  private rich = true;
 
   constructor(private readonly state: State) {
-    this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, antialias: true, alpha: true });
-    this.renderer.toneMapping = THREE.ACESFilmicToneMapping;
-    this.renderer.toneMappingExposure = 1.05;
+    const software = isSoftware();
+    document.documentElement.classList.toggle("software", software);
+    this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, antialias: !software || isFixed(), alpha: true });
+    this.renderer.toneMapping = THREE.NeutralToneMapping;
+    this.renderer.toneMappingExposure = 1;
     this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
+    this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.renderer.autoClear = false;
     this.light = new Light(this.renderer, this.scene);
     this.camera.position.set(0.25, 0.05, 1);
@@ -45,7 +48,7 @@ export class Stage {
     this.controls.minDistance = 0.08;
     this.controls.maxDistance = 6;
     this.scene.add(this.light.group);
-    this.governor = new Governor(isSoftware(this.renderer.getContext()), (quality) => this.setQuality(quality));
+    this.governor = new Governor(software, (quality) => this.setQuality(quality));
     state.overlay.watch(() => this.recolor());
     state.texture.watch(() => this.recolor());
   }
@@ -53,6 +56,9 @@ export class Stage {
   private setQuality(quality: Quality): void {
     this.pixels = quality.pixels;
     this.light.shadows(quality.shadows);
+    this.light.rich(quality.rich);
+    this.rich = quality.rich;
+    this.recolor();
     this.resize();
   }
 
@@ -105,7 +111,7 @@ export class Stage {
   }
 
   private recolor(): void {
-    this.head?.useTexture(this.state.texture.value);
+    this.head?.dress(this.state.texture.value, this.rich);
     this.legend.set(this.overlays?.choose(this.state.overlay.value) ?? null);
   }
 
@@ -182,6 +188,11 @@ export class Stage {
     this.fingers.group.visible = !plainRig;
     if (this.shell) this.shell.lines.visible = this.state.wireframe.value && !plainRig;
     this.renderer.render(this.scene, this.camera);
+  }
+
+  /** How far a point of the skin can be pushed in, in metres. */
+  depthAt(point: number): number {
+    return this.overlays?.depthAt(point) ?? 0;
   }
 
   /** The ray under a place of the page, in the frame of the head. */

@@ -9,7 +9,12 @@ import type { State, Tool } from "../state";
 import type { Latency } from "./latency";
 
 /** Depths that the wheel reaches, in metres. */
-const DEPTHS = { least: 0, most: 0.04, perNotch: 0.0015 };
+const DEPTHS = { least: 0, most: 0.02, perNotch: 0.0015 };
+
+/** A fingertip aims no deeper than this share of its radius, nor than so many metres beyond where the skin can go: its
+ * middle must stay above skin that cannot give way. */
+const DEEPEST = 0.85;
+const BEYOND_BONE = 0.004;
 
 /** Skin is taken hold of within this share of the fingertip's radius. */
 const GRIP = 0.6;
@@ -209,7 +214,8 @@ export class Pointer {
     drag.start = { ...drag.start, nearest: hit.nearest };
     drag.outward.copy(hit.normal);
     const eased = Math.min(1, (performance.now() - drag.began) / 180);
-    const depth = eased * this.state.depth.value;
+    const bone = this.stage.depthAt(hit.nearest) + BEYOND_BONE;
+    const depth = eased * Math.min(this.state.depth.value, DEEPEST * radius, bone);
     const at = hit.point.clone().addScaledVector(hit.normal, radius - depth);
     this.stage.fingers.hold(drag.id, hit.normal, radius, false);
     this.connection.send({

@@ -1,0 +1,214 @@
+//! The flesh under a skin: a second surface below it and tetrahedra between (*Progressive PD*, §4.1).
+
+use glam::DVec3;
+use zygoma_geometry::laplacian::Laplacian;
+use zygoma_geometry::normals::area_vector;
+use zygoma_geometry::tets::{TetMesh, split_prism, volume};
+use zygoma_numerics::{Analysis, Cholesky, NotPositiveDefinite, SymmetricMatrix};
+
+/// How the surface under the skin is made. The paper publishes no values; these are ours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct HypodermisParams {
+    /// w_smooth of eq. 13, for a Laplacian in units of length (the offset from the mean of the neighbours).
+    pub(super) smooth: f64,
+    /// w_lap of eq. 13.
+    pub(super) keep_curvature: f64,
+}
+
+/// A tetrahedron counts as sound if it has this share of the volume of a third of an upright prism.
+const SOUND: f64 = 0.15;
+/// Where an element is not sound, the flesh gets thinner by this factor, this many times at most: thinner flesh would be too stiff
+/// across to be worth simulating.
+const THINNER: f64 = 0.75;
+const ROUNDS: usize = 8;
+
+/// The flesh between skin and hypodermis: the skin's vertices first, then as many below them.
+pub(super) struct Flesh {
+    pub(super) mesh: TetMesh,
+    /// Triangles of the skin under which there is no room for sound elements, at its sharpest folds.
+    pub(super) bare: Vec<[u32; 3]>,
+}
+
+impl Flesh {
+    /// Builds the flesh under a skin. Where elements would be inverted or flat, the flesh becomes thinner by itself; prisms with
+    /// elements that stay unsound are left out.
+    pub(super) fn new(
+        skin: &[DVec3],
+        triangles: &[[u32; 3]],
+        thickness: Vec<f64>,
+        params: &HypodermisParams,
+    ) -> Result<Self, NotPositiveDefinite> {
+        let normals = seen_normals(skin, triangles);
+        let smoother = Smoother::new(skin, triangles, params)?;
+        let mut thickness = thickness;
+        let mut inner = Vec::new();
+        let mut unsound = Vec::new();
+        for round in 0..ROUNDS {
+            let offset: Vec<DVec3> = (0..skin.len()).map(|v| skin[v] - thickness[v] * normals[v]).collect();
+            // Late rounds give up on smoothness where it is what inverts an element.
+            inner = if round < ROUNDS / 2 { smoother.smooth(&offset) } else { offset };
+            unsound = unsound_prisms(skin, &inner, triangles, &thickness);
+            let mut is_thin = vec![false; skin.len()];
+            for t in triangles.iter().zip(&unsound).filter(|(_, unsound)| **unsound).map(|(t, _)| t) {
+                t.iter().for_each(|v| is_thin[*v as usize] = true);
+            }
+            if round + 1 == ROUNDS || !is_thin.contains(&true) {
+                break;
+            }
+            (0..skin.len()).filter(|v| is_thin[*v]).for_each(|v| thickness[v] *= THINNER);
+        }
+        let mut bare = Vec::new();
+        let mut tets = Vec::with_capacity(3 * triangles.len());
+        for ((t, split), unsound) in prisms(skin.len(), triangles).zip(&unsound) {
+            if *unsound {
+                bare.push(t);
+            } else {
+                tets.extend(split);
+            }
+        }
+        let positions = skin.iter().chain(&inner).copied().collect();
+        Ok(Self { mesh: TetMesh { positions, tets }, bare })
+    }
+}
+
+/// Which prisms have an element that is inverted or flat.
+fn unsound_prisms(skin: &[DVec3], inner: &[DVec3], triangles: &[[u32; 3]], thickness: &[f64]) -> Vec<bool> {
+    let is_unsound = |(t, tets): ([u32; 3], [[u32; 4]; 3])| {
+        let mean = t.map(|v| thickness[v as usize]).iter().sum::<f64>() / 3.0;
+        let expected = mean * area(skin, &t) / 3.0;
+        tets.iter().any(|tet| tet_volume(skin, inner, *tet) < SOUND * expected)
+    };
+    prisms(skin.len(), triangles).map(is_unsound).collect()
+}
+
+fn prisms(count: usize, triangles: &[[u32; 3]]) -> impl Iterator<Item = ([u32; 3], [[u32; 4]; 3])> {
+    triangles.iter().map(move |t| (*t, split_prism(*t, t.map(|v| v + count as u32))))
+}
+
+fn tet_volume(skin: &[DVec3], inner: &[DVec3], tet: [u32; 4]) -> f64 {
+    volume(tet.map(|v| {
+        let v = v as usize;
+        if v < skin.len() { skin[v] } else { inner[v - skin.len()] }
+    }))
+}
+
+fn area(skin: &[DVec3], t: &[u32; 3]) -> f64 {
+    let [a, b, c] = t.map(|v| skin[v as usize]);
+    0.5 * (b - a).cross(c - a).length()
+}
+
+/// Normals that all triangles around a vertex face: where the mean normal turns its back on one of them, it is pulled round.
+fn seen_normals(skin: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3> {
+    let mut around = vec![Vec::new(); skin.len()];
+    for t in triangles {
+        let [a, b, c] = t.map(|v| skin[v as usize]);
+        let normal = area_vector(a, b, c);
+        t.iter().for_each(|v| around[*v as usize].push(normal));
+    }
+    const SEEN: f64 = 0.2;
+    let direction = |list: &Vec<DVec3>| {
+        let units: Vec<DVec3> = list.iter().map(|n| n.normalize_or_zero()).collect();
+        let mut normal = list.iter().sum::<DVec3>().normalize_or_zero();
+        for _ in 0..20 {
+            let worst = units.iter().min_by(|a, b| a.dot(normal).total_cmp(&b.dot(normal)));
+            match worst {
+                Some(unit) if unit.dot(normal) < SEEN => normal = (normal + 0.5 * *unit).normalize_or_zero(),
+                _ => break,
+            }
+        }
+        normal
+    };
+    around.iter().map(direction).collect()
+}
+
+/// Solves eq. 13 for any extruded surface t.
+struct Smoother {
+    factor: std::cell::RefCell<Cholesky>,
+    /// w_lap LᵀL x₀.
+    curvature: Vec<DVec3>,
+}
+
+impl Smoother {
+    fn new(
+        skin: &[DVec3],
+        triangles: &[[u32; 3]],
+        params: &HypodermisParams,
+    ) -> Result<Self, NotPositiveDefinite> {
+        // Rows of L: a vertex less the weighted mean of its neighbours.
+        let rows: Vec<Vec<(usize, f64)>> = Laplacian::new(skin, triangles)
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(v, row)| {
+                let total: f64 = row.iter().map(|(_, w)| w).sum();
+                let mean = row.iter().filter(|_| total > 0.0).map(|(j, w)| (*j as usize, -w / total));
+                std::iter::once((v, 1.0)).chain(mean).collect()
+            })
+            .collect();
+        let weight = params.smooth + params.keep_curvature;
+        let mut entries: Vec<(usize, usize, f64)> = (0..skin.len()).map(|v| (v, v, 1.0)).collect();
+        for row in &rows {
+            for (place, (i, a)) in row.iter().enumerate() {
+                entries.extend(row[..=place].iter().map(|(j, b)| (*i, *j, weight * a * b)));
+            }
+        }
+        let mut curvature = vec![DVec3::ZERO; skin.len()];
+        for row in &rows {
+            let bent: DVec3 = row.iter().map(|(j, c)| *c * skin[*j]).sum();
+            row.iter().for_each(|(j, c)| curvature[*j] += params.keep_curvature * *c * bent);
+        }
+        let matrix = SymmetricMatrix::from_entries(skin.len(), &entries);
+        let factor = Cholesky::new(Analysis::new(&matrix), &matrix)?;
+        Ok(Self { factor: factor.into(), curvature })
+    }
+
+    fn smooth(&self, extruded: &[DVec3]) -> Vec<DVec3> {
+        let mut out = vec![DVec3::ZERO; extruded.len()];
+        for axis in 0..3 {
+            let mut column: Vec<f64> =
+                extruded.iter().zip(&self.curvature).map(|(t, c)| t[axis] + c[axis]).collect();
+            self.factor.borrow_mut().solve_in_place(&mut column);
+            out.iter_mut().zip(&column).for_each(|(p, value)| p[axis] = *value);
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zygoma_geometry::shapes;
+
+    const PARAMS: HypodermisParams = HypodermisParams { smooth: 0.3, keep_curvature: 1.0 };
+
+    #[test]
+    fn a_sphere_gets_a_shell_of_the_wanted_thickness() {
+        let (positions, triangles) = shapes::sphere(20, 30);
+        let skin: Vec<DVec3> = positions.iter().map(|p| 0.1 * p.as_dvec3()).collect();
+        let flesh = Flesh::new(&skin, &triangles, vec![0.01; skin.len()], &PARAMS).unwrap();
+        assert_eq!(flesh.mesh.inverted(), 0);
+        assert_eq!(flesh.mesh.tets.len(), 3 * triangles.len());
+        for v in 0..skin.len() {
+            let depth = skin[v].length() - flesh.mesh.positions[skin.len() + v].length();
+            assert!((0.008..0.014).contains(&depth), "{depth}");
+        }
+    }
+
+    #[test]
+    fn flesh_thicker_than_a_fold_allows_becomes_thinner_by_itself() {
+        // A ridge with a crest sharper than the flesh is thick.
+        let (flat, triangles) = shapes::square(40);
+        let ridge = |p: &glam::Vec3| {
+            let p = 0.1 * p.as_dvec3();
+            DVec3::new(p.x, p.y, 0.008 * (-((p.x - 0.05) / 0.006).powi(2)).exp())
+        };
+        let skin: Vec<DVec3> = flat.iter().map(ridge).collect();
+        let flesh = Flesh::new(&skin, &triangles, vec![0.008; skin.len()], &PARAMS).unwrap();
+        assert_eq!(flesh.mesh.inverted(), 0);
+        assert!(flesh.bare.is_empty(), "no element is left out");
+        let depths: Vec<f64> =
+            (0..skin.len()).map(|v| skin[v].distance(flesh.mesh.positions[skin.len() + v])).collect();
+        let (thin, thick) = depths.iter().fold((1.0, 0.0), |(a, b): (f64, f64), t| (a.min(*t), b.max(*t)));
+        assert!(thin < 0.006 && thick > 0.007, "{thin} {thick}");
+    }
+}

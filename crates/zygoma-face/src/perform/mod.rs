@@ -1,0 +1,18 @@
+//! Live flesh, after *Progressive PD*.
+//!
+//! [`Tissue`] is a layer of tetrahedra under a face's shell, attached to the bone; a [`PerformingFace`] drives it with forces that hold
+//! the artist's shapes, so that it follows the rig and still has weight.
+
+mod contact;
+mod control;
+mod hypodermis;
+mod lips;
+mod params;
+mod run;
+#[cfg(test)]
+mod tests;
+mod tissue;
+
+pub use params::PerformParams;
+pub use run::{LipReport, PerformingFace};
+pub use tissue::Tissue;

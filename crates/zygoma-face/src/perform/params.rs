@@ -1,0 +1,80 @@
+//! What a user may tune about flesh that performs.
+
+use serde::{Deserialize, Serialize};
+use zygoma_physics::projective::Material;
+
+use super::hypodermis::HypodermisParams;
+
+/// Parameters of a performing face. The paper publishes none but the last four and none of
+/// its stiffnesses; the values are ours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PerformParams {
+    /// τ of eq. 12, thickness of the flesh, m. Where a fold leaves no room it becomes thinner by itself.
+    pub thickness: f64,
+    /// w_smooth of eq. 13.
+    pub smooth: f64,
+    /// w_lap of eq. 13.
+    pub keep_curvature: f64,
+    /// Young's modulus of the flesh, Pa: skin with the fat below it.
+    pub young: f64,
+    /// Poisson's ratio of the flesh. Artists' shapes change the volume of a thin layer freely; above 0.4 the forces that hold them make the
+    /// layer buckle.
+    pub poisson: f64,
+    /// Stiffness of the attachment to the bone, N/m per m² of skin: flesh slides on bone by some millimetres in a quick turn.
+    pub attachment: f64,
+    /// Stiffness with which active muscles hold the skin at the expression, N/m per m² of skin. Forces alone would let a strongly
+    /// puckered mouth buckle.
+    pub tone: f64,
+    /// Density, kg/m³.
+    pub density: f64,
+    /// How little actuations may differ from the weights that drive them: the weight of that difference against a marker's miss.
+    pub regularisation: f64,
+    /// Stiffness of contact between the lips, N/m per m² of lip.
+    pub contact: f64,
+    /// Stiffness of what sticks the lips together, N/m per m² of lip; 0 for dry lips.
+    pub stickiness: f64,
+    /// Seed of the chance with which sticky lips part.
+    pub seed: u64,
+    /// h, time step of the physics, s.
+    pub step_time: f64,
+    /// Iterations of a step (§7.1).
+    pub iterations: usize,
+    /// Iterations of the control (§3.2).
+    pub control_iterations: usize,
+    /// Gravity in the world, m/s². A head that stands upright is at rest as the artist made it.
+    pub gravity: [f64; 3],
+}
+
+impl Default for PerformParams {
+    fn default() -> Self {
+        Self {
+            thickness: 0.006,
+            smooth: 0.3,
+            keep_curvature: 1.0,
+            young: 3e4,
+            poisson: 0.35,
+            attachment: 8e4,
+            tone: 6e4,
+            density: 1000.0,
+            regularisation: 0.1,
+            contact: 3e7,
+            stickiness: 0.0,
+            seed: 1,
+            step_time: 1.0 / 60.0,
+            iterations: 8,
+            control_iterations: 2,
+            gravity: [0.0, -9.81, 0.0],
+        }
+    }
+}
+
+impl PerformParams {
+    pub(super) fn material(&self) -> Material {
+        Material { young: self.young, poisson: self.poisson }
+    }
+
+    pub(super) fn hypodermis(&self) -> HypodermisParams {
+        HypodermisParams { smooth: self.smooth, keep_curvature: self.keep_curvature }
+    }
+}

@@ -1,0 +1,353 @@
+//! Flesh in motion.
+
+use std::sync::Arc;
+
+use glam::{DQuat, DVec3, Vec3};
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_numerics::NotPositiveDefinite;
+use zygoma_numerics::simd::accumulate_runs;
+use zygoma_physics::projective::{
+    Attachments, Dynamics, Handle, Prefactored, Row, SolveOptions, Solver, System, position, row,
+};
+
+use super::contact::{LipContact, Surface};
+use super::control::Control;
+use super::tissue::{Tissue, factor};
+
+/// A face made of flesh that performs: weights and a head pose go in, surfaces come out.
+///
+/// It lives in the head's frame; the head's motion acts as inertia, and gravity stays with the world. The physics runs in steps of
+/// its own, and what comes out is interpolated, so that the motion does not depend on the frame rate.
+pub struct PerformingFace {
+    tissue: Arc<Tissue>,
+    system: System<f32>,
+    holds: Handle<Attachments<f32>>,
+    dynamics: Dynamics<f32>,
+    step_factor: Prefactored<f32>,
+    quasistatic: Quasistatic,
+    lips: Option<LipContact>,
+    /// The whole mesh without what follows the flesh.
+    base: Vec<Vec3>,
+    rest: Vec<Row<f32>>,
+    report: LipReport,
+    head: Head,
+    clock: Clock,
+    /// Weights at the end of the last and of the present frame.
+    weights: [Vec<f32>; 2],
+    actuations: Vec<f32>,
+    before: Vec<Row<f32>>,
+    displacements: Vec<Vec3>,
+    positions: Vec<Vec3>,
+}
+
+/// What is between the lips.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LipReport {
+    /// Contacts and sticky springs of the last step.
+    pub constraints: usize,
+    /// Sticky springs now.
+    pub sticky: usize,
+    /// The largest way of the last projection, m; at most 0.1 mm.
+    pub projected: f32,
+    /// How deep the lips still are in each other, m.
+    pub penetration: f32,
+}
+
+/// The equilibrium in which actuations are found.
+struct Quasistatic {
+    factor: Prefactored<f32>,
+    control: Option<Control>,
+    solver: Solver<f32>,
+    x: Vec<Row<f32>>,
+    /// Free rows that are skin; they come first.
+    markers: usize,
+}
+
+/// Poses of the head at the end of the last frame, of the present one, and of the last step, with the world's velocities.
+struct Head {
+    poses: [RigidMotion; 2],
+    at_step: RigidMotion,
+    velocities: Vec<DVec3>,
+}
+
+/// How far the physics is ahead of what was asked for, s.
+struct Clock {
+    ahead: f64,
+}
+
+const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+
+impl PerformingFace {
+    /// Puts flesh at rest.
+    pub fn new(tissue: Arc<Tissue>) -> Result<Self, NotPositiveDefinite> {
+        let (layout, params) = (&tissue.layout, &tissue.params);
+        let (mut system, holds) = tissue.system::<f32>(layout);
+        let lips = LipContact::new(&tissue, tissue.lips.clone(), &mut system);
+        let candidates = lips.as_ref().map_or_else(Vec::new, |lips| lips.candidates(layout.free));
+        let rest: Vec<Row<f32>> =
+            layout.vertices.iter().map(|v| row(tissue.flesh.mesh.positions[*v as usize])).collect();
+        let dynamics =
+            Dynamics::new(&system, rest.clone(), tissue.masses[..layout.free].to_vec(), params.step_time);
+        let step_factor = factor(&system, &dynamics.diagonal(), &candidates)?;
+        let equilibrium = factor(&system, &[], &[])?;
+        let skin = tissue.skin_count();
+        let markers = layout.vertices[..layout.free].iter().take_while(|v| (**v as usize) < skin).count();
+        let control = Control::new(&tissue, markers, params.regularisation);
+        let quasistatic = Quasistatic {
+            factor: equilibrium,
+            control,
+            solver: Solver::new(&system),
+            x: rest.clone(),
+            markers,
+        };
+        let none = vec![0.0; tissue.moves.len()];
+        let mut performing = Self {
+            head: Head { poses: [STILL; 2], at_step: STILL, velocities: vec![DVec3::ZERO; layout.free] },
+            clock: Clock { ahead: 0.0 },
+            weights: [none.clone(), none.clone()],
+            actuations: none,
+            before: rest.clone(),
+            base: tissue.skin.neutral.clone(),
+            rest,
+            lips,
+            report: LipReport::default(),
+            displacements: vec![Vec3::ZERO; skin],
+            positions: tissue.skin.neutral.clone(),
+            tissue,
+            system,
+            holds,
+            dynamics,
+            step_factor,
+            quasistatic,
+        };
+        performing.output(1.0);
+        Ok(performing)
+    }
+
+    /// Elements of the flesh, and how many tetrahedra are inverted now.
+    pub fn element_counts(&self) -> (usize, usize) {
+        let mut mesh = self.tissue.flesh.mesh.clone();
+        for (place, vertex) in self.tissue.layout.vertices.iter().enumerate() {
+            mesh.positions[*vertex as usize] = position(&self.dynamics.positions[place]);
+        }
+        (mesh.tets.len(), mesh.inverted())
+    }
+
+    /// What is between the lips now.
+    pub fn lips(&self) -> LipReport {
+        self.report
+    }
+
+    /// How strongly each shape's force acts now.
+    pub fn actuations(&self) -> &[f32] {
+        &self.actuations
+    }
+
+    /// Volume of the flesh now over its volume at rest.
+    pub fn volume_ratio(&self) -> f64 {
+        let mut mesh = self.tissue.flesh.mesh.clone();
+        let rest: f64 = mesh.volumes().iter().sum();
+        for (place, vertex) in self.tissue.layout.vertices.iter().enumerate() {
+            mesh.positions[*vertex as usize] = position(&self.dynamics.positions[place]);
+        }
+        mesh.volumes().iter().sum::<f64>() / rest
+    }
+
+    /// The weights that the face should have at the end of the next frame.
+    pub fn set_weights(&mut self, weights: &[f32]) {
+        for (own, weight) in self.weights[1].iter_mut().zip(weights) {
+            *own = if weight.is_finite() { *weight } else { 0.0 };
+        }
+    }
+
+    /// The head's pose at the end of the next frame.
+    pub fn set_head_pose(&mut self, pose: &RigidMotion) {
+        if pose.rotation.is_finite() && pose.translation.is_finite() {
+            self.head.poses[1] = *pose;
+        }
+    }
+
+    /// Moves on by a frame and gives the surface at its end, in metres in the head's frame. Without time the face settles where it
+    /// is told to be.
+    pub fn advance(&mut self, seconds: f64) -> &[Vec3] {
+        if seconds <= 0.0 {
+            self.settle();
+            return self.output(1.0);
+        }
+        let h = self.tissue.params.step_time;
+        // The physics has done `ahead` of this frame already.
+        while self.clock.ahead < seconds {
+            self.clock.ahead += h;
+            let share = (self.clock.ahead / seconds).min(1.0);
+            let weights: Vec<f32> = (0..self.actuations.len())
+                .map(|k| self.weights[0][k] + share as f32 * (self.weights[1][k] - self.weights[0][k]))
+                .collect();
+            let [from, to] = &self.head.poses;
+            let pose = RigidMotion {
+                rotation: from.rotation.slerp(to.rotation, share),
+                translation: from.translation.lerp(to.translation, share),
+            };
+            self.before.copy_from_slice(&self.dynamics.positions);
+            self.step(&weights, &pose);
+        }
+        self.clock.ahead -= seconds;
+        self.weights[0] = self.weights[1].clone();
+        self.head.poses[0] = self.head.poses[1];
+        self.output((1.0 - self.clock.ahead / h) as f32)
+    }
+
+    /// Comes to rest at the present weights and pose.
+    fn settle(&mut self) {
+        let weights = self.weights[1].clone();
+        self.weights[0] = weights.clone();
+        self.head.poses[0] = self.head.poses[1];
+        self.head.at_step = self.head.poses[1];
+        // From the neutral in small steps: a jump to a wide open mouth may leave elements inside out.
+        const STEPS: usize = 10;
+        self.quasistatic.x.copy_from_slice(&self.rest);
+        for step in 1..=STEPS {
+            let part: Vec<f32> = weights.iter().map(|w| w * step as f32 / STEPS as f32).collect();
+            self.actuations.copy_from_slice(&part);
+            self.find_actuations(&part);
+        }
+        self.dynamics.positions.copy_from_slice(&self.quasistatic.x);
+        self.before.copy_from_slice(&self.quasistatic.x);
+        self.head.velocities.fill(DVec3::ZERO);
+        self.clock.ahead = 0.0;
+        if let Some(lips) = &mut self.lips {
+            lips.forget();
+        }
+    }
+
+    /// Puts kinematic vertices and attachments where the rig and the jaw have them.
+    fn place(&mut self, weights: &[f32]) {
+        self.tissue.attach(&mut self.system, self.holds, weights);
+        let layout = &self.tissue.layout;
+        for place in layout.free..layout.vertices.len() {
+            let at: Row<f32> = row(self.tissue.target(weights, layout.vertices[place] as usize));
+            self.dynamics.positions[place] = at;
+            self.quasistatic.x[place] = at;
+        }
+    }
+
+    /// Finds actuations for an equilibrium without inertia, gravity and contact: found for the step itself (eq. 11), they would cancel
+    /// its inertia.
+    fn find_actuations(&mut self, weights: &[f32]) {
+        self.place(weights);
+        if let Some(lips) = &self.lips {
+            lips.clear(&mut self.system);
+        }
+        let options = SolveOptions { iterations: self.tissue.params.iterations, ..Default::default() };
+        let skin: Vec<DVec3> = (0..self.quasistatic.markers)
+            .map(|place| self.tissue.target(weights, self.tissue.layout.vertices[place] as usize))
+            .collect();
+        for _ in 0..self.tissue.params.control_iterations {
+            self.apply_forces(DVec3::ZERO);
+            let quasistatic = &mut self.quasistatic;
+            quasistatic.solver.minimise(
+                &self.system,
+                None,
+                &mut quasistatic.factor,
+                &options,
+                &mut quasistatic.x,
+            );
+            let miss = |(target, x): (&DVec3, &Row<f32>)| *target - position(x);
+            let misses: Vec<DVec3> = skin.iter().zip(&quasistatic.x).map(miss).collect();
+            if let Some(control) = &quasistatic.control {
+                control.improve(&misses, weights, &mut self.actuations);
+            }
+        }
+    }
+
+    /// Blendforces, and an acceleration of everything.
+    fn apply_forces(&mut self, acceleration: DVec3) {
+        for (place, force) in self.system.forces.iter_mut().enumerate() {
+            *force = row(self.tissue.masses[place] * acceleration);
+        }
+        for (actuation, forces) in self.actuations.iter().zip(&self.tissue.forces) {
+            if *actuation != 0.0 {
+                for (sum, force) in self.system.forces.iter_mut().zip(forces) {
+                    (0..3).for_each(|k| sum[k] += actuation * force[k] as f32);
+                }
+            }
+        }
+    }
+
+    /// One step of the physics, at the end of which the head has a pose.
+    fn step(&mut self, weights: &[f32], pose: &RigidMotion) {
+        self.find_actuations(weights);
+        let h = self.tissue.params.step_time;
+        let back = pose.rotation.inverse();
+        // Inertia: in the world each vertex would go on as it went.
+        let free = self.tissue.layout.free;
+        let worlds: Vec<DVec3> =
+            self.dynamics.positions[..free].iter().map(|x| self.head.at_step.apply(position(x))).collect();
+        for place in 0..free {
+            let onward = worlds[place] + h * self.head.velocities[place];
+            let predicted = back * (onward - pose.translation);
+            self.dynamics.velocities[place] =
+                row((predicted - position(&self.dynamics.positions[place])) / h);
+        }
+        let gravity = DVec3::from_array(self.tissue.params.gravity);
+        self.apply_forces(back * gravity - gravity);
+        self.find_base(weights);
+        self.prepare_lips();
+        let options = SolveOptions { iterations: self.tissue.params.iterations, ..Default::default() };
+        self.dynamics.step(&self.system, &mut self.step_factor, &options);
+        let (seed, sticks) = (self.tissue.params.seed, self.tissue.params.stickiness > 0.0);
+        if let (Some(lips), true) = (&mut self.lips, sticks) {
+            let after = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
+            lips.stick(&after, h, seed);
+            self.report.sticky = lips.sticky_count();
+        }
+        for place in 0..free {
+            let now = pose.apply(position(&self.dynamics.positions[place]));
+            self.head.velocities[place] = (now - worlds[place]) / h;
+        }
+        self.head.at_step = *pose;
+    }
+
+    /// Constraints between the lips for the next step.
+    fn prepare_lips(&mut self) {
+        let Some(lips) = &mut self.lips else { return };
+        let surface = |x| Surface { base: &self.base, rest: &self.rest, x };
+        let (now, wanted) = (surface(&self.dynamics.positions), surface(&self.quasistatic.x));
+        let (contact, stickiness) = (self.tissue.params.contact, self.tissue.params.stickiness);
+        lips.prepare(&now, &wanted, contact, stickiness, &mut self.system);
+        let rows = self.system.transient_rows();
+        self.report.constraints = rows.len();
+        // Without its constraints in the matrix a step still sees their forces and finds its way, only slower.
+        if self.step_factor.set_transient(rows).is_err() {
+            debug_assert!(false, "lips only act on their candidates");
+        }
+    }
+
+    /// Neutral and detail of the whole mesh for some weights.
+    fn find_base(&mut self, weights: &[f32]) {
+        self.base.copy_from_slice(&self.tissue.skin.neutral);
+        let fits =
+            accumulate_runs(bytemuck::cast_slice_mut(&mut self.base), weights, &self.tissue.skin.detail);
+        debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
+    }
+
+    /// The full-resolution surface between the last two steps.
+    fn output(&mut self, share: f32) -> &[Vec3] {
+        let skin = self.tissue.skin_count();
+        for vertex in 0..skin {
+            let place = self.tissue.layout.rows[vertex] as usize;
+            let [a, b] = [&self.before[place], &self.dynamics.positions[place]].map(position);
+            let now = a.lerp(b, f64::from(share));
+            self.displacements[vertex] = (now - self.tissue.flesh.mesh.positions[vertex]).as_vec3();
+        }
+        let weights = self.weights[1].clone();
+        self.find_base(&weights);
+        self.positions.copy_from_slice(&self.base);
+        for (vertex, position) in self.positions.iter_mut().enumerate() {
+            *position += self.tissue.skin.embedding.displacement(vertex, &self.displacements);
+        }
+        if let Some(lips) = &mut self.lips {
+            [self.report.projected, self.report.penetration] = lips.project(&mut self.positions);
+        }
+        &self.positions
+    }
+}

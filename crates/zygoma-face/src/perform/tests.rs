@@ -1,0 +1,206 @@
+use std::sync::{Arc, LazyLock};
+
+use glam::{DQuat, DVec3, Vec3};
+use zygoma_geometry::intersect::crossing_pairs;
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_head::{Head, HeadOptions};
+use zygoma_rig::RigMesh;
+use zygoma_rig::evaluate::Evaluator;
+use zygoma_rig::jaw::jaw_driven_shapes;
+
+use super::*;
+use crate::interactive::fit::Continue;
+use crate::interactive::{BuildParams, Face, build};
+
+/// The built-in head with a coarse shell.
+static FACE: LazyLock<(RigMesh, Face)> = LazyLock::new(|| {
+    let rig = Head::new(&HeadOptions::default()).rig();
+    let params = BuildParams {
+        triangles: 2000,
+        uniform_stiffness: Some(10.0),
+        corrected: false,
+        ..BuildParams::default()
+    };
+    let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).unwrap();
+    (rig.skin().clone(), face)
+});
+
+static TISSUE: LazyLock<Arc<Tissue>> = LazyLock::new(|| {
+    let (mesh, face) = &*FACE;
+    Arc::new(Tissue::new(face, &jaw_driven_shapes(mesh), PerformParams::default()).unwrap())
+});
+
+fn performing() -> PerformingFace {
+    PerformingFace::new(TISSUE.clone()).unwrap()
+}
+
+fn weights_of(names: &[(&str, f32)]) -> Vec<f32> {
+    let mut weights = vec![0.0; FACE.1.shapes.len()];
+    for (name, weight) in names {
+        weights[FACE.1.shape(name).unwrap()] = *weight;
+    }
+    weights
+}
+
+/// Mean and worst distance from the plain rig over the simulated skin, mm.
+fn off_the_rig(found: &[Vec3], weights: &[f32]) -> (f32, f32) {
+    let (mesh, face) = &*FACE;
+    let mut plain = vec![Vec3::ZERO; mesh.positions.len()];
+    Evaluator::new(mesh).evaluate(weights, &mut plain);
+    let off: Vec<f32> =
+        face.skin.iter().map(|v| 1e3 * found[*v as usize].distance(plain[*v as usize])).collect();
+    (off.iter().sum::<f32>() / off.len() as f32, off.iter().copied().fold(0.0, f32::max))
+}
+
+#[test]
+fn no_element_is_inverted_at_rest_and_a_still_face_stays_still() {
+    let mut face = performing();
+    let (tets, inverted) = face.element_counts();
+    println!(
+        "{tets} tetrahedra under {} triangles, {} of them bare",
+        FACE.1.shell.triangles.len(),
+        TISSUE.bare_count()
+    );
+    assert!(20 * TISSUE.bare_count() < FACE.1.shell.triangles.len(), "flesh nearly everywhere");
+    assert_eq!(inverted, 0);
+    for _ in 0..5 {
+        let (_, worst) = off_the_rig(face.advance(0.04), &weights_of(&[]));
+        assert!(worst < 0.1, "{worst} mm");
+    }
+}
+
+#[test]
+fn held_expressions_are_those_of_the_rig() {
+    let mut missed = Vec::new();
+    for names in [
+        &[("jawOpen", 0.6)][..],
+        &[("jawOpen", 1.0)],
+        &[("mouthSmileLeft", 1.0), ("mouthSmileRight", 1.0)],
+        &[("browInnerUp", 1.0)],
+        &[("mouthPucker", 0.7), ("jawOpen", 0.3)],
+    ] {
+        let mut face = performing();
+        let weights = weights_of(names);
+        face.set_weights(&weights);
+        face.advance(0.0);
+        let (mean, worst) = off_the_rig(face.advance(0.04), &weights);
+        println!(
+            "{names:?}: mean {mean:.3} mm, worst {worst:.2} mm, {:?}, volume {:.4}",
+            face.element_counts(),
+            face.volume_ratio()
+        );
+        missed.push((mean, face.element_counts().1));
+    }
+    assert!(missed.iter().all(|(mean, inverted)| *mean < 0.5 && *inverted <= 5), "{missed:?}");
+}
+
+#[test]
+fn a_shaken_head_moves_the_cheeks_and_they_settle() {
+    let mut face = performing();
+    face.advance(0.0);
+    let rest = face.advance(0.02).to_vec();
+    let moved = |now: &[Vec3]| now.iter().zip(&rest).map(|(a, b)| 1e3 * a.distance(*b)).fold(0.0, f32::max);
+    let mut most = 0.0_f32;
+    for frame in 0..25 {
+        let angle = 0.4 * (frame as f64 * 0.02 * 25.0).sin();
+        face.set_head_pose(&RigidMotion {
+            rotation: DQuat::from_rotation_y(angle),
+            translation: DVec3::ZERO,
+        });
+        most = most.max(moved(face.advance(0.02)));
+    }
+    println!("the skin moves by up to {most:.2} mm");
+    assert!((1.0..15.0).contains(&most), "{most} mm");
+    face.set_head_pose(&RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO });
+    for _ in 0..60 {
+        face.advance(0.02);
+    }
+    let left = moved(face.advance(0.02));
+    assert!(left < 0.2, "{left} mm");
+}
+
+#[test]
+fn the_motion_does_not_depend_on_the_frame_rate() {
+    let surface = |fps: f64| {
+        let mut face = performing();
+        face.advance(0.0);
+        let frames = (0.3 * fps).round() as usize;
+        let mut last = Vec::new();
+        for frame in 1..=frames {
+            let share = frame as f64 / frames as f64;
+            face.set_weights(&weights_of(&[("jawOpen", 0.5 * share as f32)]));
+            last = face.advance(1.0 / fps).to_vec();
+        }
+        last
+    };
+    let (slow, fast) = (surface(30.0), surface(60.0));
+    let worst = slow.iter().zip(&fast).map(|(a, b)| 1e3 * a.distance(*b)).fold(0.0, f32::max);
+    assert!(worst < 0.3, "{worst} mm");
+}
+
+/// Pairs of crossing triangles between the lips.
+fn lip_crossings(surface: &[Vec3]) -> usize {
+    let lips = &TISSUE.lips;
+    let positions: Vec<DVec3> = lips.vertices.iter().map(|v| surface[*v as usize].as_dvec3()).collect();
+    let [upper, lower] = &lips.triangles;
+    let triangles: Vec<[u32; 3]> = upper.iter().chain(lower).copied().collect();
+    let is_between = |(a, b): &(u32, u32)| (*a < upper.len() as u32) != (*b < upper.len() as u32);
+    crossing_pairs(&positions, &triangles).iter().filter(|pair| is_between(pair)).count()
+}
+
+#[test]
+fn lips_do_not_pass_through_each_other() {
+    println!("lips: {:?} vertices", TISSUE.lip_counts());
+    assert!(TISSUE.lip_counts().iter().all(|count| *count > 50));
+    let (mesh, _) = &*FACE;
+    let mut left = Vec::new();
+    for names in [
+        &[("jawOpen", 0.5), ("mouthClose", 0.5)][..],
+        &[("mouthPressLeft", 1.0), ("mouthPressRight", 1.0)],
+        &[("mouthPucker", 1.0)],
+        &[("mouthRollLower", 1.0)],
+        &[("mouthShrugLower", 1.0)],
+        &[("mouthClose", 0.15)],
+    ] {
+        let mut face = performing();
+        face.advance(0.0);
+        let weights = weights_of(names);
+        for frame in 1..=30 {
+            let share = (frame as f32 / 20.0).min(1.0);
+            face.set_weights(&weights.iter().map(|w| share * w).collect::<Vec<_>>());
+            face.advance(1.0 / 60.0);
+        }
+        let mut plain = vec![Vec3::ZERO; mesh.positions.len()];
+        Evaluator::new(mesh).evaluate(&weights, &mut plain);
+        let surface = face.advance(1.0 / 60.0).to_vec();
+        let (rig, flesh) = (lip_crossings(&plain), lip_crossings(&surface));
+        println!("{names:?}: crossings {rig} → {flesh}; {:?}", face.lips());
+        assert!(face.lips().projected <= 1.001e-4);
+        left.push((rig, flesh));
+    }
+    // Flesh makes no crossings of its own, and fewer than a rig whose lips are driven through each other.
+    assert!(left.iter().all(|(rig, flesh)| *flesh == 0 || flesh < rig), "{left:?}");
+    assert!(left.iter().any(|(rig, _)| *rig > 20), "the rig's lips cross somewhere: {left:?}");
+}
+
+#[test]
+fn sticky_lips_hold_together_and_part() {
+    let (mesh, rigged) = &*FACE;
+    let params = PerformParams { stickiness: 2e6, ..PerformParams::default() };
+    let jaw = jaw_driven_shapes(mesh);
+    let mut face = PerformingFace::new(Arc::new(Tissue::new(rigged, &jaw, params).unwrap())).unwrap();
+    face.advance(0.0);
+    let mut counts = Vec::new();
+    // Closing what is closed presses the lips together.
+    let press = weights_of(&[("mouthClose", 0.15)]);
+    let open = weights_of(&[("jawOpen", 0.5)]);
+    for frame in 0..90 {
+        face.set_weights(if frame < 30 { &press } else { &open });
+        face.advance(1.0 / 60.0);
+        counts.push(face.lips().sticky);
+    }
+    println!("sticky springs: {counts:?}");
+    let stuck = counts[..30].iter().max().unwrap();
+    assert!(*stuck > 5, "{counts:?}");
+    assert!(4 * counts[89] < *stuck, "{counts:?}");
+}

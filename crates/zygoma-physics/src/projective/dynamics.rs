@@ -1,0 +1,79 @@
+//! Motion: implicit Euler steps, each a minimisation (*Progressive PD*, eq. 5).
+
+use super::elements::{Precision, Row};
+use super::solve::{GlobalStep, Inertia, SolveOptions, SolveReport, Solver};
+use super::system::System;
+
+/// Positions and velocities of a system in motion.
+pub struct Dynamics<T> {
+    /// All vertices. Kinematic ones may be moved between steps.
+    pub positions: Vec<Row<T>>,
+    /// Velocities of the free vertices.
+    pub velocities: Vec<Row<T>>,
+    masses: Vec<f64>,
+    step: f64,
+    weights: Vec<T>,
+    predicted: Vec<Row<T>>,
+    solver: Solver<T>,
+}
+
+impl<T: Precision> Dynamics<T> {
+    /// A system at rest at `positions`, with the masses of its free vertices (kg, above 0) and a time step (s).
+    ///
+    /// # Panics
+    /// If there is not one position per vertex and one mass per free vertex.
+    pub fn new(system: &System<T>, positions: Vec<Row<T>>, masses: Vec<f64>, step: f64) -> Self {
+        assert_eq!(positions.len(), system.vertex_count(), "one position per vertex");
+        assert_eq!(masses.len(), system.free_count(), "one mass per free vertex");
+        Self {
+            velocities: vec![[T::default(); 4]; masses.len()],
+            weights: masses.iter().map(|mass| T::of(mass / (step * step))).collect(),
+            predicted: positions[..masses.len()].to_vec(),
+            solver: Solver::new(system),
+            positions,
+            masses,
+            step,
+        }
+    }
+
+    /// M / h², the diagonal of the global step's matrix.
+    pub fn diagonal(&self) -> Vec<f64> {
+        self.masses.iter().map(|mass| mass / (self.step * self.step)).collect()
+    }
+
+    /// One time step (Algorithm 2). The system's forces act over it. The search starts at the predicted positions as the paper's does, or
+    /// at the last ones where the energy is lower there.
+    pub fn step(
+        &mut self,
+        system: &System<T>,
+        global: &mut dyn GlobalStep<T>,
+        options: &SolveOptions,
+    ) -> SolveReport {
+        let free = self.masses.len();
+        let h = T::of(self.step);
+        let before: Vec<Row<T>> = self.positions[..free].to_vec();
+        for i in 0..free {
+            let push = T::of(self.step * self.step / self.masses[i]);
+            for k in 0..3 {
+                // The forces are part of the energy: only inertia is predicted, and the search starts with both.
+                self.predicted[i][k] = h.mul_add(self.velocities[i][k], before[i][k]);
+                self.positions[i][k] = push.mul_add(system.forces[i][k], self.predicted[i][k]);
+            }
+        }
+        let inertia = Inertia { weights: &self.weights, predicted: &self.predicted };
+        // What is held fast to something that moves starts better where it was.
+        let predicted = self.solver.energy(system, Some(&inertia), &self.positions);
+        let start: Vec<Row<T>> = self.positions[..free].to_vec();
+        self.positions[..free].copy_from_slice(&before);
+        if predicted < self.solver.energy(system, Some(&inertia), &self.positions) {
+            self.positions[..free].copy_from_slice(&start);
+        }
+        let report = self.solver.minimise(system, Some(&inertia), global, options, &mut self.positions);
+        for i in 0..free {
+            for k in 0..3 {
+                self.velocities[i][k] = (self.positions[i][k] - before[i][k]) / h;
+            }
+        }
+        report
+    }
+}

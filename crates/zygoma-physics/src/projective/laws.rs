@@ -1,0 +1,407 @@
+//! Laws that the whole must obey.
+
+use glam::{DAffine3, DQuat, DVec3};
+use zygoma_geometry::laplacian::Laplacian;
+use zygoma_numerics::random::Keyed;
+
+use super::test_bodies::Block;
+use super::*;
+
+const FLESH: Material = Material { young: 3e4, poisson: 0.4 };
+
+/// A block with an element of every kind on it, none of them strained at rest.
+fn everything<T: Precision>(block: &Block) -> System<T> {
+    let rest = &block.positions;
+    let mut system = System::new(rest.len(), rest.len());
+    let tets = || block.tets.iter().map(|tet| Stencil::tetrahedron(rest, *tet).unwrap());
+    system.add(block.tissue(FLESH)).unwrap();
+    let (mut strain, mut volume, mut limit, mut shape) = (
+        Elements::<T, Strain, 4, 3, 1>::new(),
+        Elements::<T, Volume, 4, 3, 3>::new(),
+        Elements::<T, StrainLimit, 4, 3, 3>::new(),
+        Elements::<T, Shape, 4, 3, 10>::new(),
+    );
+    for s in tets() {
+        strain.push(&s, [1e4 * s.size]);
+        volume.push(&s, [2e4 * s.size, 1.0, 1.0]);
+        limit.push(&s, [2e4 * s.size, 0.95, 1.05]);
+        let w = 1e4 * s.size;
+        shape.push(&s, [w, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+    }
+    system.add(strain).unwrap();
+    system.add(volume).unwrap();
+    system.add(limit).unwrap();
+    system.add(shape).unwrap();
+    let [nx, ny, _] = block.counts;
+    let corner =
+        |i: u32| (i & 1) + (i >> 1 & 1) * (nx as u32 + 1) + (i >> 2 & 1) * ((nx + 1) * (ny + 1)) as u32;
+    let mut hexahedra = Elements::<T, Tissue, 8, 3, 4>::new();
+    for s in Stencil::hexahedron(rest, std::array::from_fn(|i| corner(i as u32))).unwrap() {
+        hexahedra.push(&s, FLESH.tissue(s.size, 1.0));
+    }
+    system.add(hexahedra).unwrap();
+    let sheet: Vec<[u32; 3]> = (0..ny as u32)
+        .flat_map(|y| (0..nx as u32).map(move |x| y * (nx as u32 + 1) + x))
+        .flat_map(|a| [[a, a + 1, a + nx as u32 + 2], [a, a + nx as u32 + 2, a + nx as u32 + 1]])
+        .collect();
+    let (mut skin, mut area) =
+        (Elements::<T, TriangleStrain, 3, 2, 1>::new(), Elements::<T, TriangleArea, 3, 2, 2>::new());
+    for t in &sheet {
+        let s = Stencil::triangle(rest, *t).unwrap();
+        skin.push(&s, [FLESH.sheet_strain_weight(1e-3) * s.size]);
+        area.push(&s, [FLESH.sheet_area_weight(1e-3) * s.size, 1.0]);
+    }
+    system.add(skin).unwrap();
+    system.add(area).unwrap();
+    let laplacian = Laplacian::new(rest, &sheet);
+    let mut bends = Elements::<T, Length, 8, 1, 2>::new();
+    for (v, neighbours) in laplacian.rows.iter().enumerate().take((nx + 1) * (ny + 1)) {
+        let s = Stencil::<8, 1>::curvature(v as u32, neighbours, laplacian.areas[v]).unwrap();
+        bends.push(&s, [1e-7 * s.size, s.sample(rest)[0].length()]);
+    }
+    system.add(bends).unwrap();
+    let mut springs = Elements::<T, Length, 2, 1, 2>::new();
+    for t in &block.tets {
+        let s = Stencil::edge(rest, [t[0], t[3]]);
+        springs.push(&s, [5.0, s.size]);
+    }
+    system.add(springs).unwrap();
+    let mut links = Links::new();
+    let (a, b) = (Point::on_triangle(sheet[0], [0.2, 0.3, 0.5]), Point::vertex(rest.len() as u32 - 1));
+    links.push(&b.from(&a), [20.0, b.from(&a).sample(rest)[0].length()]);
+    system.add_transient(links).unwrap();
+    system
+}
+
+fn block() -> Block {
+    let mut block = Block::new([3, 2, 2], DVec3::new(0.03, 0.02, 0.015));
+    // Not all alike.
+    for (i, p) in block.positions.iter_mut().enumerate() {
+        let stream = Keyed::new(1, i as u64);
+        *p += 1e-3 * DVec3::new(stream.normal(0), stream.normal(1), stream.normal(2));
+    }
+    block
+}
+
+fn shaken<T: Precision>(block: &Block, size: f64) -> Vec<Row<T>> {
+    let shake = |(i, p): (usize, &DVec3)| {
+        let stream = Keyed::new(2, i as u64);
+        row(*p + size * DVec3::new(stream.normal(0), stream.normal(1), stream.normal(2)))
+    };
+    block.positions.iter().enumerate().map(shake).collect()
+}
+
+#[test]
+fn the_gradient_is_that_of_the_energy() {
+    let block = block();
+    let system = everything::<f64>(&block);
+    let x = shaken::<f64>(&block, 1e-3);
+    let mut gradient = vec![[0.0; 4]; x.len()];
+    system.energy_and_gradient(&x, &mut gradient);
+    let mut scratch = gradient.clone();
+    for (vertex, axis) in [(0, 0), (5, 1), (11, 2), (20, 0), (35, 1)] {
+        let at = |by: f64, scratch: &mut Vec<Row<f64>>| {
+            let mut moved = x.clone();
+            moved[vertex][axis] += by;
+            system.energy_and_gradient(&moved, scratch)
+        };
+        let slope = (at(1e-8, &mut scratch) - at(-1e-8, &mut scratch)) / 2e-8;
+        assert!(
+            (slope - gradient[vertex][axis]).abs() < 1e-4 * gradient[vertex][axis].abs().max(0.01),
+            "{slope} {}",
+            gradient[vertex][axis]
+        );
+    }
+}
+
+#[test]
+fn wide_registers_agree_with_double_precision() {
+    let block = block();
+    let (wide, exact) = (everything::<f32>(&block), everything::<f64>(&block));
+    let mut gradient = vec![[0.0; 4]; block.positions.len()];
+    let mut reference = vec![[0.0; 4]; block.positions.len()];
+    let energy = wide.energy_and_gradient(&shaken::<f32>(&block, 1e-3), &mut gradient);
+    let expected = exact.energy_and_gradient(&shaken::<f64>(&block, 1e-3), &mut reference);
+    assert!((energy / expected - 1.0).abs() < 1e-4, "{energy} {expected}");
+    let largest = reference.iter().flatten().fold(0.0, |m: f64, g| m.max(g.abs()));
+    for (a, b) in gradient.iter().flatten().zip(reference.iter().flatten()) {
+        assert!((f64::from(*a) - b).abs() < 1e-4 * largest, "{a} {b}");
+    }
+}
+
+#[test]
+fn rigid_motions_cost_nothing() {
+    let block = block();
+    let system = everything::<f64>(&block);
+    let motion = DAffine3::from_rotation_translation(
+        DQuat::from_rotation_y(2.0) * DQuat::from_rotation_x(0.7),
+        DVec3::new(0.3, -0.1, 0.2),
+    );
+    let x: Vec<Row<f64>> = block.positions.iter().map(|p| row(motion.transform_point3(*p))).collect();
+    let mut gradient = vec![[0.0; 4]; x.len()];
+    assert!(system.energy_and_gradient(&x, &mut gradient) < 1e-20);
+    assert!(gradient.iter().flatten().all(|g| g.abs() < 1e-10));
+}
+
+#[test]
+fn internal_forces_have_no_resultant() {
+    let block = block();
+    let system = everything::<f64>(&block);
+    let x = shaken::<f64>(&block, 2e-3);
+    let mut gradient = vec![[0.0; 4]; x.len()];
+    system.energy_and_gradient(&x, &mut gradient);
+    let (mut force, mut torque, mut size) = (DVec3::ZERO, DVec3::ZERO, 0.0);
+    for (g, x) in gradient.iter().zip(&x) {
+        force += position(g);
+        torque += position(x).cross(position(g));
+        size += position(g).length();
+    }
+    assert!(force.length() < 1e-12 * size && torque.length() < 1e-12 * size, "{force} {torque} of {size}");
+}
+
+/// A block pulled at both ends by a uniform traction: its stretch and lateral strain.
+fn pulled(material: Material, traction: f64) -> (f64, f64) {
+    let size = DVec3::new(0.02, 0.04, 0.02);
+    let block = Block::new([2, 4, 2], size);
+    let mut system = System::<f64>::new(block.positions.len(), block.positions.len());
+    system.add(block.tissue(material)).unwrap();
+    // Exact nodal forces of a uniform traction on the end faces: a third of every boundary triangle's area.
+    for tet in &block.tets {
+        for skip in 0..4 {
+            let face: Vec<u32> = (0..4).filter(|k| *k != skip).map(|k| tet[k]).collect();
+            for end in [0.0, size.y] {
+                if face.iter().all(|v| (block.positions[*v as usize].y - end).abs() < 1e-9) {
+                    let [a, b, c] = [face[0], face[1], face[2]].map(|v| block.positions[v as usize]);
+                    let share = traction * (b - a).cross(c - a).length() / 6.0;
+                    let sign = if end > 0.0 { 1.0 } else { -1.0 };
+                    face.iter().for_each(|v| system.forces[*v as usize][1] += sign * share);
+                }
+            }
+        }
+    }
+    // Nothing holds the block: a little inertia does, and does not move the balanced forces' solution.
+    let mut x = block.rows();
+    let weights = vec![1e-3; x.len()];
+    let mut global = Prefactored::<f64>::new(&system.matrix(&weights), &[]).unwrap();
+    let mut solver = Solver::new(&system);
+    for _ in 0..6 {
+        let predicted = x.clone();
+        let inertia = Inertia { weights: &weights, predicted: &predicted };
+        let options = SolveOptions { iterations: 300, tolerance: 1e-12, ..Default::default() };
+        solver.minimise(&system, Some(&inertia), &mut global, &options, &mut x);
+    }
+    let last = x.len() - 1;
+    let span = position(&x[last]) - position(&x[0]);
+    (span.y / size.y - 1.0, span.x / size.x - 1.0)
+}
+
+#[test]
+fn a_uniform_pull_finds_young_and_poisson() {
+    for poisson in [0.0, 0.3, 0.45] {
+        let material = Material { young: 2e4, poisson };
+        let (along, across) = pulled(material, 20.0);
+        assert!((along / 1e-3 - 1.0).abs() < 5e-3, "{poisson}: {along}");
+        assert!((across + poisson * along).abs() < 5e-3 * along, "{poisson}: {across}");
+    }
+}
+
+/// How far the end of a bar that hangs from its top sinks under its own weight.
+fn hanging(material: Material, cuts: usize) -> f64 {
+    let size = DVec3::new(0.02, 0.2, 0.02);
+    let mut block = Block::new([cuts, 10 * cuts, cuts], size);
+    let free = block.free_first(|p| p.y < size.y - 1e-9);
+    let mut system = System::<f64>::new(block.positions.len(), free);
+    system.add(block.tissue(material)).unwrap();
+    for (force, mass) in system.forces.iter_mut().zip(block.masses(1000.0)) {
+        force[1] = -9.81 * mass;
+    }
+    let mut x = block.rows();
+    let mut global = Prefactored::<f64>::new(&system.matrix(&[]), &[]).unwrap();
+    let options = SolveOptions { iterations: 400, tolerance: 1e-7, ..Default::default() };
+    let report = Solver::new(&system).minimise(&system, None, &mut global, &options, &mut x);
+    assert!(report.gradient[0] <= 1e-7 * report.gradient[1], "{report:?}");
+    assert!(report.energies.windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 4e-15)));
+    let end = (0..free).filter(|v| block.positions[*v].y < 1e-9);
+    let (sum, count) = end.fold((0.0, 0.0), |(s, n), v| (s + block.positions[v].y - x[v][1], n + 1.0));
+    sum / count
+}
+
+#[test]
+fn a_hanging_bar_converges_to_its_reference() {
+    // ρ g L² / 2E; with lateral contraction the held end makes the bar a little stiffer.
+    for (poisson, tolerance) in [(0.0, 1e-3), (0.3, 0.012)] {
+        let material = Material { young: 2e5, poisson };
+        let reference = 1000.0 * 9.81 * 0.2 * 0.2 / (2.0 * 2e5);
+        let misses = [1, 2, 3].map(|cuts| (hanging(material, cuts) / reference - 1.0).abs());
+        assert!(misses[2] < tolerance, "{poisson}: {misses:?}");
+        assert!(poisson == 0.0 || (misses[1] < misses[0] && misses[2] < misses[1]), "{misses:?}");
+    }
+}
+
+#[test]
+fn momentum_stays_without_attachments() {
+    let block = block();
+    let system = everything::<f64>(&block);
+    let masses = block.masses(1000.0);
+    let mut dynamics = Dynamics::new(&system, shaken(&block, 1e-3), masses.clone(), 0.01);
+    for (i, v) in dynamics.velocities.iter_mut().enumerate() {
+        *v = [0.3, -0.2 + 2.0 * block.positions[i].x, 0.1, 0.0];
+    }
+    let momentum = |dynamics: &Dynamics<f64>| -> DVec3 {
+        dynamics.velocities.iter().zip(&masses).map(|(v, m)| *m * position(v)).sum()
+    };
+    let before = momentum(&dynamics);
+    let mut global =
+        Prefactored::<f64>::new(&system.matrix_with_transients(&dynamics.diagonal()), &[]).unwrap();
+    for _ in 0..5 {
+        let options = SolveOptions { iterations: 200, tolerance: 1e-10, ..Default::default() };
+        dynamics.step(&system, &mut global, &options);
+        assert!(
+            momentum(&dynamics).distance(before) < 1e-8 * before.length(),
+            "{} {before}",
+            momentum(&dynamics)
+        );
+    }
+}
+
+/// A block held at one end and bent by its weight, at any scale: energies by iteration.
+fn bent(scale: f64, gauss_seidel: bool, options: &SolveOptions) -> SolveReport {
+    let size = scale * DVec3::new(0.08, 0.02, 0.02);
+    let mut block = Block::new([8, 2, 2], size);
+    let free = block.free_first(|p| p.x > 1e-9 * scale);
+    let mut system = System::<f64>::new(block.positions.len(), free);
+    // Weights grow as the cube of the scale, lengths as the scale: the same problem in other units.
+    system.add(block.tissue(FLESH)).unwrap();
+    for (force, mass) in system.forces.iter_mut().zip(block.masses(1000.0)) {
+        force[1] = -9.81 * mass / scale;
+    }
+    let matrix = system.matrix(&[]);
+    let mut global: Box<dyn GlobalStep<f64>> = if gauss_seidel {
+        Box::new(GaussSeidel::new(&matrix))
+    } else {
+        Box::new(Prefactored::<f64>::new(&matrix, &[]).unwrap())
+    };
+    Solver::new(&system).minimise(&system, None, &mut *global, options, &mut block.rows())
+}
+
+#[test]
+fn iteration_counts_do_not_change_with_scale() {
+    for gauss_seidel in [false, true] {
+        let options = SolveOptions { iterations: 2000, tolerance: 1e-4, ..Default::default() };
+        let [small, large] = [1.0, 1024.0].map(|scale| bent(scale, gauss_seidel, &options));
+        let fallen = small.gradient[0] / small.gradient[1];
+        assert!(fallen <= 1e-4 && small.iterations() > 5, "{fallen} after {}", small.iterations());
+        assert!(
+            small.iterations().abs_diff(large.iterations()) <= 1,
+            "{} {}",
+            small.iterations(),
+            large.iterations()
+        );
+        let shares = |r: &SolveReport| {
+            r.energies.iter().map(|e| e / r.energies[r.energies.len() - 1]).collect::<Vec<_>>()
+        };
+        for (a, b) in shares(&small).iter().zip(shares(&large)).take(6) {
+            assert!((a - b).abs() < 1e-6, "{a} {b}");
+        }
+    }
+}
+
+#[test]
+fn all_ways_lead_to_the_same_minimum_and_never_uphill() {
+    let far = |line_search, history| SolveOptions {
+        iterations: 3000,
+        tolerance: 1e-6,
+        line_search,
+        history,
+        ..Default::default()
+    };
+    let reference = bent(1.0, false, &far(LineSearch::Armijo, 5));
+    let least = reference.energies[reference.iterations()];
+    for (gauss_seidel, line_search, history) in [
+        (false, LineSearch::Wolfe, 5),
+        (true, LineSearch::Armijo, 5),
+        (false, LineSearch::Armijo, 0),
+        (false, LineSearch::None, 0),
+    ] {
+        let report = bent(1.0, gauss_seidel, &far(line_search, history));
+        assert!(report.energies.windows(2).all(|pair| pair[1] <= pair[0] + 1e-15), "{line_search:?}");
+        let found = report.energies[report.iterations()];
+        assert!((found / least - 1.0).abs() < 1e-6, "{line_search:?} {history}: {found} {least}");
+    }
+    let plain = bent(1.0, false, &far(LineSearch::Armijo, 0));
+    assert!(
+        2 * reference.iterations() < plain.iterations(),
+        "{} {}",
+        reference.iterations(),
+        plain.iterations()
+    );
+}
+
+#[test]
+fn compliance_is_as_good_as_a_fresh_factor() {
+    let block = block();
+    let system = everything::<f64>(&block);
+    let hold = vec![0.5; block.positions.len()];
+    let last = block.positions.len() as u32 - 1;
+    let rows = system.transient_rows();
+    let mut candidates: Vec<u32> = rows.iter().flat_map(|row| row.entries.iter().map(|e| e.0)).collect();
+    let mut fresh = Prefactored::<f64>::new(&system.matrix_with_transients(&hold), &[]).unwrap();
+    let mut updated = Prefactored::<f64>::new(&system.matrix(&hold), &candidates).unwrap();
+    updated.set_transient(rows.clone()).unwrap();
+    let q: Vec<Row<f64>> = shaken(&block, 1.0);
+    let (mut a, mut b) = (q.clone(), q.clone());
+    fresh.solve(&q, &mut a);
+    updated.solve(&q, &mut b);
+    let largest = a.iter().flatten().fold(0.0, |m: f64, v| m.max(v.abs()));
+    for (a, b) in a.iter().zip(&b) {
+        assert!((0..3).all(|k| (a[k] - b[k]).abs() < 1e-9 * largest));
+    }
+    candidates.retain(|v| *v != last);
+    let mut narrow = Prefactored::<f64>::new(&system.matrix(&hold), &candidates).unwrap();
+    assert_eq!(narrow.set_transient(rows), Err(TransientError::NoCandidate(last)));
+}
+
+#[test]
+fn the_adjoint_is_the_derivative_of_an_equilibrium() {
+    let size = DVec3::new(0.04, 0.02, 0.02);
+    let mut block = Block::new([4, 2, 2], size);
+    let free = block.free_first(|p| p.x > 1e-9);
+    let mut system = System::<f64>::new(block.positions.len(), free);
+    system.add(block.tissue(FLESH)).unwrap();
+    let base: Vec<Row<f64>> =
+        (0..free).map(|v| [0.0, -2e-2 * Keyed::new(3, v as u64).uniform(0), 1e-2, 0.0]).collect();
+    let loss: Vec<[f64; 3]> =
+        (0..free).map(|v| [0, 1, 2].map(|k| Keyed::new(4, v as u64).normal(k))).collect();
+    let mut global = Prefactored::<f64>::new(&system.matrix(&[]), &[]).unwrap();
+    let options = SolveOptions { iterations: 3000, tolerance: 1e-11, ..Default::default() };
+    let mut solved = |forces: &[Row<f64>]| {
+        system.forces.copy_from_slice(forces);
+        let mut x = block.rows();
+        let report = Solver::new(&system).minimise(&system, None, &mut global, &options, &mut x);
+        assert!(
+            report.gradient[0] < 1e-9 * report.gradient[1],
+            "{:?}",
+            (report.gradient, report.iterations(), report.stalled)
+        );
+        x
+    };
+    let value = |x: &[Row<f64>]| -> f64 {
+        x.iter().zip(&loss).map(|(x, l)| (0..3).map(|k| x[k] * l[k]).sum::<f64>()).sum()
+    };
+    let step = 1e-5;
+    let mut measured = Vec::new();
+    for (vertex, axis) in [(3, 0), (10, 1), (free - 1, 2)] {
+        let ends = [step, -step].map(|by| {
+            let mut forces = base.clone();
+            forces[vertex][axis] += by;
+            value(&solved(&forces))
+        });
+        measured.push((vertex, axis, (ends[0] - ends[1]) / (2.0 * step)));
+    }
+    let x = solved(&base);
+    let lambda = adjoint(&system, &x, &[], &mut global, &loss, 1e-10, 2000).unwrap();
+    for (vertex, axis, slope) in measured {
+        let found = lambda[vertex][axis];
+        assert!((found - slope).abs() < 1e-3 * slope.abs().max(1e-3), "{found} {slope}");
+    }
+}

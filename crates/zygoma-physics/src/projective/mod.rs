@@ -1,0 +1,52 @@
+//! Projective dynamics: potentials that pull samples of the vertices to the closest points of simple sets.
+//!
+//! A [`System`] holds [`Elements`] of several [`Kind`]s; each samples its vertices with a [`Stencil`] (a deformation gradient, an edge,
+//! a curvature vector, a position) and pulls the sample to the closest point of a set. Weights come from a [`Material`] and
+//! the rest volume or area. A [`Solver`] finds equilibria and [`Dynamics`] makes implicit Euler steps, both by L-BFGS around a
+//! [`GlobalStep`]: the [`Prefactored`] Cholesky solve or [`GaussSeidel`] iterations. After *Progressive PD* with the energies of
+//! the later systems; the minimum is that of the true energy, in which every closest point moves along.
+
+mod adjoint;
+mod closest;
+mod dense;
+mod derivative;
+mod dynamics;
+mod elements;
+mod gauss_seidel;
+mod kinds;
+#[cfg(test)]
+mod kinds_tests;
+#[cfg(test)]
+mod laws;
+mod material;
+mod prefactored;
+mod solve;
+mod stencil;
+mod system;
+#[cfg(test)]
+mod test_bodies;
+
+pub use adjoint::{NotConverged, adjoint};
+pub use dense::DenseFactor;
+pub use derivative::Differentiable;
+pub use dynamics::Dynamics;
+pub use elements::{Elements, Group, Precision, Row, VisitRow};
+pub use gauss_seidel::GaussSeidel;
+pub use kinds::{
+    GradientTarget, HalfSpace, Kind, Length, Shape, Strain, StrainLimit, Target, Tissue, TriangleArea,
+    TriangleStrain, Volume,
+};
+pub use material::Material;
+pub use prefactored::{ColumnFactor, Factored, OrderedFactor, Prefactored, TransientError};
+pub use solve::{GlobalStep, Inertia, LineSearch, SolveOptions, SolveReport, Solver};
+pub use stencil::{Point, Stencil};
+pub use system::{Handle, MatrixRow, RigidPoints, System, VertexBeyond, position, row};
+
+/// Tetrahedra with strain and volume.
+pub type TissueTets<T> = Elements<T, Tissue, 4, 3, 4>;
+/// Links between two embedded points, each of up to four vertices: sticky springs.
+pub type Links<T> = Elements<T, Length, 8, 1, 2>;
+/// Contacts: embedded points that must not pass each other along a normal.
+pub type Contacts<T> = Elements<T, HalfSpace, 8, 1, 5>;
+/// Vertices pulled to given places.
+pub type Attachments<T> = Elements<T, Target, 1, 1, 4>;

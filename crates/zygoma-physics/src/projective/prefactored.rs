@@ -1,0 +1,198 @@
+//! The global step through a sparse Cholesky factor, with constraints that come and go.
+//!
+//! The factor is of what stays, A. Rows C of transient constraints with weights W between *candidate* vertices change the
+//! inverse by a small dense system: (A + CᵀWC)⁻¹ q = y − A⁻¹Cᵀ (W⁻¹ + C A⁻¹ Cᵀ)⁻¹ C y with y = A⁻¹ q. The compliance, A⁻¹ between
+//! candidates, is computed once; a change of constraints costs one dense factor of their number, each solve one solve more.
+
+use std::sync::Arc;
+
+use zygoma_numerics::{
+    Analysis, Cholesky, NotPositiveDefinite, PackedAnalysis, PackedFactor, SymmetricMatrix, nested_dissection,
+};
+
+use super::dense::DenseFactor;
+use super::elements::{Precision, Row};
+use super::solve::GlobalStep;
+use super::system::MatrixRow;
+
+/// A precision in which matrices are factored: packed for three right-hand sides in `f32`, plain in `f64`.
+pub trait Factored: Precision {
+    /// The factor of a matrix.
+    type Factor: Send;
+    /// Factors a matrix.
+    fn factor(matrix: &SymmetricMatrix) -> Result<Self::Factor, NotPositiveDefinite>;
+    /// Solves in place.
+    fn solve(factor: &mut Self::Factor, rows: &mut [Row<Self>]);
+}
+
+/// A packed factor and the order of its rows.
+pub struct OrderedFactor {
+    order: Vec<u32>,
+    factor: PackedFactor,
+    scratch: Vec<Row<f32>>,
+}
+
+impl Factored for f32 {
+    type Factor = OrderedFactor;
+
+    fn factor(matrix: &SymmetricMatrix) -> Result<OrderedFactor, NotPositiveDefinite> {
+        let order = nested_dissection(&matrix.neighbours());
+        let permuted = matrix.permuted(&order);
+        let factor = PackedAnalysis::new(&permuted).factor(&permuted)?;
+        Ok(OrderedFactor { scratch: vec![[0.0; 4]; order.len()], order, factor })
+    }
+
+    fn solve(ordered: &mut OrderedFactor, rows: &mut [Row<f32>]) {
+        for (place, vertex) in ordered.scratch.iter_mut().zip(&ordered.order) {
+            *place = rows[*vertex as usize];
+        }
+        ordered.factor.solve_in_place(&mut ordered.scratch);
+        for (place, vertex) in ordered.scratch.iter().zip(&ordered.order) {
+            rows[*vertex as usize] = *place;
+        }
+    }
+}
+
+/// A factor in double precision and a column for its right-hand sides.
+pub struct ColumnFactor {
+    factor: Cholesky,
+    column: Vec<f64>,
+}
+
+impl Factored for f64 {
+    type Factor = ColumnFactor;
+
+    fn factor(matrix: &SymmetricMatrix) -> Result<ColumnFactor, NotPositiveDefinite> {
+        let analysis: Arc<Analysis> = Analysis::new(matrix);
+        Ok(ColumnFactor { factor: Cholesky::new(analysis, matrix)?, column: vec![0.0; matrix.size()] })
+    }
+
+    fn solve(columns: &mut ColumnFactor, rows: &mut [Row<f64>]) {
+        for k in 0..3 {
+            columns.column.iter_mut().zip(rows.iter()).for_each(|(number, row)| *number = row[k]);
+            columns.factor.solve_in_place(&mut columns.column);
+            columns.column.iter().zip(rows.iter_mut()).for_each(|(number, row)| row[k] = *number);
+        }
+    }
+}
+
+/// A global step from a factor made once.
+pub struct Prefactored<T: Factored> {
+    factor: T::Factor,
+    /// Place of each vertex among the candidates.
+    candidate: Vec<Option<u32>>,
+    /// A⁻¹ between candidates, row by row.
+    compliance: Vec<f64>,
+    candidates: usize,
+    transient: Option<Transient>,
+    correction: Vec<[f64; 3]>,
+    scratch: Vec<Row<T>>,
+}
+
+struct Transient {
+    rows: Vec<MatrixRow>,
+    factor: DenseFactor,
+}
+
+/// A transient constraint that acts on a vertex without compliance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransientError {
+    /// The vertex is no candidate.
+    #[error("vertex {0} was not named as a candidate for transient constraints when the factor was made")]
+    NoCandidate(u32),
+    /// The constraints do not leave the matrix positive definite.
+    #[error("the transient constraints do not leave the matrix positive definite")]
+    NotPositiveDefinite,
+}
+
+impl<T: Factored> Prefactored<T> {
+    /// Factors the matrix of what stays, and finds the compliance of the candidates.
+    pub fn new(matrix: &SymmetricMatrix, candidates: &[u32]) -> Result<Self, NotPositiveDefinite> {
+        let mut factor = T::factor(matrix)?;
+        let size = matrix.size();
+        let mut candidate = vec![None; size];
+        for (place, vertex) in (0..).zip(candidates) {
+            candidate[*vertex as usize] = Some(place);
+        }
+        let mut compliance = vec![0.0; candidates.len() * candidates.len()];
+        let mut rows = vec![[T::default(); 4]; size];
+        // Three columns at a time, as x, y and z.
+        for (three, columns) in candidates.chunks(3).enumerate() {
+            rows.fill([T::default(); 4]);
+            for (k, vertex) in columns.iter().enumerate() {
+                rows[*vertex as usize][k] = T::of(1.0);
+            }
+            T::solve(&mut factor, &mut rows);
+            for k in 0..columns.len() {
+                let line = &mut compliance[(3 * three + k) * candidates.len()..][..candidates.len()];
+                for (entry, vertex) in line.iter_mut().zip(candidates) {
+                    *entry = rows[*vertex as usize][k].into();
+                }
+            }
+        }
+        let scratch = vec![[T::default(); 4]; size];
+        let candidates = candidates.len();
+        Ok(Self {
+            factor,
+            candidate,
+            compliance,
+            candidates,
+            transient: None,
+            correction: Vec::new(),
+            scratch,
+        })
+    }
+
+    /// Replaces the transient constraints.
+    pub fn set_transient(&mut self, rows: Vec<MatrixRow>) -> Result<(), TransientError> {
+        self.transient = None;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut places: Vec<Vec<(usize, f64)>> = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let place = |(vertex, c): &(u32, f64)| {
+                let known = self.candidate.get(*vertex as usize).copied().flatten();
+                known.map(|place| (place as usize, *c)).ok_or(TransientError::NoCandidate(*vertex))
+            };
+            places.push(row.entries.iter().map(place).collect::<Result<_, _>>()?);
+        }
+        let entry = |i: usize, j: usize| -> f64 {
+            let line = |a: usize| &self.compliance[a * self.candidates..][..self.candidates];
+            let couple =
+                |(a, c): &(usize, f64)| c * places[j].iter().map(|(b, d)| d * line(*a)[*b]).sum::<f64>();
+            let own = if i == j { 1.0 / rows[i].weight } else { 0.0 };
+            own + places[i].iter().map(couple).sum::<f64>()
+        };
+        let factor = DenseFactor::new(rows.len(), entry).ok_or(TransientError::NotPositiveDefinite)?;
+        self.correction = vec![[0.0; 3]; rows.len()];
+        self.transient = Some(Transient { rows, factor });
+        Ok(())
+    }
+}
+
+impl<T: Factored> GlobalStep<T> for Prefactored<T> {
+    fn solve(&mut self, q: &[Row<T>], s: &mut [Row<T>]) {
+        s.copy_from_slice(q);
+        T::solve(&mut self.factor, s);
+        let Some(transient) = &self.transient else { return };
+        for (sum, row) in self.correction.iter_mut().zip(&transient.rows) {
+            *sum = [0.0; 3];
+            for (vertex, c) in &row.entries {
+                (0..3).for_each(|k| sum[k] += c * s[*vertex as usize][k].into());
+            }
+        }
+        transient.factor.solve(&mut self.correction);
+        self.scratch.fill([T::default(); 4]);
+        for (lambda, row) in self.correction.iter().zip(&transient.rows) {
+            for (vertex, c) in &row.entries {
+                let place = &mut self.scratch[*vertex as usize];
+                (0..3).for_each(|k| place[k] = place[k] + T::of(c * lambda[k]));
+            }
+        }
+        T::solve(&mut self.factor, &mut self.scratch);
+        for (s, correction) in s.iter_mut().zip(&self.scratch) {
+            (0..3).for_each(|k| s[k] = s[k] - correction[k]);
+        }
+    }
+}

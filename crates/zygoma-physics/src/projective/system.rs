@@ -1,0 +1,226 @@
+//! All potentials of one body, and what they add up to.
+
+use std::marker::PhantomData;
+
+use glam::{DAffine3, DVec3};
+use zygoma_numerics::SymmetricMatrix;
+
+use super::elements::{Group, Precision, Row};
+
+/// Vertices with potentials between them.
+///
+/// The first vertices are free, the others kinematic: they go where they are told and only pull. Points on rigid bodies are
+/// kinematic vertices placed by [`RigidPoints`].
+pub struct System<T> {
+    groups: Vec<Box<dyn Group<T>>>,
+    /// Which groups come and go.
+    is_transient: Vec<bool>,
+    vertices: usize,
+    free: usize,
+    /// The force on each free vertex that depends on nothing: gravity, actuation, N.
+    pub forces: Vec<Row<T>>,
+}
+
+/// Where a group lies in its system.
+pub struct Handle<G> {
+    index: usize,
+    kind: PhantomData<fn() -> G>,
+}
+
+impl<G> Clone for Handle<G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<G> Copy for Handle<G> {}
+
+/// A group that does not fit its system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an element names vertex {vertex}, but there are only {count} vertices")]
+pub struct VertexBeyond {
+    /// The vertex named.
+    pub vertex: u32,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl<T: Precision> System<T> {
+    /// A system without potentials.
+    ///
+    /// # Panics
+    /// If there are more free vertices than vertices.
+    pub fn new(vertices: usize, free: usize) -> Self {
+        assert!(free <= vertices, "free vertices are some of all");
+        Self {
+            groups: Vec::new(),
+            is_transient: Vec::new(),
+            vertices,
+            free,
+            forces: vec![[T::default(); 4]; free],
+        }
+    }
+
+    /// Number of vertices.
+    pub fn vertex_count(&self) -> usize {
+        self.vertices
+    }
+
+    /// Number of free vertices.
+    pub fn free_count(&self) -> usize {
+        self.free
+    }
+
+    /// Adds elements that stay.
+    pub fn add<G: Group<T>>(&mut self, group: G) -> Result<Handle<G>, VertexBeyond> {
+        self.add_as(group, false)
+    }
+
+    /// Adds elements that come and go, such as contacts: they are no part of [`matrix`](Self::matrix), and a global step is told of
+    /// their [`transient_rows`](Self::transient_rows) whenever they change.
+    pub fn add_transient<G: Group<T>>(&mut self, group: G) -> Result<Handle<G>, VertexBeyond> {
+        self.add_as(group, true)
+    }
+
+    fn add_as<G: Group<T>>(&mut self, group: G, is_transient: bool) -> Result<Handle<G>, VertexBeyond> {
+        match group.last_vertex() {
+            Some(vertex) if vertex as usize >= self.vertices => {
+                Err(VertexBeyond { vertex, count: self.vertices })
+            }
+            _ => {
+                self.groups.push(Box::new(group));
+                self.is_transient.push(is_transient);
+                Ok(Handle { index: self.groups.len() - 1, kind: PhantomData })
+            }
+        }
+    }
+
+    /// The elements behind a handle.
+    pub fn group<G: Group<T>>(&self, handle: Handle<G>) -> &G {
+        self.groups[handle.index].as_any().downcast_ref().expect("a handle keeps its group's type")
+    }
+
+    /// The elements behind a handle, to be changed. They must not name vertices that are not there.
+    pub fn group_mut<G: Group<T>>(&mut self, handle: Handle<G>) -> &mut G {
+        self.groups[handle.index].as_any_mut().downcast_mut().expect("a handle keeps its group's type")
+    }
+
+    /// Energy of all potentials and forces; `gradient` gets one row per vertex, zero for kinematic ones.
+    ///
+    /// # Panics
+    /// If the slices do not have one row per vertex.
+    pub fn energy_and_gradient(&self, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
+        assert!(x.len() == self.vertices && gradient.len() == self.vertices, "one row per vertex");
+        gradient.fill([T::default(); 4]);
+        let mut energy: f64 = self.groups.iter().map(|group| group.accumulate(x, gradient)).sum();
+        gradient[self.free..].fill([T::default(); 4]);
+        for ((force, x), row) in self.forces.iter().zip(x).zip(gradient) {
+            for k in 0..3 {
+                energy -= (force[k] * x[k]).into();
+                row[k] = row[k] - force[k];
+            }
+        }
+        energy
+    }
+
+    /// The rows of the groups that come and go, over the free vertices.
+    pub fn transient_rows(&self) -> Vec<MatrixRow> {
+        let mut rows = Vec::new();
+        for (group, _) in self.groups.iter().zip(&self.is_transient).filter(|(_, transient)| **transient) {
+            group.each_row(&mut |weight, row| {
+                let entries = self.free_entries(row);
+                if weight > 0.0 && !entries.is_empty() {
+                    rows.push(MatrixRow { weight, entries });
+                }
+            });
+        }
+        rows
+    }
+
+    fn free_entries(&self, row: &[(u32, f64)]) -> Vec<(u32, f64)> {
+        let mut entries: Vec<(u32, f64)> =
+            row.iter().copied().filter(|(v, c)| (*v as usize) < self.free && *c != 0.0).collect();
+        entries.sort_unstable_by_key(|(vertex, _)| *vertex);
+        entries.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            kept.1 += if same { later.1 } else { 0.0 };
+            same
+        });
+        entries
+    }
+
+    /// The matrix of the global step over the free vertices for the groups that stay: Z = Σ w GᵀG plus a diagonal, M / h² of a step or
+    /// nothing (eq. 6). It is positive definite if something holds every part.
+    pub fn matrix(&self, diagonal: &[f64]) -> SymmetricMatrix {
+        self.sum_rows(diagonal, |transient| !transient)
+    }
+
+    /// The same with the groups that come and go.
+    pub fn matrix_with_transients(&self, diagonal: &[f64]) -> SymmetricMatrix {
+        self.sum_rows(diagonal, |_| true)
+    }
+
+    fn sum_rows(&self, diagonal: &[f64], wanted: impl Fn(bool) -> bool) -> SymmetricMatrix {
+        let mut entries: Vec<(usize, usize, f64)> =
+            diagonal.iter().take(self.free).enumerate().map(|(i, value)| (i, i, *value)).collect();
+        for (group, _) in self.groups.iter().zip(&self.is_transient).filter(|(_, t)| wanted(**t)) {
+            group.each_row(&mut |weight, row| {
+                let row = self.free_entries(row);
+                for (place, (i, a)) in row.iter().enumerate() {
+                    for (j, b) in &row[..=place] {
+                        entries.push((*i as usize, *j as usize, weight * a * b));
+                    }
+                }
+            });
+        }
+        SymmetricMatrix::from_entries(self.free, &entries)
+    }
+
+    /// The exact Hessian of the potentials at `x`, applied to a direction over all vertices.
+    pub fn hessian_product(&self, x: &[Row<T>], direction: &[[f64; 3]]) -> Vec<[f64; 3]> {
+        let mut out = vec![[0.0; 3]; self.vertices];
+        for group in &self.groups {
+            group.add_hessian_product(x, direction, &mut out);
+        }
+        out[self.free..].fill([0.0; 3]);
+        out
+    }
+}
+
+/// One row c of a group, with its weight w: it adds w cᵀc to the matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatrixRow {
+    /// w.
+    pub weight: f64,
+    /// Free vertices, ascending, with their coefficients.
+    pub entries: Vec<(u32, f64)>,
+}
+
+/// Kinematic vertices that lie on a rigid body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RigidPoints {
+    /// The vertices and where they are on the body.
+    pub points: Vec<(u32, DVec3)>,
+}
+
+impl RigidPoints {
+    /// Puts the vertices where a pose of the body has them.
+    ///
+    /// # Panics
+    /// If a vertex is not there.
+    pub fn place<T: Precision>(&self, pose: &DAffine3, x: &mut [Row<T>]) {
+        for (vertex, point) in &self.points {
+            x[*vertex as usize] = row(pose.transform_point3(*point));
+        }
+    }
+}
+
+/// A position as a row.
+pub fn row<T: Precision>(p: DVec3) -> Row<T> {
+    [T::of(p.x), T::of(p.y), T::of(p.z), T::default()]
+}
+
+/// A row as a position.
+pub fn position<T: Precision>(row: &Row<T>) -> DVec3 {
+    DVec3::new(row[0].into(), row[1].into(), row[2].into())
+}

@@ -1,0 +1,353 @@
+// The viewer as its users meet it, in Chromium.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { difference, shared, startBrowser, startServer, Viewer } from "./page.mjs";
+import { smallRig, smallTake } from "./rigs.mjs";
+
+let browser;
+let server;
+/** One tab with the built-in head serves most tests, which leave it as they found it. */
+let viewer;
+
+before(async () => {
+  browser = await startBrowser();
+  server = await startServer(["--port", "0"]);
+  viewer = await Viewer.open(browser, server.url);
+});
+
+after(async () => {
+  await viewer?.close();
+  await browser?.close();
+  const code = await server?.stop();
+  assert.equal(code, 0, "Ctrl-C ends it cleanly");
+});
+
+describe("the built-in head", () => {
+  test("performs at once and can soon be touched", async () => {
+    await viewer.isShown();
+    const { page } = viewer;
+    assert.equal(await page.evaluate(() => window.zygoma.state.scene.value.controls.length), 52);
+    await viewer.until(() => window.zygoma.frame().takeTime > 0.2);
+    await viewer.screenshot("start");
+    await viewer.isTouchable();
+    await viewer.screenshot("preview");
+  });
+
+  test("is pressed in under the cursor, and comes back", async () => {
+    await viewer.rest();
+    const { page } = viewer;
+    const at = await viewer.place("left cheek");
+    await viewer.remember();
+    await page.mouse.move(at.x, at.y);
+    await page.mouse.down();
+    await viewer.until(() => window.zygoma.frame().touches.some((touch) => Math.hypot(...touch.force) > 0.005));
+    await viewer.settled();
+    const pressed = await viewer.moved();
+    assert.ok(pressed.most > 0.5 && pressed.along < -0.4, `pressed in: ${JSON.stringify(pressed)}`);
+    assert.match(pressed.region, /cheek/);
+    assert.match(await page.locator(".readout").innerText(), /cheek.*N/i);
+    await viewer.screenshot("pressed");
+    await page.mouse.up();
+    await viewer.settled();
+    const released = await viewer.moved();
+    assert.ok(released.most < 0.2, `back again: ${JSON.stringify(released)}`);
+    assert.ok((await page.evaluate(() => window.zygoma.latency.median)) > 0, "the latency is measured");
+  });
+
+  test("is pulled out with Shift, and comes back", async () => {
+    const { page } = viewer;
+    const at = await viewer.place("left cheek");
+    await viewer.remember();
+    await page.keyboard.down("Shift");
+    await page.mouse.move(at.x, at.y);
+    await page.mouse.down();
+    await page.mouse.move(at.x + 40, at.y, { steps: 6 });
+    await viewer.until(() => window.zygoma.frame().touches.length > 0);
+    await viewer.settled();
+    const pulled = await viewer.moved();
+    assert.ok(pulled.most > 2 && pulled.along > 0.5, `pulled out: ${JSON.stringify(pulled)}`);
+    await viewer.screenshot("pulled");
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    await viewer.settled();
+    assert.ok((await viewer.moved()).most < 0.2, "back again");
+  });
+
+  test("shakes when it is dragged with Alt", async () => {
+    const { page } = viewer;
+    const at = await viewer.place("forehead");
+    await page.keyboard.down("Alt");
+    await page.mouse.move(at.x, at.y);
+    await page.mouse.down();
+    await page.mouse.move(at.x + 60, at.y, { steps: 4 });
+    await viewer.until(() => Math.abs(window.zygoma.frame().pose[1]) > 0.05);
+    await page.mouse.up();
+    await page.keyboard.up("Alt");
+    await viewer.until(() => Math.abs(window.zygoma.frame().pose[1]) < 1e-3);
+  });
+
+  test("is not touched by a drag beside it, which turns the camera", async () => {
+    const { page } = viewer;
+    const where = () => page.evaluate(() => window.zygoma.stage.camera.position.toArray());
+    const start = await where();
+    await page.mouse.move(420, 500);
+    await page.mouse.down();
+    await page.mouse.move(470, 500, { steps: 4 });
+    await page.mouse.up();
+    await viewer.until((start) => window.zygoma.stage.camera.position.x !== start[0], start);
+    assert.equal(await page.evaluate(() => window.zygoma.frame().touches.length), 0);
+    await page.keyboard.press("f");
+  });
+
+  test("works with fingers on a touch screen", async () => {
+    const { page } = viewer;
+    const at = await viewer.place("left cheek");
+    const finger = (type, buttons) =>
+      page.evaluate(
+        ({ type, buttons, at }) => {
+          const options = { pointerId: 1, pointerType: "touch", isPrimary: true, bubbles: true, cancelable: true };
+          const canvas = window.zygoma.stage.canvas;
+          // A finger that the browser does not know of cannot be captured.
+          canvas.setPointerCapture = () => {};
+          canvas.dispatchEvent(new PointerEvent(type, { ...options, buttons, button: 0, clientX: at.x, clientY: at.y }));
+        },
+        { type, buttons, at },
+      );
+    await finger("pointerdown", 1);
+    await viewer.until(() => window.zygoma.frame().touches.length === 1);
+    await finger("pointerup", 0);
+    await viewer.until(() => window.zygoma.frame().touches.length === 0);
+  });
+});
+
+describe("expressions and takes", () => {
+  test("a slider moves the face, and search finds it", async () => {
+    const { page } = viewer;
+    await viewer.rest();
+    await viewer.remember();
+    await page.getByLabel("Search expressions").fill("jaw open");
+    assert.equal(await page.locator(".left .slider:visible").count(), 1);
+    await page.getByLabel("Jaw open").fill("1");
+    await viewer.until(() => window.zygoma.frame().weights.some((weight) => weight === 1));
+    await viewer.settled();
+    assert.ok((await viewer.moved()).most > 8, "the jaw opens by more than 8 mm");
+    await page.getByLabel("Search expressions").fill("");
+    await page.getByRole("button", { name: "Release all expressions" }).click();
+    await viewer.until(() => window.zygoma.frame().weights.every((weight) => weight === 0));
+  });
+
+  test("keys: random, reset, play and pause", async () => {
+    const { page } = viewer;
+    await page.locator("canvas[role=img]").focus();
+    await page.keyboard.press("r");
+    await viewer.until(() => window.zygoma.frame().weights.some((weight) => weight > 0.2));
+    await page.keyboard.press("0");
+    await viewer.until(() => window.zygoma.frame().weights.every((weight) => weight === 0));
+    await page.getByLabel("Take", { exact: true }).selectOption({ label: "tour" });
+    await viewer.until(() => window.zygoma.state.playing.value && window.zygoma.frame().takeTime > 0.1);
+    await page.locator("canvas[role=img]").focus();
+    await page.keyboard.press("Space");
+    await viewer.until(() => (window.zygoma.frame().flags & 4) === 0);
+    const stopped = await page.evaluate(() => window.zygoma.frame().takeTime);
+    await page.waitForTimeout(400);
+    assert.equal(await page.evaluate(() => window.zygoma.frame().takeTime), stopped);
+  });
+
+  test("scrubbing shows that moment of the take", async () => {
+    const { page } = viewer;
+    await page.getByLabel("Time in the take").fill("1.1");
+    await viewer.until(() => Math.abs(window.zygoma.frame().takeTime - 1.1) < 0.01);
+    await viewer.until(() => {
+      const smile = window.zygoma.state.scene.value.controls.findIndex((c) => c.name === "mouthSmileLeft");
+      return window.zygoma.frame().weights[smile] > 0.7;
+    });
+    await page.getByLabel("Speed").selectOption("0.5");
+    await page.getByRole("button", { name: "Play or pause" }).click();
+    await viewer.until(() => window.zygoma.frame().takeTime > 1.4);
+  });
+
+  test("a dropped CSV is played", async () => {
+    const { page } = viewer;
+    await viewer.drop([{ name: "mine.csv", bytes: smallTake() }]);
+    await viewer.until(() => window.zygoma.state.takes.value.some((take) => take.name === "mine"));
+    await viewer.until(() => window.zygoma.frame().weights.some((weight) => weight > 0.3));
+    await viewer.rest();
+  });
+});
+
+describe("seeing the physics", () => {
+  test("overlays, mesh and split view change the picture as they should", async () => {
+    const { page } = viewer;
+    await viewer.rest();
+    const plain = await viewer.picture();
+    assert.ok(difference(plain, await viewer.picture()) < 0.01, "a resting face stays the same");
+    for (const [label, name] of [
+      ["Stretching stiffness", "strain"],
+      ["Bending stiffness", "bending"],
+      ["Largest depth", "depth"],
+      ["Deviation from the rig", "deviation"],
+      ["Contact force", "force"],
+    ]) {
+      await page.getByLabel(label, { exact: true }).check();
+      await viewer.until((title) => window.zygoma.stage.legend.value?.title === title, label);
+      const coloured = await viewer.picture();
+      assert.ok(difference(plain, coloured) > 0.08, `${label} colours the skin`);
+      assert.match(await page.locator(".legend").innerText(), new RegExp(label));
+      if (name === "strain") await viewer.screenshot("overlay-strain");
+    }
+    await page.getByLabel("Skin", { exact: true }).check();
+    assert.ok(difference(plain, await viewer.picture()) < 0.02, "and skin is skin again");
+    await page.getByLabel("Simulation mesh", { exact: true }).check();
+    assert.ok(difference(plain, await viewer.picture()) > 0.02, "lines on the skin");
+    await viewer.screenshot("mesh");
+    await page.getByLabel("Simulation mesh", { exact: true }).uncheck();
+  });
+
+  test("the split view shows the rig on one side only", async () => {
+    const { page } = viewer;
+    await page.getByLabel("Split: rig | simulated").check();
+    await viewer.until(() => window.zygoma.stage.head.hasRig);
+    await page.getByLabel("Largest depth", { exact: true }).check();
+    await viewer.until(() => window.zygoma.stage.legend.value?.title === "Largest depth");
+    const split = await viewer.picture();
+    await page.locator(".divider").focus();
+    for (let i = 0; i < 8; i++) await page.keyboard.press("ArrowRight");
+    const wider = await viewer.picture();
+    assert.ok(difference(split, wider) > 0.01, "the divider moves the border");
+    await viewer.screenshot("split");
+    await page.getByLabel("Skin", { exact: true }).check();
+    await page.getByLabel("Split: rig | simulated").uncheck();
+  });
+
+  test("materials change live, and leaving the certified range is told", async () => {
+    const { page } = viewer;
+    await viewer.until(() => window.zygoma.state.build.value.state === "ready");
+    await viewer.until(() => window.zygoma.state.certificate.value?.holds === true);
+    assert.equal(await page.locator(".chip").innerText(), "certified");
+    await page.locator("summary", { hasText: "Materials" }).click();
+    await page.getByLabel("Stiffness", { exact: true }).fill("3");
+    await viewer.until(() => window.zygoma.state.certificate.value?.holds === false);
+    assert.match(await page.locator(".badge").innerText(), /not certified/i);
+    await viewer.screenshot("materials");
+    await page.getByRole("button", { name: "Reset materials" }).click();
+    await viewer.until(() => window.zygoma.state.certificate.value?.holds === true);
+    await viewer.rest();
+    await viewer.remember();
+    await page.getByLabel("Gravity sideways").fill("90");
+    await viewer.settled();
+    assert.ok((await viewer.moved()).most > 0.02, "the face hangs to the side");
+    await page.getByRole("button", { name: "Reset materials" }).click();
+    await page.locator("summary", { hasText: "Materials" }).click();
+  });
+});
+
+describe("other heads", () => {
+  test("a dial and a seed make another person", async () => {
+    const { page } = viewer;
+    await page.locator("summary", { hasText: "Built-in head" }).click();
+    await viewer.remember();
+    await page.getByLabel("Nose length").fill("1");
+    await viewer.until(() => window.zygoma.state.dials.value.find((dial) => dial.name === "nose_length")?.value === 1);
+    await viewer.until(() => window.zygoma.frame());
+    const longer = await viewer.moved();
+    assert.ok(longer.most > 2 && /nose/.test(longer.region), JSON.stringify(longer));
+    await page.getByLabel("Seed").fill("7");
+    await page.getByLabel("Seed").press("Enter");
+    await viewer.until(() => window.zygoma.state.dials.value.filter((dial) => dial.value !== 0).length > 20);
+    await viewer.isShown();
+    await viewer.screenshot("someone-else");
+    await page.locator("summary", { hasText: "Built-in head" }).click();
+  });
+
+  test("a dropped rig shows its report, is built, played, touched, recorded and downloaded", async () => {
+    const { page } = viewer;
+    const facecap = shared("rigs/facecap.glb");
+    const files = facecap ? [{ name: "facecap.glb", bytes: readFileSync(facecap) }] : smallRig();
+    await viewer.drop(files);
+    const name = facecap ? "facecap" : "neutral";
+    await viewer.until((name) => window.zygoma.state.report.value?.name === name || window.zygoma.state.scene.value?.origin === "rig", name);
+    await page.getByRole("button", { name: "Make it touchable" }).waitFor();
+    await viewer.screenshot("dropped");
+    await page.getByRole("button", { name: "Make it touchable" }).click();
+    await page.getByRole("button", { name: "Cancel" }).waitFor();
+    await viewer.screenshot("building");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await viewer.until(() => window.zygoma.state.build.value.state === "cancelled");
+    await page.locator("summary", { hasText: /^Rig$/ }).click();
+    await page.getByRole("button", { name: "Build", exact: true }).click();
+    await viewer.until(() => window.zygoma.state.build.value.state === "ready");
+    await viewer.isTouchable();
+    await viewer.until(() => window.zygoma.frame().takeTime > 0.3 || window.zygoma.state.take.value < 0);
+    await page.getByRole("button", { name: /^Record/ }).click();
+    await viewer.until(() => (window.zygoma.frame().flags & 8) !== 0);
+    await page.waitForTimeout(1500);
+    await page.getByRole("button", { name: /^Record/ }).click();
+    await viewer.until(() => window.zygoma.state.recording.value.state === "ready");
+    await viewer.screenshot("built");
+    const saved = async (locator, magic) => {
+      const [download] = await Promise.all([page.waitForEvent("download"), locator.click()]);
+      const bytes = readFileSync(await download.path());
+      assert.ok(bytes.length > 1000 && bytes.includes(magic), `${download.suggestedFilename()} is whole`);
+    };
+    await saved(page.locator(".transport a[download]"), "glTF");
+    await saved(page.getByText("Download face"), "zygoma_face");
+    await page.locator("summary", { hasText: /^Rig$/ }).click();
+  });
+
+  test("a broken file gets one sentence", async () => {
+    const { page } = viewer;
+    await viewer.drop([{ name: "broken.glb", bytes: Buffer.from("glTF, but not really") }]);
+    await page.locator(".error").waitFor();
+    const text = await page.locator(".error").innerText();
+    assert.match(text, /^broken\.glb: /);
+    assert.doesNotMatch(text, /tmp|panicked/);
+    await viewer.screenshot("error");
+    await page.locator(".error").getByRole("button", { name: "Close" }).click();
+    await page.locator(".error").waitFor({ state: "hidden" });
+  });
+});
+
+describe("the page itself", () => {
+  test("has a light theme, a page of keys, and names for everything", async () => {
+    const { page } = viewer;
+    await page.getByRole("button", { name: "Dark or light" }).click();
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+    await viewer.screenshot("light");
+    await page.getByRole("button", { name: "Dark or light" }).click();
+    await page.keyboard.press("?");
+    await page.locator("dialog.help").waitFor();
+    await viewer.screenshot("help");
+    await page.keyboard.press("Escape");
+    const nameless = await page.evaluate(() =>
+      [...document.querySelectorAll("button, input, select, a, [role=slider]")]
+        .filter((element) => {
+          const label = element.getAttribute("aria-label") || element.textContent || element.closest("label")?.textContent;
+          return !label?.trim();
+        })
+        .map((element) => element.outerHTML),
+    );
+    assert.deepEqual(nameless, []);
+    const overflowing = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth || document.documentElement.scrollHeight > innerHeight);
+    assert.equal(overflowing, false, "everything fits 1280 × 720");
+  });
+
+  test("says when the server is gone, and comes back with it", async () => {
+    const own = await startServer(["--port", "0"], { cache: server.cache, keepCache: true });
+    const tab = await Viewer.open(browser, own.url);
+    await tab.isShown();
+    tab.mayLoseServer = true;
+    await own.kill();
+    await tab.page.getByText("The viewer is not running").waitFor();
+    await tab.screenshot("disconnected");
+    const again = await startServer(["--port", own.port], { cache: server.cache, keepCache: true });
+    await tab.until(() => window.zygoma.state.link.value === "open");
+    await tab.page.getByText("The viewer is not running").waitFor({ state: "hidden" });
+    // The face that was built before is at hand.
+    await tab.until(() => window.zygoma.state.build.value.state === "ready");
+    await tab.isTouchable();
+    await tab.close();
+    assert.equal(await again.stop(), 0);
+  });
+});

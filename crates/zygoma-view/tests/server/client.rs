@@ -1,0 +1,237 @@
+//! A running server, and a tab made by hand.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::net::TcpStream as AsyncStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use zygoma_view::{Options, Server, Show, Stop};
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server on a thread of its own.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    stop: Stop,
+    thread: Option<std::thread::JoinHandle<()>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Running {
+    /// Serves a small rig.
+    pub(crate) fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let rig = small_rig(folder.path());
+        let options =
+            Options { port: Some(0), show: Show::File(rig), keep_faces: false, ..Options::default() };
+        let server = Server::new(&options).unwrap();
+        let (address, stop) = (server.address(), server.stopper());
+        let thread = std::thread::spawn(move || server.run().unwrap());
+        Self { address, stop, thread: Some(thread), _folder: folder }
+    }
+
+    /// Stops and waits for the end.
+    pub(crate) fn stop(&mut self) {
+        self.stop.stop();
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+
+    /// Sends a request as it is written and gives the whole answer.
+    pub(crate) fn ask(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        // An answer may leave the connection open.
+        stream.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+        stream.write_all(request.replace('\n', "\r\n").as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        // A refused upload may be cut off once the refusal is sent.
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// A request with the server's own name; gives the status.
+    pub(crate) fn status(&self, line: &str, headers: &str, body: &str) -> u16 {
+        let host = self.address;
+        let length =
+            if body.is_empty() { String::new() } else { format!("Content-Length: {}\n", body.len()) };
+        let answer =
+            self.ask(&format!("{line} HTTP/1.1\nHost: {host}\nConnection: close\n{length}{headers}\n{body}"));
+        answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{answer}"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A tab.
+pub(crate) struct Tab {
+    pub(crate) socket: WebSocketStream<MaybeTlsStream<AsyncStream>>,
+    pub(crate) secret: String,
+}
+
+/// A frame as far as tests look at it.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) number: u32,
+    pub(crate) input: u32,
+    pub(crate) flags: u32,
+    pub(crate) weights: Vec<f32>,
+    /// Displacements of the first mesh's points.
+    pub(crate) moved: Vec<[f32; 3]>,
+}
+
+impl Frame {
+    fn read(bytes: &[u8]) -> Self {
+        let word = |index: usize| u32::from_le_bytes(bytes[4 * index..][..4].try_into().unwrap());
+        let float = |index: usize| f32::from_bits(word(index));
+        let count = |index: usize| word(index) as usize;
+        let weights = (0..count(20)).map(|i| float(24 + i)).collect();
+        let at = 24 + count(20) + 8 * count(21) + 2 * count(22);
+        let points = if count(23) > 0 { count(at + 2) } else { 0 };
+        let number = |i: usize| {
+            let place = 4 * (at + 4) + 2 * i;
+            float(at + 3) * f32::from(i16::from_le_bytes([bytes[place], bytes[place + 1]]))
+        };
+        let moved = (0..points).map(|p| [0, 1, 2].map(|axis| number(3 * p + axis))).collect();
+        Self { number: word(1), input: word(2), flags: word(3), weights, moved }
+    }
+
+    /// How far the point farthest from the neutral is from it.
+    pub(crate) fn farthest(&self) -> f32 {
+        self.moved.iter().map(|[x, y, z]| (x * x + y * y + z * z).sqrt()).fold(0.0, f32::max)
+    }
+}
+
+/// What a tab hears.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Text(Value),
+    Frame(Frame),
+    Other,
+    Closed(Option<u16>),
+}
+
+impl Tab {
+    pub(crate) async fn open(running: &Running) -> Self {
+        let address = format!("ws://{}/socket", running.address);
+        let (socket, _) = tokio_tungstenite::connect_async(address).await.unwrap();
+        let mut tab = Self { socket, secret: String::new() };
+        let welcome = tab.text("welcome").await;
+        tab.secret = welcome["session"].as_str().unwrap().to_owned();
+        tab
+    }
+
+    pub(crate) async fn send(&mut self, message: Value) {
+        self.socket.send(Message::text(message.to_string())).await.unwrap();
+    }
+
+    /// The next thing.
+    pub(crate) async fn hear(&mut self) -> Heard {
+        loop {
+            let next = tokio::time::timeout(PATIENCE, self.socket.next()).await.expect("in time");
+            return match next {
+                Some(Ok(Message::Text(text))) => Heard::Text(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Binary(bytes))) => match bytes[0] {
+                    1 => Heard::Frame(Frame::read(&bytes)),
+                    _ => Heard::Other,
+                },
+                Some(Ok(Message::Close(close))) => Heard::Closed(close.map(|close| close.code.into())),
+                Some(Ok(_)) => continue,
+                Some(Err(_)) | None => Heard::Closed(None),
+            };
+        }
+    }
+
+    /// Waits for a text of a type.
+    pub(crate) async fn text(&mut self, wanted: &str) -> Value {
+        loop {
+            match self.hear().await {
+                Heard::Text(text) if text["type"] == wanted => return text,
+                Heard::Frame(frame) => self.ack(&frame).await,
+                Heard::Closed(code) => panic!("closed ({code:?}) instead of {wanted}"),
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) async fn ack(&mut self, frame: &Frame) {
+        self.send(json!({ "type": "ack", "frame": frame.number })).await;
+    }
+
+    /// Waits for a frame of some kind.
+    pub(crate) async fn frame(&mut self, wanted: impl Fn(&Frame) -> bool) -> Frame {
+        let began = Instant::now();
+        loop {
+            match self.hear().await {
+                Heard::Frame(frame) => {
+                    self.ack(&frame).await;
+                    if wanted(&frame) {
+                        return frame;
+                    }
+                    assert!(began.elapsed() < PATIENCE, "no such frame, the last one was {}", frame.number);
+                }
+                Heard::Closed(code) => panic!("closed ({code:?}) instead of a frame"),
+                _ => {}
+            }
+        }
+    }
+
+    /// Uploads a file as the page does.
+    pub(crate) fn upload(&self, running: &Running, path: &str, content: &str) -> u16 {
+        running.status(&format!("PUT /upload/{}/{path}", self.secret), "", content)
+    }
+}
+
+/// Rows and columns of [`small_rig`].
+const SIDE: usize = 21;
+
+/// The OBJ files of a domed square, 0.2 m tall, with three shapes.
+pub(crate) fn small_objs() -> Vec<(&'static str, String)> {
+    let bump = |x: f64, y: f64, p: [f64; 3]| (-((p[0] - x).powi(2) + (p[1] - y).powi(2)) / 4e-4).exp();
+    vec![
+        ("neutral.obj", obj(|_| [0.0; 3])),
+        ("cheekPuff.obj", obj(|p| [0.0, 0.0, 0.01 * (bump(0.05, -0.02, p) + bump(-0.05, -0.02, p))])),
+        ("browInnerUp.obj", obj(|p| [0.0, 0.01 * bump(0.0, 0.06, p), 0.0])),
+        ("jawOpen.obj", obj(|p| [0.0, if p[1] < -0.045 { -0.02 } else { 0.0 }, 0.0])),
+    ]
+}
+
+fn small_rig(folder: &Path) -> PathBuf {
+    let rig = folder.join("small");
+    std::fs::create_dir_all(&rig).unwrap();
+    for (name, text) in small_objs() {
+        std::fs::write(rig.join(name), text).unwrap();
+    }
+    rig
+}
+
+fn obj(offset: impl Fn([f64; 3]) -> [f64; 3]) -> String {
+    let mut text = String::new();
+    for row in 0..SIDE {
+        for column in 0..SIDE {
+            let at = |index: usize| (index as f64 - 10.0) * 0.01;
+            let (x, y) = (at(column), at(row));
+            let neutral = [x, y, 0.05 - 2.0 * (x * x + y * y)];
+            let moved = offset(neutral);
+            let [x, y, z] = [0, 1, 2].map(|axis| neutral[axis] + moved[axis]);
+            text.push_str(&format!("v {x:.6} {y:.6} {z:.6}\n"));
+        }
+    }
+    for row in 0..SIDE - 1 {
+        for column in 0..SIDE - 1 {
+            let corner = 1 + row * SIDE + column;
+            text.push_str(&format!("f {} {} {} {}\n", corner, corner + 1, corner + SIDE + 1, corner + SIDE));
+        }
+    }
+    text
+}

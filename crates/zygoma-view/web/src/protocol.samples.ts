@@ -1,0 +1,45 @@
+// One message of every kind. The type checker compares them with our types, and tests/server/protocol.rs with the server's.
+
+import type { ClientMessage, FaceHeader, Scene, ServerMessage } from "./protocol";
+
+export const clientSamples = [
+  { "type": "rate", "hertz": 60.0 },
+  { "type": "ack", "frame": 12 },
+  { "type": "show", "rig": true, "contacts": false },
+  { "type": "hold", "values": [[3, 0.5]] },
+  { "type": "letGo", "controls": [3] },
+  { "type": "letGo", "controls": null },
+  { "type": "transport", "take": 1, "playing": true, "time": 0.5, "speed": 2.0, "looped": false, "headMotion": true },
+  { "type": "transport", "take": null, "playing": null, "time": null, "speed": null, "looped": null, "headMotion": null },
+  { "type": "press", "id": 1, "input": 7, "at": [0.5, 0.25, 0.125], "radius": 0.5, "force": 4.0 },
+  { "type": "pull", "id": 1, "input": 8, "at": [0.5, 0.25, 0.125], "to": [0.5, 0.25, 0.25], "radius": 0.5 },
+  { "type": "release", "id": 1, "input": 9 },
+  { "type": "dragHead", "held": true, "yaw": 0.5, "pitch": -0.25, "input": 10 },
+  { "type": "materials", "stiffness": 1.0, "density": 2.0, "damping": 0.5, "gravity": [0.0, -9.81, 0.0] },
+  { "type": "dials", "seed": 4, "values": [["nose_length", 0.5]], "settled": true },
+  { "type": "open", "upload": "rig.glb" },
+  { "type": "open", "upload": null },
+  { "type": "addTake", "upload": "take.csv" },
+  { "type": "build", "triangles": 2000 },
+  { "type": "cancelBuild" },
+  { "type": "record", "on": true }
+] satisfies ClientMessage[];
+
+export const serverSamples = [
+  { "type": "welcome", "protocol": 1, "version": "0.1.0", "session": "0123" },
+  { "type": "loading", "name": "rig.glb" },
+  { "type": "report", "report": { "name": "rig", "skin": "face", "meshes": [{ "name": "face", "vertices": 3, "triangles": 1, "shapes": ["jawOpen"], "size": [0.5, 0.25, 0.125] }], "arkit": { "count": 1, "of": 52, "missing": [] }, "units": { "metres_per_unit": 1.0, "reason": "why" }, "notes": [], "problems": [] } },
+  { "type": "build", "state": "running", "stage": "fitting", "share": 0.5, "seconds": 1.5, "worst": null },
+  { "type": "certificate", "holds": true, "reason": "why" },
+  { "type": "takes", "takes": [{ "name": "tour", "duration": 12.0, "headMotion": true, "unmatched": 0 }], "current": 0 },
+  { "type": "recording", "state": "ready", "seconds": 2.5, "bytes": 1000 },
+  { "type": "error", "message": "why" }
+] satisfies ServerMessage[];
+
+export const sceneSamples = [
+  { "name": "head", "origin": "builtIn", "meshes": [{ "name": "skin", "look": "skin", "neutral": { "start": 0, "bytes": 12 }, "points": { "start": 12, "bytes": 4 }, "uvs": null, "triangles": { "start": 16, "bytes": 12 }, "ranges": [{ "start": 0, "count": 1, "material": -1 }], "regions": null }], "skin": 0, "controls": [{ "name": "jawOpen", "group": "Jaw" }], "dials": [{ "name": "size", "about": "larger", "value": 0.5 }], "texture": null, "materials": { "start": 28, "bytes": 4 }, "regions": ["head"], "bounds": [[0.0, 0.0, 0.0], [0.5, 0.25, 0.125]], "pivot": [0.0, 0.5, 0.0], "same": false }
+] satisfies Scene[];
+
+export const faceSamples = [
+  { "height": 0.25, "shellTriangles": 2, "fitted": true, "edges": { "start": 0, "bytes": 8 }, "corners": { "start": 8, "bytes": 12 }, "shares": { "start": 20, "bytes": 12 }, "strain": { "start": 32, "bytes": 4 }, "bending": { "start": 36, "bytes": 4 }, "depth": { "start": 40, "bytes": 4 } }
+] satisfies FaceHeader[];

@@ -1,0 +1,235 @@
+//! Frames of an interactive face, full pipeline, on one thread.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use glam::Vec3;
+use serde::Serialize;
+use zygoma_face::interactive::fit::Continue;
+use zygoma_face::interactive::{
+    BuildParams, Drive, Face, InteractiveFace, Places, RunParams, Stages, TouchId, build,
+};
+use zygoma_geometry::Faces;
+use zygoma_head::{Head, HeadOptions};
+use zygoma_physics::contact::{ColliderShape, Pose};
+use zygoma_rig::evaluate::Evaluator;
+use zygoma_rig::formats::{self, Limits};
+use zygoma_rig::{Rig, RigMesh};
+
+use super::Report;
+use super::harness::{Spread, milliseconds};
+use super::rig::outer_skin;
+
+/// A frame of the paper's clock: five steps of 2 ms.
+const FRAME: f64 = 0.01;
+
+/// Frames after which the finger has come, pressed and gone once.
+const CYCLE: usize = 100;
+
+/// Radius of the fingertip, m.
+const RADIUS: f32 = 0.01;
+
+/// No fit is needed to measure speed: the same stiffness everywhere, N/m.
+const STIFFNESS: f64 = 10.0;
+
+/// What was measured at one size.
+#[derive(Debug, Serialize)]
+pub(crate) struct Size {
+    /// Triangles of the shell.
+    pub(crate) triangles: usize,
+    /// Vertices of the shell.
+    pub(crate) vertices: usize,
+    /// Vertices of the whole mesh.
+    pub(crate) mesh_vertices: usize,
+    /// Mean number of shapes with a weight.
+    pub(crate) active_shapes: f64,
+    /// Share of the frames in which the finger touched the skin.
+    pub(crate) touched: f64,
+    /// Median milliseconds per frame of 10 ms.
+    pub(crate) frame_ms: f64,
+    /// How frames were distributed.
+    pub(crate) frame: Spread,
+    /// Mean milliseconds per frame, by stage, of the faster half of the frames.
+    pub(crate) stages_ms: StagesMs,
+    /// Normals at full resolution, which are no part of the frame here.
+    pub(crate) normals_ms: f64,
+    /// The plain rig, evaluated for the same weights.
+    pub(crate) plain_rig_ms: f64,
+    /// Reading the factor as often as the solves of a frame do.
+    pub(crate) stream_factor_ms: f64,
+    /// Size of the factor, KiB.
+    pub(crate) factor_kib: f64,
+}
+
+/// Milliseconds by stage.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct StagesMs {
+    pub(crate) rig: f64,
+    pub(crate) gradient: f64,
+    pub(crate) solve: f64,
+    pub(crate) constraints: f64,
+    pub(crate) warp: f64,
+}
+
+/// Measures a rig, or the built-in head, with shells of some sizes.
+pub(crate) fn run(path: Option<&Path>, sizes: &[usize], seconds: f64) -> anyhow::Result<Report<Size>> {
+    let rig = match path {
+        Some(path) => formats::read_rig(path, &Limits::default())?,
+        None => Head::new(&HeadOptions::default()).rig(),
+    };
+    let mut report = Report::new();
+    for triangles in sizes {
+        report.results.push(measure(&rig, *triangles, seconds)?);
+    }
+    Ok(report)
+}
+
+fn measure(rig: &Rig, triangles: usize, seconds: f64) -> anyhow::Result<Size> {
+    let mesh = only_skin(rig.skin());
+    let params = BuildParams {
+        triangles,
+        uniform_stiffness: Some(STIFFNESS),
+        corrected: false,
+        ..BuildParams::default()
+    };
+    let face = build(&rig.name, &mesh, &params, &mut |_| Continue::Yes)?;
+    let mut scene = Scene::new(&face, &mesh)?;
+    let mut frames: Vec<(f64, StagesMs)> = Vec::new();
+    let (mut rig_times, mut stream_times, mut touched, mut active) = (Vec::new(), Vec::new(), 0, 0);
+    let began = Instant::now();
+    let mut frame = 0;
+    while frame < 2 * CYCLE || began.elapsed().as_secs_f64() < seconds {
+        scene.prepare(frame);
+        let time = milliseconds(|| {
+            black_box(scene.running.advance(FRAME).positions);
+        });
+        frames.push((time, StagesMs::of(scene.running.stages())));
+        touched += usize::from(!scene.running.touches().contacts().is_empty());
+        active += scene.weights.iter().filter(|weight| **weight != 0.0).count();
+        rig_times.push(milliseconds(|| scene.evaluator.evaluate(&scene.weights, &mut scene.plain)));
+        stream_times.push(milliseconds(|| scene.stream_factor()));
+        frame += 1;
+    }
+    let spread = Spread::of(frames.iter().map(|(time, _)| *time).collect());
+    frames.sort_by(|a, b| a.0.total_cmp(&b.0));
+    frames.truncate(frames.len().div_ceil(2));
+    let share = 1.0 / frames.len() as f64;
+    let stages_ms = frames.iter().fold(StagesMs::default(), |sum, (_, stages)| sum.plus(share, stages));
+    Ok(Size {
+        triangles: face.shell.triangles.len(),
+        vertices: face.shell.vertex_count(),
+        mesh_vertices: face.vertex_count(),
+        active_shapes: active as f64 / frame as f64,
+        touched: touched as f64 / frame as f64,
+        frame_ms: spread.median_ms,
+        frame: spread,
+        stages_ms,
+        normals_ms: scene.normals_ms(),
+        plain_rig_ms: Spread::of(rig_times).median_ms,
+        stream_factor_ms: Spread::of(stream_times).median_ms,
+        factor_kib: scene.running.matrices().factor_bytes() as f64 / 1024.0,
+    })
+}
+
+/// The mesh without what some rigs keep behind the skin in the same mesh.
+fn only_skin(mesh: &RigMesh) -> RigMesh {
+    let skin = outer_skin(mesh);
+    let is_skin = |t: &[u32; 3]| t.iter().all(|v| (*v as usize) < skin.positions.len());
+    let triangles: Vec<[u32; 3]> = mesh.faces.triangles().into_iter().filter(is_skin).collect();
+    RigMesh { faces: Faces::from_triangles(&triangles), uvs: None, regions: Vec::new(), ..skin }
+}
+
+impl StagesMs {
+    fn of(stages: &Stages) -> Self {
+        let ms = |time: Duration| 1e3 * time.as_secs_f64();
+        Self {
+            rig: ms(stages.rig),
+            gradient: ms(stages.gradient),
+            solve: ms(stages.solve),
+            constraints: ms(stages.constraints),
+            warp: ms(stages.warp),
+        }
+    }
+
+    fn plus(self, share: f64, other: &Self) -> Self {
+        Self {
+            rig: self.rig + share * other.rig,
+            gradient: self.gradient + share * other.gradient,
+            solve: self.solve + share * other.solve,
+            constraints: self.constraints + share * other.constraints,
+            warp: self.warp + share * other.warp,
+        }
+    }
+}
+
+/// A face that performs while a finger comes and goes.
+struct Scene {
+    running: InteractiveFace,
+    finger: TouchId,
+    at: Vec3,
+    normal: Vec3,
+    weights: Vec<f32>,
+    evaluator: Evaluator,
+    plain: Vec<Vec3>,
+}
+
+impl Scene {
+    fn new(face: &Face, mesh: &RigMesh) -> anyhow::Result<Self> {
+        let params = RunParams { normals: false, ..RunParams::default().awake() };
+        let mut running = InteractiveFace::new(face, params)?;
+        let place = Places::new(face).find("cheek-left").map_or(0, |place| place.vertex);
+        let height = face.height as f32;
+        let at = height * face.neutral[place as usize];
+        let normals = zygoma_geometry::normals::vertex_normals(&face.neutral, &face.triangles);
+        let normal = normals[place as usize];
+        let sphere = ColliderShape::Sphere { radius: RADIUS };
+        let away = Pose::at(at + 0.05 * normal);
+        let finger = running.touches_mut().add(sphere, away, Drive::Kinematic);
+        Ok(Self {
+            running,
+            finger,
+            at,
+            normal,
+            weights: vec![0.0; mesh.shapes.len()],
+            evaluator: Evaluator::new(mesh),
+            plain: mesh.positions.clone(),
+        })
+    }
+
+    /// Weights and finger of a frame: about eight shapes come and go, and the finger presses half of the time.
+    fn prepare(&mut self, frame: usize) {
+        let count = self.weights.len().max(1) as f32;
+        let time = FRAME as f32 * frame as f32;
+        for (shape, weight) in self.weights.iter_mut().enumerate() {
+            // A hump of width 8 shapes that wanders around the list.
+            let distance = (shape as f32 - 6.0 * time).rem_euclid(count);
+            *weight = if distance < 8.0 { 0.6 * (distance / 8.0 * std::f32::consts::PI).sin() } else { 0.0 };
+        }
+        self.running.set_weights(&self.weights);
+        let turn = std::f32::consts::TAU * (frame % CYCLE) as f32 / CYCLE as f32;
+        let depth = 0.004 * turn.sin();
+        if let Some(touch) = self.running.touches_mut().get_mut(self.finger) {
+            touch.pose = Pose::at(self.at + (RADIUS - depth) * self.normal);
+        }
+    }
+
+    /// Reads the factor as the solves of a frame do: forwards and backwards in each of five steps.
+    fn stream_factor(&self) {
+        let factor = self.running.matrices().factor();
+        for _ in 0..10 {
+            black_box(factor.sum());
+        }
+    }
+
+    /// Time of normals at full resolution.
+    fn normals_ms(&mut self) -> f64 {
+        self.running.set_params(RunParams::default().awake());
+        let times = (0..50).map(|frame| {
+            self.prepare(frame);
+            self.running.advance(FRAME);
+            1e3 * self.running.stages().normals.as_secs_f64()
+        });
+        Spread::of(times.collect()).median_ms
+    }
+}

@@ -1,0 +1,265 @@
+//! Random violent touching.
+//!
+//! Spheres, capsules and pulls that jump about, a head that is shaken, weights that leap, parameters that change
+//! and frames of all lengths. Nothing may become infinite or faster than the limit, and whenever all is let go, the
+//! face must come back to the rig.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::ensure;
+use glam::{DQuat, DVec3, Vec3};
+use serde::Serialize;
+use zygoma_face::interactive::fit::Continue;
+use zygoma_face::interactive::{
+    BuildParams, Drive, Face, InteractiveFace, PullId, RunParams, TouchId, build,
+};
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_head::{Head, HeadOptions};
+use zygoma_numerics::random::Keyed;
+use zygoma_physics::contact::{ColliderShape, Pose};
+use zygoma_rig::formats::{self, Limits};
+
+/// Nothing is faster than this, in heights per second.
+const TOP_SPEED: f32 = 50.5;
+
+/// Nothing is farther than this from where the rig has it, in heights.
+const FARTHEST: f32 = 1.0;
+
+/// What is left of all touching this long after letting go, in percent of the height and in seconds.
+const LEFT_PERCENT: f32 = 0.1;
+const RECOVERY: f64 = 2.0;
+
+/// Simulated seconds from one letting go to the next.
+const ROUND: f64 = 8.0;
+
+/// The stream of random numbers.
+const SOAK: u64 = 71;
+
+/// What a soak found.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Soaked {
+    pub(crate) simulated_seconds: f64,
+    pub(crate) frames: usize,
+    /// Wall-clock seconds of the frames.
+    pub(crate) seconds: f64,
+    pub(crate) all_finite: bool,
+    /// Heights per second.
+    pub(crate) top_speed: f32,
+    /// The farthest that a vertex was from the rig, in heights.
+    pub(crate) farthest: f32,
+    /// How often everything was let go, and the worst distance from the rig after recovering.
+    pub(crate) releases: usize,
+    pub(crate) left_percent: f32,
+}
+
+/// Touches a rig, or the built-in head, for some simulated seconds.
+pub(crate) fn run(path: Option<&Path>, seconds: f64, seed: u64) -> anyhow::Result<Soaked> {
+    let rig = match path {
+        Some(path) => formats::read_rig(path, &Limits::default())?,
+        None => Head::new(&HeadOptions::default()).rig(),
+    };
+    let params = BuildParams { triangles: 2000, uniform_stiffness: Some(2.0), ..BuildParams::default() };
+    let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes)?;
+    soak(&face, seconds, seed)
+}
+
+fn soak(face: &Face, seconds: f64, seed: u64) -> anyhow::Result<Soaked> {
+    let mut mischief = Mischief::new(face, seed)?;
+    let mut found = Soaked { all_finite: true, ..Soaked::default() };
+    while found.simulated_seconds < seconds {
+        let end = found.simulated_seconds + ROUND.min(seconds);
+        while found.simulated_seconds < end {
+            let frame = mischief.act();
+            mischief.advance(frame, &mut found);
+        }
+        mischief.let_go();
+        let recovered = found.simulated_seconds + RECOVERY;
+        while found.simulated_seconds < recovered {
+            mischief.advance(0.01, &mut found);
+        }
+        let left = mischief.running.deviation().worst / face.height as f32;
+        found.left_percent = found.left_percent.max(100.0 * left);
+        found.releases += 1;
+    }
+    Ok(found)
+}
+
+impl Soaked {
+    /// Complains about what must not happen.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        ensure!(self.all_finite, "a vertex became infinite or not a number");
+        ensure!(self.top_speed <= TOP_SPEED, "the skin reached {} heights per second", self.top_speed);
+        ensure!(self.farthest <= FARTHEST, "the skin was pushed away by {} heights", self.farthest);
+        ensure!(
+            self.left_percent <= LEFT_PERCENT,
+            "{} % of the height were left {RECOVERY} s after letting go",
+            self.left_percent
+        );
+        Ok(())
+    }
+}
+
+/// Someone who does everything to a face that should not be done.
+struct Mischief {
+    running: InteractiveFace,
+    random: Keyed,
+    drawn: u64,
+    touches: Vec<TouchId>,
+    pulls: Vec<PullId>,
+    weights: Vec<f32>,
+    middle: Vec3,
+    reach: f32,
+}
+
+impl Mischief {
+    fn new(face: &Face, seed: u64) -> anyhow::Result<Self> {
+        let running = InteractiveFace::new(face, RunParams::default())?;
+        let height = face.height as f32;
+        let points = || face.skin.iter().map(|v| height * face.neutral[*v as usize]);
+        let low = points().fold(Vec3::MAX, Vec3::min);
+        let high = points().fold(Vec3::MIN, Vec3::max);
+        Ok(Self {
+            running,
+            random: Keyed::new(seed, SOAK),
+            drawn: 0,
+            touches: Vec::new(),
+            pulls: Vec::new(),
+            weights: vec![0.0; face.shapes.len()],
+            middle: 0.5 * (low + high),
+            reach: 0.7 * (high - low).max_element(),
+        })
+    }
+
+    /// From 0 to 1.
+    fn number(&mut self) -> f32 {
+        self.drawn += 1;
+        self.random.uniform(self.drawn) as f32
+    }
+
+    fn chance(&mut self, share: f32) -> bool {
+        self.number() < share
+    }
+
+    fn vector(&mut self) -> Vec3 {
+        2.0 * Vec3::new(self.number(), self.number(), self.number()) - 1.0
+    }
+
+    /// Does something bad, and says how long the next frame is.
+    fn act(&mut self) -> f64 {
+        let place = self.middle + self.reach * self.vector();
+        if self.touches.len() < 4 && self.chance(0.1) {
+            let radius = 0.002 + 0.03 * self.number();
+            let shape = if self.chance(0.5) {
+                ColliderShape::Sphere { radius }
+            } else {
+                ColliderShape::Capsule { half_length: 0.05 * self.number(), radius }
+            };
+            let drive = if self.chance(0.5) {
+                Drive::Kinematic
+            } else {
+                Drive::Bounded { force: 20.0 * self.number().powi(4) }
+            };
+            self.touches.push(self.running.touches_mut().add(shape, Pose::at(place), drive));
+        }
+        for index in 0..self.touches.len() {
+            if self.chance(0.4) {
+                let at = self.middle + self.reach * self.vector();
+                let friction = if self.chance(0.5) { self.number() } else { 0.0 };
+                if let Some(touch) = self.running.touches_mut().get_mut(self.touches[index]) {
+                    (touch.pose, touch.friction) = (Pose::at(at), friction);
+                }
+            }
+        }
+        if self.chance(0.05) && !self.touches.is_empty() {
+            let touch = self.touches.remove(0);
+            self.running.touches_mut().remove(touch);
+        }
+        self.pull(place);
+        if self.chance(0.3) {
+            for shape in 0..self.weights.len() {
+                self.weights[shape] = if self.chance(0.15) { 1.3 * self.number() } else { 0.0 };
+            }
+            self.running.set_weights(&self.weights);
+        }
+        if self.chance(0.2) {
+            let turn = 0.8 * self.vector();
+            let rotation = DQuat::from_scaled_axis(turn.as_dvec3());
+            let translation: DVec3 = 0.2 * self.vector().as_dvec3();
+            self.running.set_head_pose(&RigidMotion { rotation, translation });
+        }
+        if self.chance(0.01) {
+            self.change_params();
+        }
+        [1.0 / 20.0, 1.0 / 30.0, 1.0 / 60.0, 1.0 / 144.0, 0.001][(5.0 * self.number()) as usize % 5]
+    }
+
+    fn pull(&mut self, place: Vec3) {
+        if self.pulls.len() < 2 && self.chance(0.05) {
+            let radius = 0.02 * self.number();
+            self.pulls.push(self.running.grab(place, radius));
+        }
+        for index in 0..self.pulls.len() {
+            let to = self.middle + self.reach * self.vector();
+            self.running.touches_mut().drag(self.pulls[index], to);
+        }
+        if self.chance(0.05) && !self.pulls.is_empty() {
+            let pull = self.pulls.remove(0);
+            self.running.touches_mut().release(pull);
+        }
+    }
+
+    fn change_params(&mut self) {
+        let mut shell = self.running.face().params.clone();
+        shell.density *= f64::from(0.2 + 3.0 * self.number());
+        shell.damping = f64::from(5.0 * self.number());
+        shell.max_pressure *= f64::from(0.5 + 2.0 * self.number());
+        let gravity = (20.0 * self.vector()).as_dvec3().to_array();
+        let stiffness_scale = f64::from(10f32.powf(self.number() - 0.5));
+        let params = RunParams { shell: Some(shell), stiffness_scale, gravity, ..RunParams::default() };
+        self.running.set_params(params);
+        // Waiting keeps the same seed the same, however fast the machine is.
+        self.running.finish_params();
+    }
+
+    fn let_go(&mut self) {
+        self.running.touches_mut().clear();
+        self.touches.clear();
+        self.pulls.clear();
+        self.weights.fill(0.0);
+        self.running.set_weights(&self.weights);
+        self.running.set_head_pose(&RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO });
+        self.running.set_params(RunParams::default());
+        self.running.finish_params();
+    }
+
+    fn advance(&mut self, seconds: f64, found: &mut Soaked) {
+        let began = Instant::now();
+        let frame = self.running.advance(seconds);
+        found.seconds += began.elapsed().as_secs_f64();
+        found.all_finite &= frame.positions.iter().all(|p| p.is_finite());
+        found.frames += 1;
+        found.simulated_seconds += seconds;
+        found.top_speed = found.top_speed.max(self.running.top_speed());
+        let farthest = self.running.deviation().worst / self.running.face().height as f32;
+        found.farthest = found.farthest.max(farthest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zygoma_head::Level;
+
+    #[test]
+    fn a_face_survives_seconds_of_violence() {
+        let rig = Head::new(&HeadOptions::sampled(1, Level::Low)).rig();
+        let params = BuildParams { triangles: 1000, uniform_stiffness: Some(2.0), ..BuildParams::default() };
+        let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).unwrap();
+        let found = soak(&face, 6.0, 3).unwrap();
+        found.check().unwrap();
+        assert!(found.frames > 100 && found.farthest > 0.05 && found.top_speed > 1.0, "{found:?}");
+        let again = soak(&face, 6.0, 3).unwrap();
+        assert_eq!((found.top_speed, found.left_percent), (again.top_speed, again.left_percent));
+    }
+}
