@@ -17,7 +17,7 @@ use super::build_report::BuildReport;
 use super::corrections::{Corrections, Uncorrected};
 use super::depth::largest_depth;
 use super::face::{CertifiedFace, Face};
-use super::fit::{self, Continue, FitError, FitParams, FitProgress};
+use super::fit::{self, Continue, FitError, FitParams, FitProgress, Stage};
 use super::held::held_vertices;
 use super::origin::Origin;
 use super::region::Region;
@@ -155,7 +155,12 @@ pub fn build_with_report(
             let Targets { singles, combinations } = on_shell.targets(input.poses, params);
             let mut fit_params = params.fit.clone();
             fit_params.held = (0..held.len() as u32).filter(|v| held[*v as usize]).collect();
-            let mut tell = |now: FitProgress| progress(BuildProgress::Fitting(now));
+            let mut tell = |now: Stage| {
+                progress(match now {
+                    Stage::Fitting(now) => BuildProgress::Fitting(now),
+                    Stage::Certifying => BuildProgress::Certifying,
+                })
+            };
             let found = fit::reconstruct_certified(&shell, &singles, &combinations, &fit_params, &mut tell)?;
             let certified = CertifiedFace {
                 weight: params.exaggerate,

@@ -23,6 +23,15 @@ pub struct CertifiedFit {
     pub fit_seconds: f64,
 }
 
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stage {
+    /// The stiffness is being fitted.
+    Fitting(FitProgress),
+    /// The result is being certified.
+    Certifying,
+}
+
 /// How many times failing combinations are added to a fit, and how many each time.
 const ROUNDS: usize = 4;
 const ADDED: usize = 16;
@@ -37,15 +46,16 @@ pub fn reconstruct_certified(
     targets: &[Expression],
     checks: &[Expression],
     params: &FitParams,
-    progress: &mut dyn FnMut(FitProgress) -> Continue,
+    progress: &mut dyn FnMut(Stage) -> Continue,
 ) -> Result<CertifiedFit, FitError> {
     let began = Instant::now();
     let mut params = params.clone();
     let limit = params.seconds;
-    let mut fit = reconstruct(shell, targets, &params, progress)?;
+    let mut fit = reconstruct(shell, targets, &params, &mut |now| progress(Stage::Fitting(now)))?;
     let mut fit_seconds = began.elapsed().as_secs_f64();
     let mut rounds = vec![(targets.len(), fit.history.clone(), fit.end)];
     let mut fitted = targets.to_vec();
+    progress(Stage::Certifying);
     let mut shapes = certify(shell, &fit.stiffness, targets, &params);
     let mut combinations = certify(shell, &fit.stiffness, checks, &params);
     for _ in 0..ROUNDS {
@@ -64,9 +74,10 @@ pub fn reconstruct_certified(
         params.seconds = left;
         fitted.extend(added);
         let start = Instant::now();
-        fit = refine(shell, &fitted, &params, &fit.stiffness, progress)?;
+        fit = refine(shell, &fitted, &params, &fit.stiffness, &mut |now| progress(Stage::Fitting(now)))?;
         fit_seconds += start.elapsed().as_secs_f64();
         rounds.push((fitted.len(), fit.history.clone(), fit.end));
+        progress(Stage::Certifying);
         shapes = certify(shell, &fit.stiffness, targets, &params);
         recheck(shell, checks, &params, &fit, &mut combinations);
     }

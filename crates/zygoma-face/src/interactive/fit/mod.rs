@@ -18,7 +18,7 @@ use serde::Serialize;
 use zygoma_physics::shell::{Shell, Stiffness};
 
 pub use certify::{Certificate, Certified, certify};
-pub use combinations::{CertifiedFit, reconstruct_certified, seeded_combinations};
+pub use combinations::{CertifiedFit, Stage, reconstruct_certified, seeded_combinations};
 pub use optimise::{reconstruct, refine};
 pub use params::FitParams;
 

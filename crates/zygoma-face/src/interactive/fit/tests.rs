@@ -151,7 +151,7 @@ fn combinations_that_fail_are_added_until_they_hold() {
     let checks = [together("pair", [0.9, 0.8, 0.0]), together("more", [1.3, 0.0, 0.0])];
     let alone = reconstruct(&shell, &targets, &params, &mut silent).unwrap();
     assert!(!certify(&shell, &alone.stiffness, &checks, &params).holds());
-    let found = reconstruct_certified(&shell, &targets, &checks, &params, &mut silent).unwrap();
+    let found = reconstruct_certified(&shell, &targets, &checks, &params, &mut |_| Continue::Yes).unwrap();
     assert!(found.shapes.holds(), "{:?}", found.shapes.failures());
     assert!(found.combinations.holds(), "{:?}", found.combinations.failures());
     assert!(found.rounds.len() > 1 && found.rounds[1].0 > targets.len());
