@@ -40,6 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         Continue::Yes
     })?;
+    let _ = &face;
     println!("{:?} total cpu {:.2}", report.phases, processor_seconds());
     for fit in &report.fits {
         println!(

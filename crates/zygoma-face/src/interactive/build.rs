@@ -11,16 +11,17 @@ use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::geodesic::{Source, nearest_sources};
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::shell::{Shell, ShellError, Stiffness};
-use zygoma_rig::{RigMesh, arkit};
+use zygoma_rig::RigMesh;
 
-use super::build_report::{BuildReport, FitRecord};
-use super::corrections::{CLIP, Corrections, Uncorrected};
+use super::build_report::BuildReport;
+use super::corrections::{Corrections, Uncorrected};
 use super::depth::largest_depth;
-use super::face::{CertifiedFace, Face, Tally};
-use super::fit::{self, Continue, Expression, FitError, FitParams, FitProgress};
+use super::face::{CertifiedFace, Face};
+use super::fit::{self, Continue, FitError, FitParams, FitProgress, Stage};
 use super::held::held_vertices;
 use super::origin::Origin;
 use super::region::Region;
+use super::targets::{ShapesOnShell, Targets, base_shapes};
 use super::thin::thin_places;
 
 /// Beyond the simulated skin, what hangs on it follows it over this share of the height. Ours: far enough for the
@@ -37,6 +38,10 @@ pub struct BuildParams {
     pub exaggerate: f64,
     /// Shapes whose name contains one of these are corrective: not fitted.
     pub corrective: Vec<String>,
+    /// How many combinations of shapes are certified, and fitted where they fail: frames of takes, then seeded ones.
+    pub combinations: usize,
+    /// Seed of the combinations.
+    pub seed: u64,
     /// Stiffness reconstruction and shell.
     pub fit: FitParams,
     /// With a value, no fit: the same stiffness everywhere, N/m.
@@ -85,6 +90,8 @@ impl Default for BuildParams {
             triangles: 4000,
             exaggerate: 1.0,
             corrective: Vec::new(),
+            combinations: 500,
+            seed: 0,
             fit: FitParams::default(),
             uniform_stiffness: None,
             corrected: true,
@@ -138,41 +145,37 @@ pub fn build_with_report(
         (0..moves.len()).filter(|shape| !region.jaw.contains(shape)).map(|shape| &moves[shape][..]).collect();
     let is_thin = thin_places(&region.points, &region.triangles, &shell.rest);
     let depth = largest_depth(&shell, &flesh, &is_thin, &params.fit.shell);
-
+    let bases = base_shapes(mesh);
     report.end_phase("mesh", &mut began);
+
     let (stiffness, certified) = match params.uniform_stiffness {
         Some(value) => (Stiffness::uniform(shell.vertex_count(), value, value), None),
         None => {
-            let targets = expressions(mesh, &shell, &moves, params);
+            let on_shell = ShapesOnShell { mesh, shell: &shell, moves: &moves, bases: &bases };
+            let Targets { singles, combinations } = on_shell.targets(input.poses, params);
             let mut fit_params = params.fit.clone();
             fit_params.held = (0..held.len() as u32).filter(|v| held[*v as usize]).collect();
-            let mut tell = |now: FitProgress| progress(BuildProgress::Fitting(now));
-            let result = fit::reconstruct(&shell, &targets, &fit_params, &mut tell)?;
-            report.end_phase("fit", &mut began);
-            progress(BuildProgress::Certifying);
-            let certificate = fit::certify(&shell, &result.stiffness, &targets, &fit_params);
+            let mut tell = |now: Stage| {
+                progress(match now {
+                    Stage::Fitting(now) => BuildProgress::Fitting(now),
+                    Stage::Certifying => BuildProgress::Certifying,
+                })
+            };
+            let found = fit::reconstruct_certified(&shell, &singles, &combinations, &fit_params, &mut tell)?;
             let certified = CertifiedFace {
                 weight: params.exaggerate,
-                shapes: certificate.tally(),
-                combinations: Tally::default(),
-                seed: 0,
-                iterations: result.history.len(),
+                shapes: found.shapes.tally(),
+                combinations: found.combinations.tally(),
+                seed: params.seed,
+                iterations: found.rounds.iter().map(|(_, history, _)| history.len()).sum(),
             };
-            report.shapes = certificate.expressions;
-            report.fits.push(FitRecord {
-                triangles: shell.triangles.len(),
-                expressions: targets.len(),
-                history: result.history,
-                end: result.end,
-            });
-            report.end_phase("certify", &mut began);
-            (result.stiffness, Some(certified))
+            let stiffness = found.fit.stiffness.clone();
+            report.add_fit(shell.triangles.len(), found, &mut began);
+            (stiffness, Some(certified))
         }
     };
-
     progress(BuildProgress::Correcting);
     let embedding = embed(&region, &coarse);
-    let bases: Vec<Option<usize>> = (0..moves.len()).map(|shape| base_shape(mesh, shape)).collect();
     let uncorrected = Uncorrected {
         mesh,
         region: &region,
@@ -214,30 +217,6 @@ pub fn build_with_report(
         origin: Origin::of_mesh(mesh),
     };
     Ok((face, report))
-}
-
-/// `mouthClose` is made to be used on an open jaw: it is fitted and corrected on top of it.
-fn base_shape(mesh: &RigMesh, shape: usize) -> Option<usize> {
-    let is = |index: usize, wanted: &str| {
-        arkit::recognise(&mesh.shapes[index].name).is_some_and(|recognised| recognised.shape == wanted)
-    };
-    is(shape, "mouthClose").then(|| (0..mesh.shapes.len()).find(|index| is(*index, "jawOpen"))).flatten()
-}
-
-fn expressions(mesh: &RigMesh, shell: &Shell, moves: &[Vec<DVec3>], params: &BuildParams) -> Vec<Expression> {
-    let fitted = |shape: &usize| {
-        let name = &mesh.shapes[*shape].name;
-        let moves_skin = moves[*shape].iter().any(|d| d.length() > CLIP);
-        moves_skin && !params.corrective.iter().any(|pattern| name.contains(pattern.as_str()))
-    };
-    let expression = |shape: usize| {
-        let base = base_shape(mesh, shape);
-        let moved = |v: usize| moves[shape][v] + base.map_or(DVec3::ZERO, |base| moves[base][v]);
-        let positions =
-            (0..shell.vertex_count()).map(|v| shell.rest[v] + params.exaggerate * moved(v)).collect();
-        Expression { name: mesh.shapes[shape].name.clone(), positions }
-    };
-    (0..moves.len()).filter(fitted).map(expression).collect()
 }
 
 /// Binds all points: the skin to the shell, and what hangs on the skin to the skin's nearest point, fading out.

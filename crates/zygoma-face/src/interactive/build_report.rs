@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::fit::{Certified, FitEnd, FitProgress};
+use super::fit::{Certified, CertifiedFit, FitEnd, FitProgress};
 
 /// What a build found out on its way, for reports; the face itself keeps what matters later.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -45,6 +45,18 @@ impl BuildReport {
     /// Seconds of all phases together.
     pub fn seconds(&self) -> f64 {
         self.phases.iter().map(|phase| phase.seconds).sum()
+    }
+
+    /// Takes up a fit with its certificates.
+    pub(super) fn add_fit(&mut self, triangles: usize, found: CertifiedFit, began: &mut Instant) {
+        let record = |(expressions, history, end)| FitRecord { triangles, expressions, history, end };
+        self.fits.extend(found.rounds.into_iter().map(record));
+        self.shapes = found.shapes.expressions;
+        self.combinations = found.combinations.expressions;
+        let certifying = began.elapsed().as_secs_f64() - found.fit_seconds;
+        self.phases.push(PhaseTime { phase: "fit", seconds: found.fit_seconds });
+        self.phases.push(PhaseTime { phase: "certify", seconds: certifying });
+        *began = Instant::now();
     }
 
     /// Notes that a phase has ended, and when the next begins.

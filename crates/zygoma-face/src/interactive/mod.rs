@@ -15,6 +15,7 @@ mod places;
 mod poses;
 mod region;
 mod run;
+mod targets;
 mod thin;
 
 pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build_with_report};

@@ -22,7 +22,7 @@ pub use elements::{Bend, Spring};
 pub use matrix::step_matrix;
 pub use newton::{NewtonParams, Settled, Unsettled};
 pub use params::ShellParams;
-pub use statics::{Statics, Weights};
+pub use statics::{Statics, Weights, imbalance};
 pub use stepper::{FrameMotion, StepMatrices, StepOrder, Stepper};
 
 /// The simulation mesh at rest and its elastic elements.

@@ -44,7 +44,20 @@ const DAMPING: [f64; 4] = [0.0, 0.3, 0.6, 1.0];
 impl Settled {
     /// The equilibrium that is found from the target.
     pub fn new(statics: &Statics, weights: &Weights, params: &NewtonParams) -> Result<Self, Unsettled> {
-        let x = statics.target().to_vec();
+        Self::from(statics, weights, statics.target().to_vec(), params)
+    }
+
+    /// The equilibrium that is found from given positions of the vertices of the [`Statics`].
+    ///
+    /// # Panics
+    /// If there are not as many as the [`Statics`] has vertices.
+    pub fn from(
+        statics: &Statics,
+        weights: &Weights,
+        x: Vec<DVec3>,
+        params: &NewtonParams,
+    ) -> Result<Self, Unsettled> {
+        assert_eq!(x.len(), statics.vertices().len(), "one position per vertex");
         let mut matrix = statics.matrix();
         statics.hessian(weights, &x, 1.0, &mut matrix);
         let factor = Cholesky::new(statics.analysis().clone(), &matrix).map_err(|_| Unsettled)?;

@@ -222,6 +222,41 @@ impl Statics {
     }
 }
 
+/// The force that is left at every vertex of a whole shell, as the distance over which actuation makes it up, m.
+/// Written apart from [`Statics`], so that what one of them says can be checked by the other.
+///
+/// # Panics
+/// If `target` or `x` is not as long as the shell has vertices.
+pub fn imbalance(
+    shell: &Shell,
+    params: &ShellParams,
+    stiffness: &Stiffness,
+    target: &[DVec3],
+    x: &[DVec3],
+) -> Vec<f64> {
+    let actuation = |v: usize| params.actuation(shell.area[v]);
+    let mut forces: Vec<DVec3> =
+        (0..shell.vertex_count()).map(|v| actuation(v) * (target[v] - x[v])).collect();
+    for spring in &shell.springs {
+        let [a, b] = spring.ends.map(|v| v as usize);
+        let q = x[a] - x[b];
+        let pull = spring.rest_length
+            * stiffness.of_spring(spring)
+            * (q - spring.rest_length * q.normalize_or_zero());
+        forces[a] -= pull;
+        forces[b] += pull;
+    }
+    for bend in &shell.bends {
+        let q = bend.span(x);
+        let beyond = (q.length() - bend.free_distance(target)).max(0.0);
+        let pull = bend.scale * stiffness.of_bend(bend) * beyond * q.normalize_or_zero();
+        for (vertex, weight) in bend.vertices.iter().zip(bend.weights) {
+            forces[*vertex as usize] -= weight * pull;
+        }
+    }
+    forces.iter().enumerate().map(|(v, force)| force.length() / actuation(v)).collect()
+}
+
 /// Local numbers of an element's vertices, or nothing if none may move. Held vertices are added as met.
 fn localise<const N: usize>(
     ends: [u32; N],

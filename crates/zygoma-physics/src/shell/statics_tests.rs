@@ -181,3 +181,17 @@ fn equilibrium_and_adjoint_of_a_part_agree_with_differences() {
         }
     }
 }
+
+#[test]
+fn an_equilibrium_is_in_balance_by_the_other_count_too() {
+    let (shell, target, x) = scene();
+    let stiffness = uneven(shell.vertex_count());
+    let statics = whole(&shell, &target);
+    let params = NewtonParams { tolerance: 1e-10, max_factors: 50 };
+    let settled = Settled::new(&statics, &statics.weights(&stiffness), &params).unwrap();
+    let worst = |x: &[DVec3]| {
+        imbalance(&shell, &ShellParams::default(), &stiffness, &target, x).into_iter().fold(0.0, f64::max)
+    };
+    assert!(worst(&settled.x) < 2e-10, "{}", worst(&settled.x));
+    assert!(worst(&x) > 1e-3);
+}

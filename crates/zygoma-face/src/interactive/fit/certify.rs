@@ -3,12 +3,12 @@
 use glam::DVec3;
 use rayon::prelude::*;
 use serde::Serialize;
-use zygoma_numerics::random::Keyed;
-use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness};
+use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness, imbalance};
 
 use crate::interactive::face::Tally;
 
-use super::{Continue, Expression, FitError, FitParams, FitProgress, FitResult, reconstruct, refine};
+use super::expressions::{neighbours, region};
+use super::{Expression, FitParams};
 
 /// One expression, checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,30 +57,21 @@ impl Certificate {
     }
 }
 
-/// Settles every expression on the whole shell in `f64`, from its target, with fresh factors only.
+/// Settles every expression in `f64`, from its target, until every vertex of the whole shell is in balance.
 pub fn certify(
     shell: &Shell,
     stiffness: &Stiffness,
     targets: &[Expression],
     params: &FitParams,
 ) -> Certificate {
-    let mut free = vec![true; shell.vertex_count()];
-    for vertex in &params.held {
-        if let Some(free) = free.get_mut(*vertex as usize) {
-            *free = false;
-        }
-    }
-    let newton = NewtonParams { tolerance: 1e-3 * params.settle_tolerance, max_factors: 100 };
+    let neighbours = neighbours(shell);
     let check = |target: &Expression| {
-        let statics = Statics::new(shell, &params.shell, &target.positions, &free);
-        let settled = Settled::new(&statics, &statics.weights(stiffness), &newton).ok();
+        let settled = settle(shell, &neighbours, stiffness, &target.positions, params);
         let mut found = Certified { name: target.name.clone(), worst: None, vertex: 0 };
-        for (index, vertex) in statics.vertices().iter().enumerate() {
-            let off = settled
-                .as_ref()
-                .map(|s| s.x[index].distance(statics.target()[index]) / params.shell.tolerance);
+        for (vertex, x) in (0u32..).zip(settled.iter().flatten()) {
+            let off = Some(x.distance(target.positions[vertex as usize]) / params.shell.tolerance);
             if off > found.worst {
-                (found.worst, found.vertex) = (off, *vertex);
+                (found.worst, found.vertex) = (off, vertex);
             }
         }
         found
@@ -88,77 +79,55 @@ pub fn certify(
     Certificate { expressions: targets.par_iter().map(check).collect(), tolerance: params.shell.tolerance }
 }
 
-/// How many times failing checks are added to a fit.
-const ROUNDS: usize = 4;
+/// How many times the part of the shell that is solved for may grow, each time by twice as many rings.
+const GROWTHS: u32 = 8;
 
-/// A fit under which `checks` hold as well: those that fail are added to it, until none does or it has been tried a
-/// few times. The certificate is of the targets and then the checks; it says what could not be had.
-pub fn reconstruct_certified(
+/// With this many rings more than the fit has, most expressions are in balance at once. Ours.
+const RINGS_MORE: usize = 8;
+
+/// A vertex is in balance when less than this share of ε^r would make up for the force that is left at it. Ours.
+const BALANCE: f64 = 1e-3;
+
+/// The whole shell at equilibrium, if one is found. Most of an expression's shell stays where it is: only a part is solved
+/// for, but it grows until no vertex outside of it is out of balance either.
+fn settle(
     shell: &Shell,
-    targets: &[Expression],
-    checks: &[Expression],
+    neighbours: &[Vec<u32>],
+    stiffness: &Stiffness,
+    target: &[DVec3],
     params: &FitParams,
-    progress: &mut dyn FnMut(FitProgress) -> Continue,
-) -> Result<(FitResult, Certificate), FitError> {
-    let all: Vec<Expression> = targets.iter().chain(checks).cloned().collect();
-    let mut fitted = targets.to_vec();
-    let mut fit = reconstruct(shell, targets, params, progress)?;
-    let mut certificate = certify(shell, &fit.stiffness, &all, params);
-    for _ in 0..ROUNDS {
-        if certificate.holds() {
-            break;
-        }
-        let known = |name: &str| fitted.iter().any(|e| e.name == name);
-        let failing =
-            |(e, found): &(&Expression, &Certified)| found.worst.is_none_or(|w| w > 1.0) && !known(&e.name);
-        let added: Vec<Expression> =
-            all.iter().zip(&certificate.expressions).filter(failing).map(|(e, _)| e.clone()).collect();
-        if added.is_empty() {
-            break;
-        }
-        fitted.extend(added);
-        fit = refine(shell, &fitted, params, &fit.stiffness, progress)?;
-        certificate = certify(shell, &fit.stiffness, &all, params);
-    }
-    fit.worst.truncate(targets.len());
-    fit.solutions.truncate(targets.len());
-    Ok((fit, certificate))
-}
-
-/// Seeded pairs and triples of expressions with weights from ½ to 1, named after their parts, to be certified or
-/// added to a fit. Displacements from the rest shape add up, as they do in a rig.
-pub fn combinations(shell: &Shell, targets: &[Expression], count: usize, seed: u64) -> Vec<Expression> {
-    if targets.len() < 2 {
-        return Vec::new();
-    }
-    (0..count).map(|index| combination(shell, targets, index, seed)).collect()
-}
-
-/// What the random numbers of combinations are for.
-const COMBINATIONS: u64 = 0x1fa;
-
-fn combination(shell: &Shell, targets: &[Expression], index: usize, seed: u64) -> Expression {
-    let random = Keyed::new(seed, COMBINATIONS.wrapping_add(index as u64));
-    let size = (2 + index % 2).min(targets.len());
-    let mut parts: Vec<(usize, f64)> = Vec::new();
-    for tick in 0.. {
-        if parts.len() == size {
-            break;
-        }
-        let part = (random.uniform(2 * tick) * targets.len() as f64) as usize;
-        if parts.iter().all(|(other, _)| *other != part) {
-            parts.push((part, 0.5 + 0.5 * random.uniform(2 * tick + 1)));
+) -> Option<Vec<DVec3>> {
+    let balance = BALANCE * params.shell.tolerance;
+    let newton = NewtonParams { tolerance: 0.1 * balance, max_factors: 100 };
+    let mut held = vec![false; shell.vertex_count()];
+    for vertex in &params.held {
+        if let Some(held) = held.get_mut(*vertex as usize) {
+            *held = true;
         }
     }
-    parts.sort_by_key(|(part, _)| *part);
-    let names: Vec<String> =
-        parts.iter().map(|(part, weight)| format!("{weight:.2} {}", targets[*part].name)).collect();
-    let moved = |vertex: usize| -> DVec3 {
-        let rest = shell.rest[vertex];
-        rest + parts
-            .iter()
-            .map(|(part, weight)| *weight * (targets[*part].positions[vertex] - rest))
-            .sum::<DVec3>()
-    };
-    Expression { name: names.join(" + "), positions: (0..shell.vertex_count()).map(moved).collect() }
+    let wide = FitParams { rings: params.rings + RINGS_MORE, ..params.clone() };
+    let mut free = region(shell, neighbours, target, &wide);
+    let mut x = target.to_vec();
+    for growth in 0..GROWTHS {
+        let statics = Statics::new(shell, &params.shell, target, &free);
+        let start = statics.vertices().iter().map(|v| x[*v as usize]).collect();
+        let settled = Settled::from(&statics, &statics.weights(stiffness), start, &newton).ok()?;
+        for (vertex, at) in statics.vertices().iter().zip(&settled.x) {
+            x[*vertex as usize] = *at;
+        }
+        let remaining = imbalance(shell, &params.shell, stiffness, target, &x);
+        let outside = |v: &usize| !free[*v] && !held[*v] && remaining[*v] > balance;
+        let mut grown: Vec<usize> = (0..x.len()).filter(outside).collect();
+        if grown.is_empty() {
+            return Some(x);
+        }
+        for _ in 0..1 << growth {
+            let ring: Vec<usize> = grown.iter().flat_map(|v| &neighbours[*v]).map(|v| *v as usize).collect();
+            grown.extend(ring);
+            grown.sort_unstable();
+            grown.dedup();
+        }
+        grown.into_iter().filter(|v| !held[*v]).for_each(|v| free[v] = true);
+    }
+    None
 }

@@ -354,7 +354,12 @@ pub(super) fn neighbours(shell: &Shell) -> Vec<Vec<u32>> {
 }
 
 /// The vertices that an expression moves, and some rings around them.
-fn region(shell: &Shell, neighbours: &[Vec<u32>], target: &[DVec3], params: &FitParams) -> Vec<bool> {
+pub(super) fn region(
+    shell: &Shell,
+    neighbours: &[Vec<u32>],
+    target: &[DVec3],
+    params: &FitParams,
+) -> Vec<bool> {
     let mut free: Vec<bool> =
         shell.rest.iter().zip(target).map(|(rest, target)| rest.distance(*target) > params.still).collect();
     for _ in 0..params.rings {

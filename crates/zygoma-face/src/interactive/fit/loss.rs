@@ -46,12 +46,5 @@ pub(super) fn add_stiffness_loss(
             gradient[b] -= weight * (at_a - at_b) * at_b;
         }
     }
-    for i in 0..count {
-        let weight = params.coupling * shell.area[i];
-        let apart = (logs[i] - params.target_strain.ln()) - (logs[count + i] - params.target_bending.ln());
-        loss += 0.5 * weight * apart * apart;
-        gradient[i] += weight * apart;
-        gradient[count + i] -= weight * apart;
-    }
     loss
 }

@@ -5,6 +5,7 @@
 //! [`certify`] checks the result without any of the shortcuts.
 
 mod certify;
+mod combinations;
 mod expressions;
 mod loss;
 mod model;
@@ -16,7 +17,8 @@ use glam::DVec3;
 use serde::Serialize;
 use zygoma_physics::shell::{Shell, Stiffness};
 
-pub use certify::{Certificate, Certified, certify, combinations, reconstruct_certified};
+pub use certify::{Certificate, Certified, certify};
+pub use combinations::{CertifiedFit, Stage, reconstruct_certified, seeded_combinations};
 pub use optimise::{reconstruct, refine};
 pub use params::FitParams;
 

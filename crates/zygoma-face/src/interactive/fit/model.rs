@@ -52,7 +52,7 @@ pub(super) fn entries(derivatives: impl Iterator<Item = f64> + Clone) -> Vec<(u3
 /// Diagonal, smoothness and barrier parts of the second derivatives by the logarithms.
 pub(super) struct Model {
     diagonal: Vec<f64>,
-    /// Smoothness and coupling, as two unknowns and their factors: (a p_a − b p_b)².
+    /// Smoothness, as two unknowns and their factors: (a p_a − b p_b)².
     edges: Vec<([u32; 2], [f64; 2])>,
     rows: Vec<Row>,
 }
@@ -82,9 +82,6 @@ impl Model {
                 let factors = spring.ends.map(|end| factor * logs[end as usize].exp());
                 edges.push((spring.ends.map(|end| end + (half * count) as u32), factors));
             }
-        }
-        for (vertex, area) in (0..count as u32).zip(&shell.area) {
-            edges.push(([vertex, vertex + count as u32], [(params.coupling * area).sqrt(); 2]));
         }
         Self { diagonal, edges, rows }
     }

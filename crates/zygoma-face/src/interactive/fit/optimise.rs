@@ -54,7 +54,7 @@ fn run(
     progress: &mut dyn FnMut(FitProgress) -> Continue,
 ) -> Result<FitResult, FitError> {
     let began = Instant::now();
-    let mut fit = Fit::new(shell, targets, params, &from, began)?;
+    let mut fit = Fit::new(shell, targets, params, from, began)?;
     let mut history = Vec::new();
     let end = loop {
         let now = fit.progress(history.len(), began.elapsed().as_secs_f64());
@@ -84,6 +84,7 @@ fn run(
 }
 
 /// Where a fit starts from.
+#[derive(Clone, Copy)]
 enum Start<'a> {
     /// Knowing nothing.
     Afresh,
@@ -171,7 +172,7 @@ impl<'a> Fit<'a> {
         shell: &'a Shell,
         targets: &[Expression],
         params: &'a FitParams,
-        from: &Start,
+        from: Start,
         began: Instant,
     ) -> Result<Self, FitError> {
         let deadline = params.seconds.map(|seconds| began + Duration::from_secs_f64(seconds.clamp(0.0, 1e6)));
@@ -179,7 +180,7 @@ impl<'a> Fit<'a> {
         let wanted = wanted(shell, targets, params);
         let stiffness = match from {
             Start::Afresh => &start(shell, targets, params),
-            Start::Near(stiffness) => *stiffness,
+            Start::Near(stiffness) => stiffness,
         };
         let mut logs: Vec<f64> =
             logs_of(stiffness).iter().zip(&wanted).map(|(log, wanted)| log.min(wanted.ln())).collect();

@@ -21,13 +21,9 @@ pub struct FitParams {
     pub smoothness: f64,
     /// Weight of ½ A (ln κ/κ^t)², the mild penalty on extremes that §4.3 recommends without a formula. Ours.
     pub extremes: f64,
-    /// Weight of ½ A (ln κ^s/κ^ts − ln κ^b/κ^tb)². Bending resists an expression far more than stretching does,
-    /// so without this the skin of the lips gives up all of its bending stiffness and none of the other, and
-    /// feels as hard to the touch as an ear. The paper gets some of it from stopping early. Ours.
-    pub coupling: f64,
-    /// The strain up to which skin may be as stiff as κ^t. Skin that an expression stretches further is wanted softer, by
-    /// the square of the strain: the same energy. Actuation can stretch a cheek by a tenth against κ^t, so the
-    /// barrier alone leaves it as stiff as an ear, and nothing like a cheek to the touch. Ours.
+    /// The strain up to which skin may resist stretching with κ^ts. Skin that an expression stretches further is wanted
+    /// softer, by the square of the strain: the same energy. Actuation can stretch a cheek by a tenth against κ^ts, so
+    /// the barrier alone leaves it as stiff as an ear, and nothing like a cheek to the touch. Ours.
     pub stretch: f64,
     /// ε_opt: the fit has converged when an iteration lowers the loss by a smaller share than this.
     pub tolerance: f64,
@@ -61,7 +57,6 @@ impl Default for FitParams {
             target_weight: 1.0,
             smoothness: 5e-7,
             extremes: 5.0,
-            coupling: 1000.0,
             stretch: 0.025,
             tolerance: 1e-3,
             settle_tolerance: 1e-6,

@@ -61,8 +61,9 @@ fn raise(pressures: &mut [f64], forces: &[DVec3], shell: &Shell) {
 /// distance that does not matter.
 const SHORTEST: f64 = 0.2;
 
-/// The stiffness that every vertex should come close to, strain first: κ^t, or less where the expressions stretch the
-/// skin, so that it never takes up more energy than skin of stiffness κ^t takes up at [`FitParams::stretch`].
+/// The stiffness that every vertex should come close to, strain first: κ^t, but less strain stiffness where the expressions
+/// stretch the skin, so that it never takes up more energy than skin of stiffness κ^ts takes up at
+/// [`FitParams::stretch`].
 ///
 /// Strain stiffness is also less where an expression compresses the skin so much that it would buckle. A compressed
 /// spring pushes its ends aside with k (r/l − 1); where that exceeds the actuation there is no stable equilibrium near
@@ -98,5 +99,5 @@ pub(super) fn wanted(shell: &Shell, targets: &[Expression], params: &FitParams) 
         let hold = SHARE * params.shell.actuation(shell.area[v]);
         (soft(v) * params.target_strain).min(hold / most_push[v].max(1e-12))
     };
-    (0..count).map(strain).chain((0..count).map(|v| soft(v) * params.target_bending)).collect()
+    (0..count).map(strain).chain((0..count).map(|_| params.target_bending)).collect()
 }

@@ -138,18 +138,38 @@ fn expressions_of_another_mesh_are_refused() {
 }
 
 #[test]
-fn combinations_are_seeded_and_hold_after_a_certified_fit() {
+fn combinations_that_fail_are_added_until_they_hold() {
     let (shell, targets) = sheet_with_bumps();
     let params = FitParams::default();
-    let mut checks = combinations(&shell, &targets, 4, 7);
-    assert_eq!(checks, combinations(&shell, &targets, 4, 7));
-    assert_ne!(checks, combinations(&shell, &targets, 4, 8));
-    let more = |(rest, moved): (&DVec3, &DVec3)| *rest + 1.3 * (*moved - *rest);
-    let positions = shell.rest.iter().zip(&targets[0].positions).map(more).collect();
-    checks.push(Expression { name: "1.30 out".into(), positions });
+    let together = |name: &str, weights: [f64; 3]| {
+        let moved = |v: usize| -> DVec3 {
+            let rest = shell.rest[v];
+            rest + (0..3).map(|k| weights[k] * (targets[k].positions[v] - rest)).sum::<DVec3>()
+        };
+        Expression { name: name.into(), positions: (0..shell.vertex_count()).map(moved).collect() }
+    };
+    let checks = [together("pair", [0.9, 0.8, 0.0]), together("more", [1.3, 0.0, 0.0])];
     let alone = reconstruct(&shell, &targets, &params, &mut silent).unwrap();
     assert!(!certify(&shell, &alone.stiffness, &checks, &params).holds());
-    let (fit, certificate) = reconstruct_certified(&shell, &targets, &checks, &params, &mut silent).unwrap();
-    assert!(certificate.holds(), "{:?}", certificate.failures());
-    assert_eq!((certificate.expressions.len(), fit.solutions.len()), (8, 3));
+    let found = reconstruct_certified(&shell, &targets, &checks, &params, &mut |_| Continue::Yes).unwrap();
+    assert!(found.shapes.holds(), "{:?}", found.shapes.failures());
+    assert!(found.combinations.holds(), "{:?}", found.combinations.failures());
+    assert!(found.rounds.len() > 1 && found.rounds[1].0 > targets.len());
+    assert_eq!(found.fit.solutions.len(), targets.len());
+}
+
+#[test]
+fn a_part_that_grows_finds_the_equilibrium_of_the_whole() {
+    let (shell, targets) = sheet_with_bumps();
+    let stiffness = Stiffness::uniform(shell.vertex_count(), 40.0, 20.0);
+    let narrow = FitParams { rings: 0, still: 0.02, ..FitParams::default() };
+    let wide = FitParams { rings: 50, still: 0.0, ..FitParams::default() };
+    for (a, b) in certify(&shell, &stiffness, &targets, &narrow)
+        .expressions
+        .iter()
+        .zip(&certify(&shell, &stiffness, &targets, &wide).expressions)
+    {
+        let (narrow, wide) = (a.worst.unwrap(), b.worst.unwrap());
+        assert!((narrow - wide).abs() < 2e-3 * wide, "{}: {narrow} {wide}", a.name);
+    }
 }
