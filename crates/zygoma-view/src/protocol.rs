@@ -3,7 +3,7 @@
 //!
 //! Text messages are JSON with a `type`. Binary messages are little-endian and start with a `u32` that tells their kind
 //! ([`kind`]): a *scene* and a *face* are a JSON header with arrays behind it, a *frame* has the fixed layout of
-//! [`crate::frame`].
+//! `frame.rs`.
 //!
 //! Lengths are in metres. Points, touches and contacts are in the frame of the head; the head's pose is in the world.
 
