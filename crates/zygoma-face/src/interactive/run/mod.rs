@@ -37,6 +37,9 @@ pub use touches::{Contact, HeadLoad, PullId, TouchId, Touches};
 /// Skin is watched from this share of the height away from colliders, and farther the faster it moves. Ours.
 const WATCH: f32 = 0.01;
 
+/// Skin that moves farther than this in a frame, in heights, is thrown about, and is found again in the next. Ours.
+const MOST_TRAVEL: f32 = 0.03;
+
 /// A collider that comes this near, as a share of the height, wakes a sleeping face: 3 cm. Ours.
 const ROUSING: f32 = 0.12;
 
@@ -354,7 +357,7 @@ impl InteractiveFace {
         let targets = self.before.target.iter().zip(&self.now.target);
         let wanted = targets.map(|(a, b)| a.distance_squared(*b)).fold(0.0, f32::max).sqrt();
         let fastest = self.stepper.velocities().iter().map(|v| v.length_squared()).fold(0.0, f32::max).sqrt();
-        wanted.max(seconds as f32 * fastest).min(FARTHEST)
+        wanted.max(seconds as f32 * fastest).min(MOST_TRAVEL)
     }
 
     fn run_steps(&mut self, start: u64, touched: bool) {
