@@ -81,9 +81,13 @@ async fn an_uploaded_folder_is_built_and_can_be_pressed_and_pulled() {
     assert_eq!(running.status(&format!("GET /download/{}/face.safetensors", tab.secret), "", ""), 200);
     tab.frame(|frame| frame.flags & flag::SIMULATED != 0).await;
 
-    // Where a shape moves the skin inwards, it can also be pushed.
-    let at = [0.05, -0.02, 0.04];
-    tab.send(json!({ "type": "press", "id": 7, "input": 41, "at": at, "radius": 0.01, "force": 5.0 })).await;
+    // Where a shape moves the skin inwards, it can also be pushed: a finger comes from outside and goes in by 6 mm.
+    for (input, height) in [(40, 0.056), (41, 0.048)] {
+        let at = [0.05, -0.02, height];
+        tab.send(json!({ "type": "press", "id": 7, "input": input, "at": at, "radius": 0.01, "force": 5.0 }))
+            .await;
+        tab.frame(|frame| frame.input == input).await;
+    }
     let inwards = |moved: &[f32; 3]| moved[2] < -3e-4;
     tab.frame(|frame| frame.input == 41 && frame.moved.iter().any(inwards)).await;
     tab.send(json!({ "type": "release", "id": 7, "input": 42 })).await;
