@@ -65,12 +65,12 @@ pub enum Error {
     #[error("{0}")]
     Model(String),
     /// The port is taken, or the address is not this machine's.
-    #[error("listening at {address} failed: {source}; choose another --port or leave it out")]
+    #[error("listening at {address} failed: {reason}; choose another --port or leave it out")]
     Listen {
         /// The address.
         address: SocketAddr,
         /// What the system said.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// The system refused something else.
     #[error("the viewer's server failed: {0}")]
@@ -192,11 +192,11 @@ impl Server {
 
 fn listen(host: IpAddr, port: Option<u16>) -> Result<TcpListener, Error> {
     let wanted = SocketAddr::new(host, port.unwrap_or(USUAL_PORT));
-    let refused = |source| Error::Listen { address: wanted, source };
+    let refused = |reason| Error::Listen { address: wanted, reason };
     match TcpListener::bind(wanted) {
         Ok(listener) => Ok(listener),
         Err(_) if port.is_none() => TcpListener::bind(SocketAddr::new(host, 0)).map_err(refused),
-        Err(source) => Err(refused(source)),
+        Err(reason) => Err(refused(reason)),
     }
 }
 

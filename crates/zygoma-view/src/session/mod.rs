@@ -82,6 +82,9 @@ const LONGEST_FRAME: f64 = 0.1;
 /// A touch is shown at once if the last frame is at least this old, instead of at the next tick.
 const AT_ONCE: Duration = Duration::from_millis(4);
 
+/// How often a hidden tab is looked after.
+const HIDDEN: Duration = Duration::from_millis(500);
+
 /// Frames per second that a page may ask for.
 const RATES: std::ops::RangeInclusive<f32> = 1.0..=1000.0;
 
@@ -161,10 +164,15 @@ impl Session {
         let mut last = Instant::now();
         let mut due = last;
         loop {
+            // Helpers hold a way to talk to the session, and so does it, so a closed tab shows on the way out only.
+            if self.link.outgoing.is_closed() {
+                return Err(Gone);
+            }
             let Some(period) = self.period else {
-                match commands.recv() {
+                match commands.recv_timeout(HIDDEN) {
                     Ok(command) => self.obey(command)?,
-                    Err(_) => return Err(Gone),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return Err(Gone),
                 }
                 last = Instant::now();
                 due = last;

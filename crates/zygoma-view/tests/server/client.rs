@@ -195,13 +195,14 @@ impl Tab {
 /// Rows and columns of [`small_rig`].
 const SIDE: usize = 21;
 
-/// The OBJ files of a domed square, 0.2 m tall, with three shapes.
+/// The OBJ files of a domed square, 0.2 m tall, with four shapes.
 pub(crate) fn small_objs() -> Vec<(&'static str, String)> {
     let bump = |x: f64, y: f64, p: [f64; 3]| (-((p[0] - x).powi(2) + (p[1] - y).powi(2)) / 4e-4).exp();
     vec![
         ("neutral.obj", obj(|_| [0.0; 3])),
         ("cheekPuff.obj", obj(|p| [0.0, 0.0, 0.01 * (bump(0.05, -0.02, p) + bump(-0.05, -0.02, p))])),
         ("browInnerUp.obj", obj(|p| [0.0, 0.01 * bump(0.0, 0.06, p), 0.0])),
+        ("mouthPucker.obj", obj(|p| [0.0, 0.0, -0.008 * bump(0.05, -0.02, p)])),
         ("jawOpen.obj", obj(|p| [0.0, if p[1] < -0.045 { -0.02 } else { 0.0 }, 0.0])),
     ]
 }

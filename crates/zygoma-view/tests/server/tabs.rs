@@ -81,11 +81,15 @@ async fn an_uploaded_folder_is_built_and_can_be_pressed_and_pulled() {
     assert_eq!(running.status(&format!("GET /download/{}/face.safetensors", tab.secret), "", ""), 200);
     tab.frame(|frame| frame.flags & flag::SIMULATED != 0).await;
 
-    let press = json!({ "type": "press", "id": 7, "input": 41, "at": [0.02, 0.0, 0.045], "radius": 0.01, "force": 5.0 });
-    tab.send(press).await;
-    let pressed = tab.frame(|frame| frame.input == 41 && frame.farthest() > 5e-4).await;
-    let deepest = pressed.moved.iter().map(|moved| moved[2]).fold(f32::MAX, f32::min);
-    assert!(deepest < -4e-4, "pressed in, by {deepest}");
+    // Where a shape moves the skin inwards, it can also be pushed: a finger comes from outside and goes in by 6 mm.
+    for (input, height) in [(40, 0.056), (41, 0.048)] {
+        let at = [0.05, -0.02, height];
+        tab.send(json!({ "type": "press", "id": 7, "input": input, "at": at, "radius": 0.01, "force": 5.0 }))
+            .await;
+        tab.frame(|frame| frame.input == input).await;
+    }
+    let inwards = |moved: &[f32; 3]| moved[2] < -3e-4;
+    tab.frame(|frame| frame.input == 41 && frame.moved.iter().any(inwards)).await;
     tab.send(json!({ "type": "release", "id": 7, "input": 42 })).await;
     tab.frame(|frame| frame.input == 42 && frame.farthest() < 2e-4).await;
 
@@ -132,4 +136,27 @@ async fn a_stopped_server_says_goodbye_and_ends() {
         }
     }
     stopping.join().unwrap();
+}
+
+#[tokio::test]
+async fn a_closed_tab_ends_its_session_and_takes_its_files_along() {
+    let running = Running::start();
+    let mut tab = Tab::open(&running).await;
+    tab.frame(|_| true).await;
+    let name = format!("only-{}.csv", tab.secret);
+    assert_eq!(tab.upload(&running, &name, "time,jawOpen\n0,1\n"), 204);
+    let is_there = || {
+        let folders = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+        folders.map(|folder| folder.path().join(&name)).any(|file| file.exists())
+    };
+    assert!(is_there());
+    tab.send(json!({ "type": "rate", "hertz": 0 })).await;
+    drop(tab);
+    for _ in 0..200 {
+        if !is_there() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the file of a closed tab is still there");
 }
