@@ -74,7 +74,11 @@ pub fn reconstruct_certified(
         params.seconds = left;
         fitted.extend(added);
         let start = Instant::now();
-        fit = refine(shell, &fitted, &params, &fit.stiffness, &mut |now| progress(Stage::Fitting(now)))?;
+        let mut tell = |now| progress(Stage::Fitting(now));
+        let refined = refine(shell, &fitted, &params, &fit.stiffness, &mut tell);
+        // A combination that no stiffness lets the skin follow must not cost the fit that there is.
+        let Ok(refined) = refined else { break };
+        fit = refined;
         fit_seconds += start.elapsed().as_secs_f64();
         rounds.push((fitted.len(), fit.history.clone(), fit.end));
         progress(Stage::Certifying);
