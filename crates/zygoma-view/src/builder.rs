@@ -190,7 +190,8 @@ impl Library {
 fn params(triangles: usize, quality: Quality) -> BuildParams {
     let uniform_stiffness = (quality == Quality::Preview).then_some(PREVIEW_STIFFNESS);
     let corrected = quality == Quality::Fitted;
-    BuildParams { triangles, uniform_stiffness, corrected, ..BuildParams::default() }
+    // Whoever waits at a page gets the shapes certified; combinations, which take longer, are `zygoma build`'s.
+    BuildParams { triangles, uniform_stiffness, corrected, combinations: 0, ..BuildParams::default() }
 }
 
 /// What is being done, in words, and how much of the whole is done.
