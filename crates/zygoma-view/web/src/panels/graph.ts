@@ -40,12 +40,14 @@ export class Graph {
   draw(now: number, fps: number, served: number, latency: number | null): void {
     if (now - this.drawn < 120) return;
     this.drawn = now;
-    const told: [string, string][] = [
-      [`${fps.toFixed(0)} fps`, "drawn"],
-      [`${served.toFixed(0)} frames/s`, "received"],
-      [latency === null ? "– ms" : `${latency.toFixed(0)} ms`, "from an input to the screen"],
+    const told: [string, string, string][] = [
+      [`${fps.toFixed(0)} /s`, "drawn", "Pictures drawn in a second"],
+      [`${served.toFixed(0)} /s`, "received", "Frames of the simulation that arrived in a second"],
+      [latency === null ? "–" : `${latency.toFixed(0)} ms`, "latency", "From an input to the picture that shows it"],
     ];
-    this.figures.replaceChildren(...told.map(([text, title]) => h("span", { title }, text)));
+    this.figures.replaceChildren(
+      ...told.map(([figure, name, title]) => h("span", { class: "figure", title }, h("b", {}, figure), " ", name)),
+    );
     if (!this.state.graph.value) return;
     const context = this.canvas.getContext("2d");
     if (!context) return;

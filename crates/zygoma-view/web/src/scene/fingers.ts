@@ -2,6 +2,7 @@
 
 import * as THREE from "three";
 import type { TouchReport } from "../protocol";
+import { LAYER } from "./occlusion";
 
 const VERTEX = `
   varying vec3 vNormal;
@@ -60,6 +61,7 @@ export class Fingers {
     this.ring = new THREE.Mesh(new THREE.RingGeometry(0.9, 1, 48), material);
     this.ring.visible = false;
     this.ring.renderOrder = 3;
+    this.ring.layers.set(LAYER.thin);
     this.group.add(this.ring);
   }
 
@@ -86,6 +88,7 @@ export class Fingers {
       });
       const mesh = new THREE.Mesh(pulls ? this.ball : this.shape, material);
       mesh.renderOrder = 2;
+      mesh.layers.set(LAYER.thin);
       mesh.visible = false;
       finger = { mesh, outward: outward.clone() };
       this.fingers.set(id, finger);

@@ -2,7 +2,9 @@
 
 import * as THREE from "three";
 import { Container, type Frame, type Look, type Scene, SECTION } from "../protocol";
+import { fadeAtOpenEnds } from "./border";
 import { Materials } from "./materials";
+import { LAYER } from "./occlusion";
 import { Surface } from "./surface";
 
 interface Part {
@@ -41,6 +43,7 @@ export class Head {
       }
       object.name = mesh.name;
       object.castShadow = mesh.look !== "hair";
+      if (mesh.look === "hair") object.layers.set(LAYER.thin);
       object.receiveShadow = true;
       // Its points move: what was measured at the start says nothing about where it is.
       object.frustumCulled = false;
@@ -56,6 +59,10 @@ export class Head {
     for (const group of this.skin.geometry.groups) {
       this.rig.geometry.addGroup(group.start, group.count, group.materialIndex);
     }
+    const others = this.parts.filter(({ surface }) => surface !== this.skin).map(({ surface }) => surface.box());
+    const fade = fadeAtOpenEnds(this.skin.neutral, this.skin.corners, others.reduce((all, box) => all.union(box), new THREE.Box3()));
+    this.skin.setFade(fade);
+    this.rig.setFade(fade);
     this.rigMesh = new THREE.Mesh(this.rig.geometry);
     this.rigMesh.frustumCulled = false;
     this.rigMesh.receiveShadow = true;

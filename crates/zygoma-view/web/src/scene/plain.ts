@@ -3,6 +3,10 @@
 import * as THREE from "three";
 
 const VERTEX = `
+  #ifdef FADES
+    attribute float fade;
+    varying float vFade;
+  #endif
   varying vec3 vLight;
   varying vec2 vUv;
   void main() {
@@ -12,6 +16,9 @@ const VERTEX = `
     vec3 room = mix( vec3( 0.17, 0.14, 0.13 ), vec3( 0.34, 0.35, 0.37 ), 0.5 + 0.5 * n.y );
     vLight = key + room;
     vUv = uv;
+    #ifdef FADES
+      vFade = fade;
+    #endif
     gl_Position = projectionMatrix * modelViewMatrix * vec4( position, 1.0 );
   }`;
 
@@ -20,6 +27,9 @@ const FRAGMENT = `
   uniform float cutoff;
   #ifdef USE_PICTURE
     uniform sampler2D picture;
+  #endif
+  #ifdef FADES
+    varying float vFade;
   #endif
   varying vec3 vLight;
   varying vec2 vUv;
@@ -31,15 +41,18 @@ const FRAGMENT = `
     #endif
     gl_FragColor = vec4( base.rgb * vLight, 1.0 );
     #include <colorspace_fragment>
+    #ifdef FADES
+      gl_FragColor *= vFade;
+    #endif
   }`;
 
 /** The same colours at a fraction of the cost. */
 export function plainMaterial(material: THREE.Material): THREE.Material {
   if (!(material instanceof THREE.MeshStandardMaterial)) return material;
-  const { color, map, side, alphaTest, transparent } = material;
+  const { color, map, side, alphaTest, transparent, userData } = material;
   return new THREE.ShaderMaterial({
     uniforms: { color: { value: color }, picture: { value: map }, cutoff: { value: transparent ? 0.5 : alphaTest } },
-    defines: map ? { USE_PICTURE: "" } : {},
+    defines: { ...(map ? { USE_PICTURE: "" } : {}), ...(userData["fades"] ? { FADES: "" } : {}) },
     vertexShader: VERTEX,
     fragmentShader: FRAGMENT,
     side,

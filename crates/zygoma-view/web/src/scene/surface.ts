@@ -31,7 +31,7 @@ export class Surface {
   /** Point of each vertex. */
   readonly pointOfVertex: Uint32Array;
   /** Triangles over points. */
-  private readonly corners: Uint32Array<ArrayBuffer>;
+  readonly corners: Uint32Array<ArrayBuffer>;
   private readonly points: Points;
   private tree: MeshBVH | null = null;
   private treeIsOld = true;
@@ -50,6 +50,17 @@ export class Surface {
     if (mesh.uvs) this.geometry.setAttribute("uv", new THREE.BufferAttribute(container.floats(mesh.uvs), 2));
     this.geometry.setIndex(new THREE.BufferAttribute(triangles, 1));
     this.refresh();
+  }
+
+  /** Where the points were at the start. */
+  box(): THREE.Box3 {
+    return new THREE.Box3().setFromArray(this.neutral);
+  }
+
+  /** How much of each point is seen, 0 to 1. */
+  setFade(fade: Float32Array): void {
+    const ofVertex = Float32Array.from(this.pointOfVertex, (point) => fade[point] ?? 1);
+    this.geometry.setAttribute("fade", new THREE.BufferAttribute(ofVertex, 1));
   }
 
   get positions(): Float32Array {
