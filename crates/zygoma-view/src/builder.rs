@@ -283,3 +283,31 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
     };
     base.map(|base| base.join("zygoma").join("faces"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HeadChoice;
+
+    #[test]
+    fn a_cancelled_build_returns_at_once_and_its_worker_leaves() {
+        let model = Arc::new(Model::built_in(&HeadChoice::default(), None).unwrap());
+        let library = Arc::new(Library::new(None));
+        let cancel = Arc::new(AtomicBool::new(false));
+        let building = {
+            let (model, library, cancel) = (model.clone(), library.clone(), cancel.clone());
+            std::thread::spawn(move || library.make(&model, 2000, Quality::Fitted, &cancel, &mut |_| {}))
+        };
+        // In the middle of making the mesh, which takes longer than this and tells nothing meanwhile.
+        std::thread::sleep(Duration::from_millis(300));
+        cancel.store(true, Ordering::Relaxed);
+        let told = Instant::now();
+        assert!(matches!(building.join().unwrap(), Ended::Cancelled));
+        let waited = told.elapsed();
+        assert!(waited < Duration::from_secs(1), "it took {waited:?}");
+        while Arc::strong_count(&library.workers) > 1 {
+            assert!(told.elapsed() < Duration::from_secs(120), "the worker is still there");
+            std::thread::sleep(PATIENCE);
+        }
+    }
+}

@@ -2,11 +2,13 @@
 
 import * as THREE from "three";
 
-/** An opening is an end of the head, not an eye or a mouth, if it spans this share of the skin's shorter side. Ours. */
+/** An opening is an end of the head, not an eye or the back of a mouth, if it spans this share of the skin's shorter side and lies
+ * within these shares of the skin's extent from one of its outermost ends: its nearest point, its farthest. Ours. */
 const WIDE = 0.4;
+const OUTERMOST = [0.04, 0.35] as const;
 
 /** How far the fade reaches: shares of the opening's span and of the skin's height, whichever is shorter. Ours. */
-const REACH = { span: 0.28, height: 0.14 };
+const REACH = { span: 0.2, height: 0.085 };
 
 /** Something that goes on this far beyond an opening covers it, as a body does with a neck: share of the span. */
 const COVERED = 0.15;
@@ -22,7 +24,7 @@ export function fadeAtOpenEnds(positions: Float32Array, corners: Uint32Array, ot
     const at = (point: number) => new THREE.Vector3().fromArray(positions, 3 * point);
     for (const point of opening) box.expandByPoint(at(point));
     const span = box.getSize(new THREE.Vector3()).length();
-    if (span < WIDE * Math.min(size.x, size.y)) continue;
+    if (span < WIDE * Math.min(size.x, size.y) || !isOutermost(box, skin, size)) continue;
     const centre = box.getCenter(new THREE.Vector3());
     if (reaches(others, centre.clone().sub(middle).normalize(), centre) > COVERED * span) continue;
     const reach = Math.min(REACH.span * span, REACH.height * size.y);
@@ -32,10 +34,19 @@ export function fadeAtOpenEnds(positions: Float32Array, corners: Uint32Array, ot
       const place = at(point);
       if (!near.containsPoint(place)) continue;
       const distance = Math.sqrt(edge.reduce((least, other) => Math.min(least, place.distanceToSquared(other)), Infinity));
-      fade[point] = Math.min(fade[point] as number, THREE.MathUtils.smoothstep(distance, 0.05 * reach, reach));
+      fade[point] = Math.min(fade[point] as number, THREE.MathUtils.smoothstep(distance, 0.03 * reach, reach));
     }
   }
   return fade;
+}
+
+/** Whether an opening lies at one of the six ends of the skin. */
+function isOutermost(opening: THREE.Box3, skin: THREE.Box3, size: THREE.Vector3): boolean {
+  return (["x", "y", "z"] as const).some((axis) => {
+    const lies = (nearest: number, farthest: number) => nearest <= OUTERMOST[0] * size[axis] && farthest <= OUTERMOST[1] * size[axis];
+    const [low, high] = [opening.min[axis], opening.max[axis]];
+    return lies(low - skin.min[axis], high - skin.min[axis]) || lies(skin.max[axis] - high, skin.max[axis] - low);
+  });
 }
 
 /** How far a box goes in a direction, counted from a place. */

@@ -29,6 +29,7 @@ function dress(material: THREE.MeshPhysicalMaterial, look: Look): void {
   if (look === "skin") {
     asSkin(material);
   } else if (look === "eye") {
+    material.userData["shines"] = true;
     material.clearcoat = 1;
     material.clearcoatRoughness = 0.03;
   } else if (look === "flesh" || look === "teeth") {
@@ -39,8 +40,8 @@ function dress(material: THREE.MeshPhysicalMaterial, look: Look): void {
   }
 }
 
-/** Pictures that take longer than this are done without, in milliseconds. */
-const PATIENCE = 8000;
+/** Pictures that take longer than this are shown when they come, in milliseconds. */
+const PATIENCE = 1500;
 
 /** Materials of a scene. */
 export class Materials {
@@ -49,6 +50,8 @@ export class Materials {
   private readonly ofFile = new Map<number, THREE.Material>();
   private readonly dressed = new Map<string, THREE.Material>();
   private texture: THREE.Texture | null = null;
+  /** Called when pictures have come late. */
+  changed: () => void = () => {};
   private readonly plain = new Map<Look, THREE.MeshPhysicalMaterial>();
   private readonly textured = new Map<Look, THREE.MeshPhysicalMaterial>();
 
@@ -108,7 +111,9 @@ export class Materials {
     if (glb) {
       const used = new Set(meshes.flatMap((mesh) => mesh.ranges.map((range) => range.material)));
       const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
-      await Promise.race([materials.readFile(container.bytes(glb), used, renderer), late]);
+      const read = materials.readFile(container.bytes(glb), used, renderer);
+      void read.then(() => materials.changed());
+      await Promise.race([read, late]);
     }
     return materials;
   }

@@ -35,8 +35,8 @@ const FRAGMENT = `
   uniform vec2 slope;
   uniform float radius;
   varying vec2 vUv;
-  const int SAMPLES = 14;
-  const float TURNS = 5.0;
+  const int SAMPLES = 16;
+  const float TURNS = 7.0;
   vec3 placeAt( vec2 at ) {
     float far = distanceAt( at );
     return vec3( ( 2.0 * at - 1.0 ) * slope * far, - far );
@@ -66,11 +66,11 @@ const FRAGMENT = `
       // Closer together near the middle, where creases are.
       vec3 away = placeAt( vUv + share * share * reach * vec2( cos( angle ), sin( angle ) ) ) - here;
       float squared = dot( away, away ) / ( radius * radius );
-      float above = dot( away, normal ) / radius - 0.012;
+      float above = dot( away, normal ) / radius - 0.025;
       float falloff = max( 1.0 - squared, 0.0 );
       sum += falloff * falloff * max( above, 0.0 ) / ( squared + 0.003 ) * share;
     }
-    gl_FragColor = vec4( vec3( clamp( 1.0 - 1.1 * sum / float( SAMPLES ), 0.0, 1.0 ) ), 1.0 );
+    gl_FragColor = vec4( vec3( clamp( 1.0 - 1.25 * sum / float( SAMPLES ), 0.0, 1.0 ) ), 1.0 );
   }`;
 
 const SMOOTHED = `
@@ -83,9 +83,9 @@ const SMOOTHED = `
     float here = distanceAt( vUv );
     float sum = 0.0;
     float weights = 0.0;
-    for ( int i = -3; i <= 3; i++ ) {
+    for ( int i = -5; i <= 5; i++ ) {
       vec2 at = vUv + float( i ) * along;
-      float near = exp( - abs( distanceAt( at ) - here ) / ( 0.12 * radius ) ) * exp( - float( i * i ) / 6.0 );
+      float near = exp( - abs( distanceAt( at ) - here ) / ( 0.15 * radius ) ) * exp( - float( i * i ) / 16.0 );
       sum += near * texture2D( shade, at ).x;
       weights += near;
     }

@@ -82,7 +82,7 @@ export class Overlays {
       case "depth": {
         const [, high] = this.span(this.fields?.depth);
         this.range = [0, high];
-        return { title: "Largest depth", low: "0 mm", high: millimetres(high), note: "how far skin can be pushed in" };
+        return { title: "Largest depth", low: "0 mm", high: millimetres(high), note: "skin gives way" };
       }
       case "deviation":
         this.range = [0, LARGEST_DEVIATION];

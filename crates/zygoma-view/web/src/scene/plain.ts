@@ -3,6 +3,10 @@
 import * as THREE from "three";
 
 const VERTEX = `
+  #ifdef SHINES
+    varying vec3 vNormal;
+    varying vec3 vView;
+  #endif
   #ifdef FADES
     attribute float fade;
     varying float vFade;
@@ -19,6 +23,10 @@ const VERTEX = `
     #ifdef FADES
       vFade = fade;
     #endif
+    #ifdef SHINES
+      vNormal = n;
+      vView = cameraPosition - ( modelMatrix * vec4( position, 1.0 ) ).xyz;
+    #endif
     gl_Position = projectionMatrix * modelViewMatrix * vec4( position, 1.0 );
   }`;
 
@@ -27,6 +35,10 @@ const FRAGMENT = `
   uniform float cutoff;
   #ifdef USE_PICTURE
     uniform sampler2D picture;
+  #endif
+  #ifdef SHINES
+    varying vec3 vNormal;
+    varying vec3 vView;
   #endif
   #ifdef FADES
     varying float vFade;
@@ -40,6 +52,11 @@ const FRAGMENT = `
       if ( base.a < cutoff ) discard;
     #endif
     gl_FragColor = vec4( base.rgb * vLight, 1.0 );
+    #ifdef SHINES
+      // What is wet mirrors the window.
+      vec3 halfway = normalize( normalize( vView ) + vec3( 0.43, 0.545, 0.72 ) );
+      gl_FragColor.rgb += 0.9 * smoothstep( 0.975, 0.99, dot( normalize( vNormal ), halfway ) );
+    #endif
     #include <colorspace_fragment>
     #ifdef FADES
       gl_FragColor *= vFade;
@@ -52,7 +69,11 @@ export function plainMaterial(material: THREE.Material): THREE.Material {
   const { color, map, side, alphaTest, transparent, userData } = material;
   return new THREE.ShaderMaterial({
     uniforms: { color: { value: color }, picture: { value: map }, cutoff: { value: transparent ? 0.5 : alphaTest } },
-    defines: { ...(map ? { USE_PICTURE: "" } : {}), ...(userData["fades"] ? { FADES: "" } : {}) },
+    defines: {
+      ...(map ? { USE_PICTURE: "" } : {}),
+      ...(userData["fades"] ? { FADES: "" } : {}),
+      ...(userData["shines"] ? { SHINES: "" } : {}),
+    },
     vertexShader: VERTEX,
     fragmentShader: FRAGMENT,
     side,

@@ -36,8 +36,15 @@ const FAST_IN_A_ROW = 6;
 /** Seconds over which frames are counted. */
 const WINDOW = 1.2;
 
+let known: boolean | null = null;
+
 /** Whether pictures are drawn by a program rather than a graphics card. */
 export function isSoftware(): boolean {
+  known ??= askRenderer();
+  return known;
+}
+
+function askRenderer(): boolean {
   const gl = document.createElement("canvas").getContext("webgl2");
   if (!gl) return false;
   const named = gl.getExtension("WEBGL_debug_renderer_info");

@@ -16,6 +16,9 @@ import { Signal } from "../signal";
 /** Vertical field of view, in degrees: a portrait lens. */
 const LENS = 24;
 
+/** Hairs are drawn with at least this many pixels per pixel of the display. */
+const FINE = 0.7;
+
 export class Stage {
   readonly canvas = document.createElement("canvas");
   readonly renderer: THREE.WebGLRenderer;
@@ -92,9 +95,11 @@ export class Stage {
       this.scene.remove(shown.group);
       head.group.quaternion.copy(shown.group.quaternion);
       head.group.position.copy(shown.group.position);
+      if (head.scene.same) head.takeOver(shown);
       shown.dispose();
     }
     this.head = head;
+    head.materials.changed = () => this.recolor();
     this.overlays = new Overlays(head);
     head.group.add(this.fingers.group);
     this.scene.add(head.group);
@@ -117,7 +122,7 @@ export class Stage {
   }
 
   private recolor(): void {
-    this.head?.dress(this.state.texture.value, this.rich);
+    this.head?.dress(this.state.texture.value, this.rich, this.pixels >= FINE);
     this.legend.set(this.overlays?.choose(this.state.overlay.value) ?? null);
   }
 
@@ -136,7 +141,7 @@ export class Stage {
     middle.y = box.max.y - 0.5 * height;
     this.light.aim(middle, Math.max(height, size.x));
     this.occlusion.fit(height);
-    const distance = (0.56 * Math.max(height, size.x / this.camera.aspect)) / Math.tan((LENS * Math.PI) / 360);
+    const distance = (0.58 * Math.max(height, size.x / this.camera.aspect)) / Math.tan((LENS * Math.PI) / 360);
     this.controls.target.copy(middle).add(new THREE.Vector3(0, 0.02 * height, 0));
     this.camera.position.copy(this.controls.target).add(new THREE.Vector3(0.3, 0.06, 1).normalize().multiplyScalar(distance + 0.5 * size.z));
     this.camera.near = 0.02 * distance;
