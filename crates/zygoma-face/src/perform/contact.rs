@@ -21,6 +21,8 @@ const NEAR: Margins = Margins { vertex: 3e-4, edge: 5e-5 };
 const CLEARANCE: f32 = 4e-5;
 /// Pairs nearer than this are parted at the end of a step, m.
 const MISSING: f32 = 2e-5;
+/// The largest way that lips are parted at once, m: what is deeper takes several rounds.
+const FARTHEST: f32 = 1e-3;
 /// Pairs closer than this touch, m.
 const TOUCHING: Margins = Margins { vertex: 1.5e-4, edge: 0.0 };
 /// What the last projection may move, m.
@@ -185,7 +187,8 @@ impl LipContact {
     pub(super) fn missing(&mut self, state: &Surface<'_>, free: usize) -> (Vec<MatrixRow>, Vec<f64>) {
         self.meetings.clear();
         self.place(state);
-        self.meetings.extend_from_slice(self.order.find(&self.positions, NEAR));
+        self.order.find(&self.positions, NEAR);
+        self.meetings.extend_from_slice(self.order.find_crossings());
         if self.meetings.iter().all(|meeting| meeting.gap >= MISSING) {
             return (Vec::new(), Vec::new());
         }
@@ -204,7 +207,10 @@ impl LipContact {
             MatrixRow { weight: 1.0, entries }
         };
         let kept = || self.kept.iter().take(MOST).map(|(meeting, _)| meeting);
-        (kept().map(row).collect(), kept().map(|meeting| f64::from(CLEARANCE - meeting.gap)).collect())
+        (
+            kept().map(row).collect(),
+            kept().map(|meeting| f64::from((CLEARANCE - meeting.gap).min(FARTHEST))).collect(),
+        )
     }
 
     /// From the lower to the upper lip.

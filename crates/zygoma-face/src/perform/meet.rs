@@ -5,6 +5,7 @@
 //! one. Pushing lips apart along the axis does not change what lies over what.
 
 use glam::Vec3;
+use zygoma_geometry::intersect::triangles_cross;
 
 use super::lips::Lips;
 
@@ -74,6 +75,9 @@ pub(super) struct Order {
     faces: [Vec<bool>; 2],
     grids: [Grid; 4],
     found: Vec<Meeting>,
+    /// Where both lips lie, of the last state that was looked at.
+    area: Option<Area>,
+    crossing: Vec<[u32; 2]>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +113,8 @@ impl Order {
             flat: vec![Vec3::ZERO; positions.len()],
             grids: std::array::from_fn(|_| Grid::default()),
             found: Vec::new(),
+            area: None,
+            crossing: Vec::new(),
         };
         let deep: Vec<Meeting> = order
             .find(positions, Margins { vertex: 0.0, edge: 0.0 })
@@ -132,6 +138,7 @@ impl Order {
     /// Where the lips are nearer than some margins, or in each other.
     pub(super) fn find(&mut self, positions: &[Vec3], margins: Margins) -> &[Meeting] {
         self.found.clear();
+        self.area = None;
         for (flat, p) in self.flat.iter_mut().zip(positions) {
             *flat = Vec3::new(self.across[0].dot(*p), self.across[1].dot(*p), self.axis.dot(*p));
         }
@@ -170,7 +177,72 @@ impl Order {
             }
         }
         self.find_edges(&area, margins.edge);
+        self.area = Some(area);
         &self.found
+    }
+
+    /// Adds triangles that cross, whichever way they face, to what was [found](Self::find) in the same state: lips side by side, or folds whose
+    /// sides no vertex can tell.
+    pub(super) fn find_crossings(&mut self) -> &[Meeting] {
+        let Some(area) = &self.area else { return &self.found };
+        for (index, upper) in self.triangles[0].iter().enumerate() {
+            let p = upper.map(|v| self.flat[v as usize]);
+            let (low, high) = (p[0].min(p[1]).min(p[2]), p[0].max(p[1]).max(p[2]));
+            let Some((from, to)) = area.cells_of(low, high) else { continue };
+            for y in from[1]..=to[1] {
+                for x in from[0]..=to[0] {
+                    for other in self.grids[1].cell([x, y]) {
+                        let lower = &self.triangles[1][*other as usize];
+                        let q = lower.map(|v| self.flat[v as usize]);
+                        let (other_low, other_high) = (q[0].min(q[1]).min(q[2]), q[0].max(q[1]).max(q[2]));
+                        let corner = low.max(other_low);
+                        let apart = corner.cmpgt(high.min(other_high)).any();
+                        // Each pair once: in the first cell that both reach.
+                        if apart || area.first_cell(corner) != [x, y] {
+                            continue;
+                        }
+                        if triangles_cross(p.map(|p| p.as_dvec3()), q.map(|q| q.as_dvec3())) {
+                            self.crossing.push([index as u32, *other]);
+                        }
+                    }
+                }
+            }
+        }
+        let crossing = std::mem::take(&mut self.crossing);
+        for [upper, lower] in &crossing {
+            self.found.extend(self.deepest(*upper, *lower));
+        }
+        self.crossing = crossing;
+        self.crossing.clear();
+        &self.found
+    }
+
+    /// Where an upper triangle is farthest below a lower one.
+    fn deepest(&self, upper: u32, lower: u32) -> Option<Meeting> {
+        let (upper, lower) = (self.triangles[0][upper as usize], self.triangles[1][lower as usize]);
+        let flat = |v: u32| self.flat[v as usize];
+        let mut best: Option<Meeting> = None;
+        let mut consider = |upper: Place, lower: Place| {
+            let gap = upper.of(|v| flat(v).z) - lower.of(|v| flat(v).z);
+            if best.is_none_or(|best| gap < best.gap) {
+                best = Some(Meeting { upper, lower, gap });
+            }
+        };
+        for k in 0..3 {
+            if let Some(weights) = barycentric(flat(lower[k]), upper.map(flat)) {
+                consider(Place { vertices: upper, weights }, Place::vertex(lower[k]));
+            }
+            if let Some(weights) = barycentric(flat(upper[k]), lower.map(flat)) {
+                consider(Place::vertex(upper[k]), Place { vertices: lower, weights });
+            }
+            for l in 0..3 {
+                let (a, b) = ([upper[k], upper[(k + 1) % 3]], [lower[l], lower[(l + 1) % 3]]);
+                if let Some([s, t]) = crossing(a.map(flat), b.map(flat)) {
+                    consider(Place::on_edge(a, s), Place::on_edge(b, t));
+                }
+            }
+        }
+        best
     }
 
     /// The triangle of the other lip that a vertex must not pass.
@@ -291,6 +363,7 @@ fn crossing([a, b]: [Vec3; 2], [c, d]: [Vec3; 2]) -> Option<[f32; 2]> {
 }
 
 /// The part of the plane across the axis that both lips lie over, in cells.
+#[derive(Clone, Copy, Debug)]
 struct Area {
     low: Vec3,
     per_metre: f32,
@@ -315,12 +388,18 @@ impl Area {
         (inside && cell[0] < self.size[0] && cell[1] < self.size[1]).then_some(cell)
     }
 
+    /// The cell of a place, or the nearest one.
+    fn first_cell(&self, p: Vec3) -> [usize; 2] {
+        let at = ((p - self.low) * self.per_metre).max(Vec3::ZERO);
+        [(at.x as usize).min(self.size[0] - 1), (at.y as usize).min(self.size[1] - 1)]
+    }
+
     /// The first and last cell of a box, if it reaches any.
     fn cells_of(&self, low: Vec3, high: Vec3) -> Option<([usize; 2], [usize; 2])> {
         let (low, high) = ((low - self.low) * self.per_metre, (high - self.low) * self.per_metre);
         let outside =
             high.x < 0.0 || high.y < 0.0 || low.x >= self.size[0] as f32 || low.y >= self.size[1] as f32;
-        let clamp = |p: Vec3| [p.x.max(0.0) as usize, p.y.max(0.0) as usize].map(|n| n);
+        let clamp = |p: Vec3| [p.x.max(0.0) as usize, p.y.max(0.0) as usize];
         let (from, to) = (clamp(low), clamp(high));
         (!outside).then(|| (from, [to[0].min(self.size[0] - 1), to[1].min(self.size[1] - 1)]))
     }
