@@ -170,6 +170,7 @@ pub(crate) struct SimulateArgs {
         A layer of flesh is made under the skin, attached to the bone, and driven by forces that hold the rig's shapes: it follows the \
         rig, lags behind a quick head and settles. OUT is .glb, .pc2, .mdd, .usda, or a folder of OBJs.",
     after_help = "Examples:\n  zygoma perform face.glb --take tour -o tour.glb\n  \
+        zygoma perform face.glb --take speech --sticky -o speech.glb --report report\n  \
         zygoma perform face.glb --take shake -o shake.pc2 --json"
 )]
 pub(crate) struct PerformArgs {
@@ -185,6 +186,14 @@ pub(crate) struct PerformArgs {
     #[arg(long, value_name = "N", default_value_t = 4000)]
     pub(crate) triangles: usize,
 
+    /// Lips stick together where they touch, and part by chance and length.
+    #[arg(long)]
+    pub(crate) sticky: bool,
+
+    /// Seed of the chance with which sticky lips part.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
     /// Frames per second of the output.
     #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
     pub(crate) fps: f64,
@@ -199,6 +208,10 @@ pub(crate) struct PerformArgs {
 
     #[command(flatten)]
     pub(crate) animated: AnimatedArgs,
+
+    /// Write a page with pictures and curves to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: Option<PathBuf>,
 
     /// Print the summary as JSON.
     #[arg(long)]
