@@ -126,7 +126,7 @@ impl Performed<'_> {
     }
 }
 
-fn deviation(shown: &[Vec3], plain: &[Vec3]) -> FrameDeviation {
+pub(crate) fn deviation(shown: &[Vec3], plain: &[Vec3]) -> FrameDeviation {
     let mut found = FrameDeviation::default();
     let mut sum = 0.0;
     for (vertex, (a, b)) in (0u32..).zip(shown.iter().zip(plain)) {

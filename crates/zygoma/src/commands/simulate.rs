@@ -78,7 +78,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         compression: None,
         seconds: 0.0,
     };
-    if let Some(folder) = &args.report {
+    if let Some(folder) = &args.performance.report {
         let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
         reports::simulation::write(folder, &story, &summary.lines())?;
     }
