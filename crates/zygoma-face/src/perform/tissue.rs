@@ -1,12 +1,13 @@
 //! From a face to flesh: elements, attachment and the forces that make its expressions.
 
 use glam::{DVec3, Vec3};
+use rayon::prelude::*;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::Runs;
 use zygoma_physics::projective::{
     Attachments, Elements, Factored, Handle, Precision, Prefactored, Row, SolveOptions, Solver, Stencil,
-    System, TissueTets, TriangleStrain, row,
+    System, TissueTets, TriangleStrain, position, row,
 };
 use zygoma_rig::arkit;
 
@@ -49,17 +50,22 @@ pub(super) struct Skin {
 }
 
 impl Skin {
-    fn new(face: &Face) -> Self {
+    fn new(face: &Face, lips: &Lips) -> Self {
         let height = face.height as f32;
-        let detail = |shape: &FaceShape| {
-            let mut dense = shape.detail.to_dense(face.vertex_count());
-            dense.iter_mut().for_each(|offset| *offset *= height);
+        let mut embedding = face.embedding.clone();
+        lips.part(&mut embedding, face);
+        let detail = |shape: usize| {
+            let coarse = face.shapes[shape].coarse.to_dense(face.shell.vertex_count());
+            let mut dense = face.displacements(shape);
+            for (vertex, offset) in dense.iter_mut().enumerate() {
+                *offset = height * (*offset - embedding.displacement(vertex, &coarse));
+            }
             Runs::from_dense(bytemuck::cast_slice(&dense), 8)
         };
         Self {
-            embedding: face.embedding.clone(),
             neutral: face.neutral.iter().map(|p| height * *p).collect(),
-            detail: face.shapes.iter().map(detail).collect(),
+            detail: (0..face.shapes.len()).into_par_iter().map(detail).collect(),
+            embedding,
         }
     }
 }
@@ -100,9 +106,10 @@ impl Tissue {
         let move_of = |shape: &FaceShape| -> Vec<DVec3> {
             shape.coarse.to_dense(count).iter().map(|offset| face.height * offset.as_dvec3()).collect()
         };
+        let lips = Lips::find(face, jaw);
         let mut tissue = Self {
-            skin: Skin::new(face),
-            lips: Lips::find(face, jaw),
+            skin: Skin::new(face, &lips),
+            lips,
             masses: masses(&flesh, &layout, params.density),
             moves: face.shapes.iter().map(move_of).collect(),
             is_jaw: (0..face.shapes.len()).map(|shape| jaw.contains(&shape)).collect(),
@@ -218,24 +225,24 @@ impl Tissue {
         let count = self.skin_count();
         let is_free: Vec<bool> = (0..2 * count).map(|v| v >= count && !self.is_held[v - count]).collect();
         let pinned = Layout::new(&is_free);
-        let (mut below, holds) = self.system::<f64>(&pinned);
-        let (mut all, all_holds) = self.system::<f64>(&self.layout);
-        let mut global = Prefactored::<f64>::new(&below.matrix(&[]), &[])?;
+        let (mut below, holds) = self.system::<f32>(&pinned);
+        let (mut all, all_holds) = self.system::<f32>(&self.layout);
+        let mut global = Prefactored::<f32>::new(&below.matrix(&[]), &[])?;
         let mut held = |weights: &[f32]| -> Vec<DVec3> {
             self.attach(&mut below, holds, weights);
             self.attach(&mut all, all_holds, weights);
-            let mut x: Vec<Row<f64>> =
+            let mut x: Vec<Row<f32>> =
                 pinned.vertices.iter().map(|v| row(self.target(weights, *v as usize))).collect();
             let options = SolveOptions { iterations: 40, tolerance: 1e-3, ..Default::default() };
             Solver::new(&below).minimise(&below, None, &mut global, &options, &mut x);
             let place = |v: &u32| x[pinned.rows[*v as usize] as usize];
-            let x: Vec<Row<f64>> = self.layout.vertices.iter().map(place).collect();
+            let x: Vec<Row<f32>> = self.layout.vertices.iter().map(place).collect();
             let mut gradient = x.clone();
             all.energy_and_gradient(&x, &mut gradient);
             // Below the skin what is left is the tolerance of the equilibrium.
-            let force = |(place, g): (usize, &Row<f64>)| {
+            let force = |(place, g): (usize, &Row<f32>)| {
                 let is_skin = (self.layout.vertices[place] as usize) < count;
-                if is_skin { DVec3::new(g[0], g[1], g[2]) } else { DVec3::ZERO }
+                if is_skin { position(g) } else { DVec3::ZERO }
             };
             gradient[..self.layout.free].iter().enumerate().map(force).collect()
         };
