@@ -1,6 +1,7 @@
 //! `zygoma simulate`
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -51,8 +52,9 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     };
     let rig = rig_of(&face, args, format)?;
     let take = input::read_take(&args.take, &rig)?;
-    let performed =
-        Performed { face: &face, rig: &rig, take: &take, touches: &touches, params, fps: args.fps };
+    let folder = args.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let fps = args.fps;
+    let performed = Performed { face: &face, rig: &rig, take: &take, touches: &touches, params, fps, folder };
     let outcome = performed.run()?;
     let deepest = f64::from(outcome.penetration.iter().copied().fold(0.0, f32::max));
     let mut summary = Summary {
