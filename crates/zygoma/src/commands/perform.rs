@@ -47,10 +47,10 @@ struct Summary {
 
 pub(crate) fn run(args: &PerformArgs) -> anyhow::Result<()> {
     let began = Instant::now();
-    Format::of(&args.out)?;
+    Format::of(&args.performance.out)?;
     let params = read_params(args.params.as_deref())?;
     let rig = input::read_rig(&args.rig)?;
-    let take = input::read_take(&args.take, &rig)?;
+    let take = input::read_take(&args.performance.take, &rig)?;
     // Flesh needs the shell's mesh and how the whole mesh follows it, not its stiffness.
     let build_params = BuildParams {
         triangles: args.triangles,
@@ -61,9 +61,10 @@ pub(crate) fn run(args: &PerformArgs) -> anyhow::Result<()> {
     let face = build(&rig.name, rig.skin(), &build_params, &mut |_| Continue::Yes)?;
     let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(rig.skin()), params)?);
     let (frames, mut summary) = perform(&rig, &take, &face, &tissue, args)?;
-    summary.compression = animated::write(&rig, &take, frames, &[], &args.out, &args.animated)?;
+    summary.compression =
+        animated::write(&rig, &take, frames, &[], &args.performance.out, &args.performance.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
-    tell(&summary, args.json)
+    tell(&summary, args.performance.json)
 }
 
 fn read_params(path: Option<&Path>) -> anyhow::Result<PerformParams> {
@@ -84,13 +85,13 @@ fn perform(
     let evaluator = Evaluator::new(rig.skin());
     let head = take.motion(JointRole::Head);
     let mut performing = PerformingFace::new(tissue.clone())?;
-    let count = take.frame_count(args.fps);
-    let mut frames = StoredFrames::new(args.fps, face.vertex_count());
+    let count = take.frame_count(args.performance.fps);
+    let mut frames = StoredFrames::new(args.performance.fps, face.vertex_count());
     let mut summary = Summary {
-        out: args.out.display().to_string(),
+        out: args.performance.out.display().to_string(),
         take: take.name.clone(),
         frames: count,
-        fps: args.fps,
+        fps: args.performance.fps,
         tetrahedra: tissue.tet_count(),
         bare_triangles: tissue.bare_count(),
         mean_mm: 0.0,
@@ -105,7 +106,7 @@ fn perform(
     let mut plain = vec![Vec3::ZERO; face.vertex_count()];
     let mut bar = Progress::new("simulating frames", count);
     for frame in 0..count {
-        let time = take.start() + frame as f64 / args.fps;
+        let time = take.start() + frame as f64 / args.performance.fps;
         binding.weights_at(take, rig.skin, time, &mut weights);
         evaluator.evaluate(&weights, &mut plain);
         performing.set_weights(&weights);
@@ -114,7 +115,7 @@ fn perform(
         }
         let began = Instant::now();
         // The first frame is the face at rest in its first pose.
-        frames.push(performing.advance(if frame == 0 { 0.0 } else { 1.0 / args.fps }));
+        frames.push(performing.advance(if frame == 0 { 0.0 } else { 1.0 / args.performance.fps }));
         summary.frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
         let shown = frames.frame(frame);
         let off = face.skin.iter().map(|v| 1e3 * f64::from(shown[*v as usize].distance(plain[*v as usize])));
