@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a message changes; a page of another version reloads itself.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Kinds of binary messages.
 pub mod kind {
@@ -356,6 +356,8 @@ pub struct SceneMesh {
     pub uvs: Option<ArrayPlace>,
     /// `u32` × 3 per triangle, over the vertices.
     pub triangles: ArrayPlace,
+    /// Fewer triangles over the same vertices, for slow machines; none where they are few, or the same as before.
+    pub coarse: Option<ArrayPlace>,
     /// Materials of runs of triangles.
     pub ranges: Vec<SceneRange>,
     /// `u8` per point of the skin: its region.

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         Command::Head(args) => commands::head::run(args),
         Command::Build(args) => commands::build::run(args),
         Command::Simulate(args) => commands::simulate::run(args, cli.verbose),
-        Command::Perform(args) => commands::perform::run(args),
+        Command::Perform(args) => commands::perform::run(args, cli.verbose),
         Command::Demo(args) => commands::demo::run(args),
         #[cfg(feature = "view")]
         Command::View(args) => commands::view::run(args),

@@ -26,6 +26,9 @@ pub struct PerformParams {
     /// Stiffness with which active muscles hold the skin at the expression, N/m per m² of skin. Forces alone would let a strongly
     /// puckered mouth buckle.
     pub tone: f64,
+    /// How much firmer that hold is where a shape squeezes the skin together, per share of its area lost: forces alone would let it fold,
+    /// as under an open jaw.
+    pub bracing: f64,
     /// Density, kg/m³.
     pub density: f64,
     /// How little actuations may differ from the weights that drive them: the weight of that difference against a marker's miss.
@@ -56,6 +59,7 @@ impl Default for PerformParams {
             poisson: 0.35,
             attachment: 8e4,
             tone: 6e4,
+            bracing: 30.0,
             density: 1000.0,
             regularisation: 0.1,
             contact: 3e7,

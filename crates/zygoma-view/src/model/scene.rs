@@ -7,6 +7,7 @@ use zygoma_rig::formats::Limits;
 use zygoma_rig::formats::gltf;
 use zygoma_rig::{JointRole, RigMesh, Source};
 
+use super::coarse::coarser;
 use super::{Model, Part};
 use crate::container::Arrays;
 use crate::protocol::{Look, Scene, SceneMesh, SceneRange, kind};
@@ -35,6 +36,12 @@ impl Model {
             };
             let drawn = Drawn::new(mesh, part);
             let is_skin = index == self.rig.skin;
+            // Another version of the same rig has the same triangles; runs of materials would be torn.
+            let coarse = if same || ranges.is_some_and(|ranges| ranges.len() > 1) {
+                None
+            } else {
+                coarser(mesh, part, &drawn.points, &drawn.triangles)
+            };
             meshes.push(SceneMesh {
                 name: mesh.name.clone(),
                 look: if is_skin { Look::Skin } else { look_of(&mesh.name) },
@@ -42,6 +49,7 @@ impl Model {
                 points: arrays.add(&drawn.points),
                 uvs: drawn.uvs.as_ref().map(|uvs| arrays.add(uvs)),
                 triangles: arrays.add(drawn.triangles.as_flattened()),
+                coarse: coarse.map(|coarse| arrays.add(&coarse)),
                 ranges: ranges.into_iter().flatten().map(range).collect(),
                 regions: is_skin.then(|| arrays.add(&self.regions.of_point)),
             });

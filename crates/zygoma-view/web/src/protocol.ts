@@ -1,7 +1,7 @@
 // What server and page say to each other. The source is `src/protocol.rs`; a test checks that this says the same.
 
 /** Raised whenever a message changes. */
-export const VERSION = 1;
+export const VERSION = 2;
 
 /** Kinds of binary messages. */
 export const KIND = { frame: 1, scene: 2, face: 3 } as const;
@@ -96,6 +96,8 @@ export interface SceneMesh {
   points: ArrayPlace;
   uvs: ArrayPlace | null;
   triangles: ArrayPlace;
+  /** Fewer triangles over the same vertices, for slow machines. */
+  coarse: ArrayPlace | null;
   ranges: { start: number; count: number; material: number }[];
   regions: ArrayPlace | null;
 }

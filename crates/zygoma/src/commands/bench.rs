@@ -14,7 +14,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         BenchWhat::Interactive(args) => interactive(args),
         BenchWhat::Soak(args) => soak(args),
         #[cfg(feature = "view")]
-        BenchWhat::View(args) => tell(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
+        BenchWhat::View(args) => tell_tab(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
     }
 }
 
@@ -99,6 +99,18 @@ fn tell(report: &Report, json: bool) -> anyhow::Result<()> {
             )?;
         }
         writeln!(out)?;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "view")]
+fn tell_tab(report: &Report<bench::view::Tab>, json: bool) -> anyhow::Result<()> {
+    if json {
+        return crate::json::print(report);
+    }
+    let mut out = std::io::stdout().lock();
+    for tab in &report.results {
+        writeln!(out, "{tab}")?;
     }
     Ok(())
 }

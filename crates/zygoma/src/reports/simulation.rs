@@ -154,7 +154,7 @@ impl Story<'_> {
         );
     }
 
-    fn add_key_frames(&self, page: &mut Report) -> anyhow::Result<()> {
+    pub(crate) fn add_key_frames(&self, page: &mut Report) -> anyhow::Result<()> {
         let portrait = Portrait::new(self.rig)?;
         let binding = Binding::new(self.rig, self.take);
         let last = self.outcome.deviations.len().saturating_sub(1);

@@ -16,7 +16,7 @@ mod warp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use glam::{Vec3, Vec4, Vec4Swizzles};
+use glam::{Vec3, Vec4};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};

@@ -24,7 +24,7 @@ export function curtain(state: State): HTMLElement {
     } else if (link === "connecting") {
       say("Connecting", "", true);
     } else if (loading !== null) {
-      say(`Reading ${loading}`, "", true);
+      say(`Reading ${loading}`, state.loadingNote.value, true);
     } else if (!scene) {
       say("Making the head", "", true);
     } else {
@@ -34,6 +34,7 @@ export function curtain(state: State): HTMLElement {
   state.link.watch(show);
   state.scene.watch(show);
   state.loading.watch(show);
+  state.loadingNote.watch(show);
   return box;
 }
 

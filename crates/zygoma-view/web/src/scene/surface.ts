@@ -31,8 +31,10 @@ export class Surface {
   /** Point of each vertex. */
   readonly pointOfVertex: Uint32Array;
   /** Triangles over points. */
-  private readonly corners: Uint32Array<ArrayBuffer>;
+  readonly corners: Uint32Array<ArrayBuffer>;
   private readonly points: Points;
+  private readonly whole: THREE.BufferAttribute;
+  private coarse: THREE.BufferAttribute | null = null;
   private tree: MeshBVH | null = null;
   private treeIsOld = true;
 
@@ -48,8 +50,31 @@ export class Surface {
     this.geometry.setAttribute("position", dynamic());
     this.geometry.setAttribute("normal", dynamic());
     if (mesh.uvs) this.geometry.setAttribute("uv", new THREE.BufferAttribute(container.floats(mesh.uvs), 2));
-    this.geometry.setIndex(new THREE.BufferAttribute(triangles, 1));
+    this.whole = new THREE.BufferAttribute(triangles, 1);
+    if (mesh.coarse) this.coarse = new THREE.BufferAttribute(container.whole(mesh.coarse), 1);
+    this.geometry.setIndex(this.whole);
     this.refresh();
+  }
+
+  /** Draws fewer triangles, if there are such. */
+  simplify(on: boolean): void {
+    this.geometry.setIndex(on && this.coarse ? this.coarse : this.whole);
+  }
+
+  /** Another version of the same mesh has the same triangles. */
+  takeOver(before: Surface | undefined): void {
+    if (before?.pointOfVertex.length === this.pointOfVertex.length) this.coarse ??= before.coarse;
+  }
+
+  /** Where the points were at the start. */
+  box(): THREE.Box3 {
+    return new THREE.Box3().setFromArray(this.neutral);
+  }
+
+  /** How much of each point is seen, 0 to 1. */
+  setFade(fade: Float32Array): void {
+    const ofVertex = Float32Array.from(this.pointOfVertex, (point) => fade[point] ?? 1);
+    this.geometry.setAttribute("fade", new THREE.BufferAttribute(ofVertex, 1));
   }
 
   get positions(): Float32Array {
