@@ -101,7 +101,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         ..BuildParams::default()
     };
     let face = build(&rig.name, rig.skin(), &build_params, &mut |_| Continue::Yes)?;
-    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(rig.skin()), params)?);
+    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(rig.skin()), &params)?);
     let (outcome, chronicle) = perform(&rig, &take, &face, &tissue, args.fps)?;
     let mut summary = Summary {
         rig: args.rig.rig.display().to_string(),

@@ -79,7 +79,8 @@ fn add_mouths(page: &mut Report, story: &Story, chronicle: &Chronicle) -> anyhow
         let label = format!("{seconds:.2} s, {} springs", chronicle.lips[frame].sticky);
         rows[0].push((shot(&surfaces)?, label));
     }
-    page.section("Lips").figure(&grid(&rows.concat(), MOUTHS), "The simulated mouth above, the plain rig below.")?;
+    page.section("Lips")
+        .figure(&grid(&rows.concat(), MOUTHS), "The simulated mouth above, the plain rig below.")?;
     Ok(())
 }
 
