@@ -22,8 +22,8 @@ fn run() -> Result<(), String> {
     let out = folder("OUT_DIR")?;
     let work = out.join("web");
     println!("cargo::rerun-if-changed=build.rs");
-    for entry in ["index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "src"]
-    {
+    let settings = ["package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "decoder.ts"];
+    for entry in settings.iter().chain(&["index.html", "src"]) {
         println!("cargo::rerun-if-changed={}", sources.join(entry).display());
     }
     // What was removed from the sources must not live on.

@@ -1,6 +1,6 @@
 //! A fingertip of 1 cm on life-size heads.
 
-use std::path::Path;
+mod rigs;
 
 use glam::Vec3;
 use zygoma_face::interactive::fit::Continue;
@@ -8,7 +8,8 @@ use zygoma_face::interactive::{BuildParams, Drive, Face, InteractiveFace, Places
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_physics::contact::{ColliderShape, Pose};
 use zygoma_rig::Rig;
-use zygoma_rig::formats::{Limits, read_rig};
+
+use rigs::other_rigs;
 
 const RADIUS: f32 = 0.01;
 
@@ -99,14 +100,7 @@ fn fingers_do_not_sink_into_the_built_in_head() {
 
 #[test]
 fn fingers_do_not_sink_into_other_rigs() {
-    let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
-    for path in ["rigs/facecap.glb", "ict/FaceXModel"] {
-        let path = data.join(path);
-        if !path.exists() {
-            println!("skipped: {} is not here", path.display());
-            continue;
-        }
-        let rig = read_rig(&path, &Limits::default()).expect("the rig can be read");
+    for rig in other_rigs() {
         check(&rig, 2000, 0.006, 3.0);
         check(&rig, 4000, 0.003, 3.0);
     }

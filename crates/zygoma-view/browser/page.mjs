@@ -10,8 +10,9 @@ import { chromium } from "playwright-core";
 const { ZYGOMA = "zygoma", SHARED = "", SCREENSHOTS = "screenshots" } = process.env;
 mkdirSync(SCREENSHOTS, { recursive: true });
 
-/** How long anything may take: machines that test are busy. */
+/** How long anything may take, and how long a build may: machines that test are busy. */
 const PATIENCE = 120_000;
+const BUILD_PATIENCE = 400_000;
 
 /** A file of the shared data, if it is there. */
 export function shared(path) {
@@ -98,6 +99,12 @@ export class Viewer {
   /** Waits until something about the page holds. */
   until(condition, argument) {
     return this.page.waitForFunction(condition, argument, { timeout: PATIENCE, polling: 100 });
+  }
+
+  /** Waits until the skin is fitted. */
+  isBuilt() {
+    const ready = () => window.zygoma.state.build.value.state === "ready";
+    return this.page.waitForFunction(ready, undefined, { timeout: BUILD_PATIENCE, polling: 200 });
   }
 
   async isShown() {

@@ -223,7 +223,7 @@ describe("seeing the physics", () => {
 
   test("materials change live, and leaving the certified range is told", async () => {
     const { page } = viewer;
-    await viewer.until(() => window.zygoma.state.build.value.state === "ready");
+    await viewer.isBuilt();
     await viewer.until(() => window.zygoma.state.certificate.value?.holds === true);
     assert.equal(await page.locator(".chip").innerText(), "certified");
     await page.locator("summary", { hasText: "Materials" }).click();
@@ -276,8 +276,9 @@ describe("other heads", () => {
     await page.getByRole("button", { name: "Cancel" }).click();
     await viewer.until(() => window.zygoma.state.build.value.state === "cancelled");
     await page.locator("summary", { hasText: /^Rig$/ }).click();
+    await page.getByLabel("Triangles of the simulation mesh").selectOption("1000");
     await page.getByRole("button", { name: "Build", exact: true }).click();
-    await viewer.until(() => window.zygoma.state.build.value.state === "ready");
+    await viewer.isBuilt();
     await viewer.isTouchable();
     await viewer.until(() => window.zygoma.frame().takeTime > 0.3 || window.zygoma.state.take.value < 0);
     await page.getByRole("button", { name: /^Record/ }).click();
@@ -345,7 +346,7 @@ describe("the page itself", () => {
     await tab.until(() => window.zygoma.state.link.value === "open");
     await tab.page.getByText("The viewer is not running").waitFor({ state: "hidden" });
     // The face that was built before is at hand.
-    await tab.until(() => window.zygoma.state.build.value.state === "ready");
+    await tab.isBuilt();
     await tab.isTouchable();
     await tab.close();
     assert.equal(await again.stop(), 0);

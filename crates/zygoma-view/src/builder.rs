@@ -4,12 +4,15 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
 use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, BuildProgress, Face, build};
+use zygoma_face::interactive::{BuildError, BuildParams, BuildProgress, Face, build};
 use zygoma_rig::RigMesh;
+
+use crate::model::Model;
 
 /// Strain and bending stiffness of the face that can be touched before the fit has ended, N/m. Ours: soft enough to follow
 /// every expression of the built-in head, about the median of its fitted skin.
@@ -19,8 +22,11 @@ const PREVIEW_STIFFNESS: f64 = 2.0;
 const MOST_IN_MEMORY: usize = 6;
 const MOST_ON_DISK: usize = 24;
 
-/// How often a build that waits for another one looks again.
+/// How often a build looks whether it is still wanted, and whether it is its turn.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Builds that may be under way: the one that is wanted, and one that was cancelled and has not noticed yet.
+const MOST_WORKERS: usize = 2;
 
 /// Faces that were made, shared by all tabs.
 #[derive(Debug)]
@@ -30,6 +36,8 @@ pub(crate) struct Library {
     folder: Option<PathBuf>,
     /// One fit at a time: two would only slow each other down, and the second often wants the first one's face.
     busy: Mutex<()>,
+    /// Everybody who builds holds this, cancelled or not.
+    workers: Arc<()>,
 }
 
 /// Which face is wanted.
@@ -50,6 +58,12 @@ pub(crate) struct Progress {
     pub(crate) worst: Option<f64>,
 }
 
+/// What a thread that builds tells.
+enum Told {
+    Progress(BuildProgress),
+    Made(Result<Box<Face>, BuildError>),
+}
+
 /// How a build ended.
 #[derive(Clone, Debug)]
 pub(crate) enum Ended {
@@ -64,7 +78,7 @@ pub(crate) enum Ended {
 impl Library {
     /// A library that keeps faces in a folder, if there is one.
     pub(crate) fn new(folder: Option<PathBuf>) -> Self {
-        Self { made: Mutex::new(Vec::new()), folder, busy: Mutex::new(()) }
+        Self { made: Mutex::new(Vec::new()), folder, busy: Mutex::new(()), workers: Arc::default() }
     }
 
     /// Whether the fitted face of a mesh is at hand.
@@ -72,17 +86,17 @@ impl Library {
         self.find(key(mesh, &params(triangles, Quality::Fitted)), mesh).is_some()
     }
 
-    /// Makes a face, or finds it.
+    /// Makes the face of a model's skin, or finds it. A cancelled build returns at once; what it was busy with ends by itself.
     pub(crate) fn make(
         &self,
-        name: &str,
-        mesh: &RigMesh,
+        model: &Arc<Model>,
         triangles: usize,
         quality: Quality,
-        cancel: &AtomicBool,
+        cancel: &Arc<AtomicBool>,
         tell: &mut dyn FnMut(Progress),
     ) -> Ended {
         let began = Instant::now();
+        let (name, mesh) = (&model.rig.name, model.rig.skin());
         let params = params(triangles, quality);
         let key = key(mesh, &params);
         let _turn = loop {
@@ -93,58 +107,64 @@ impl Library {
                 return Ended::Cancelled;
             }
             match self.busy.try_lock() {
-                Ok(turn) => break turn,
-                Err(std::sync::TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
-                Err(std::sync::TryLockError::WouldBlock) => {
+                Ok(turn) if Arc::strong_count(&self.workers) - 1 < MOST_WORKERS => break turn,
+                Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
+                Ok(_) | Err(TryLockError::WouldBlock) => {
                     let seconds = began.elapsed().as_secs_f64();
                     tell(Progress { stage: "waiting for another build", share: None, seconds, worst: None });
                     std::thread::sleep(PATIENCE);
                 }
             }
         };
-        let mut progress = |now: BuildProgress| {
-            let seconds = began.elapsed().as_secs_f64();
-            tell(described(&now, params.fit.max_iterations, seconds));
-            if cancel.load(Ordering::Relaxed) { Continue::No } else { Continue::Yes }
-        };
-        // The simulation of what is shown meanwhile must not starve.
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let result = match pool {
-            Ok(pool) => {
-                // The closure runs on a thread of the pool, so what it tells is gathered by a channel.
-                let (sender, receiver) = std::sync::mpsc::channel::<BuildProgress>();
-                std::thread::scope(|scope| {
-                    let (params, mesh) = (&params, mesh);
-                    let worker = scope.spawn(move || {
-                        pool.install(|| {
-                            build(name, mesh, params, &mut |now| {
-                                // Nobody listens any more only if the caller has panicked.
-                                let _ = sender.send(now);
-                                if cancel.load(Ordering::Relaxed) { Continue::No } else { Continue::Yes }
-                            })
-                        })
-                    });
-                    for now in receiver {
-                        progress(now);
-                    }
-                    worker.join()
-                })
+        let most = params.fit.max_iterations;
+        let told = self.start(model.clone(), params, cancel.clone());
+        loop {
+            if cancel.load(Ordering::Relaxed) {
+                return Ended::Cancelled;
             }
-            Err(_) => Ok(build(name, mesh, &params, &mut progress)),
-        };
-        if cancel.load(Ordering::Relaxed) {
-            return Ended::Cancelled;
-        }
-        match result {
-            Ok(Ok(face)) => {
-                let face = Arc::new(face);
-                self.keep(key, &face, quality);
-                Ended::Made(face)
+            match told.recv_timeout(PATIENCE) {
+                Ok(Told::Progress(now)) => tell(described(&now, most, began.elapsed().as_secs_f64())),
+                Ok(Told::Made(Ok(face))) => {
+                    let face = Arc::new(*face);
+                    self.keep(key, &face, quality);
+                    return Ended::Made(face);
+                }
+                Ok(Told::Made(Err(error))) => return Ended::Failed(format!("{name}: {error}")),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Ended::Failed(format!("{name}: the build ended unexpectedly"));
+                }
             }
-            Ok(Err(error)) => Ended::Failed(format!("{name}: {error}")),
-            Err(_) => Ended::Failed(format!("{name}: the build ended unexpectedly")),
         }
+    }
+
+    /// Builds on threads of its own.
+    fn start(&self, model: Arc<Model>, params: BuildParams, cancel: Arc<AtomicBool>) -> Receiver<Told> {
+        let (sender, told) = channel();
+        let counted = self.workers.clone();
+        std::thread::spawn(move || {
+            let _counted = counted;
+            let mut progress = |now| {
+                if cancel.load(Ordering::Relaxed) {
+                    // Out of the build, whatever it is in the middle of; this is no fault, so no message is printed.
+                    std::panic::resume_unwind(Box::new("cancelled"));
+                }
+                // Nobody listens to what was cancelled.
+                let _ = sender.send(Told::Progress(now));
+                Continue::Yes
+            };
+            let mut run = || build(&model.rig.name, model.rig.skin(), &params, &mut progress);
+            // The simulation of what is shown meanwhile must not starve.
+            let threads =
+                std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
+            let made = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+                Ok(pool) => pool.install(run),
+                Err(_) => run(),
+            };
+            // As above.
+            let _ = sender.send(Told::Made(made.map(Box::new)));
+        });
+        told
     }
 
     fn find(&self, key: u64, mesh: &RigMesh) -> Option<Arc<Face>> {
@@ -262,4 +282,32 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
             .or_else(|| variables.get("HOME").map(|home| home.join(".cache"))),
     };
     base.map(|base| base.join("zygoma").join("faces"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HeadChoice;
+
+    #[test]
+    fn a_cancelled_build_returns_at_once_and_its_worker_leaves() {
+        let model = Arc::new(Model::built_in(&HeadChoice::default(), None).unwrap());
+        let library = Arc::new(Library::new(None));
+        let cancel = Arc::new(AtomicBool::new(false));
+        let building = {
+            let (model, library, cancel) = (model.clone(), library.clone(), cancel.clone());
+            std::thread::spawn(move || library.make(&model, 2000, Quality::Fitted, &cancel, &mut |_| {}))
+        };
+        // In the middle of making the mesh, which takes longer than this and tells nothing meanwhile.
+        std::thread::sleep(Duration::from_millis(300));
+        cancel.store(true, Ordering::Relaxed);
+        let told = Instant::now();
+        assert!(matches!(building.join().unwrap(), Ended::Cancelled));
+        let waited = told.elapsed();
+        assert!(waited < Duration::from_secs(1), "it took {waited:?}");
+        while Arc::strong_count(&library.workers) > 1 {
+            assert!(told.elapsed() < Duration::from_secs(120), "the worker is still there");
+            std::thread::sleep(PATIENCE);
+        }
+    }
 }

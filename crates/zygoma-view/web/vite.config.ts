@@ -1,4 +1,5 @@
 import { defineConfig } from "vite";
+import { plainDecoder } from "./decoder";
 
 /** While the page is being worked on: `npm run dev` beside a running `zygoma view --no-open`. */
 const server = "http://127.0.0.1:7423";
@@ -8,6 +9,7 @@ const asOwnPage = { target: server, changeOrigin: true, headers: { origin: serve
 
 export default defineConfig({
   base: "./",
+  plugins: [plainDecoder()],
   build: {
     target: "es2022",
     outDir: "dist",

@@ -126,11 +126,6 @@ pub(crate) struct SimulateArgs {
     /// The face file, from zygoma build.
     pub(crate) face: PathBuf,
 
-    /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
-    /// built-in takes tour, speech, shake and run.
-    #[arg(long, value_name = "TAKE")]
-    pub(crate) take: String,
-
     /// What touches the face, as a TOML file.
     #[arg(long, value_name = "SCRIPT")]
     pub(crate) touch: Option<PathBuf>,
@@ -139,28 +134,12 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "RIG")]
     pub(crate) rig: Option<PathBuf>,
 
-    /// Frames per second of the output.
-    #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
-    pub(crate) fps: f64,
-
     /// Parameters of the simulation, as a TOML file.
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
 
-    /// Where to write: a file whose extension tells the format, or a folder for OBJs.
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) out: PathBuf,
-
     #[command(flatten)]
-    pub(crate) animated: AnimatedArgs,
-
-    /// Write a page with pictures and curves to this folder.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) report: Option<PathBuf>,
-
-    /// Print the summary as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) performance: PerformanceArgs,
 }
 
 /// Give a rig flesh and let it perform a take.
@@ -177,11 +156,6 @@ pub(crate) struct PerformArgs {
     #[command(flatten)]
     pub(crate) rig: RigArgs,
 
-    /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
-    /// built-in takes tour, speech, shake and run.
-    #[arg(long, value_name = "TAKE")]
-    pub(crate) take: String,
-
     /// Wanted number of triangles of the simulated skin; there are three tetrahedra under each.
     #[arg(long, value_name = "N", default_value_t = 4000)]
     pub(crate) triangles: usize,
@@ -194,13 +168,25 @@ pub(crate) struct PerformArgs {
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
-    /// Frames per second of the output.
-    #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
-    pub(crate) fps: f64,
-
     /// Parameters of the flesh, as a TOML file.
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) performance: PerformanceArgs,
+}
+
+/// What is performed, how fast, and where it goes: the same for every kind of physics.
+#[derive(Debug, Args)]
+pub(crate) struct PerformanceArgs {
+    /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
+    /// built-in takes tour, speech, shake and run.
+    #[arg(long, value_name = "TAKE")]
+    pub(crate) take: String,
+
+    /// Frames per second of the output.
+    #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
+    pub(crate) fps: f64,
 
     /// Where to write: a file whose extension tells the format, or a folder for OBJs.
     #[arg(short, long, value_name = "OUT")]

@@ -10,6 +10,7 @@ mod progress;
 mod props;
 mod reports;
 mod simulation;
+mod spool;
 mod toml_file;
 mod touch_script;
 

@@ -4,6 +4,7 @@ use glam::DVec3;
 use zygoma_geometry::tets::volume;
 
 use super::fill::{HalfFill, LOW, Region};
+use super::meshing::around;
 use crate::sculpt::gradient;
 
 const SWEEPS: usize = 8;
@@ -19,18 +20,7 @@ fn quality(p: [DVec3; 4]) -> f64 {
 /// worst tetrahedron around it gains.
 pub(super) fn smooth(fill: &mut HalfFill, values: &[f64], region: &impl Region) {
     let count = fill.positions.len();
-    let mut around: Vec<Vec<u32>> = vec![Vec::new(); count];
-    let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); count];
-    for (i, t) in (0u32..).zip(&fill.tets) {
-        for v in t {
-            around[*v as usize].push(i);
-            neighbours[*v as usize].extend(t.iter().filter(|w| *w != v));
-        }
-    }
-    for list in &mut neighbours {
-        list.sort_unstable();
-        list.dedup();
-    }
+    let (around, neighbours) = around(&fill.tets, count);
     for _ in 0..SWEEPS {
         for v in 0..count {
             let worst = |positions: &[DVec3]| {

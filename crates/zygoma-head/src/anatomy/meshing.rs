@@ -77,3 +77,20 @@ fn largest_part(positions: &[DVec3], triangles: &[[u32; 3]]) -> FeatureMesh {
         .collect();
     FeatureMesh { positions: kept, triangles, features: Vec::new() }
 }
+
+/// For each of `count` vertices: the cells (triangles, tetrahedra) around it, and their other vertices, ascending.
+pub(super) fn around<const N: usize>(cells: &[[u32; N]], count: usize) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
+    let mut around = vec![Vec::new(); count];
+    let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); count];
+    for (i, cell) in (0u32..).zip(cells) {
+        for v in cell {
+            around[*v as usize].push(i);
+            neighbours[*v as usize].extend(cell.iter().filter(|w| *w != v));
+        }
+    }
+    for list in &mut neighbours {
+        list.sort_unstable();
+        list.dedup();
+    }
+    (around, neighbours)
+}

@@ -8,7 +8,7 @@ use zygoma_geometry::tets::volume;
 use super::depths::depth;
 use super::flesh::{filled_face, filled_head};
 use super::halves::Halves;
-use super::meshing::{Solid, half_surface};
+use super::meshing::{Solid, around, half_surface};
 use super::prisms::split_positions;
 use crate::sculpt::field::{at, ball, bell, common, ellipsoid, rod};
 use crate::sculpt::{eyes, lips, nose, skull};
@@ -103,18 +103,7 @@ impl Shrinking {
         let count = skin.len();
         let offsets: Vec<DVec3> =
             normals[..count].iter().map(|n| -2.0 * STEP * n.normalize_or_zero()).collect();
-        let mut around = vec![Vec::new(); count];
-        let mut neighbours = vec![Vec::new(); count];
-        for (i, t) in (0u32..).zip(triangles) {
-            for v in t {
-                around[*v as usize].push(i);
-                neighbours[*v as usize].extend(t.iter().filter(|w| *w != v));
-            }
-        }
-        for list in &mut neighbours {
-            list.sort_unstable();
-            list.dedup();
-        }
+        let (around, neighbours) = around(triangles, count);
         let share = skin.iter().map(|p| muscle_share(*p)).collect();
         // The ear stands off the head by its own thickness.
         let limits = skin

@@ -1,5 +1,6 @@
 //! What is shown: a rig with everything about it that a session needs and does not change.
 
+mod coarse;
 mod controls;
 mod eyes;
 mod regions;

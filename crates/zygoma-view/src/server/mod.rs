@@ -219,9 +219,8 @@ async fn file(Path(path): Path<String>) -> Response {
     page_file(&path)
 }
 
-/// The page may use its own files, and nothing else from anywhere. The decoder of KTX2 textures, which came with the page,
-/// writes functions of its own.
-const POLICY: &str = "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; \
+/// The page may use its own files, and nothing else from anywhere. The decoder of KTX2 textures is WebAssembly.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     img-src 'self' blob: data:; connect-src 'self' blob: data:; worker-src 'self' blob:; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'";
 

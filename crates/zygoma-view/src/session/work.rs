@@ -150,8 +150,7 @@ impl Session {
                     let _ =
                         commands.try_send(Command::Building(BuildNews { job, quality, what: Ok(progress) }));
                 };
-                let (name, skin) = (&model.rig.name, model.rig.skin());
-                let ended = library.make(name, skin, triangles, quality, &cancelled, &mut tell);
+                let ended = library.make(&model, triangles, quality, &cancelled, &mut tell);
                 let failed = !matches!(ended, Ended::Made(_));
                 let news = BuildNews { job, quality, what: Err(ended) };
                 if commands.send(Command::Building(news)).is_err() || failed {

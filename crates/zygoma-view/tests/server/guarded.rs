@@ -19,6 +19,9 @@ fn the_page_is_served_and_nothing_else() {
     for header in ["content-security-policy: default-src 'none'", "x-content-type-options: nosniff"] {
         assert!(answer.to_lowercase().contains(header), "{header} in {answer}");
     }
+    for loose in [" 'unsafe-eval'", "'unsafe-inline'", "http:", "https:", "*;"] {
+        assert!(!answer.contains(loose), "the policy allows {loose}");
+    }
 }
 
 #[test]

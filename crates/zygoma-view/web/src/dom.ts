@@ -67,6 +67,8 @@ export function iconButton(name: IconName, label: string, onClick: () => void, k
 
 export interface SliderOptions {
   label: string;
+  /** The label's short form, where its surroundings say the rest. */
+  short?: string;
   min: number;
   max: number;
   step: number;
@@ -99,7 +101,7 @@ export class Slider {
     this.element = h(
       "label",
       { class: "slider", ...(title ? { title } : {}) },
-      h("span", { class: "slider-label" }, label),
+      h("span", { class: "slider-label" }, options.short ?? label),
       this.output,
       this.input,
     );
@@ -140,12 +142,14 @@ export function section(title: string, open: boolean, ...children: Child[]): HTM
   );
 }
 
-/** "mouthSmileLeft" as a person writes it: "Mouth smile left". */
+/** "mouthSmileLeft" or "mouthSmile_L" as a person writes it: "Mouth smile left". */
 export function spaced(name: string): string {
   const words = name
     .replace(/[_.]+/g, " ")
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
     .trim()
-    .toLowerCase();
+    .toLowerCase()
+    .replace(/ l$/, " left")
+    .replace(/ r$/, " right");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -71,8 +71,9 @@ export class Files {
     const objects = uploads.filter(({ path }) => /\.obj$/i.test(path));
     const first = uploads[0] as Upload;
     this.state.error.set(null);
-    this.state.loading.set(first.path);
-    for (const upload of uploads) {
+    this.state.loading.set(nameOf(uploads, main ?? first));
+    for (const [index, upload] of uploads.entries()) {
+      if (uploads.length > 1) this.state.loadingNote.set(`file ${index + 1} of ${uploads.length}`);
       const problem = await this.upload(upload);
       if (problem) {
         this.state.loading.set(null);
@@ -80,6 +81,7 @@ export class Files {
         return;
       }
     }
+    this.state.loadingNote.set("");
     if (main) this.connection.send({ type: "open", upload: main.path });
     else if (objects.length > 0) this.connection.send({ type: "open", upload: folderOf(objects) });
     else if (take) {
@@ -97,6 +99,12 @@ export class Files {
       return `${path} could not be sent: the viewer is not running.`;
     }
   }
+}
+
+/** What a user calls what was dropped: the file, or the folder. */
+function nameOf(uploads: Upload[], main: Upload): string {
+  const [folder, rest] = main.path.split("/");
+  return uploads.length > 1 && rest !== undefined ? (folder ?? "") : (main.path.split("/").pop() ?? "");
 }
 
 /** Loose OBJs are one rig: they get a folder of their own. */

@@ -218,13 +218,26 @@ const physics = h(
   ),
 );
 
-const fold = (side: "left" | "right") => {
-  const folded = body.classList.toggle(`no-${side}`);
+type Side = "left" | "right";
+const setFolded = (side: Side, folded: boolean) => {
+  body.classList.toggle(`no-${side}`, folded);
   (side === "left" ? leftButton : rightButton).setAttribute("aria-pressed", String(!folded));
+};
+const narrow = matchMedia("(max-width: 900px)");
+const fold = (side: Side) => {
+  const folded = !body.classList.contains(`no-${side}`);
+  // There is room for one.
+  if (!folded && narrow.matches) setFolded(side === "left" ? "right" : "left", true);
+  setFolded(side, folded);
 };
 const leftButton = iconButton("left", "Expressions panel", () => fold("left"), "[");
 const rightButton = iconButton("right", "Physics panel", () => fold("right"), "]");
-for (const button of [leftButton, rightButton]) button.setAttribute("aria-pressed", "true");
+const fitPanels = () => {
+  for (const side of ["left", "right"] as const) setFolded(side, narrow.matches);
+};
+narrow.addEventListener("change", fitPanels);
+fitPanels();
+state.graph.set(!narrow.matches);
 
 document.getElementById("app")?.append(
   h(
@@ -235,7 +248,7 @@ document.getElementById("app")?.append(
     name,
     statusChip(state),
     h("span", { class: "space" }),
-    h("button", { type: "button", class: "button small", click: () => files.choose() }, icon("open"), "Open…"),
+    h("button", { type: "button", class: "button small open", "aria-label": "Open…", click: () => files.choose() }, icon("open"), h("span", {}, "Open…")),
     iconButton("help", "Touch and keys", () => help.showModal(), "?"),
     iconButton("theme", "Dark or light", chooseTheme()),
     rightButton,

@@ -1,7 +1,7 @@
 // What server and page say to each other. The source is `src/protocol.rs`; a test checks that this says the same.
 
 /** Raised whenever a message changes. */
-export const VERSION = 1;
+export const VERSION = 2;
 
 /** Kinds of binary messages. */
 export const KIND = { frame: 1, scene: 2, face: 3 } as const;
@@ -89,6 +89,14 @@ export interface ArrayPlace {
 
 export type Look = "skin" | "eye" | "teeth" | "flesh" | "hair" | "other";
 
+/** Consecutive triangles with one material. */
+export interface SceneRange {
+  start: number;
+  count: number;
+  material: number;
+  look: Look;
+}
+
 export interface SceneMesh {
   name: string;
   look: Look;
@@ -96,7 +104,9 @@ export interface SceneMesh {
   points: ArrayPlace;
   uvs: ArrayPlace | null;
   triangles: ArrayPlace;
-  ranges: { start: number; count: number; material: number }[];
+  /** Fewer triangles over the same vertices, for slow machines. */
+  coarse: { triangles: ArrayPlace; ranges: SceneRange[] } | null;
+  ranges: SceneRange[];
   regions: ArrayPlace | null;
 }
 

@@ -9,7 +9,7 @@ export type Tool = "press" | "pull" | "shake" | "orbit";
 /** What the skin is coloured by. */
 export type Overlay = "none" | "strain" | "bending" | "depth" | "deviation" | "force";
 
-export type Link = "connecting" | "open" | "lost" | "stopped";
+export type Link = "connecting" | "open" | "lost";
 
 export interface Build {
   state: BuildState;
@@ -44,6 +44,8 @@ export class State {
   readonly session = new Signal("");
   /** What is being read, while it is. */
   readonly loading = new Signal<string | null>(null);
+  /** How far the sending of many files has come. */
+  readonly loadingNote = new Signal("");
   readonly error = new Signal<string | null>(null);
 
   readonly scene = new Signal<Scene | null>(null);

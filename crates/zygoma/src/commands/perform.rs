@@ -12,7 +12,6 @@ use zygoma_face::perform::{PerformParams, PerformingFace, Tissue, VolumeReport};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
-use zygoma_rig::frames::StoredFrames;
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::{JointRole, Rig, Take};
 
@@ -23,6 +22,7 @@ use crate::progress::Progress;
 use crate::reports::perform::Chronicle;
 use crate::reports::{self, simulation::Story};
 use crate::simulation::{DeviationSummary, Outcome, StagesMs, deviation};
+use crate::spool::{self, Spool};
 use crate::touch_script::TouchScript;
 
 /// Stiffness of sticky lips, N/m per m² of lip, where the parameters leave it open. Ours: lips stretch by some millimetres before they part.
@@ -83,7 +83,7 @@ struct LipSummary {
 
 pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     let began = Instant::now();
-    Format::of(&args.out)?;
+    Format::of(&args.performance.out)?;
     let mut params: PerformParams = input::read_params(args.params.as_deref())?;
     if args.sticky && params.stickiness == 0.0 {
         params.stickiness = STICKINESS;
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         params.seed = seed;
     }
     let rig = input::read_rig(&args.rig)?;
-    let take = input::read_take(&args.take, &rig)?;
+    let take = input::read_take(&args.performance.take, &rig)?;
     // Flesh needs the shell's mesh and how the whole mesh follows it, not its stiffness.
     let build_params = BuildParams {
         triangles: args.triangles,
@@ -102,13 +102,15 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     };
     let face = build(&rig.name, rig.skin(), &build_params, &mut |_| Continue::Yes)?;
     let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(rig.skin()), &params)?);
-    let (outcome, chronicle) = perform(&rig, &take, &face, &tissue, args.fps)?;
+    let frames =
+        Spool::new(spool::folder_of(&args.performance.out), args.performance.fps, face.vertex_count())?;
+    let (outcome, chronicle) = perform(&rig, &take, &face, &tissue, frames)?;
     let mut summary = Summary {
         rig: args.rig.rig.display().to_string(),
-        out: args.out.display().to_string(),
+        out: args.performance.out.display().to_string(),
         take: take.name.clone(),
         frames: outcome.deviations.len(),
-        fps: args.fps,
+        fps: args.performance.fps,
         unmatched: Binding::new(&rig, &take).unmatched,
         tetrahedra: tissue.tet_count(),
         bare_triangles: tissue.bare_count(),
@@ -119,14 +121,15 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         compression: None,
         seconds: 0.0,
     };
-    if let Some(folder) = &args.report {
+    if let Some(folder) = &args.performance.report {
         let touches = TouchScript::default();
         let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
         reports::perform::write(folder, &story, &chronicle, &summary.lines())?;
     }
-    summary.compression = animated::write(&rig, &take, outcome.frames, &[], &args.out, &args.animated)?;
+    summary.compression =
+        animated::write(&rig, &take, outcome.frames, &[], &args.performance.out, &args.performance.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
-    tell(&summary, args.json, verbose)
+    tell(&summary, args.performance.json, verbose)
 }
 
 /// Lets the flesh perform all frames of a take.
@@ -135,21 +138,16 @@ fn perform(
     take: &Take,
     face: &Face,
     tissue: &Arc<Tissue>,
-    fps: f64,
+    mut frames: Spool,
 ) -> anyhow::Result<(Outcome, Chronicle)> {
     let binding = Binding::new(rig, take);
     let evaluator = Evaluator::new(rig.skin());
     let head = take.motion(JointRole::Head);
     let mut performing = PerformingFace::new(tissue.clone())?;
+    let fps = frames.fps();
     let count = take.frame_count(fps);
-    let mut outcome = Outcome {
-        frames: StoredFrames::new(fps, face.vertex_count()),
-        deviations: Vec::with_capacity(count),
-        penetration: Vec::with_capacity(count),
-        props: Vec::new(),
-        stages: StagesMs::default(),
-        frame_ms: 0.0,
-    };
+    let (mut deviations, mut penetration) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let mut frame_ms = 0.0;
     let mut chronicle = Chronicle::default();
     let mut weights = vec![0.0; evaluator.shape_count()];
     let mut plain = vec![Vec3::ZERO; face.vertex_count()];
@@ -164,16 +162,17 @@ fn perform(
         let began = Instant::now();
         // The first frame is the face at rest in its first pose.
         let shown = performing.advance(if frame == 0 { 0.0 } else { 1.0 / fps });
-        outcome.frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
-        outcome.deviations.push(deviation(shown, &plain));
+        frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
+        deviations.push(deviation(shown, &plain));
         chronicle.crossings.push([tissue.lip_crossings(shown), tissue.lip_crossings(&plain)]);
-        outcome.frames.push(shown);
-        outcome.penetration.push(performing.lips().penetration);
+        frames.push(shown)?;
+        penetration.push(performing.lips().penetration);
         chronicle.lips.push(performing.lips());
         chronicle.volumes.push([performing.volume(), tissue.plain_volume(&weights)]);
         bar.set(frame + 1);
     }
-    Ok((outcome, chronicle))
+    let (frames, stages) = (frames.finish()?, StagesMs::default());
+    Ok((Outcome { frames, deviations, penetration, props: Vec::new(), stages, frame_ms }, chronicle))
 }
 
 impl VolumeSummary {

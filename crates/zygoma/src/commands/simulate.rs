@@ -13,6 +13,7 @@ use crate::commands::animated::{self, CompressionSummary, Format};
 use crate::commands::input;
 use crate::reports::{self, simulation::Story};
 use crate::simulation::{DeviationSummary, Outcome, Performed, StagesMs};
+use crate::spool;
 use crate::touch_script::TouchScript;
 
 /// What a simulation did.
@@ -41,7 +42,7 @@ struct Summary {
 
 pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let began = Instant::now();
-    let format = Format::of(&args.out)?;
+    let format = Format::of(&args.performance.out)?;
     let params: RunParams = input::read_params(args.params.as_deref())?;
     let face = Face::read(&args.face)?;
     let places = Places::new(&face);
@@ -50,17 +51,17 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         None => TouchScript::default(),
     };
     let rig = rig_of(&face, args, format)?;
-    let take = input::read_take(&args.take, &rig)?;
-    let performed =
-        Performed { face: &face, rig: &rig, take: &take, touches: &touches, params, fps: args.fps };
+    let take = input::read_take(&args.performance.take, &rig)?;
+    let (fps, folder) = (args.performance.fps, spool::folder_of(&args.performance.out));
+    let performed = Performed { face: &face, rig: &rig, take: &take, touches: &touches, params, fps, folder };
     let outcome = performed.run()?;
     let deepest = f64::from(outcome.penetration.iter().copied().fold(0.0, f32::max));
     let mut summary = Summary {
         face: args.face.display().to_string(),
-        out: args.out.display().to_string(),
+        out: args.performance.out.display().to_string(),
         take: take.name.clone(),
         frames: outcome.deviations.len(),
-        fps: args.fps,
+        fps: args.performance.fps,
         unmatched: Binding::new(&rig, &take).unmatched,
         touches: touches.touches.len(),
         deviation: outcome.deviation(&face, &places, false),
@@ -72,14 +73,15 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         compression: None,
         seconds: 0.0,
     };
-    if let Some(folder) = &args.report {
+    if let Some(folder) = &args.performance.report {
         let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
         reports::simulation::write(folder, &story, &summary.lines())?;
     }
     let Outcome { frames, props, .. } = outcome;
-    summary.compression = animated::write(&rig, &take, frames, &props, &args.out, &args.animated)?;
+    summary.compression =
+        animated::write(&rig, &take, frames, &props, &args.performance.out, &args.performance.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
-    tell(&summary, args.json, verbose)
+    tell(&summary, args.performance.json, verbose)
 }
 
 /// The rig that results go back to. A point cache can do without it: the face knows its vertices.

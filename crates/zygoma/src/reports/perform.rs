@@ -75,7 +75,7 @@ fn add_mouths(page: &mut Report, story: &Story, chronicle: &Chronicle) -> anyhow
         let shot =
             |surfaces: &[Vec<Vec3>]| portrait.shoot(&Shot { surfaces, props: &[], view, focus, size: SIZE });
         rows[1].push((shot(&surfaces)?, format!("plain rig, {} crossings", chronicle.crossings[frame][1])));
-        surfaces[story.rig.skin] = story.outcome.frames.frame(frame).to_vec();
+        surfaces[story.rig.skin] = story.outcome.frames.frame(frame)?;
         let label = format!("{seconds:.2} s, {} springs", chronicle.lips[frame].sticky);
         rows[0].push((shot(&surfaces)?, label));
     }

@@ -3,13 +3,20 @@
 import type { Connection } from "../connection";
 import { h, icon, iconButton, Slider, spaced } from "../dom";
 import type { Scene } from "../protocol";
+import { isSoftware } from "../scene/quality";
 import type { State } from "../state";
 
 /** Parts of the face from top to bottom. */
 const GROUPS = ["Brows", "Eyes", "Nose", "Cheeks", "Mouth", "Jaw", "Tongue", "Other"];
 
-/** Sliders follow the take this often, in milliseconds. */
-const FOLLOW = 100;
+/** Sliders follow the take this often, in milliseconds: drawing them is work, too. */
+const FOLLOW = isSoftware() ? 300 : 100;
+
+/** A name without what the group's title says already: "Eye blink left" among the eyes is "Blink left". */
+function within(group: string, name: string): string {
+  const rest = name.toLowerCase().startsWith(`${group.toLowerCase().replace(/s$/, "")} `) ? name.slice(name.indexOf(" ") + 1) : name;
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
+}
 
 interface Row {
   control: number;
@@ -63,6 +70,7 @@ export class Expressions {
     this.rows = scene.controls.map((control, index) => {
       const slider = new Slider({
         label: spaced(control.name),
+        short: within(control.group, spaced(control.name)),
         min: 0,
         max: 1,
         step: 0.01,

@@ -2,10 +2,14 @@
 
 import { h } from "../dom";
 import { type Frame, STAGES } from "../protocol";
+import { isSoftware } from "../scene/quality";
 import type { State } from "../state";
 
 const COLORS = ["#8b94a3", "#5aa7f0", "#7d7cf0", "#f0a07a", "#5fc08a", "#c9a44a"];
 const COLUMNS = 90;
+
+/** Drawn this often, in milliseconds. */
+const PACE = isSoftware() ? 400 : 120;
 const [WIDTH, HEIGHT] = [180, 44];
 
 export class Graph {
@@ -38,14 +42,16 @@ export class Graph {
   }
 
   draw(now: number, fps: number, served: number, latency: number | null): void {
-    if (now - this.drawn < 120) return;
+    if (now - this.drawn < PACE) return;
     this.drawn = now;
-    const told: [string, string][] = [
-      [`${fps.toFixed(0)} fps`, "drawn"],
-      [`${served.toFixed(0)} frames/s`, "received"],
-      [latency === null ? "– ms" : `${latency.toFixed(0)} ms`, "from an input to the screen"],
+    const told: [string, string, string][] = [
+      [`${fps.toFixed(0)} /s`, "drawn", "Pictures drawn in a second"],
+      [`${served.toFixed(0)} /s`, "received", "Frames of the simulation that arrived in a second"],
+      [latency === null ? "–" : `${latency.toFixed(0)} ms`, "latency", "From an input to the picture that shows it"],
     ];
-    this.figures.replaceChildren(...told.map(([text, title]) => h("span", { title }, text)));
+    this.figures.replaceChildren(
+      ...told.map(([figure, name, title]) => h("span", { class: "figure", title }, h("b", {}, figure), " ", name)),
+    );
     if (!this.state.graph.value) return;
     const context = this.canvas.getContext("2d");
     if (!context) return;
@@ -64,6 +70,6 @@ export class Graph {
         y -= height;
       }
     });
-    this.label.textContent = `${typical.toFixed(2)} ms a frame (top: ${top} ms)`;
+    this.label.textContent = `${typical.toFixed(2)} ms a frame, top ${top} ms`;
   }
 }

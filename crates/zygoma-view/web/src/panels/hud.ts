@@ -47,11 +47,17 @@ export class TouchReadout {
 }
 
 export function legendBox(legend: Signal<Legend | null>): HTMLElement {
-  const title = h("div", { class: "legend-title" });
+  const title = h("strong", {});
   const bar = h("div", { class: "legend-bar" });
   bar.style.background = GRADIENT;
   const [low, high, note] = [h("span", {}), h("span", {}), h("span", { class: "legend-note" })];
-  const box = h("div", { class: "legend", role: "img" }, title, bar, h("div", { class: "legend-ends" }, low, note, high));
+  const box = h(
+    "div",
+    { class: "legend", role: "img" },
+    h("div", { class: "legend-title" }, title, note),
+    bar,
+    h("div", { class: "legend-ends" }, low, high),
+  );
   legend.watch((shown) => {
     box.hidden = !shown;
     if (!shown) return;

@@ -48,7 +48,9 @@ export function touchSection(state: State): HTMLElement {
   state.radius.watch((value) => radius.show(value));
   state.force.watch((value) => force.show(value));
   state.depth.watch((value) => depth.show(value));
-  const hint = h("p", { class: "hint" }, "Press and hold. ", h("kbd", {}, "Shift"), " pulls, ", h("kbd", {}, "Alt"), " shakes the head, the wheel sets the depth.");
+  const fingers = h("p", { class: "hint" }, "Press and hold; the tools beside the face pull, shake and turn. A drag beside the face turns it, two fingers zoom.");
+  const mouse = h("p", { class: "hint" }, "Press and hold. ", h("kbd", {}, "Shift"), " pulls, ", h("kbd", {}, "Alt"), " shakes the head, the wheel sets the depth.");
+  const hint = matchMedia("(pointer: coarse)").matches ? fingers : mouse;
   return section("Touch", true, radius.element, force.element, depth.element, hint);
 }
 

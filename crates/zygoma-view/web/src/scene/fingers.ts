@@ -2,6 +2,7 @@
 
 import * as THREE from "three";
 import type { TouchReport } from "../protocol";
+import { LAYER } from "./occlusion";
 
 const VERTEX = `
   varying vec3 vNormal;
@@ -15,7 +16,7 @@ const VERTEX = `
     gl_Position = projectionMatrix * at;
   }`;
 
-/** Clear in the middle, bright at the rim, fading along the finger. */
+/** Glass: clear in the middle, bright at the rim, fainter along the finger. */
 const FRAGMENT = `
   uniform vec3 color;
   uniform float strength;
@@ -24,8 +25,9 @@ const FRAGMENT = `
   varying float vAlong;
   void main() {
     float rim = pow( 1.0 - abs( dot( normalize( vNormal ), normalize( vView ) ) ), 1.8 );
-    float fade = 1.0 - smoothstep( 0.6, 3.2, vAlong );
-    gl_FragColor = vec4( color, ( 0.16 + 0.84 * rim ) * fade * strength );
+    float fade = 1.0 - 0.75 * smoothstep( 0.2, 3.0, vAlong );
+    float shine = pow( max( dot( normalize( vNormal ), vec3( 0.36, 0.57, 0.74 ) ), 0.0 ), 40.0 );
+    gl_FragColor = vec4( mix( color, vec3( 1.0 ), shine ), min( 0.2 + 0.75 * rim + 0.6 * shine, 1.0 ) * fade * strength );
     #include <colorspace_fragment>
   }`;
 
@@ -60,6 +62,7 @@ export class Fingers {
     this.ring = new THREE.Mesh(new THREE.RingGeometry(0.9, 1, 48), material);
     this.ring.visible = false;
     this.ring.renderOrder = 3;
+    this.ring.layers.set(LAYER.thin);
     this.group.add(this.ring);
   }
 
@@ -86,6 +89,7 @@ export class Fingers {
       });
       const mesh = new THREE.Mesh(pulls ? this.ball : this.shape, material);
       mesh.renderOrder = 2;
+      mesh.layers.set(LAYER.thin);
       mesh.visible = false;
       finger = { mesh, outward: outward.clone() };
       this.fingers.set(id, finger);

@@ -1,15 +1,19 @@
 // Everything that moves with the head: the skin as it is shown, the plain rig's skin, and what rides along.
 
 import * as THREE from "three";
-import { Container, type Frame, type Look, type Scene, SECTION } from "../protocol";
+import { Container, type Frame, type Look, type Scene, type SceneRange, SECTION } from "../protocol";
+import { fadeAtOpenEnds } from "./border";
 import { Materials } from "./materials";
+import { LAYER } from "./occlusion";
 import { Surface } from "./surface";
 
 interface Part {
   surface: Surface;
   mesh: THREE.Mesh;
   look: Look;
-  ranges: number[];
+  ranges: SceneRange[];
+  /** Too fine for a coarse picture, where it would be crumbs. */
+  isFine: boolean;
 }
 
 export class Head {
@@ -28,24 +32,21 @@ export class Head {
 
   private constructor(
     container: Container<Scene>,
-    private readonly materials: Materials,
+    readonly materials: Materials,
   ) {
     this.scene = container.header;
     const { meshes, skin } = container.header;
     meshes.forEach((mesh, index) => {
       const surface = new Surface(mesh, container);
       const object = new THREE.Mesh(surface.geometry);
-      const ranges = mesh.ranges.map((range) => range.material);
-      if (ranges.length > 1) {
-        mesh.ranges.forEach((range, group) => surface.geometry.addGroup(3 * range.start, 3 * range.count, group));
-      }
       object.name = mesh.name;
       object.castShadow = mesh.look !== "hair";
+      if (mesh.look === "hair") object.layers.set(LAYER.thin);
       object.receiveShadow = true;
       // Its points move: what was measured at the start says nothing about where it is.
       object.frustumCulled = false;
       if (index !== skin) this.group.add(object);
-      this.parts.push({ surface, mesh: object, look: mesh.look, ranges });
+      this.parts.push({ surface, mesh: object, look: mesh.look, ranges: mesh.ranges, isFine: /lash/i.test(mesh.name) });
     });
     const own = meshes[skin];
     const part = this.parts[skin];
@@ -53,16 +54,17 @@ export class Head {
     this.skin = part.surface;
     this.skinMesh = part.mesh;
     this.rig = new Surface(own, container);
-    for (const group of this.skin.geometry.groups) {
-      this.rig.geometry.addGroup(group.start, group.count, group.materialIndex);
-    }
+    const others = this.parts.filter(({ surface }) => surface !== this.skin).map(({ surface }) => surface.box());
+    const fade = fadeAtOpenEnds(this.skin.neutral, this.skin.corners, others.reduce((all, box) => all.union(box), new THREE.Box3()));
+    this.skin.setFade(fade);
+    this.rig.setFade(fade);
     this.rigMesh = new THREE.Mesh(this.rig.geometry);
     this.rigMesh.frustumCulled = false;
     this.rigMesh.receiveShadow = true;
     this.rigMesh.visible = false;
     this.regions = own.regions ? container.bytes(own.regions) : new Uint8Array(this.skin.count);
     this.group.add(this.skinMesh, this.rigMesh);
-    this.dress(true, true);
+    this.dress(true, true, true);
   }
 
   static async read(buffer: ArrayBuffer, renderer: THREE.WebGLRenderer): Promise<Head> {
@@ -70,11 +72,14 @@ export class Head {
     return new Head(container, await Materials.read(container, renderer));
   }
 
-  /** With the rig's own colours or in plain ones; with all of the light or with less. */
-  dress(withTexture: boolean, rich: boolean): void {
-    for (const { mesh, look, ranges } of this.parts) {
+  /** With the rig's own colours or in plain ones; with all of the light or with less; with fine hairs or without. */
+  dress(withTexture: boolean, rich: boolean, fine: boolean): void {
+    for (const { surface, mesh, look, ranges, isFine } of this.parts) {
       mesh.material = this.materials.of(look, ranges, withTexture, rich);
+      mesh.visible = fine || !isFine;
+      surface.simplify(!rich);
     }
+    this.rig.simplify(!rich);
     this.rigMesh.material = this.skinMesh.material;
   }
 
@@ -99,6 +104,12 @@ export class Head {
     for (const section of frame.sections) {
       if (section.mesh !== this.scene.skin) this.parts[section.mesh]?.surface.move(section);
     }
+  }
+
+  /** Another version of the same rig keeps what does not change. */
+  takeOver(before: Head): void {
+    this.parts.forEach(({ surface }, index) => surface.takeOver(before.parts[index]?.surface));
+    this.rig.takeOver(before.rig);
   }
 
   regionOf(point: number): string {

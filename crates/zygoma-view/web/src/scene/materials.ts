@@ -3,28 +3,9 @@
 import * as THREE from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { KTX2Loader } from "three/addons/loaders/KTX2Loader.js";
-import type { Container, Look, Scene } from "../protocol";
+import type { Container, Look, Scene, SceneRange } from "../protocol";
 import { plainMaterial } from "./plain";
-
-/** Light that comes out of skin beside where it went in: red goes farthest. The light wraps around by these shares. */
-const WRAP = "vec3( 0.32, 0.13, 0.08 )";
-
-/** Softens the edge between light and shadow and reddens it, as scattering under the skin does. */
-function scatter(material: THREE.MeshPhysicalMaterial): void {
-  material.onBeforeCompile = (shader) => {
-    const chunk = THREE.ShaderChunk.lights_physical_pars_fragment;
-    const lit = "vec3 irradiance = dotNL * directLight.color;";
-    const wrapped = `${lit}
-      vec3 wrapNL = saturate( ( vec3( dot( geometryNormal, directLight.direction ) ) + ${WRAP} ) / ( 1.0 + ${WRAP} ) );
-      vec3 wrapLight = max( vec3( 0.0 ), wrapNL - vec3( dotNL ) ) * directLight.color;
-      reflectedLight.directDiffuse += wrapLight * BRDF_Lambert( material.diffuseContribution );`;
-    const contribution = chunk.includes("material.diffuseContribution") ? wrapped : wrapped.replace("diffuseContribution", "diffuseColor");
-    shader.fragmentShader = shader.fragmentShader.replace(
-      "#include <lights_physical_pars_fragment>",
-      chunk.replace(lit, contribution),
-    );
-  };
-}
+import { asSkin } from "./skin";
 
 /** How things look where the file does not say. */
 const PLAIN: Record<Look, { color: number; roughness: number }> = {
@@ -46,12 +27,9 @@ function ours(look: Look, map: THREE.Texture | null): THREE.MeshPhysicalMaterial
 /** Adds to a material what makes skin look like skin and eyes look wet. */
 function dress(material: THREE.MeshPhysicalMaterial, look: Look): void {
   if (look === "skin") {
-    material.sheen = 0.15;
-    material.sheenRoughness = 0.5;
-    material.sheenColor = new THREE.Color(0.9, 0.55, 0.45);
-    material.specularIntensity = 0.7;
-    scatter(material);
+    asSkin(material);
   } else if (look === "eye") {
+    material.userData["shines"] = true;
     material.clearcoat = 1;
     material.clearcoatRoughness = 0.03;
   } else if (look === "flesh" || look === "teeth") {
@@ -62,8 +40,8 @@ function dress(material: THREE.MeshPhysicalMaterial, look: Look): void {
   }
 }
 
-/** Pictures that take longer than this are done without, in milliseconds. */
-const PATIENCE = 8000;
+/** Pictures that take longer than this are shown when they come, in milliseconds. */
+const PATIENCE = 1500;
 
 /** Materials of a scene. */
 export class Materials {
@@ -72,11 +50,13 @@ export class Materials {
   private readonly ofFile = new Map<number, THREE.Material>();
   private readonly dressed = new Map<string, THREE.Material>();
   private texture: THREE.Texture | null = null;
+  /** Called when pictures have come late. */
+  changed: () => void = () => {};
   private readonly plain = new Map<Look, THREE.MeshPhysicalMaterial>();
   private readonly textured = new Map<Look, THREE.MeshPhysicalMaterial>();
 
   /** Materials for a mesh: one for each of its ranges, or one for all. */
-  of(look: Look, ranges: number[], withTexture: boolean, rich: boolean): THREE.Material | THREE.Material[] {
+  of(look: Look, ranges: SceneRange[], withTexture: boolean, rich: boolean): THREE.Material | THREE.Material[] {
     const materials = this.richOf(look, ranges, withTexture);
     if (rich) return materials;
     return Array.isArray(materials) ? materials.map((material) => this.cheapOf(material)) : this.cheapOf(materials);
@@ -88,10 +68,10 @@ export class Materials {
     return made;
   }
 
-  private richOf(look: Look, ranges: number[], withTexture: boolean): THREE.Material | THREE.Material[] {
-    if (!withTexture) return this.cached(this.plain, look, null);
-    if (ranges.length === 0) return this.cached(this.textured, look, this.texture);
-    const materials = ranges.map((index) => this.fileOf(index, look) ?? this.cached(this.textured, look, this.texture));
+  private richOf(look: Look, ranges: SceneRange[], withTexture: boolean): THREE.Material | THREE.Material[] {
+    const ours = (look: Look) => (withTexture ? this.cached(this.textured, look, this.texture) : this.cached(this.plain, look, null));
+    if (ranges.length === 0) return ours(look);
+    const materials = ranges.map(({ material, look }) => (withTexture && this.fileOf(material, look)) || ours(look));
     return materials.length === 1 ? (materials[0] as THREE.Material) : materials;
   }
 
@@ -131,7 +111,9 @@ export class Materials {
     if (glb) {
       const used = new Set(meshes.flatMap((mesh) => mesh.ranges.map((range) => range.material)));
       const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
-      await Promise.race([materials.readFile(container.bytes(glb), used, renderer), late]);
+      const read = materials.readFile(container.bytes(glb), used, renderer);
+      void read.then(() => materials.changed());
+      await Promise.race([read, late]);
     }
     return materials;
   }

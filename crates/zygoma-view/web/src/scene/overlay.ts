@@ -6,6 +6,7 @@ import { FLAG } from "../protocol";
 import type { Overlay } from "../state";
 import { NOTHING, writeColor } from "./colors";
 import type { Head } from "./head";
+import { fading } from "./skin";
 
 export interface Legend {
   title: string;
@@ -32,7 +33,7 @@ export class Overlays {
   private which: Overlay = "none";
   private range: [number, number] = [0, 1];
   private readonly colors: THREE.BufferAttribute;
-  private readonly material = new THREE.MeshLambertMaterial({ vertexColors: true });
+  private readonly material = fading(new THREE.MeshLambertMaterial({ vertexColors: true }));
   private values: Float32Array<ArrayBuffer>;
 
   constructor(private readonly head: Head) {
@@ -81,7 +82,7 @@ export class Overlays {
       case "depth": {
         const [, high] = this.span(this.fields?.depth);
         this.range = [0, high];
-        return { title: "Largest depth", low: "0 mm", high: millimetres(high), note: "how far skin can be pushed in" };
+        return { title: "Largest depth", low: "0 mm", high: millimetres(high), note: "skin gives way" };
       }
       case "deviation":
         this.range = [0, LARGEST_DEVIATION];

@@ -3,6 +3,14 @@
 import * as THREE from "three";
 
 const VERTEX = `
+  #ifdef SHINES
+    varying vec3 vNormal;
+    varying vec3 vView;
+  #endif
+  #ifdef FADES
+    attribute float fade;
+    varying float vFade;
+  #endif
   varying vec3 vLight;
   varying vec2 vUv;
   void main() {
@@ -12,6 +20,13 @@ const VERTEX = `
     vec3 room = mix( vec3( 0.17, 0.14, 0.13 ), vec3( 0.34, 0.35, 0.37 ), 0.5 + 0.5 * n.y );
     vLight = key + room;
     vUv = uv;
+    #ifdef FADES
+      vFade = fade;
+    #endif
+    #ifdef SHINES
+      vNormal = n;
+      vView = cameraPosition - ( modelMatrix * vec4( position, 1.0 ) ).xyz;
+    #endif
     gl_Position = projectionMatrix * modelViewMatrix * vec4( position, 1.0 );
   }`;
 
@@ -20,6 +35,13 @@ const FRAGMENT = `
   uniform float cutoff;
   #ifdef USE_PICTURE
     uniform sampler2D picture;
+  #endif
+  #ifdef SHINES
+    varying vec3 vNormal;
+    varying vec3 vView;
+  #endif
+  #ifdef FADES
+    varying float vFade;
   #endif
   varying vec3 vLight;
   varying vec2 vUv;
@@ -30,16 +52,28 @@ const FRAGMENT = `
       if ( base.a < cutoff ) discard;
     #endif
     gl_FragColor = vec4( base.rgb * vLight, 1.0 );
+    #ifdef SHINES
+      // What is wet mirrors the window.
+      vec3 halfway = normalize( normalize( vView ) + vec3( 0.43, 0.545, 0.72 ) );
+      gl_FragColor.rgb += 0.9 * smoothstep( 0.975, 0.99, dot( normalize( vNormal ), halfway ) );
+    #endif
     #include <colorspace_fragment>
+    #ifdef FADES
+      gl_FragColor *= vFade;
+    #endif
   }`;
 
 /** The same colours at a fraction of the cost. */
 export function plainMaterial(material: THREE.Material): THREE.Material {
   if (!(material instanceof THREE.MeshStandardMaterial)) return material;
-  const { color, map, side, alphaTest, transparent } = material;
+  const { color, map, side, alphaTest, transparent, userData } = material;
   return new THREE.ShaderMaterial({
     uniforms: { color: { value: color }, picture: { value: map }, cutoff: { value: transparent ? 0.5 : alphaTest } },
-    defines: map ? { USE_PICTURE: "" } : {},
+    defines: {
+      ...(map ? { USE_PICTURE: "" } : {}),
+      ...(userData["fades"] ? { FADES: "" } : {}),
+      ...(userData["shines"] ? { SHINES: "" } : {}),
+    },
     vertexShader: VERTEX,
     fragmentShader: FRAGMENT,
     side,

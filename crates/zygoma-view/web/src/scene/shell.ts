@@ -2,6 +2,7 @@
 
 import * as THREE from "three";
 import type { Container, FaceHeader } from "../protocol";
+import { LAYER } from "./occlusion";
 import type { Surface } from "./surface";
 
 /** Lines float this far above the skin, in metres, so that it does not hide them. */
@@ -25,6 +26,7 @@ export class Shell {
     const material = new THREE.LineBasicMaterial({ color: 0xffffff, transparent: true, opacity: 0.45 });
     this.lines = new THREE.LineSegments(geometry, material);
     this.lines.frustumCulled = false;
+    this.lines.layers.set(LAYER.thin);
   }
 
   /** Puts the lines on a surface. */

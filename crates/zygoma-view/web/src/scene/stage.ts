@@ -7,6 +7,7 @@ import type { State } from "../state";
 import { Fingers } from "./fingers";
 import { Head } from "./head";
 import { Light } from "./light";
+import { Occlusion } from "./occlusion";
 import { type Legend, Overlays } from "./overlay";
 import { Governor, isFixed, isSoftware, type Quality } from "./quality";
 import { Shell } from "./shell";
@@ -14,6 +15,9 @@ import { Signal } from "../signal";
 
 /** Vertical field of view, in degrees: a portrait lens. */
 const LENS = 24;
+
+/** Hairs are drawn with at least this many pixels per pixel of the display. */
+const FINE = 0.7;
 
 export class Stage {
   readonly canvas = document.createElement("canvas");
@@ -28,6 +32,8 @@ export class Stage {
   private readonly light: Light;
   private overlays: Overlays | null = null;
   private shell: Shell | null = null;
+  private readonly occlusion = new Occlusion();
+  private occludes = false;
   private pixels = 1;
   private rich = true;
 
@@ -42,11 +48,10 @@ export class Stage {
     this.renderer.autoClear = false;
     this.light = new Light(this.renderer, this.scene);
     this.camera.position.set(0.25, 0.05, 1);
+    this.camera.layers.enableAll();
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.12;
-    this.controls.minDistance = 0.08;
-    this.controls.maxDistance = 6;
     this.scene.add(this.light.group);
     this.governor = new Governor(software, (quality) => this.setQuality(quality));
     state.overlay.watch(() => this.recolor());
@@ -58,6 +63,7 @@ export class Stage {
     this.light.shadows(quality.shadows);
     this.light.rich(quality.rich);
     this.rich = quality.rich;
+    this.occludes = quality.occlusion;
     this.recolor();
     this.resize();
   }
@@ -68,6 +74,7 @@ export class Stage {
     if (width === 0 || height === 0) return;
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, this.pixels));
     this.renderer.setSize(width, height, false);
+    this.occlusion.resize(width, height);
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
   }
@@ -86,9 +93,11 @@ export class Stage {
       this.scene.remove(shown.group);
       head.group.quaternion.copy(shown.group.quaternion);
       head.group.position.copy(shown.group.position);
+      if (head.scene.same) head.takeOver(shown);
       shown.dispose();
     }
     this.head = head;
+    head.materials.changed = () => this.recolor();
     this.overlays = new Overlays(head);
     head.group.add(this.fingers.group);
     this.scene.add(head.group);
@@ -111,7 +120,7 @@ export class Stage {
   }
 
   private recolor(): void {
-    this.head?.dress(this.state.texture.value, this.rich);
+    this.head?.dress(this.state.texture.value, this.rich, this.pixels >= FINE);
     this.legend.set(this.overlays?.choose(this.state.overlay.value) ?? null);
   }
 
@@ -129,9 +138,13 @@ export class Stage {
     const height = Math.min(size.y, 1.6 * size.x);
     middle.y = box.max.y - 0.5 * height;
     this.light.aim(middle, Math.max(height, size.x));
-    const distance = (0.56 * Math.max(height, size.x / this.camera.aspect)) / Math.tan((LENS * Math.PI) / 360);
+    this.occlusion.fit(height);
+    const distance = (0.58 * Math.max(height, (1.1 * size.x) / this.camera.aspect)) / Math.tan((LENS * Math.PI) / 360);
     this.controls.target.copy(middle).add(new THREE.Vector3(0, 0.02 * height, 0));
     this.camera.position.copy(this.controls.target).add(new THREE.Vector3(0.3, 0.06, 1).normalize().multiplyScalar(distance + 0.5 * size.z));
+    // A file may be in any unit.
+    this.controls.minDistance = 0.1 * distance;
+    this.controls.maxDistance = 8 * distance;
     this.camera.near = 0.02 * distance;
     this.camera.far = 20 * distance;
     this.camera.updateProjectionMatrix();
@@ -188,6 +201,7 @@ export class Stage {
     this.fingers.group.visible = !plainRig;
     if (this.shell) this.shell.lines.visible = this.state.wireframe.value && !plainRig;
     this.renderer.render(this.scene, this.camera);
+    if (this.occludes) this.occlusion.darken(this.renderer, this.scene, this.camera);
   }
 
   /** How far a point of the skin can be pushed in, in metres. */

@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import { MeshBVH } from "three-mesh-bvh";
-import type { Container, Scene, SceneMesh, Section } from "../protocol";
+import type { Container, Scene, SceneMesh, SceneRange, Section } from "../protocol";
 
 export interface Hit {
   /** In the frame of the head. */
@@ -11,6 +11,12 @@ export interface Hit {
   normal: THREE.Vector3;
   /** The nearest corner of the triangle that was hit. */
   nearest: number;
+}
+
+/** What is drawn of a mesh, in runs of one material each. */
+interface Triangles {
+  index: THREE.BufferAttribute;
+  ranges: SceneRange[];
 }
 
 /** Where points are, and the normals there. */
@@ -31,8 +37,10 @@ export class Surface {
   /** Point of each vertex. */
   readonly pointOfVertex: Uint32Array;
   /** Triangles over points. */
-  private readonly corners: Uint32Array<ArrayBuffer>;
+  readonly corners: Uint32Array<ArrayBuffer>;
   private readonly points: Points;
+  private readonly whole: Triangles;
+  private coarse: Triangles | null = null;
   private tree: MeshBVH | null = null;
   private treeIsOld = true;
 
@@ -48,8 +56,37 @@ export class Surface {
     this.geometry.setAttribute("position", dynamic());
     this.geometry.setAttribute("normal", dynamic());
     if (mesh.uvs) this.geometry.setAttribute("uv", new THREE.BufferAttribute(container.floats(mesh.uvs), 2));
-    this.geometry.setIndex(new THREE.BufferAttribute(triangles, 1));
+    this.whole = { index: new THREE.BufferAttribute(triangles, 1), ranges: mesh.ranges };
+    if (mesh.coarse) {
+      const index = new THREE.BufferAttribute(container.whole(mesh.coarse.triangles), 1);
+      this.coarse = { index, ranges: mesh.coarse.ranges };
+    }
+    this.simplify(false);
     this.refresh();
+  }
+
+  /** Draws fewer triangles, if there are such. */
+  simplify(on: boolean): void {
+    const { index, ranges } = on && this.coarse ? this.coarse : this.whole;
+    this.geometry.setIndex(index);
+    this.geometry.clearGroups();
+    if (ranges.length > 1) ranges.forEach(({ start, count }, group) => this.geometry.addGroup(3 * start, 3 * count, group));
+  }
+
+  /** Another version of the same mesh has the same triangles. */
+  takeOver(before: Surface | undefined): void {
+    if (before?.pointOfVertex.length === this.pointOfVertex.length) this.coarse ??= before.coarse;
+  }
+
+  /** Where the points were at the start. */
+  box(): THREE.Box3 {
+    return new THREE.Box3().setFromArray(this.neutral);
+  }
+
+  /** How much of each point is seen, 0 to 1. */
+  setFade(fade: Float32Array): void {
+    const ofVertex = Float32Array.from(this.pointOfVertex, (point) => fade[point] ?? 1);
+    this.geometry.setAttribute("fade", new THREE.BufferAttribute(ofVertex, 1));
   }
 
   get positions(): Float32Array {
