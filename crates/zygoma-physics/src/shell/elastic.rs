@@ -251,9 +251,12 @@ fn elements(shell: &Shell, stiffness: &Stiffness, params: &ShellParams) -> Vec<E
     shell.springs.iter().map(element).collect()
 }
 
-/// Triangles of which no two have an edge in common, with their edges; and the edges of none of them. Going from
-/// neighbour to neighbour leaves the fewest.
-fn choose(shell: &Shell, elements: &[Element]) -> (Vec<([u32; 3], [usize; 3])>, Vec<usize>) {
+/// A triangle's corners and its edges: from the first corner to the second, and so on.
+type Corners = ([u32; 3], [usize; 3]);
+
+/// Triangles of which no two have an edge in common; and the edges of none of them. Going from neighbour to neighbour
+/// leaves the fewest.
+fn choose(shell: &Shell, elements: &[Element]) -> (Vec<Corners>, Vec<usize>) {
     let mut by_ends: Vec<([u32; 2], usize)> =
         shell.springs.iter().enumerate().map(|(edge, spring)| (spring.ends, edge)).collect();
     by_ends.sort_unstable();
