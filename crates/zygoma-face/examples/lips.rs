@@ -43,14 +43,7 @@ fn main() -> Outcome<()> {
         BuildParams { triangles, uniform_stiffness: Some(1.0), corrected: false, ..BuildParams::default() };
     let began = Instant::now();
     let face = build(&rig.name, mesh, &params, &mut |_| Continue::Yes)?;
-    let tissue = Arc::new(Tissue::new(
-        &face,
-        &jaw_driven_shapes(mesh),
-        PerformParams {
-            iterations: value("--iterations").map(|v| v.parse()).transpose()?.unwrap_or(8),
-            ..PerformParams::default()
-        },
-    )?);
+    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &PerformParams::default())?);
     let rest = tissue.lip_crossings(&mesh.positions);
     println!(
         "{}: {} tetrahedra, {} bare triangles, lips of {:?} vertices, built in {:.1} s; {rest} crossings at rest",

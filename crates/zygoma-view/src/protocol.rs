@@ -357,8 +357,8 @@ pub struct SceneMesh {
     /// `u32` × 3 per triangle, over the vertices.
     pub triangles: ArrayPlace,
     /// Fewer triangles over the same vertices, for slow machines; none where they are few, or the same as before.
-    pub coarse: Option<ArrayPlace>,
-    /// Materials of runs of triangles.
+    pub coarse: Option<CoarseTriangles>,
+    /// Materials of runs of triangles; all of them if there are none.
     pub ranges: Vec<SceneRange>,
     /// `u8` per point of the skin: its region.
     pub regions: Option<ArrayPlace>,
@@ -392,6 +392,18 @@ pub struct SceneRange {
     pub count: usize,
     /// Index into the materials; −1 for none.
     pub material: i32,
+    /// What it looks like where the file does not say.
+    pub look: Look,
+}
+
+/// Fewer triangles, and their runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CoarseTriangles {
+    /// `u32` × 3 per triangle, over the vertices.
+    pub triangles: ArrayPlace,
+    /// As those of the mesh.
+    pub ranges: Vec<SceneRange>,
 }
 
 /// A slider.

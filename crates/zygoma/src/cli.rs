@@ -366,6 +366,8 @@ pub(crate) enum BenchWhat {
     Interactive(BenchInteractiveArgs),
     /// Random violent touching: nothing may break, and the face must come back.
     Soak(BenchSoakArgs),
+    /// Frames of a face of flesh whose lips press and stick: one step of 8 iterations each.
+    Tissue(BenchTissueArgs),
     /// Frames that a tab of the viewer gets while a finger strokes the face.
     #[cfg(feature = "view")]
     View(BenchViewArgs),
@@ -381,6 +383,21 @@ pub(crate) struct BenchViewArgs {
     /// Seconds to measure.
     #[arg(long, default_value_t = 5.0, value_parser = positive_number)]
     pub(crate) seconds: f64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchTissueArgs {
+    /// Triangles of the simulated skin; there are three tetrahedra under each.
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [7000, 14_000, 28_000])]
+    pub(crate) triangles: Vec<usize>,
+
+    /// Frames to measure.
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) frames: usize,
 
     /// Print the report as JSON.
     #[arg(long)]

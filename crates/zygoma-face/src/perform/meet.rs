@@ -163,13 +163,13 @@ impl Order {
         for side in 0..2 {
             let flat = &self.flat;
             self.grids[side]
-                .fill(&area, self.triangles[side].iter().map(|t| Some(t.map(|v| flat[v as usize]))));
+                .fill(&area, &self.triangles[side].iter().map(|t| Some(t.map(|v| flat[v as usize]))));
             let faces = &self.faces[side];
             let corners = self.edges[side].iter().map(|e| {
                 let faces = e.triangles.iter().any(|t| faces[*t as usize]);
                 faces.then(|| [e.ends[0], e.ends[1], e.ends[0]].map(|v| flat[v as usize]))
             });
-            self.grids[2 + side].fill(&area, corners);
+            self.grids[2 + side].fill(&area, &corners);
         }
         for vertex in 0..self.flat.len() as u32 {
             if !self.is_unordered[vertex as usize] {
@@ -201,7 +201,7 @@ impl Order {
                         if apart || area.first_cell(corner) != [x, y] {
                             continue;
                         }
-                        if triangles_cross(p.map(|p| p.as_dvec3()), q.map(|q| q.as_dvec3())) {
+                        if triangles_cross(p.map(Vec3::as_dvec3), q.map(Vec3::as_dvec3)) {
                             self.crossing.push([index as u32, *other]);
                         }
                     }
@@ -415,7 +415,7 @@ struct Grid {
 
 impl Grid {
     /// Sorts corners of triangles (or edges, with one end twice) into cells.
-    fn fill(&mut self, area: &Area, corners: impl Iterator<Item = Option<[Vec3; 3]>> + Clone) {
+    fn fill(&mut self, area: &Area, corners: &(impl Iterator<Item = Option<[Vec3; 3]>> + Clone)) {
         self.width = area.size[0];
         self.starts.clear();
         self.starts.resize(area.size[0] * area.size[1] + 1, 0);
@@ -530,9 +530,9 @@ mod tests {
     fn edges_find_what_vertices_miss() {
         // Two saddles, turned against each other and touching at the middle: ridges cross where no vertex is.
         let saddle = |x: f32, z: f32| 40.0 * ((x - 0.01) * (x - 0.01) - (z - 0.01) * (z - 0.01));
-        let (lips, rest) = sheets(6, |x, z| 0.01 + saddle(x, z), |x, z| saddle(x, z));
+        let (lips, rest) = sheets(6, |x, z| 0.01 + saddle(x, z), saddle);
         let mut order = Order::new(&lips, &rest);
-        let (_, near) = sheets(6, |x, z| 0.0001 + saddle(x, z), |x, z| saddle(x, z));
+        let (_, near) = sheets(6, |x, z| 0.0001 + saddle(x, z), saddle);
         let found = order.find(&near, Margins { vertex: 0.0, edge: 0.0 });
         assert!(found.iter().any(|m| m.upper.weights[0] != 1.0 && m.lower.weights[0] != 1.0));
     }

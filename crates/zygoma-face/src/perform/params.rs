@@ -43,8 +43,10 @@ pub struct PerformParams {
     pub step_time: f64,
     /// Iterations of a step (§7.1).
     pub iterations: usize,
-    /// Iterations of the control (§3.2).
+    /// Iterations of the control (§3.2), each a few steps towards the equilibrium that it looks at.
     pub control_iterations: usize,
+    /// Steps of each of them; the equilibrium is followed from step to step.
+    pub control_steps: usize,
     /// Gravity in the world, m/s². A head that stands upright is at rest as the artist made it.
     pub gravity: [f64; 3],
 }
@@ -68,6 +70,7 @@ impl Default for PerformParams {
             step_time: 1.0 / 60.0,
             iterations: 8,
             control_iterations: 2,
+            control_steps: 3,
             gravity: [0.0, -9.81, 0.0],
         }
     }

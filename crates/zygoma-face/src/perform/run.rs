@@ -189,7 +189,7 @@ impl PerformingFace {
         for step in 1..=STEPS {
             let part: Vec<f32> = weights.iter().map(|w| w * step as f32 / STEPS as f32).collect();
             self.actuations.copy_from_slice(&part);
-            self.find_actuations(&part);
+            self.find_actuations(&part, self.tissue.params.iterations);
         }
         self.dynamics.positions.copy_from_slice(&self.quasistatic.x);
         self.before.copy_from_slice(&self.quasistatic.x);
@@ -213,12 +213,12 @@ impl PerformingFace {
 
     /// Finds actuations for an equilibrium without inertia, gravity and contact: found for the step itself (eq. 11), they would cancel
     /// its inertia.
-    fn find_actuations(&mut self, weights: &[f32]) {
+    fn find_actuations(&mut self, weights: &[f32], iterations: usize) {
         self.place(weights);
         if let Some(lips) = &self.lips {
             lips.clear(&mut self.system);
         }
-        let options = SolveOptions { iterations: self.tissue.params.iterations, ..Default::default() };
+        let options = SolveOptions { iterations, ..Default::default() };
         let skin: Vec<DVec3> = (0..self.quasistatic.markers)
             .map(|place| self.tissue.target(weights, self.tissue.layout.vertices[place] as usize))
             .collect();
@@ -256,7 +256,7 @@ impl PerformingFace {
 
     /// One step of the physics, at the end of which the head has a pose.
     fn step(&mut self, weights: &[f32], pose: &RigidMotion) {
-        self.find_actuations(weights);
+        self.find_actuations(weights, self.tissue.params.control_steps);
         let h = self.tissue.params.step_time;
         let back = pose.rotation.inverse();
         // Inertia: in the world each vertex would go on as it went.

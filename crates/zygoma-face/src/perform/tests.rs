@@ -26,7 +26,7 @@ static FACE: LazyLock<(RigMesh, Face)> = LazyLock::new(|| {
 
 static TISSUE: LazyLock<Arc<Tissue>> = LazyLock::new(|| {
     let (mesh, face) = &*FACE;
-    Arc::new(Tissue::new(face, &jaw_driven_shapes(mesh), PerformParams::default()).unwrap())
+    Arc::new(Tissue::new(face, &jaw_driven_shapes(mesh), &PerformParams::default()).unwrap())
 });
 
 fn performing() -> PerformingFace {
@@ -172,7 +172,7 @@ fn sticky_lips_hold_together_and_part() {
     let (mesh, rigged) = &*FACE;
     let params = PerformParams { stickiness: 2e6, ..PerformParams::default() };
     let jaw = jaw_driven_shapes(mesh);
-    let mut face = PerformingFace::new(Arc::new(Tissue::new(rigged, &jaw, params).unwrap())).unwrap();
+    let mut face = PerformingFace::new(Arc::new(Tissue::new(rigged, &jaw, &params).unwrap())).unwrap();
     face.advance(0.0);
     let mut counts = Vec::new();
     // Closing what is closed presses the lips together.

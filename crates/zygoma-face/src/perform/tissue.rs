@@ -108,7 +108,7 @@ impl Layout {
 impl Tissue {
     /// The flesh of a face. `jaw` names the shapes that move the jaw
     /// ([`jaw_driven_shapes`](zygoma_rig::jaw::jaw_driven_shapes)).
-    pub fn new(face: &Face, jaw: &[usize], params: PerformParams) -> Result<Self, NotPositiveDefinite> {
+    pub fn new(face: &Face, jaw: &[usize], params: &PerformParams) -> Result<Self, NotPositiveDefinite> {
         let skin: Vec<DVec3> = face.shell.rest.iter().map(|p| face.height * *p).collect();
         let count = skin.len();
         let areas: Vec<f64> = face.shell.area.iter().map(|area| area * face.height * face.height).collect();

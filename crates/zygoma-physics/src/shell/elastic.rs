@@ -251,12 +251,12 @@ fn elements(shell: &Shell, stiffness: &Stiffness, params: &ShellParams) -> Vec<E
     shell.springs.iter().map(element).collect()
 }
 
-/// A triangle's corners and its edges: from the first corner to the second, and so on.
-type Corners = ([u32; 3], [usize; 3]);
+/// The vertices and the edges of a triangle.
+type WithEdges = ([u32; 3], [usize; 3]);
 
-/// Triangles of which no two have an edge in common; and the edges of none of them. Going from neighbour to neighbour
-/// leaves the fewest.
-fn choose(shell: &Shell, elements: &[Element]) -> (Vec<Corners>, Vec<usize>) {
+/// Triangles of which no two have an edge in common, with their edges; and the edges of none of them. Going from
+/// neighbour to neighbour leaves the fewest.
+fn choose(shell: &Shell, elements: &[Element]) -> (Vec<WithEdges>, Vec<usize>) {
     let mut by_ends: Vec<([u32; 2], usize)> =
         shell.springs.iter().enumerate().map(|(edge, spring)| (spring.ends, edge)).collect();
     by_ends.sort_unstable();

@@ -8,6 +8,7 @@ use meshopt::{SimplifyOptions, VertexDataAdapter, simplify_with_locks};
 use zygoma_rig::RigMesh;
 
 use super::Part;
+use crate::protocol::SceneRange;
 
 /// Triangles that are aimed at; meshes that have fewer stay as they are. Ours.
 const WANTED: usize = 7000;
@@ -22,13 +23,14 @@ const RINGS: usize = 7;
 /// How far the surface may move, as a share of its size. Ours: half a millimetre of a head.
 const LARGEST_ERROR: f32 = 0.002;
 
-/// Fewer triangles for a mesh that is drawn with `triangles` over vertices at `points`.
+/// Fewer triangles for a mesh that is drawn with `triangles` over vertices at `points`, and the runs that they have then.
 pub(super) fn coarser(
     mesh: &RigMesh,
     part: &Part,
     points: &[u32],
     triangles: &[[u32; 3]],
-) -> Option<Vec<u32>> {
+    ranges: &[SceneRange],
+) -> Option<(Vec<u32>, Vec<SceneRange>)> {
     if triangles.len() <= WANTED {
         return None;
     }
@@ -36,17 +38,21 @@ pub(super) fn coarser(
     let adapter = VertexDataAdapter::new(bytemuck::cast_slice(&positions), size_of::<Vec3>(), 0).ok()?;
     let mut locked = folding(mesh, part, points, triangles);
     lock_edges(&mut locked, points, triangles);
-    let options = SimplifyOptions::LockBorder;
-    let coarse = simplify_with_locks(
-        triangles.as_flattened(),
-        &adapter,
-        &locked,
-        3 * WANTED,
-        LARGEST_ERROR,
-        options,
-        None,
-    );
-    (coarse.len() < 3 * triangles.len()).then_some(coarse)
+    let simplified = |run: &[[u32; 3]]| {
+        let wanted = 3 * run.len() * WANTED / triangles.len();
+        let (run, options) = (run.as_flattened(), SimplifyOptions::LockBorder);
+        simplify_with_locks(run, &adapter, &locked, wanted, LARGEST_ERROR, options, None)
+    };
+    if ranges.is_empty() {
+        return Some((simplified(triangles), Vec::new()));
+    }
+    let (mut coarse, mut runs) = (Vec::new(), Vec::new());
+    for range in ranges {
+        let run = simplified(triangles.get(range.start..range.start + range.count)?);
+        runs.push(SceneRange { start: coarse.len() / 3, count: run.len() / 3, ..*range });
+        coarse.extend(run);
+    }
+    Some((coarse, runs))
 }
 
 /// Vertices at edges that a shape stretches or shears much.
@@ -92,15 +98,21 @@ fn lock_edges(locked: &mut [bool], points: &[u32], triangles: &[[u32; 3]]) {
 mod tests {
     use super::*;
     use crate::model::{HeadChoice, Model};
+    use crate::protocol::Look;
 
     #[test]
     fn the_built_in_head_gets_by_with_far_fewer_triangles() {
         let model = Model::built_in(&HeadChoice::default(), None).unwrap();
         let (mesh, part) = (model.rig.skin(), &model.parts[model.rig.skin]);
         let triangles = mesh.faces.triangles();
-        let coarse = coarser(mesh, part, &part.point_of_vertex, &triangles).unwrap();
+        let (coarse, _) = coarser(mesh, part, &part.point_of_vertex, &triangles, &[]).unwrap();
         assert!(coarse.len() < 3 * triangles.len() / 2, "{} of {}", coarse.len() / 3, triangles.len());
         assert!(coarse.iter().all(|vertex| (*vertex as usize) < part.point_of_vertex.len()));
-        assert_eq!(coarser(mesh, part, &part.point_of_vertex, &triangles[..100]), None);
+        assert_eq!(coarser(mesh, part, &part.point_of_vertex, &triangles[..100], &[]), None);
+        let run = |start, count, look| SceneRange { start, count, material: -1, look };
+        let ranges = [run(0, 9000, Look::Skin), run(9000, triangles.len() - 9000, Look::Teeth)];
+        let (coarse, runs) = coarser(mesh, part, &part.point_of_vertex, &triangles, &ranges).unwrap();
+        assert_eq!(runs.iter().map(|run| run.count).sum::<usize>(), coarse.len() / 3);
+        assert_eq!((runs[1].start, runs[1].look), (runs[0].count, Look::Teeth));
     }
 }

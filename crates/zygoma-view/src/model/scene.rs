@@ -10,7 +10,7 @@ use zygoma_rig::{JointRole, RigMesh, Source};
 use super::coarse::coarser;
 use super::{Model, Part};
 use crate::container::Arrays;
-use crate::protocol::{Look, Scene, SceneMesh, SceneRange, kind};
+use crate::protocol::{CoarseTriangles, Look, Scene, SceneMesh, SceneRange, kind};
 
 impl Model {
     /// The message that shows the model. `same`: the page already shows another version of it.
@@ -20,37 +20,41 @@ impl Model {
             Source::Generated { texture: Some(texture) } => Some(arrays.add(texture)),
             _ => None,
         };
-        let look = match &self.rig.source {
+        let file_look = match &self.rig.source {
             // A file whose materials cannot be had is shown without them.
             Source::Gltf(document) => gltf::look(document, &Limits::default()).ok(),
             _ => None,
         };
-        let materials = look.as_ref().map(|look| arrays.add(&look.materials));
+        let materials = file_look.as_ref().map(|look| arrays.add(&look.materials));
         let mut meshes = Vec::new();
         for (index, (mesh, part)) in self.rig.meshes.iter().zip(&self.parts).enumerate() {
-            let ranges = look.as_ref().and_then(|look| look.ranges.get(index));
+            let ranges = file_look.as_ref().and_then(|look| look.ranges.get(index));
+            let is_skin = index == self.rig.skin;
+            let look = if is_skin { Look::Skin } else { look_of(&mesh.name) };
             let range = |range: &gltf::MaterialRange| SceneRange {
                 start: range.triangles.start,
                 count: range.triangles.len(),
                 material: range.material.map_or(-1, |material| material as i32),
+                look,
             };
-            let drawn = Drawn::new(mesh, part);
-            let is_skin = index == self.rig.skin;
-            // Another version of the same rig has the same triangles; runs of materials would be torn.
-            let coarse = if same || ranges.is_some_and(|ranges| ranges.len() > 1) {
-                None
-            } else {
-                coarser(mesh, part, &drawn.points, &drawn.triangles)
+            let mut drawn = Drawn::new(mesh, part);
+            let ranges: Vec<SceneRange> = match ranges {
+                Some(ranges) => ranges.iter().map(range).collect(),
+                None => drawn.sort_by_region(mesh),
             };
+            // Another version of the same rig has the same triangles.
+            let coarse =
+                if same { None } else { coarser(mesh, part, &drawn.points, &drawn.triangles, &ranges) };
             meshes.push(SceneMesh {
                 name: mesh.name.clone(),
-                look: if is_skin { Look::Skin } else { look_of(&mesh.name) },
+                look,
                 neutral: arrays.add(&part.neutral),
                 points: arrays.add(&drawn.points),
                 uvs: drawn.uvs.as_ref().map(|uvs| arrays.add(uvs)),
                 triangles: arrays.add(drawn.triangles.as_flattened()),
-                coarse: coarse.map(|coarse| arrays.add(&coarse)),
-                ranges: ranges.into_iter().flatten().map(range).collect(),
+                coarse: coarse
+                    .map(|(triangles, ranges)| CoarseTriangles { triangles: arrays.add(&triangles), ranges }),
+                ranges,
                 regions: is_skin.then(|| arrays.add(&self.regions.of_point)),
             });
         }
@@ -116,6 +120,41 @@ impl Drawn {
         drawn.uvs = Some(coordinates);
         drawn
     }
+
+    /// Puts triangles that look alike together, where the file names regions, and leaves out what only special materials can draw.
+    fn sort_by_region(&mut self, mesh: &RigMesh) -> Vec<SceneRange> {
+        let of_vertex = |vertex: u32| {
+            let region = mesh.regions.iter().find(|region| region.vertices.contains(&(vertex as usize)));
+            region.map_or(Some(Look::Skin), |region| look_of_region(&region.name))
+        };
+        let looks: Vec<Option<Look>> = mesh.faces.triangles().iter().map(|t| of_vertex(t[0])).collect();
+        if mesh.regions.is_empty() || looks.len() != self.triangles.len() {
+            return Vec::new();
+        }
+        let (mut sorted, mut ranges) = (Vec::new(), Vec::new());
+        for look in [Look::Skin, Look::Flesh, Look::Teeth, Look::Eye] {
+            let start = sorted.len();
+            let alike = self.triangles.iter().zip(&looks).filter(|(_, found)| **found == Some(look));
+            sorted.extend(alike.map(|(triangle, _)| *triangle));
+            let count = sorted.len() - start;
+            if count > 0 {
+                ranges.push(SceneRange { start, count, material: -1, look });
+            }
+        }
+        self.triangles = sorted;
+        ranges
+    }
+}
+
+/// What a region of ICT-FaceKit is; `None` for sheets over the eye and lashes, which are shaped by pictures that it does not have.
+fn look_of_region(name: &str) -> Option<Look> {
+    Some(match name {
+        "lacrimal_fluid" | "eye_blend" | "eye_occlusion" | "eyelashes" => return None,
+        "gums_and_tongue" | "mouth_socket" => Look::Flesh,
+        "teeth" => Look::Teeth,
+        "eyeballs" => Look::Eye,
+        _ => Look::Skin,
+    })
 }
 
 /// What a mesh is, by its name.

@@ -37,7 +37,7 @@ export const serverSamples = [
 ] satisfies ServerMessage[];
 
 export const sceneSamples = [
-  { "name": "head", "origin": "builtIn", "meshes": [{ "name": "skin", "look": "skin", "neutral": { "start": 0, "bytes": 12 }, "points": { "start": 12, "bytes": 4 }, "uvs": null, "triangles": { "start": 16, "bytes": 12 }, "coarse": null, "ranges": [{ "start": 0, "count": 1, "material": -1 }], "regions": null }], "skin": 0, "controls": [{ "name": "jawOpen", "group": "Jaw" }], "dials": [{ "name": "size", "about": "larger", "value": 0.5 }], "texture": null, "materials": { "start": 28, "bytes": 4 }, "regions": ["head"], "bounds": [[0.0, 0.0, 0.0], [0.5, 0.25, 0.125]], "pivot": [0.0, 0.5, 0.0], "same": false }
+  { "name": "head", "origin": "builtIn", "meshes": [{ "name": "skin", "look": "skin", "neutral": { "start": 0, "bytes": 12 }, "points": { "start": 12, "bytes": 4 }, "uvs": null, "triangles": { "start": 16, "bytes": 12 }, "coarse": { "triangles": { "start": 28, "bytes": 12 }, "ranges": [] }, "ranges": [{ "start": 0, "count": 1, "material": -1, "look": "skin" }], "regions": null }], "skin": 0, "controls": [{ "name": "jawOpen", "group": "Jaw" }], "dials": [{ "name": "size", "about": "larger", "value": 0.5 }], "texture": null, "materials": { "start": 28, "bytes": 4 }, "regions": ["head"], "bounds": [[0.0, 0.0, 0.0], [0.5, 0.25, 0.125]], "pivot": [0.0, 0.5, 0.0], "same": false }
 ] satisfies Scene[];
 
 export const faceSamples = [

@@ -89,6 +89,14 @@ export interface ArrayPlace {
 
 export type Look = "skin" | "eye" | "teeth" | "flesh" | "hair" | "other";
 
+/** Consecutive triangles with one material. */
+export interface SceneRange {
+  start: number;
+  count: number;
+  material: number;
+  look: Look;
+}
+
 export interface SceneMesh {
   name: string;
   look: Look;
@@ -97,8 +105,8 @@ export interface SceneMesh {
   uvs: ArrayPlace | null;
   triangles: ArrayPlace;
   /** Fewer triangles over the same vertices, for slow machines. */
-  coarse: ArrayPlace | null;
-  ranges: { start: number; count: number; material: number }[];
+  coarse: { triangles: ArrayPlace; ranges: SceneRange[] } | null;
+  ranges: SceneRange[];
   regions: ArrayPlace | null;
 }
 

@@ -9,7 +9,7 @@ export type Tool = "press" | "pull" | "shake" | "orbit";
 /** What the skin is coloured by. */
 export type Overlay = "none" | "strain" | "bending" | "depth" | "deviation" | "force";
 
-export type Link = "connecting" | "open" | "lost" | "stopped";
+export type Link = "connecting" | "open" | "lost";
 
 export interface Build {
   state: BuildState;

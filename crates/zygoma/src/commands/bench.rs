@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::bench::fit::FitReport;
 use crate::bench::{self, Report};
-use crate::cli::{BenchArgs, BenchInteractiveArgs, BenchSoakArgs, BenchWhat};
+use crate::cli::{BenchArgs, BenchInteractiveArgs, BenchSoakArgs, BenchTissueArgs, BenchWhat};
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     match &args.what {
@@ -13,6 +13,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         BenchWhat::Rig(args) => tell(&bench::rig::run(&args.rigs)?, args.json),
         BenchWhat::Interactive(args) => interactive(args),
         BenchWhat::Soak(args) => soak(args),
+        BenchWhat::Tissue(args) => tissue(args),
         #[cfg(feature = "view")]
         BenchWhat::View(args) => tell_tab(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
     }
@@ -50,6 +51,32 @@ fn interactive(args: &BenchInteractiveArgs) -> anyhow::Result<()> {
                 size.stream_factor_ms,
             )?;
         }
+    }
+    Ok(())
+}
+
+fn tissue(args: &BenchTissueArgs) -> anyhow::Result<()> {
+    let report = bench::tissue::run(&args.triangles, args.frames)?;
+    if args.json {
+        return crate::json::print(&report);
+    }
+    let mut out = std::io::stdout().lock();
+    for size in &report.results {
+        writeln!(
+            out,
+            "{} vertices, {} tetrahedra, {} iterations, {} contacts, {} sticky springs: {:.1} ms a frame ({:.1} – {:.1}); plain rig \
+             {:.3} ms; built in {:.1} s",
+            size.vertices,
+            size.tetrahedra,
+            size.iterations,
+            size.contacts,
+            size.sticky,
+            size.frame_ms,
+            size.p10_ms,
+            size.p90_ms,
+            size.plain_rig_ms,
+            size.build_seconds,
+        )?;
     }
     Ok(())
 }

@@ -102,7 +102,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         ..BuildParams::default()
     };
     let face = build(&rig.name, rig.skin(), &build_params, &mut |_| Continue::Yes)?;
-    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(rig.skin()), params)?);
+    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(rig.skin()), &params)?);
     let (fps, folder) = (args.performance.fps, folder_of(&args.performance.out));
     let (outcome, chronicle) = perform(&rig, &take, &face, &tissue, fps, folder)?;
     let mut summary = Summary {

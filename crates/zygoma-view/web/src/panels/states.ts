@@ -111,11 +111,13 @@ export function welcomeCard(state: State, connection: Connection): HTMLElement {
     const skin = report.meshes.find((mesh) => mesh.name === report.skin);
     const count = skin?.shapes.length ?? 0;
     title.textContent = report.name;
-    facts.textContent = `${skin?.vertices.toLocaleString("en") ?? 0} vertices of skin, ${count} shapes, ${report.arkit.count} of ARKit’s ${report.arkit.of}. Building takes some seconds.`;
+    facts.textContent = `${skin?.vertices.toLocaleString("en") ?? 0} vertices of skin, ${count} shapes, ${report.arkit.count} of ARKit’s ${report.arkit.of}. ${
+      count > 0 ? "Building takes some seconds." : "It can be looked at; to be touched it needs blendshapes: export it with its shape keys."
+    }`;
     const found = report.problems.map((problem) => h("li", {}, icon("alert"), h("span", {}, problem)));
     const fine = h("li", { class: "fine" }, icon("check"), h("span", {}, "Nothing in it should trouble a simulation."));
     problems.replaceChildren(...(found.length > 0 ? found.slice(0, 4) : [fine]));
-    build.disabled = count === 0;
+    build.hidden = count === 0;
   };
   state.scene.watch(show);
   state.report.watch(show);

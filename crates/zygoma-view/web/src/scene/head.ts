@@ -1,7 +1,7 @@
 // Everything that moves with the head: the skin as it is shown, the plain rig's skin, and what rides along.
 
 import * as THREE from "three";
-import { Container, type Frame, type Look, type Scene, SECTION } from "../protocol";
+import { Container, type Frame, type Look, type Scene, type SceneRange, SECTION } from "../protocol";
 import { fadeAtOpenEnds } from "./border";
 import { Materials } from "./materials";
 import { LAYER } from "./occlusion";
@@ -11,7 +11,7 @@ interface Part {
   surface: Surface;
   mesh: THREE.Mesh;
   look: Look;
-  ranges: number[];
+  ranges: SceneRange[];
   /** Too fine for a coarse picture, where it would be crumbs. */
   isFine: boolean;
 }
@@ -39,10 +39,6 @@ export class Head {
     meshes.forEach((mesh, index) => {
       const surface = new Surface(mesh, container);
       const object = new THREE.Mesh(surface.geometry);
-      const ranges = mesh.ranges.map((range) => range.material);
-      if (ranges.length > 1) {
-        mesh.ranges.forEach((range, group) => surface.geometry.addGroup(3 * range.start, 3 * range.count, group));
-      }
       object.name = mesh.name;
       object.castShadow = mesh.look !== "hair";
       if (mesh.look === "hair") object.layers.set(LAYER.thin);
@@ -50,7 +46,7 @@ export class Head {
       // Its points move: what was measured at the start says nothing about where it is.
       object.frustumCulled = false;
       if (index !== skin) this.group.add(object);
-      this.parts.push({ surface, mesh: object, look: mesh.look, ranges, isFine: /lash/i.test(mesh.name) });
+      this.parts.push({ surface, mesh: object, look: mesh.look, ranges: mesh.ranges, isFine: /lash/i.test(mesh.name) });
     });
     const own = meshes[skin];
     const part = this.parts[skin];
@@ -58,9 +54,6 @@ export class Head {
     this.skin = part.surface;
     this.skinMesh = part.mesh;
     this.rig = new Surface(own, container);
-    for (const group of this.skin.geometry.groups) {
-      this.rig.geometry.addGroup(group.start, group.count, group.materialIndex);
-    }
     const others = this.parts.filter(({ surface }) => surface !== this.skin).map(({ surface }) => surface.box());
     const fade = fadeAtOpenEnds(this.skin.neutral, this.skin.corners, others.reduce((all, box) => all.union(box), new THREE.Box3()));
     this.skin.setFade(fade);

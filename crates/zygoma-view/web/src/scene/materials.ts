@@ -3,7 +3,7 @@
 import * as THREE from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { KTX2Loader } from "three/addons/loaders/KTX2Loader.js";
-import type { Container, Look, Scene } from "../protocol";
+import type { Container, Look, Scene, SceneRange } from "../protocol";
 import { plainMaterial } from "./plain";
 import { asSkin } from "./skin";
 
@@ -56,7 +56,7 @@ export class Materials {
   private readonly textured = new Map<Look, THREE.MeshPhysicalMaterial>();
 
   /** Materials for a mesh: one for each of its ranges, or one for all. */
-  of(look: Look, ranges: number[], withTexture: boolean, rich: boolean): THREE.Material | THREE.Material[] {
+  of(look: Look, ranges: SceneRange[], withTexture: boolean, rich: boolean): THREE.Material | THREE.Material[] {
     const materials = this.richOf(look, ranges, withTexture);
     if (rich) return materials;
     return Array.isArray(materials) ? materials.map((material) => this.cheapOf(material)) : this.cheapOf(materials);
@@ -68,10 +68,10 @@ export class Materials {
     return made;
   }
 
-  private richOf(look: Look, ranges: number[], withTexture: boolean): THREE.Material | THREE.Material[] {
-    if (!withTexture) return this.cached(this.plain, look, null);
-    if (ranges.length === 0) return this.cached(this.textured, look, this.texture);
-    const materials = ranges.map((index) => this.fileOf(index, look) ?? this.cached(this.textured, look, this.texture));
+  private richOf(look: Look, ranges: SceneRange[], withTexture: boolean): THREE.Material | THREE.Material[] {
+    const ours = (look: Look) => (withTexture ? this.cached(this.textured, look, this.texture) : this.cached(this.plain, look, null));
+    if (ranges.length === 0) return ours(look);
+    const materials = ranges.map(({ material, look }) => (withTexture && this.fileOf(material, look)) || ours(look));
     return materials.length === 1 ? (materials[0] as THREE.Material) : materials;
   }
 

@@ -52,8 +52,6 @@ export class Stage {
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.12;
-    this.controls.minDistance = 0.08;
-    this.controls.maxDistance = 6;
     this.scene.add(this.light.group);
     this.governor = new Governor(software, (quality) => this.setQuality(quality));
     state.overlay.watch(() => this.recolor());
@@ -139,11 +137,18 @@ export class Stage {
     // The whole head, or the head of a whole body.
     const height = Math.min(size.y, 1.6 * size.x);
     middle.y = box.max.y - 0.5 * height;
+    // A swing that is still dying away must not carry the camera off again.
+    this.controls.enableDamping = false;
+    this.controls.update();
+    this.controls.enableDamping = true;
     this.light.aim(middle, Math.max(height, size.x));
     this.occlusion.fit(height);
-    const distance = (0.58 * Math.max(height, size.x / this.camera.aspect)) / Math.tan((LENS * Math.PI) / 360);
+    const distance = (0.58 * Math.max(height, (1.1 * size.x) / this.camera.aspect)) / Math.tan((LENS * Math.PI) / 360);
     this.controls.target.copy(middle).add(new THREE.Vector3(0, 0.02 * height, 0));
     this.camera.position.copy(this.controls.target).add(new THREE.Vector3(0.3, 0.06, 1).normalize().multiplyScalar(distance + 0.5 * size.z));
+    // A file may be in any unit.
+    this.controls.minDistance = 0.1 * distance;
+    this.controls.maxDistance = 8 * distance;
     this.camera.near = 0.02 * distance;
     this.camera.far = 20 * distance;
     this.camera.updateProjectionMatrix();

@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import { MeshBVH } from "three-mesh-bvh";
-import type { Container, Scene, SceneMesh, Section } from "../protocol";
+import type { Container, Scene, SceneMesh, SceneRange, Section } from "../protocol";
 
 export interface Hit {
   /** In the frame of the head. */
@@ -11,6 +11,12 @@ export interface Hit {
   normal: THREE.Vector3;
   /** The nearest corner of the triangle that was hit. */
   nearest: number;
+}
+
+/** What is drawn of a mesh, in runs of one material each. */
+interface Triangles {
+  index: THREE.BufferAttribute;
+  ranges: SceneRange[];
 }
 
 /** Where points are, and the normals there. */
@@ -33,8 +39,8 @@ export class Surface {
   /** Triangles over points. */
   readonly corners: Uint32Array<ArrayBuffer>;
   private readonly points: Points;
-  private readonly whole: THREE.BufferAttribute;
-  private coarse: THREE.BufferAttribute | null = null;
+  private readonly whole: Triangles;
+  private coarse: Triangles | null = null;
   private tree: MeshBVH | null = null;
   private treeIsOld = true;
 
@@ -50,15 +56,21 @@ export class Surface {
     this.geometry.setAttribute("position", dynamic());
     this.geometry.setAttribute("normal", dynamic());
     if (mesh.uvs) this.geometry.setAttribute("uv", new THREE.BufferAttribute(container.floats(mesh.uvs), 2));
-    this.whole = new THREE.BufferAttribute(triangles, 1);
-    if (mesh.coarse) this.coarse = new THREE.BufferAttribute(container.whole(mesh.coarse), 1);
-    this.geometry.setIndex(this.whole);
+    this.whole = { index: new THREE.BufferAttribute(triangles, 1), ranges: mesh.ranges };
+    if (mesh.coarse) {
+      const index = new THREE.BufferAttribute(container.whole(mesh.coarse.triangles), 1);
+      this.coarse = { index, ranges: mesh.coarse.ranges };
+    }
+    this.simplify(false);
     this.refresh();
   }
 
   /** Draws fewer triangles, if there are such. */
   simplify(on: boolean): void {
-    this.geometry.setIndex(on && this.coarse ? this.coarse : this.whole);
+    const { index, ranges } = on && this.coarse ? this.coarse : this.whole;
+    this.geometry.setIndex(index);
+    this.geometry.clearGroups();
+    if (ranges.length > 1) ranges.forEach(({ start, count }, group) => this.geometry.addGroup(3 * start, 3 * count, group));
   }
 
   /** Another version of the same mesh has the same triangles. */
