@@ -1,14 +1,15 @@
 //! An untouched face that holds an expression is the artist's own, whatever its stiffness.
 
-use std::path::Path;
+mod rigs;
 
 use glam::Vec3;
 use rayon::prelude::*;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, Face, InteractiveFace, RunParams, build};
 use zygoma_head::{Head, HeadOptions, Level};
-use zygoma_rig::formats::{Limits, read_rig};
 use zygoma_rig::{Rig, RigMesh, arkit};
+
+use rigs::other_rigs;
 
 /// Worst distance from the rig at weight 1, and at half weight, in heights.
 const WHOLE: f32 = 3e-4;
@@ -75,13 +76,7 @@ fn the_built_in_head_holds_its_expressions() {
 
 #[test]
 fn other_rigs_hold_their_expressions() {
-    let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
-    for path in ["rigs/facecap.glb", "ict/FaceXModel"] {
-        let path = data.join(path);
-        if !path.exists() {
-            println!("skipped: {} is not here", path.display());
-            continue;
-        }
-        check(&read_rig(&path, &Limits::default()).expect("the rig can be read"), 1500);
+    for rig in other_rigs() {
+        check(&rig, 1500);
     }
 }

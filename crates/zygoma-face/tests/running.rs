@@ -9,6 +9,11 @@ use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 
 fn ball() -> Face {
+    let params = BuildParams { triangles: 800, uniform_stiffness: Some(1.0), ..BuildParams::default() };
+    built(&params)
+}
+
+fn built(params: &BuildParams) -> Face {
     let (unit, triangles) = shapes::sphere(24, 36);
     let swelling = unit.iter().map(|p| 0.01 * *p * (-8.0 * p.distance_squared(Vec3::Z)).exp());
     let mesh = RigMesh {
@@ -24,8 +29,7 @@ fn ball() -> Face {
         to_rig: glam::DAffine3::IDENTITY,
         quantum: 1e-6,
     };
-    let params = BuildParams { triangles: 800, uniform_stiffness: Some(1.0), ..BuildParams::default() };
-    build("ball", &mesh, &params, &mut |_| Continue::Yes).expect("a ball can be built")
+    build("ball", &mesh, params, &mut |_| Continue::Yes).expect("a ball can be built")
 }
 
 fn allocations(work: impl FnOnce()) -> u64 {
@@ -86,4 +90,31 @@ fn frames_need_no_memory_of_their_own() {
         assert!(!running.touches().contacts().is_empty(), "nothing was touched");
         assert_eq!(used, 0, "frames asked for memory");
     }
+}
+
+/// A build with its fit, and then some frames, are the same to the last bit on one thread and on two.
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        pool.install(|| {
+            let face = built(&BuildParams { triangles: 400, combinations: 4, ..BuildParams::default() });
+            let mut running =
+                InteractiveFace::new(&face, RunParams::default().awake()).expect("a face can run");
+            let sphere = ColliderShape::Sphere { radius: 0.012 };
+            let finger = running.touches_mut().add(sphere, Pose::at(Vec3::Z * 0.14), Drive::Kinematic);
+            running.touches_mut().get_mut(finger).expect("it is there").friction = 0.4;
+            for frame in 0..60 {
+                let at = Vec3::new(2e-4 * frame as f32, 0.0, 0.14 - 0.0003 * frame as f32);
+                running.touches_mut().get_mut(finger).expect("it is there").pose = Pose::at(at);
+                running.set_weights(&[0.01 * frame as f32]);
+                running.advance(1.0 / 60.0);
+            }
+            assert!(!running.touches().contacts().is_empty(), "the finger should touch");
+            (face.to_bytes(), running.advance(0.0).positions.to_vec())
+        })
+    };
+    let (one, two) = (run(1), run(2));
+    assert!(one.0 == two.0, "the built faces differ");
+    assert!(one.1 == two.1, "the frames differ");
 }

@@ -6,6 +6,7 @@
 
 pub mod closest;
 pub mod coarsen;
+mod editable;
 pub mod embedding;
 mod faces;
 pub mod geodesic;

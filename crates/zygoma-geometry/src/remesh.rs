@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use glam::DVec3;
 
+use crate::editable::{EditableMesh, key};
 use crate::topology::half_edges;
 
 /// A triangle mesh with marked curves on it.
@@ -135,36 +136,17 @@ impl FeatureMesh {
 }
 
 struct Work {
-    positions: Vec<DVec3>,
-    triangles: Vec<[u32; 3]>,
-    alive: Vec<bool>,
-    around: Vec<Vec<u32>>,
+    mesh: EditableMesh,
     features: HashMap<(u32, u32), u32>,
     curves: Vec<Vec<(u32, u32)>>,
-}
-
-fn key(a: u32, b: u32) -> (u32, u32) {
-    (a.min(b), a.max(b))
 }
 
 fn area_normal(p: [DVec3; 3]) -> DVec3 {
     (p[1] - p[0]).cross(p[2] - p[0])
 }
 
-/// The cotangent of the angle at `apex`.
-fn cotangent(apex: DVec3, a: DVec3, b: DVec3) -> f64 {
-    let (u, v) = (a - apex, b - apex);
-    u.dot(v) / u.cross(v).length().max(1e-12)
-}
-
 impl Work {
     fn new(mesh: FeatureMesh) -> Self {
-        let mut around = vec![Vec::new(); mesh.positions.len()];
-        for (i, t) in (0u32..).zip(&mesh.triangles) {
-            for v in t {
-                around[*v as usize].push(i);
-            }
-        }
         let mut curves = vec![Vec::new(); mesh.positions.len()];
         let mut features = HashMap::new();
         for (a, b, bit) in mesh.features {
@@ -173,8 +155,9 @@ impl Work {
                 curves[b as usize].push((a, bit));
             }
         }
-        let alive = vec![true; mesh.triangles.len()];
-        Self { positions: mesh.positions, triangles: mesh.triangles, alive, around, features, curves }
+        let mut editable = EditableMesh::new(mesh.positions);
+        mesh.triangles.into_iter().for_each(|t| editable.add(t));
+        Self { mesh: editable, features, curves }
     }
 
     fn curve_bits(&self, v: u32) -> u32 {
@@ -187,82 +170,27 @@ impl Work {
         !at.is_empty() && (at.len() != 2 || at[0].1 != at[1].1)
     }
 
-    fn points(&self, t: u32) -> [DVec3; 3] {
-        self.triangles[t as usize].map(|v| self.positions[v as usize])
-    }
-
-    fn shared(&self, a: u32, b: u32) -> Vec<u32> {
-        let has = |t: &&u32| self.triangles[**t as usize].contains(&b);
-        self.around[a as usize].iter().filter(has).copied().collect()
-    }
-
-    fn opposite(&self, t: u32, a: u32, b: u32) -> u32 {
-        self.triangles[t as usize].into_iter().find(|v| *v != a && *v != b).unwrap_or(a)
-    }
-
-    fn neighbours(&self, v: u32) -> Vec<u32> {
-        let mut all: Vec<u32> = self.around[v as usize]
-            .iter()
-            .flat_map(|t| self.triangles[*t as usize])
-            .filter(|w| *w != v)
-            .collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
-    fn edges(&self) -> Vec<(u32, u32)> {
-        let mut edges = Vec::new();
-        for (t, alive) in self.triangles.iter().zip(&self.alive) {
-            if *alive {
-                edges.extend(half_edges(*t).map(|(a, b)| key(a, b)));
-            }
-        }
-        edges.sort_unstable();
-        edges.dedup();
-        edges
-    }
-
-    fn replace(&mut self, t: u32, corners: [u32; 3]) {
-        for v in self.triangles[t as usize] {
-            self.around[v as usize].retain(|x| *x != t);
-        }
-        self.triangles[t as usize] = corners;
-        for v in corners {
-            self.around[v as usize].push(t);
-        }
-    }
-
-    fn remove(&mut self, t: u32) {
-        for v in self.triangles[t as usize] {
-            self.around[v as usize].retain(|x| *x != t);
-        }
-        self.alive[t as usize] = false;
-    }
-
     fn split_long(&mut self, target: &impl Target) {
-        let mut queue = self.edges();
+        let mut queue = self.mesh.edges();
         let mut next = 0;
         let most = 8 * queue.len();
         while next < queue.len() && queue.len() < most {
             let (a, b) = queue[next];
             next += 1;
-            let (pa, pb) = (self.positions[a as usize], self.positions[b as usize]);
+            let (pa, pb) = (self.mesh.positions[a as usize], self.mesh.positions[b as usize]);
             let middle = 0.5 * (pa + pb);
             if pa.distance(pb) <= 4.0 / 3.0 * target.size(middle) {
                 continue;
             }
-            let shared = self.shared(a, b);
-            if shared.is_empty() {
+            if self.mesh.shared(a, b).is_empty() {
                 continue;
             }
             let bit = self.features.remove(&key(a, b));
-            let m = self.positions.len() as u32;
+            let m = self.mesh.positions.len() as u32;
             let projected = target.project(middle, bit.unwrap_or(0));
             // A projection that strays would leave edges that are as long as before.
             let stays = projected.distance(middle) < 0.25 * pa.distance(pb);
-            self.positions.push(if stays { projected } else { middle });
-            self.around.push(Vec::new());
+            let opposite = self.mesh.split((a, b), if stays { projected } else { middle });
             self.curves.push(Vec::new());
             if let Some(bit) = bit {
                 self.curves[a as usize].retain(|(w, _)| *w != b);
@@ -273,18 +201,7 @@ impl Work {
                     self.curves[m as usize].push((end, bit));
                 }
             }
-            for t in shared {
-                let corners = self.triangles[t as usize];
-                let opposite = self.opposite(t, a, b);
-                self.replace(t, corners.map(|v| if v == b { m } else { v }));
-                let new = self.triangles.len() as u32;
-                self.triangles.push(corners.map(|v| if v == a { m } else { v }));
-                self.alive.push(true);
-                for v in self.triangles[new as usize] {
-                    self.around[v as usize].push(new);
-                }
-                queue.push(key(m, opposite));
-            }
+            queue.extend(opposite.into_iter().map(|opposite| key(m, opposite)));
             queue.push(key(a, m));
             queue.push(key(m, b));
         }
@@ -293,13 +210,13 @@ impl Work {
     /// Collapses edges that are too short; returns how many.
     fn collapse_short(&mut self, target: &impl Target) -> usize {
         let mut count = 0;
-        for (a, b) in self.edges() {
-            if self.shared(a, b).is_empty() {
+        for (a, b) in self.mesh.edges() {
+            if self.mesh.shared(a, b).is_empty() {
                 continue;
             }
-            let middle = 0.5 * (self.positions[a as usize] + self.positions[b as usize]);
+            let middle = 0.5 * (self.mesh.positions[a as usize] + self.mesh.positions[b as usize]);
             let size = target.size(middle);
-            if self.positions[a as usize].distance(self.positions[b as usize]) < 0.8 * size
+            if self.mesh.positions[a as usize].distance(self.mesh.positions[b as usize]) < 0.8 * size
                 && (self.collapse(a, b, size, target) || self.collapse(b, a, size, target))
             {
                 count += 1;
@@ -310,7 +227,7 @@ impl Work {
 
     /// Whether `gone` may be pulled into `kept`, and where the kept vertex then lies.
     fn collapsed_position(&self, gone: u32, kept: u32) -> Option<DVec3> {
-        let (pg, pk) = (self.positions[gone as usize], self.positions[kept as usize]);
+        let (pg, pk) = (self.mesh.positions[gone as usize], self.mesh.positions[kept as usize]);
         if self.is_corner(gone) {
             return None;
         }
@@ -330,24 +247,24 @@ impl Work {
 
     fn collapse(&mut self, gone: u32, kept: u32, size: f64, target: &impl Target) -> bool {
         let Some(position) = self.collapsed_position(gone, kept) else { return false };
-        let shared = self.shared(gone, kept);
-        let (around_gone, around_kept) = (self.neighbours(gone), self.neighbours(kept));
+        let shared = self.mesh.shared(gone, kept);
+        let (around_gone, around_kept) = (self.mesh.neighbours(gone), self.mesh.neighbours(kept));
         let common = around_gone.iter().filter(|v| around_kept.binary_search(v).is_ok()).count();
         if common != shared.len() {
             return false;
         }
         for v in around_gone.iter().chain(&around_kept) {
-            if *v != gone && *v != kept && self.positions[*v as usize].distance(position) > 1.3 * size {
+            if *v != gone && *v != kept && self.mesh.positions[*v as usize].distance(position) > 1.3 * size {
                 return false;
             }
         }
         for v in [gone, kept] {
-            for t in &self.around[v as usize] {
+            for t in &self.mesh.around[v as usize] {
                 if shared.contains(t) {
                     continue;
                 }
-                let before = self.points(*t);
-                let corners = self.triangles[*t as usize];
+                let before = self.mesh.points(*t);
+                let corners = self.mesh.triangles[*t as usize];
                 let after: [DVec3; 3] = std::array::from_fn(|i| {
                     if corners[i] == gone || corners[i] == kept { position } else { before[i] }
                 });
@@ -366,13 +283,7 @@ impl Work {
                 }
             }
         }
-        for t in shared {
-            self.remove(t);
-        }
-        for t in self.around[gone as usize].clone() {
-            let corners = self.triangles[t as usize].map(|v| if v == gone { kept } else { v });
-            self.replace(t, corners);
-        }
+        self.mesh.merge(gone, kept, position);
         for (w, bit) in std::mem::take(&mut self.curves[gone as usize]) {
             self.features.remove(&key(gone, w));
             self.curves[w as usize].retain(|(x, _)| *x != gone);
@@ -382,57 +293,38 @@ impl Work {
                 self.curves[kept as usize].push((w, bit));
             }
         }
-        self.positions[kept as usize] = position;
         true
     }
 
     /// Flips edges whose opposite angles sum to more than 180°, where the surface is smooth enough.
     fn flip(&mut self) {
-        for (a, b) in self.edges() {
-            let shared = self.shared(a, b);
-            let [s, t] = shared[..] else { continue };
+        for (a, b) in self.mesh.edges() {
             if self.features.contains_key(&key(a, b)) {
                 continue;
             }
-            let (c, d) = (self.opposite(s, a, b), self.opposite(t, a, b));
-            let [pa, pb, pc, pd] = [a, b, c, d].map(|v| self.positions[v as usize]);
-            if c == d
-                || cotangent(pc, pa, pb) + cotangent(pd, pa, pb) >= -1e-9
-                || !self.shared(c, d).is_empty()
-            {
-                continue;
-            }
-            let first = self.triangles[s as usize].map(|v| if v == b { d } else { v });
-            let second = self.triangles[t as usize].map(|v| if v == a { c } else { v });
-            let normal = area_normal(self.points(s)) + area_normal(self.points(t));
-            let smooth = [first, second].iter().all(|corners| {
-                let n = area_normal(corners.map(|v| self.positions[v as usize]));
-                n.dot(normal) > 0.7 * n.length() * normal.length()
-            });
-            if smooth {
-                self.replace(s, first);
-                self.replace(t, second);
+            if let Some(flip) = self.mesh.flip_of((a, b), 0.7) {
+                self.mesh.flip(&flip);
             }
         }
     }
 
     /// Moves every vertex towards the middle of its surroundings, within surface and curve.
     fn relax(&mut self, target: &impl Target) {
-        for v in 0..self.positions.len() as u32 {
-            if self.around[v as usize].is_empty() || self.is_corner(v) {
+        for v in 0..self.mesh.positions.len() as u32 {
+            if self.mesh.around[v as usize].is_empty() || self.is_corner(v) {
                 continue;
             }
-            let old = self.positions[v as usize];
+            let old = self.mesh.positions[v as usize];
             let bits = self.curve_bits(v);
             let aim = if bits != 0 {
                 let ends = &self.curves[v as usize];
-                0.5 * (self.positions[ends[0].0 as usize] + self.positions[ends[1].0 as usize])
+                0.5 * (self.mesh.positions[ends[0].0 as usize] + self.mesh.positions[ends[1].0 as usize])
             } else {
                 self.centroid(v, target)
             };
-            let normal = self.around[v as usize]
+            let normal = self.mesh.around[v as usize]
                 .iter()
-                .map(|t| area_normal(self.points(*t)))
+                .map(|t| area_normal(self.mesh.points(*t)))
                 .sum::<DVec3>()
                 .normalize_or_zero();
             let mut step = 0.6 * (aim - old);
@@ -442,7 +334,7 @@ impl Work {
             for _ in 0..3 {
                 let moved = target.project(old + step, bits);
                 if moved.distance(old) < 2.0 * target.size(old) && self.keeps_sides(v, moved, target) {
-                    self.positions[v as usize] = moved;
+                    self.mesh.positions[v as usize] = moved;
                     break;
                 }
                 step *= 0.4;
@@ -451,9 +343,9 @@ impl Work {
     }
 
     fn keeps_sides(&self, v: u32, moved: DVec3, target: &impl Target) -> bool {
-        self.around[v as usize].iter().all(|t| {
-            let before = self.points(*t);
-            let corners = self.triangles[*t as usize];
+        self.mesh.around[v as usize].iter().all(|t| {
+            let before = self.mesh.points(*t);
+            let corners = self.mesh.triangles[*t as usize];
             let after: [DVec3; 3] = std::array::from_fn(|i| if corners[i] == v { moved } else { before[i] });
             let (n0, n1) = (area_normal(before), area_normal(after));
             let longest = (0..3).map(|i| after[i].distance_squared(after[(i + 1) % 3])).fold(0.0, f64::max);
@@ -468,28 +360,20 @@ impl Work {
     /// Mean of the surrounding triangles' centres, weighted by area over wanted area.
     fn centroid(&self, v: u32, target: &impl Target) -> DVec3 {
         let (mut sum, mut weights) = (DVec3::ZERO, 0.0);
-        for t in &self.around[v as usize] {
-            let p = self.points(*t);
+        for t in &self.mesh.around[v as usize] {
+            let p = self.mesh.points(*t);
             let middle = (p[0] + p[1] + p[2]) / 3.0;
             let weight = area_normal(p).length() / target.size(middle).powi(2);
             sum += weight * middle;
             weights += weight;
         }
-        if weights > 0.0 { sum / weights } else { self.positions[v as usize] }
+        if weights > 0.0 { sum / weights } else { self.mesh.positions[v as usize] }
     }
 
     fn finish(self) -> FeatureMesh {
-        let mut numbers = vec![u32::MAX; self.positions.len()];
-        let mut positions = Vec::new();
-        for v in 0..self.positions.len() {
-            if !self.around[v].is_empty() {
-                numbers[v] = positions.len() as u32;
-                positions.push(self.positions[v]);
-            }
-        }
-        let number = |v: u32| numbers[v as usize];
-        let living = self.triangles.iter().zip(&self.alive).filter(|(_, alive)| **alive);
-        let triangles = living.map(|(t, _)| t.map(number)).collect();
+        let numbers = self.mesh.numbers();
+        let (positions, triangles) = self.mesh.compact(&numbers);
+        let number = |v: u32| numbers[v as usize].unwrap_or(u32::MAX);
         let mut features: Vec<_> = self
             .features
             .iter()

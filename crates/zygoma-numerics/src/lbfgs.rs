@@ -30,6 +30,8 @@ impl Real for f64 {
 pub struct Lbfgs<T> {
     history: usize,
     pairs: VecDeque<Curvature<T>>,
+    /// Memory of forgotten pairs, for new ones.
+    spare: Vec<Curvature<T>>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,12 +47,17 @@ struct Curvature<T> {
 impl<T: Real> Lbfgs<T> {
     /// An empty memory of at most `history` pairs.
     pub fn new(history: usize) -> Self {
-        Self { history, pairs: VecDeque::with_capacity(history) }
+        Self { history, pairs: VecDeque::with_capacity(history), spare: Vec::new() }
     }
 
-    /// Forgets everything.
+    /// Forgets everything, and keeps the memory for what comes.
     pub fn clear(&mut self) {
-        self.pairs.clear();
+        self.spare.extend(self.pairs.drain(..));
+    }
+
+    /// How many pairs are remembered at most.
+    pub fn history(&self) -> usize {
+        self.history
     }
 
     /// Number of pairs remembered.
@@ -86,11 +93,8 @@ impl<T: Real> Lbfgs<T> {
             return;
         }
         // A forgotten pair lends its memory.
-        let mut pair = if self.pairs.len() == self.history {
-            self.pairs.pop_front().unwrap_or_else(Curvature::empty)
-        } else {
-            Curvature::empty()
-        };
+        let oldest = if self.pairs.len() == self.history { self.pairs.pop_front() } else { self.spare.pop() };
+        let mut pair = oldest.unwrap_or_else(Curvature::empty);
         pair.step.clear();
         pair.step.extend_from_slice(step);
         pair.change.clear();

@@ -185,11 +185,6 @@ mod avx2 {
         fn negated_pair(&self, a: Row, b: Row) -> __m256 {
             cast([-a[0], -a[1], -a[2], -a[3], -b[0], -b[1], -b[2], -b[3]])
         }
-
-        #[inline(always)]
-        fn splat(&self, value: f32) -> __m256 {
-            self.simd.avx._mm256_set1_ps(value)
-        }
     }
 
     // Loops are written out: a closure would not have the vector instructions of its surroundings, and registers would
@@ -241,39 +236,8 @@ mod avx2 {
             own: &[Row],
             rhs: &[Row],
         ) -> [Row; WIDE] {
-            let zero = self.splat(0.0);
-            let (mut x, mut y, mut z) = (zero, zero, zero);
-            let (mut x0, mut y0, mut z0) = (zero, zero, zero);
-            let (mut x1, mut y1, mut z1) = (zero, zero, zero);
-            for (value, row) in diagonal.iter().zip(own) {
-                let value: __m256 = cast(*value);
-                x = self.multiply_add(value, self.splat(row[0]), x);
-                y = self.multiply_add(value, self.splat(row[1]), y);
-                z = self.multiply_add(value, self.splat(row[2]), z);
-            }
-            let (values, last_value) = values.as_chunks::<2>();
-            let (rows, last_row) = rows.as_chunks::<2>();
-            for ([first, second], [i, j]) in values.iter().zip(rows) {
-                let (first, second): (__m256, __m256) = (cast(*first), cast(*second));
-                let (a, b) = (&rhs[*i as usize], &rhs[*j as usize]);
-                x0 = self.multiply_add(first, self.splat(a[0]), x0);
-                y0 = self.multiply_add(first, self.splat(a[1]), y0);
-                z0 = self.multiply_add(first, self.splat(a[2]), z0);
-                x1 = self.multiply_add(second, self.splat(b[0]), x1);
-                y1 = self.multiply_add(second, self.splat(b[1]), y1);
-                z1 = self.multiply_add(second, self.splat(b[2]), z1);
-            }
-            for (value, row) in last_value.iter().zip(last_row) {
-                let value: __m256 = cast(*value);
-                let a = &rhs[*row as usize];
-                x0 = self.multiply_add(value, self.splat(a[0]), x0);
-                y0 = self.multiply_add(value, self.splat(a[1]), y0);
-                z0 = self.multiply_add(value, self.splat(a[2]), z0);
-            }
-            let avx = self.simd.avx;
-            let x: [f32; WIDE] = cast(avx._mm256_sub_ps(x, avx._mm256_add_ps(x0, x1)));
-            let y: [f32; WIDE] = cast(avx._mm256_sub_ps(y, avx._mm256_add_ps(y0, y1)));
-            let z: [f32; WIDE] = cast(avx._mm256_sub_ps(z, avx._mm256_add_ps(z0, z1)));
+            let [x, y, z] = backward::<__m256>(self.simd, diagonal, values, rows, own, rhs);
+            let (x, y, z): ([f32; WIDE], [f32; WIDE], [f32; WIDE]) = (cast(x), cast(y), cast(z));
             let mut solved = [[0.0; 4]; WIDE];
             for k in 0..WIDE {
                 solved[k] = [x[k], y[k], z[k], 0.0];
@@ -290,31 +254,117 @@ mod avx2 {
             own: &[Row],
             rhs: &[Row],
         ) -> [Row; NARROW] {
-            let (sse, fma) = (self.simd.sse, self.simd.fma);
-            let zero = sse._mm_set1_ps(0.0);
-            let (mut x, mut y, mut z) = (zero, zero, zero);
-            let (mut x0, mut y0, mut z0) = (zero, zero, zero);
-            for (value, row) in diagonal.iter().zip(own) {
-                let value: __m128 = cast(*value);
-                x = fma._mm_fmadd_ps(value, sse._mm_set1_ps(row[0]), x);
-                y = fma._mm_fmadd_ps(value, sse._mm_set1_ps(row[1]), y);
-                z = fma._mm_fmadd_ps(value, sse._mm_set1_ps(row[2]), z);
-            }
-            for (value, row) in values.iter().zip(rows) {
-                let value: __m128 = cast(*value);
-                let a = &rhs[*row as usize];
-                x0 = fma._mm_fmadd_ps(value, sse._mm_set1_ps(a[0]), x0);
-                y0 = fma._mm_fmadd_ps(value, sse._mm_set1_ps(a[1]), y0);
-                z0 = fma._mm_fmadd_ps(value, sse._mm_set1_ps(a[2]), z0);
-            }
-            let x: [f32; NARROW] = cast(sse._mm_sub_ps(x, x0));
-            let y: [f32; NARROW] = cast(sse._mm_sub_ps(y, y0));
-            let z: [f32; NARROW] = cast(sse._mm_sub_ps(z, z0));
+            let [x, y, z] = backward::<__m128>(self.simd, diagonal, values, rows, own, rhs);
+            let (x, y, z): ([f32; NARROW], [f32; NARROW], [f32; NARROW]) = (cast(x), cast(y), cast(z));
             let mut solved = [[0.0; 4]; NARROW];
             for k in 0..NARROW {
                 solved[k] = [x[k], y[k], z[k], 0.0];
             }
             solved
         }
+    }
+
+    /// A register whose lanes are the columns of a panel.
+    trait Columns: Copy {
+        /// What one row of the panel holds.
+        type Values: Copy;
+
+        fn load(values: &Self::Values) -> Self;
+        fn splat(simd: V3, value: f32) -> Self;
+        /// self + a · b
+        fn plus(self, simd: V3, a: Self, b: Self) -> Self;
+        fn less(self, simd: V3, other: Self) -> Self;
+    }
+
+    impl Columns for __m256 {
+        type Values = [f32; WIDE];
+
+        #[inline(always)]
+        fn load(values: &[f32; WIDE]) -> Self {
+            cast(*values)
+        }
+
+        #[inline(always)]
+        fn splat(simd: V3, value: f32) -> Self {
+            simd.avx._mm256_set1_ps(value)
+        }
+
+        #[inline(always)]
+        fn plus(self, simd: V3, a: Self, b: Self) -> Self {
+            simd.fma._mm256_fmadd_ps(a, b, self)
+        }
+
+        #[inline(always)]
+        fn less(self, simd: V3, other: Self) -> Self {
+            simd.avx._mm256_sub_ps(self, other)
+        }
+    }
+
+    impl Columns for __m128 {
+        type Values = [f32; NARROW];
+
+        #[inline(always)]
+        fn load(values: &[f32; NARROW]) -> Self {
+            cast(*values)
+        }
+
+        #[inline(always)]
+        fn splat(simd: V3, value: f32) -> Self {
+            simd.sse._mm_set1_ps(value)
+        }
+
+        #[inline(always)]
+        fn plus(self, simd: V3, a: Self, b: Self) -> Self {
+            simd.fma._mm_fmadd_ps(a, b, self)
+        }
+
+        #[inline(always)]
+        fn less(self, simd: V3, other: Self) -> Self {
+            simd.sse._mm_sub_ps(self, other)
+        }
+    }
+
+    /// x, y and z of all columns with one more row.
+    #[inline(always)]
+    fn with_row<C: Columns>(simd: V3, sums: [C; 3], value: &C::Values, row: &Row) -> [C; 3] {
+        let (value, [x, y, z]) = (C::load(value), sums);
+        [
+            x.plus(simd, value, C::splat(simd, row[0])),
+            y.plus(simd, value, C::splat(simd, row[1])),
+            z.plus(simd, value, C::splat(simd, row[2])),
+        ]
+    }
+
+    /// D⁻¹ own − V'ᵀ rhs_r. The nearest rows were solved last, so they are needed last: the others need not wait for them.
+    /// Sums of every other row have registers of their own, so that they do not wait for each other.
+    #[inline(always)]
+    fn backward<C: Columns>(
+        simd: V3,
+        diagonal: &[C::Values],
+        values: &[C::Values],
+        rows: &[u32],
+        own: &[Row],
+        rhs: &[Row],
+    ) -> [C; 3] {
+        let zero = [C::splat(simd, 0.0); 3];
+        let (mut whole, mut even, mut odd) = (zero, zero, zero);
+        for (value, row) in diagonal.iter().zip(own) {
+            whole = with_row(simd, whole, value, row);
+        }
+        let (values, last_value) = values.as_chunks::<2>();
+        let (rows, last_row) = rows.as_chunks::<2>();
+        for (value, row) in last_value.iter().zip(last_row) {
+            even = with_row(simd, even, value, &rhs[*row as usize]);
+        }
+        for ([first, second], [i, j]) in values.iter().zip(rows).rev() {
+            odd = with_row(simd, odd, second, &rhs[*j as usize]);
+            even = with_row(simd, even, first, &rhs[*i as usize]);
+        }
+        let [x, y, z] = whole;
+        [
+            x.less(simd, even[0]).less(simd, odd[0]),
+            y.less(simd, even[1]).less(simd, odd[1]),
+            z.less(simd, even[2]).less(simd, odd[2]),
+        ]
     }
 }

@@ -138,10 +138,6 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
 
-    /// Write a page with pictures and curves to this folder.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) report: Option<PathBuf>,
-
     #[command(flatten)]
     pub(crate) performance: PerformanceArgs,
 }
@@ -153,6 +149,7 @@ pub(crate) struct SimulateArgs {
         A layer of flesh is made under the skin, attached to the bone, and driven by forces that hold the rig's shapes: it follows the \
         rig, lags behind a quick head and settles. OUT is .glb, .pc2, .mdd, .usda, or a folder of OBJs.",
     after_help = "Examples:\n  zygoma perform face.glb --take tour -o tour.glb\n  \
+        zygoma perform face.glb --take speech --sticky -o speech.glb --report report\n  \
         zygoma perform face.glb --take shake -o shake.pc2 --json"
 )]
 pub(crate) struct PerformArgs {
@@ -162,6 +159,14 @@ pub(crate) struct PerformArgs {
     /// Wanted number of triangles of the simulated skin; there are three tetrahedra under each.
     #[arg(long, value_name = "N", default_value_t = 4000)]
     pub(crate) triangles: usize,
+
+    /// Lips stick together where they touch, and part by chance and length.
+    #[arg(long)]
+    pub(crate) sticky: bool,
+
+    /// Seed of the chance with which sticky lips part.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 
     /// Parameters of the flesh, as a TOML file.
     #[arg(long, value_name = "FILE")]
@@ -189,6 +194,10 @@ pub(crate) struct PerformanceArgs {
 
     #[command(flatten)]
     pub(crate) animated: AnimatedArgs,
+
+    /// Write a page with pictures and curves to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: Option<PathBuf>,
 
     /// Print the summary as JSON.
     #[arg(long)]
@@ -357,6 +366,8 @@ pub(crate) enum BenchWhat {
     Interactive(BenchInteractiveArgs),
     /// Random violent touching: nothing may break, and the face must come back.
     Soak(BenchSoakArgs),
+    /// Frames of a face of flesh whose lips press and stick: one step of 8 iterations each.
+    Tissue(BenchTissueArgs),
     /// Frames that a tab of the viewer gets while a finger strokes the face.
     #[cfg(feature = "view")]
     View(BenchViewArgs),
@@ -372,6 +383,21 @@ pub(crate) struct BenchViewArgs {
     /// Seconds to measure.
     #[arg(long, default_value_t = 5.0, value_parser = positive_number)]
     pub(crate) seconds: f64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchTissueArgs {
+    /// Triangles of the simulated skin; there are three tetrahedra under each.
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [7000, 14_000, 28_000])]
+    pub(crate) triangles: Vec<usize>,
+
+    /// Frames to measure.
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) frames: usize,
 
     /// Print the report as JSON.
     #[arg(long)]

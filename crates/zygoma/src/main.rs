@@ -10,6 +10,7 @@ mod progress;
 mod props;
 mod reports;
 mod simulation;
+mod spool;
 mod toml_file;
 mod touch_script;
 
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
         Command::Head(args) => commands::head::run(args),
         Command::Build(args) => commands::build::run(args),
         Command::Simulate(args) => commands::simulate::run(args, cli.verbose),
-        Command::Perform(args) => commands::perform::run(args),
+        Command::Perform(args) => commands::perform::run(args, cli.verbose),
         Command::Demo(args) => commands::demo::run(args),
         #[cfg(feature = "view")]
         Command::View(args) => commands::view::run(args),

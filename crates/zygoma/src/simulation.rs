@@ -1,5 +1,6 @@
 //! A face performing a take while it is touched, with what that shows about it.
 
+use std::path::Path;
 use std::time::Instant;
 
 use glam::Vec3;
@@ -8,10 +9,11 @@ use zygoma_face::interactive::{Face, InteractiveFace, Places, RunParams};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
-use zygoma_rig::frames::StoredFrames;
+use zygoma_rig::frames::Frames;
 use zygoma_rig::{JointRole, Rig, Take};
 
 use crate::progress::Progress;
+use crate::spool::SpooledFrames;
 use crate::touch_script::{Moment, Player, Prop, TouchScript};
 
 /// Seconds after a touch in which skin may still be on its way back. Ours.
@@ -25,12 +27,14 @@ pub(crate) struct Performed<'a> {
     pub(crate) touches: &'a TouchScript,
     pub(crate) params: RunParams,
     pub(crate) fps: f64,
+    /// Where frames wait until they are written.
+    pub(crate) folder: &'a Path,
 }
 
 /// What came of it.
 pub(crate) struct Outcome {
     /// Simulated surfaces in rig space, in the head's frame.
-    pub(crate) frames: StoredFrames,
+    pub(crate) frames: SpooledFrames,
     /// How far each frame is from the plain rig.
     pub(crate) deviations: Vec<FrameDeviation>,
     /// The deepest that anything was in the skin in each frame, in metres.
@@ -59,6 +63,8 @@ pub(crate) struct StagesMs {
     gradient: f64,
     solve: f64,
     constraints: f64,
+    /// The part of the constraints that is contact.
+    contact: f64,
     warp: f64,
 }
 
@@ -87,7 +93,7 @@ impl Performed<'_> {
         let mut player = Player::new(self.touches);
         let count = take.frame_count(fps);
         let mut outcome = Outcome {
-            frames: StoredFrames::new(fps, face.vertex_count()),
+            frames: SpooledFrames::new(self.folder, fps, face.vertex_count())?,
             deviations: Vec::with_capacity(count),
             penetration: Vec::with_capacity(count),
             props: Vec::new(),
@@ -118,7 +124,7 @@ impl Performed<'_> {
             player.after(&running);
             let touched = self.touches.is_touched(since, AFTERMATH);
             outcome.deviations.push(FrameDeviation { touched, ..deviation(&shown, &plain) });
-            outcome.frames.push(&shown);
+            outcome.frames.push(&shown)?;
             bar.set(frame + 1);
         }
         outcome.props = player.into_props();
@@ -126,7 +132,7 @@ impl Performed<'_> {
     }
 }
 
-fn deviation(shown: &[Vec3], plain: &[Vec3]) -> FrameDeviation {
+pub(crate) fn deviation(shown: &[Vec3], plain: &[Vec3]) -> FrameDeviation {
     let mut found = FrameDeviation::default();
     let mut sum = 0.0;
     for (vertex, (a, b)) in (0u32..).zip(shown.iter().zip(plain)) {
@@ -145,6 +151,7 @@ impl StagesMs {
         self.gradient += share * spent.gradient.as_secs_f64();
         self.solve += share * spent.solve.as_secs_f64();
         self.constraints += share * spent.constraints.as_secs_f64();
+        self.contact += share * spent.contact.as_secs_f64();
         self.warp += share * spent.warp.as_secs_f64();
     }
 }
@@ -157,7 +164,7 @@ impl Outcome {
         places: &Places,
         untouched: bool,
     ) -> Option<DeviationSummary> {
-        let fps = zygoma_rig::frames::Frames::fps(&self.frames);
+        let fps = self.frames.fps();
         let counted = || self.deviations.iter().enumerate().filter(|(_, d)| !(untouched && d.touched));
         let (frame, worst) = counted().max_by(|(_, a), (_, b)| a.worst.total_cmp(&b.worst))?;
         let mean = counted().map(|(_, d)| f64::from(d.mean)).sum::<f64>() / counted().count() as f64;

@@ -6,12 +6,12 @@ use zygoma_rig::{RigMesh, arkit};
 
 use super::BuildParams;
 use super::corrections::CLIP;
-use super::fit::{Expression, seeded_combinations};
+use super::fit::{Combination, Expression, seeded_combinations};
 
 /// Single shapes and combinations.
 pub(super) struct Targets {
     pub(super) singles: Vec<Expression>,
-    pub(super) combinations: Vec<Expression>,
+    pub(super) combinations: Vec<Combination>,
 }
 
 /// The shapes of a rig on its shell.
@@ -47,12 +47,16 @@ impl ShapesOnShell<'_> {
                 .collect();
             Expression { name: self.name(*shape).to_owned(), positions: self.positions(&parts) }
         };
+        let combine = |name: String, parts: &[(usize, f64)]| Combination {
+            expression: Expression { name, positions: self.positions(parts) },
+            parts: self.singles_in(parts, &fitted, params),
+        };
         let pose = |(index, weights): (usize, &Vec<f32>)| {
             let parts: Vec<(usize, f64)> =
                 weights.iter().enumerate().map(|(shape, weight)| (shape, f64::from(*weight))).collect();
-            Expression { name: format!("pose {index} of the takes"), positions: self.positions(&parts) }
+            combine(format!("pose {index} of the takes"), &parts)
         };
-        let poses: Vec<Expression> = poses
+        let poses: Vec<Combination> = poses
             .iter()
             .filter(|weights| weights.len() == self.moves.len())
             .take(params.combinations)
@@ -70,12 +74,34 @@ impl ShapesOnShell<'_> {
                 parts.into_iter().map(|(shape, weight)| (shape, params.exaggerate * weight)).collect();
             let names: Vec<String> =
                 parts.iter().map(|(shape, weight)| format!("{weight:.2} {}", self.name(*shape))).collect();
-            Expression { name: names.join(" + "), positions: self.positions(&parts) }
+            combine(names.join(" + "), &parts)
         };
         Targets {
             singles: fitted.iter().map(single).collect(),
             combinations: poses.into_iter().chain(seeded.into_iter().map(together)).collect(),
         }
+    }
+
+    /// How much of each fitted expression is in some shapes together. A shape that is fitted on top of another one stands
+    /// for both.
+    fn singles_in(
+        &self,
+        parts: &[(usize, f64)],
+        fitted: &[usize],
+        params: &BuildParams,
+    ) -> Vec<(usize, f64)> {
+        let mut weights = vec![0.0; self.moves.len()];
+        for (shape, weight) in parts.iter().filter(|(_, weight)| *weight != 0.0) {
+            weights[*shape] += weight / params.exaggerate;
+            if let Some(base) = self.bases[*shape] {
+                weights[base] -= weight / params.exaggerate;
+            }
+        }
+        (0..)
+            .zip(fitted)
+            .map(|(single, shape)| (single, weights[*shape]))
+            .filter(|(_, w)| *w != 0.0)
+            .collect()
     }
 
     fn name(&self, shape: usize) -> &str {

@@ -3,63 +3,68 @@
 //! Contact is decided on the lips at full resolution and acts on the flesh through the weights with which they follow it.
 
 use glam::Vec3;
-use zygoma_geometry::normals::vertex_normals;
-use zygoma_geometry::triangle_tree::TriangleTree;
 use zygoma_numerics::random::Keyed;
-use zygoma_physics::projective::{Contacts, Elements, Handle, Point, Row, System, Target};
+use zygoma_physics::projective::{Elements, HalfSpace, Handle, MatrixRow, Row, Stencil, System, Target};
 
 use super::lips::Lips;
+use super::meet::{Margins, Meeting, Order, Place};
 use super::tissue::Tissue;
 
-/// Sticky springs: the vector between two embedded points has a target.
-pub(super) type StickySprings = Elements<f32, Target, 8, 1, 4>;
+/// Contacts between places of the lips: a vertex and a triangle or two edges, each point carried by up to three vertices of the flesh.
+pub(super) type LipContacts = Elements<f32, HalfSpace, 12, 1, 5>;
+/// Sticky springs: the vector between two places has a target.
+pub(super) type StickySprings = Elements<f32, Target, 12, 1, 4>;
 
-/// Pairs this close before a step may meet in it, m.
-const MARGIN: f32 = 1e-3;
-/// Lips are never deeper in each other than this, m: beyond, a pair belongs to other parts of them.
-const DEEPEST: f32 = 6e-3;
-/// A pair meets face to face: its offset leaves the normal by at most this, m.
-const SIDEWAYS: f32 = 1e-3;
+/// Pairs nearer than this may meet in a step, m. Ours, as those below.
+const NEAR: Margins = Margins { vertex: 3e-4, edge: 5e-5 };
+/// Lips are kept this far apart, m: about what the search for an equilibrium leaves.
+const CLEARANCE: f32 = 4e-5;
+/// Pairs nearer than this are parted at the end of a step, m.
+const MISSING: f32 = 2e-5;
+/// The largest way that lips are parted at once, m: what is deeper takes several rounds.
+const FARTHEST: f32 = 1e-3;
 /// Pairs closer than this touch, m.
-const TOUCHING: f32 = 1e-4;
+const TOUCHING: Margins = Margins { vertex: 1.5e-4, edge: 0.0 };
 /// What the last projection may move, m.
 const LAST: f32 = 1e-4;
-/// Most contacts of a step; the deepest are kept.
-const MOST: usize = 200;
+/// How far apart the last projection leaves lips, m: well above the rounding of positions on a head.
+const APART: f32 = 1e-6;
+/// Rounds of the last projection.
+const ROUNDS: usize = 40;
+/// Most contacts of a step, and most sticky springs; the deepest are kept.
+const MOST: usize = 300;
+/// Contacts kept of those that push the same flesh.
+const ALIKE: usize = 3;
 /// r of eq. 16: a spring of 2 mm breaks with probability 0.1 in a frame of 40 ms.
 const BREAK_RATE: f32 = 450.7;
 
 /// Two lips, what is between them, and what holds them together.
 pub(super) struct LipContact {
     lips: Lips,
-    carriers: Vec<Point>,
-    areas: Vec<f64>,
-    trees: [TriangleTree; 2],
-    contacts: Handle<Contacts<f32>>,
+    order: Order,
+    /// Rows of the system that carry each point, with their shares.
+    carriers: Vec<([u32; 3], [f32; 3])>,
+    areas: Vec<f32>,
+    contacts: Handle<LipContacts>,
     springs: Handle<StickySprings>,
     sticky: Vec<Sticky>,
+    /// Where the points are, and what of it does not follow the flesh.
     positions: Vec<Vec3>,
+    fixed: Vec<Vec3>,
+    meetings: Vec<Meeting>,
+    /// Meetings that become contacts, with the area that each stands for.
+    kept: Vec<(Meeting, f32)>,
+    moved: Vec<f32>,
     tick: u64,
 }
 
-/// A vertex stuck to the place of another.
+/// Two places that are stuck together.
 #[derive(Clone, Copy, Debug)]
 struct Sticky {
+    upper: Place,
+    lower: Place,
+    /// The vertex that found the other lip.
     vertex: u32,
-    other: u32,
-    /// From the other vertex to the point that the vertex sticks to.
-    offset: Vec3,
-}
-
-/// A vertex at or behind the other lip.
-#[derive(Clone, Copy, Debug)]
-struct Meeting {
-    vertex: u32,
-    /// The nearest vertex of the other lip, which carries the point.
-    other: u32,
-    point: Vec3,
-    normal: Vec3,
-    gap: f32,
 }
 
 /// What follows flesh at some state: rest positions are in the rows of `rest`.
@@ -70,33 +75,51 @@ pub(super) struct Surface<'a> {
     pub(super) x: &'a [Row<f32>],
 }
 
+/// Stiffness between the lips, N/m per m² of lip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stiffness {
+    pub(super) contact: f64,
+    pub(super) sticky: f64,
+}
+
+/// What the last projection did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Projected {
+    /// The largest way moved, m.
+    pub(super) moved: f32,
+    /// How deep the lips are still in each other, m.
+    pub(super) left: f32,
+}
+
 impl LipContact {
     /// Adds what lips need to a system. None where a face has no lips that were found.
     pub(super) fn new(tissue: &Tissue, lips: Lips, system: &mut System<f32>) -> Option<Self> {
         if lips.triangles.iter().any(Vec::is_empty) {
             return None;
         }
+        let embedding = &tissue.skin.embedding;
         let carrier = |vertex: &u32| {
-            let (corners, weights) = (
-                tissue.skin.embedding.vertices[*vertex as usize],
-                tissue.skin.embedding.weights[*vertex as usize],
-            );
-            Point::on_triangle(corners.map(|v| tissue.layout.rows[v as usize]), weights.map(f64::from))
+            let corners = embedding.vertices[*vertex as usize];
+            (corners.map(|v| tissue.layout.rows[v as usize]), embedding.weights[*vertex as usize])
         };
         let positions: Vec<Vec3> = lips.vertices.iter().map(|v| tissue.skin.neutral[*v as usize]).collect();
         let mut areas = vec![0.0; lips.vertices.len()];
         for t in lips.triangles.iter().flatten() {
             let [a, b, c] = t.map(|v| positions[v as usize]);
-            t.iter().for_each(|v| areas[*v as usize] += f64::from((b - a).cross(c - a).length()) / 6.0);
+            t.iter().for_each(|v| areas[*v as usize] += (b - a).cross(c - a).length() / 6.0);
         }
         let fits = "an empty group names no vertex";
         Some(Self {
+            order: Order::new(&lips, &positions),
             carriers: lips.vertices.iter().map(carrier).collect(),
             areas,
-            trees: lips.triangles.each_ref().map(|triangles| TriangleTree::new(&positions, triangles)),
-            contacts: system.add_transient(Contacts::new()).expect(fits),
+            contacts: system.add_transient(LipContacts::new()).expect(fits),
             springs: system.add_transient(StickySprings::new()).expect(fits),
             sticky: Vec::new(),
+            fixed: positions.clone(),
+            moved: vec![0.0; positions.len()],
+            meetings: Vec::new(),
+            kept: Vec::new(),
             positions,
             tick: 0,
             lips,
@@ -108,7 +131,7 @@ impl LipContact {
         let mut rows: Vec<u32> = self
             .carriers
             .iter()
-            .flat_map(|carrier| carrier.vertices)
+            .flat_map(|(rows, weights)| (0..3).filter(|k| weights[*k] > 0.0).map(|k| rows[k]))
             .filter(|v| (*v as usize) < free)
             .collect();
         rows.sort_unstable();
@@ -132,44 +155,109 @@ impl LipContact {
         self.sticky.clear();
     }
 
-    /// Puts the constraints of a step into the system: pairs that are close now, pairs that would pass where the actuations lead, and
-    /// what sticks. Stiffness per m² of lip.
-    pub(super) fn prepare(
-        &mut self,
-        now: &Surface<'_>,
-        wanted: &Surface<'_>,
-        stiffness: f64,
-        stickiness: f64,
-        system: &mut System<f32>,
-    ) {
+    /// Puts constraints into the system: where the lips meet or pass each other in some states of the flesh, and what sticks.
+    pub(super) fn prepare(&mut self, states: &[Surface<'_>], stiffness: Stiffness, system: &mut System<f32>) {
         self.clear(system);
-        self.place(now);
-        let mut meetings: Vec<(Meeting, [Vec3; 2])> = Vec::new();
-        let mut is_met = vec![false; self.carriers.len()];
-        for (surface, margin) in [(now, MARGIN), (wanted, 0.0)] {
-            self.place(surface);
-            for meeting in self.find(margin) {
-                if !std::mem::replace(&mut is_met[meeting.vertex as usize], true) {
-                    let fixed = |vertex: u32, at: Vec3| at - self.carried(vertex, surface.x);
-                    let own = fixed(meeting.vertex, self.positions[meeting.vertex as usize]);
-                    meetings.push((meeting, [own, fixed(meeting.other, meeting.point)]));
+        self.meetings.clear();
+        for state in states {
+            self.place(state);
+            self.meetings.extend_from_slice(self.order.find(&self.positions, NEAR));
+        }
+        self.thin();
+        let n = self.order.axis();
+        for (meeting, area) in self.kept.iter().take(MOST) {
+            let fixed = |place: &Place| place.of(|v| self.fixed[v as usize]);
+            let offset = CLEARANCE - n.dot(fixed(&meeting.upper) - fixed(&meeting.lower));
+            let weight = stiffness.contact * f64::from(*area);
+            let [x, y, z, offset] = [n.x, n.y, n.z, offset].map(f64::from);
+            let stencil = self.stencil(&meeting.upper, &meeting.lower);
+            system.group_mut(self.contacts).push(&stencil, [weight, x, y, z, offset]);
+        }
+        for sticky in &self.sticky {
+            let target =
+                sticky.lower.of(|v| self.fixed[v as usize]) - sticky.upper.of(|v| self.fixed[v as usize]);
+            let [x, y, z] = target.to_array().map(f64::from);
+            let weight = stiffness.sticky * f64::from(self.areas[sticky.vertex as usize]);
+            let stencil = self.stencil(&sticky.upper, &sticky.lower);
+            system.group_mut(self.springs).push(&stencil, [weight, x, y, z]);
+        }
+    }
+
+    /// What is still in each other: for each place the row of the flesh that parts it and the way missing.
+    pub(super) fn missing(&mut self, state: &Surface<'_>, free: usize) -> (Vec<MatrixRow>, Vec<f64>) {
+        self.meetings.clear();
+        self.place(state);
+        self.order.find(&self.positions, NEAR);
+        self.meetings.extend_from_slice(self.order.find_crossings());
+        if self.meetings.iter().all(|meeting| meeting.gap >= MISSING) {
+            return (Vec::new(), Vec::new());
+        }
+        self.thin();
+        let row = |meeting: &Meeting| {
+            let stencil = self.stencil(&meeting.upper, &meeting.lower);
+            let mut entries: Vec<(u32, f64)> = Vec::new();
+            for (vertex, c) in stencil.vertices.iter().zip(&stencil.coefficients[0]) {
+                match entries.iter_mut().find(|entry| entry.0 == *vertex) {
+                    Some(entry) => entry.1 += c,
+                    None if (*vertex as usize) < free && *c != 0.0 => entries.push((*vertex, *c)),
+                    None => {}
+                }
+            }
+            entries.sort_unstable_by_key(|entry| entry.0);
+            MatrixRow { weight: 1.0, entries }
+        };
+        let kept = || self.kept.iter().take(MOST).map(|(meeting, _)| meeting);
+        (
+            kept().map(row).collect(),
+            kept().map(|meeting| f64::from((CLEARANCE - meeting.gap).min(FARTHEST))).collect(),
+        )
+    }
+
+    /// From the lower to the upper lip.
+    pub(super) fn axis(&self) -> Vec3 {
+        self.order.axis()
+    }
+
+    /// Keeps the deepest few of the meetings that push the same flesh, deepest first; these speak for the area of all.
+    fn thin(&mut self) {
+        let pushed = |place: &Place| {
+            let heaviest = |weights: &[f32; 3]| {
+                (1..3).fold(0, |best, k| if weights[k] > weights[best] { k } else { best })
+            };
+            let (rows, weights) = &self.carriers[place.vertices[heaviest(&place.weights)] as usize];
+            rows[heaviest(weights)]
+        };
+        let key = |m: &Meeting| [pushed(&m.upper), pushed(&m.lower)];
+        self.meetings.sort_by(|a, b| key(a).cmp(&key(b)).then(a.gap.total_cmp(&b.gap)));
+        self.kept.clear();
+        for same in self.meetings.chunk_by(|a, b| key(a) == key(b)) {
+            let area = |m: &Meeting| {
+                let of = |place: &Place| place.of(|v| self.areas[v as usize]);
+                of(&m.upper).min(of(&m.lower))
+            };
+            let all: f32 = same.iter().map(area).sum();
+            let kept = &same[..same.len().min(ALIKE)];
+            self.kept.extend(kept.iter().map(|meeting| (*meeting, all / kept.len() as f32)));
+        }
+        self.kept.sort_by(|a, b| a.0.gap.total_cmp(&b.0.gap).then(key(&a.0).cmp(&key(&b.0))));
+    }
+
+    /// The vector from a place of the lower lip to one of the upper, as far as it follows the flesh.
+    fn stencil(&self, upper: &Place, lower: &Place) -> Stencil<12, 1> {
+        let first = self.carriers[upper.vertices[0] as usize].0[0];
+        let mut stencil = Stencil { vertices: [first; 12], coefficients: [[0.0; 12]], size: 1.0 };
+        let mut next = 0;
+        for (place, sign) in [(upper, 1.0), (lower, -1.0)] {
+            for k in (0..3).filter(|k| place.weights[*k] != 0.0) {
+                let (rows, weights) = &self.carriers[place.vertices[k] as usize];
+                for (row, weight) in rows.iter().zip(weights) {
+                    stencil.vertices[next] = *row;
+                    stencil.coefficients[0][next] = sign * f64::from(place.weights[k] * weight);
+                    next += 1;
                 }
             }
         }
-        meetings.sort_by(|a, b| a.0.gap.total_cmp(&b.0.gap).then(a.0.vertex.cmp(&b.0.vertex)));
-        for (meeting, [own, other]) in meetings.iter().take(MOST) {
-            let stencil = self.carriers[meeting.vertex as usize].from(&self.carriers[meeting.other as usize]);
-            let (n, offset) = (meeting.normal.as_dvec3(), -meeting.normal.dot(*own - *other));
-            let weight = stiffness * self.areas[meeting.vertex as usize];
-            system.group_mut(self.contacts).push(&stencil, [weight, n.x, n.y, n.z, f64::from(offset)]);
-        }
-        for sticky in &self.sticky {
-            let stencil = self.carriers[sticky.vertex as usize].from(&self.carriers[sticky.other as usize]);
-            let fixed = |vertex: u32| self.base_of(vertex, now.base) - self.carried(vertex, now.rest);
-            let target = (fixed(sticky.other) + sticky.offset - fixed(sticky.vertex)).as_dvec3();
-            let weight = stickiness * self.areas[sticky.vertex as usize];
-            system.group_mut(self.springs).push(&stencil, [weight, target.x, target.y, target.z]);
-        }
+        stencil
     }
 
     /// Breaks springs by chance and length, and makes new ones where lips touch, at the end of a step.
@@ -179,83 +267,80 @@ impl LipContact {
         let (positions, tick) = (&self.positions, self.tick);
         let frames = step_time / 0.04;
         self.sticky.retain(|sticky| {
-            let stretched =
-                positions[sticky.vertex as usize] - positions[sticky.other as usize] - sticky.offset;
-            let chance = 0.5 * (1.0 - (2.0 - BREAK_RATE * stretched.length()).tanh());
+            let at = |place: &Place| place.of(|v| positions[v as usize]);
+            let length = at(&sticky.upper).distance(at(&sticky.lower));
+            let chance = 0.5 * (1.0 - (2.0 - BREAK_RATE * length).tanh());
             let breaks = 1.0 - (1.0 - f64::from(chance)).powf(frames);
             Keyed::new(seed, u64::from(sticky.vertex)).uniform(tick) >= breaks
         });
         let mut is_stuck = vec![false; self.carriers.len()];
         self.sticky.iter().for_each(|sticky| is_stuck[sticky.vertex as usize] = true);
-        for meeting in self.find(TOUCHING) {
-            if !is_stuck[meeting.vertex as usize] && self.sticky.len() < MOST {
-                let offset = meeting.point - self.positions[meeting.other as usize];
-                self.sticky.push(Sticky { vertex: meeting.vertex, other: meeting.other, offset });
+        for meeting in self.order.find(&self.positions, TOUCHING) {
+            let vertex = [meeting.upper, meeting.lower]
+                .iter()
+                .find(|place| place.weights[0] == 1.0)
+                .map(|p| p.vertices[0]);
+            if let Some(vertex) = vertex
+                && !is_stuck[vertex as usize]
+                && self.sticky.len() < MOST
+            {
+                self.sticky.push(Sticky { upper: meeting.upper, lower: meeting.lower, vertex });
             }
         }
     }
 
-    /// Moves what is left behind the other lip out by a tenth of a millimetre at most; gives the largest way moved, and how deep
-    /// the lips are still in each other, in metres.
-    pub(super) fn project(&mut self, surface: &mut [Vec3]) -> [f32; 2] {
+    /// Parts what is left of one lip in the other, by a tenth of a millimetre at most for any vertex.
+    pub(super) fn project(&mut self, surface: &mut [Vec3]) -> Projected {
         for (place, vertex) in self.positions.iter_mut().zip(&self.lips.vertices) {
             *place = surface[*vertex as usize];
         }
-        let mut moved = [0.0_f32; 2];
-        for meeting in self.find(0.0) {
-            let way = (-meeting.gap).min(LAST);
-            surface[self.lips.vertices[meeting.vertex as usize] as usize] += way * meeting.normal;
-            moved = [moved[0].max(way), moved[1].max(-meeting.gap - way)];
+        let n = self.order.axis();
+        self.meetings.clear();
+        // Moving along the axis does not change what lies over what: one search is enough.
+        self.meetings.extend_from_slice(
+            self.order.find(&self.positions, Margins { vertex: 2.0 * LAST, edge: 2.0 * LAST }),
+        );
+        self.moved.fill(0.0);
+        let gap = |moved: &[f32], m: &Meeting| {
+            m.gap + m.upper.of(|v| moved[v as usize]) - m.lower.of(|v| moved[v as usize])
+        };
+        for _ in 0..ROUNDS {
+            let mut is_done = true;
+            for meeting in &self.meetings {
+                let miss = APART - gap(&self.moved, meeting);
+                if miss <= 0.0 {
+                    continue;
+                }
+                is_done = false;
+                let squares = |place: &Place| place.weights.iter().map(|w| w * w).sum::<f32>();
+                let share = miss / (squares(&meeting.upper) + squares(&meeting.lower));
+                for (place, way) in [(&meeting.upper, share), (&meeting.lower, -share)] {
+                    for k in 0..3 {
+                        let moved = &mut self.moved[place.vertices[k] as usize];
+                        *moved = (*moved + way * place.weights[k]).clamp(-LAST, LAST);
+                    }
+                }
+            }
+            if is_done {
+                break;
+            }
         }
-        moved
-    }
-
-    fn base_of(&self, vertex: u32, base: &[Vec3]) -> Vec3 {
-        base[self.lips.vertices[vertex as usize] as usize]
-    }
-
-    /// Σ w x of what a lip vertex follows.
-    fn carried(&self, vertex: u32, x: &[Row<f32>]) -> Vec3 {
-        let carrier = &self.carriers[vertex as usize];
-        let part = |k: usize| carrier.weights[k] as f32 * Vec3::from_slice(&x[carrier.vertices[k] as usize]);
-        (0..4).map(part).sum()
+        for (vertex, point) in &self.lips.copies {
+            surface[*vertex as usize] += self.moved[*point as usize] * n;
+        }
+        let left = self.meetings.iter().map(|meeting| -gap(&self.moved, meeting)).fold(0.0, f32::max);
+        Projected { moved: self.moved.iter().fold(0.0, |most, way| most.max(way.abs())), left }
     }
 
     /// The lips as a state of the flesh has them.
     fn place(&mut self, surface: &Surface<'_>) {
-        for vertex in 0..self.carriers.len() as u32 {
-            let follows = self.carried(vertex, surface.x) - self.carried(vertex, surface.rest);
-            self.positions[vertex as usize] = self.base_of(vertex, surface.base) + follows;
-        }
-    }
-
-    /// Vertices of either lip within a margin of the other, or behind it.
-    fn find(&mut self, margin: f32) -> Vec<Meeting> {
-        let mut meetings = Vec::new();
-        for side in 0..2 {
-            self.trees[side].refit(&self.positions, &self.lips.triangles[side]);
-        }
-        let all: Vec<[u32; 3]> = self.lips.triangles.iter().flatten().copied().collect();
-        let normals = vertex_normals(&self.positions, &all);
-        for (vertex, at) in self.positions.iter().enumerate() {
-            let other = usize::from(vertex < self.lips.upper);
-            let triangles = &self.lips.triangles[other];
-            let Some(near) = self.trees[other].closest(&self.positions, triangles, *at, DEEPEST) else {
-                continue;
+        for (point, (rows, weights)) in self.carriers.iter().enumerate() {
+            let carried = |x: &[Row<f32>]| -> Vec3 {
+                (0..3).map(|k| weights[k] * Vec3::from_slice(&x[rows[k] as usize])).sum()
             };
-            let corners = triangles[near.triangle as usize];
-            let [a, b, c] = corners.map(|v| self.positions[v as usize]);
-            let normal = (b - a).cross(c - a).normalize_or_zero();
-            let offset = *at - near.point;
-            let gap = offset.dot(normal);
-            let faces = normals[vertex].dot(normal) < 0.0;
-            if gap >= margin || !faces || (offset - gap * normal).length() > SIDEWAYS {
-                continue;
-            }
-            let largest = (0..3).max_by(|i, j| near.barycentric[*i].total_cmp(&near.barycentric[*j]));
-            let other = corners[largest.unwrap_or(0)];
-            meetings.push(Meeting { vertex: vertex as u32, other, point: near.point, normal, gap });
+            let base = surface.base[self.lips.vertices[point] as usize];
+            self.fixed[point] = base - carried(surface.rest);
+            self.positions[point] = self.fixed[point] + carried(surface.x);
         }
-        meetings
     }
 }

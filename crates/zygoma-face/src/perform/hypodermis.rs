@@ -16,58 +16,67 @@ pub(super) struct HypodermisParams {
 }
 
 /// A tetrahedron counts as sound if it has this share of the volume of a third of an upright prism.
-const SOUND: f64 = 0.15;
+const SOUND: f64 = 0.08;
 /// Where an element is not sound, the flesh gets thinner by this factor, this many times at most: thinner flesh would be too stiff
 /// across to be worth simulating.
 const THINNER: f64 = 0.75;
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 12;
 
 /// The flesh between skin and hypodermis: the skin's vertices first, then as many below them.
 pub(super) struct Flesh {
     pub(super) mesh: TetMesh,
+    /// The skin's triangle above each three tetrahedra.
+    pub(super) triangles: Vec<u32>,
     /// Triangles of the skin under which there is no room for sound elements, at its sharpest folds.
     pub(super) bare: Vec<[u32; 3]>,
 }
 
 impl Flesh {
     /// Builds the flesh under a skin. Where elements would be inverted or flat, the flesh becomes thinner by itself; prisms with
-    /// elements that stay unsound are left out.
+    /// elements that stay unsound are left out, and those that the caller flags.
     pub(super) fn new(
         skin: &[DVec3],
         triangles: &[[u32; 3]],
         thickness: Vec<f64>,
+        left_out: &[bool],
         params: &HypodermisParams,
     ) -> Result<Self, NotPositiveDefinite> {
         let normals = seen_normals(skin, triangles);
         let smoother = Smoother::new(skin, triangles, params)?;
         let mut thickness = thickness;
-        let mut inner = Vec::new();
-        let mut unsound = Vec::new();
+        let mut best: Option<(usize, Vec<DVec3>, Vec<bool>)> = None;
         for round in 0..ROUNDS {
             let offset: Vec<DVec3> = (0..skin.len()).map(|v| skin[v] - thickness[v] * normals[v]).collect();
             // Late rounds give up on smoothness where it is what inverts an element.
-            inner = if round < ROUNDS / 2 { smoother.smooth(&offset) } else { offset };
-            unsound = unsound_prisms(skin, &inner, triangles, &thickness);
+            let inner = if round < ROUNDS / 2 { smoother.smooth(&offset) } else { offset };
+            let unsound = unsound_prisms(skin, &inner, triangles, &thickness);
             let mut is_thin = vec![false; skin.len()];
             for t in triangles.iter().zip(&unsound).filter(|(_, unsound)| **unsound).map(|(t, _)| t) {
                 t.iter().for_each(|v| is_thin[*v as usize] = true);
             }
-            if round + 1 == ROUNDS || !is_thin.contains(&true) {
+            // Thinning one prism may bend its neighbours: what counts is the best round.
+            let count = unsound.iter().filter(|unsound| **unsound).count();
+            if best.as_ref().is_none_or(|best| count < best.0) {
+                best = Some((count, inner, unsound));
+            }
+            if count == 0 {
                 break;
             }
             (0..skin.len()).filter(|v| is_thin[*v]).for_each(|v| thickness[v] *= THINNER);
         }
-        let mut bare = Vec::new();
+        let (_, inner, unsound) = best.unwrap_or_default();
+        let (mut bare, mut kept) = (Vec::new(), Vec::new());
         let mut tets = Vec::with_capacity(3 * triangles.len());
-        for ((t, split), unsound) in prisms(skin.len(), triangles).zip(&unsound) {
-            if *unsound {
+        for (index, (t, split)) in prisms(skin.len(), triangles).enumerate() {
+            if unsound[index] || left_out[index] {
                 bare.push(t);
             } else {
                 tets.extend(split);
+                kept.push(index as u32);
             }
         }
         let positions = skin.iter().chain(&inner).copied().collect();
-        Ok(Self { mesh: TetMesh { positions, tets }, bare })
+        Ok(Self { mesh: TetMesh { positions, tets }, triangles: kept, bare })
     }
 }
 
@@ -185,7 +194,9 @@ mod tests {
     fn a_sphere_gets_a_shell_of_the_wanted_thickness() {
         let (positions, triangles) = shapes::sphere(20, 30);
         let skin: Vec<DVec3> = positions.iter().map(|p| 0.1 * p.as_dvec3()).collect();
-        let flesh = Flesh::new(&skin, &triangles, vec![0.01; skin.len()], &PARAMS).unwrap();
+        let flesh =
+            Flesh::new(&skin, &triangles, vec![0.01; skin.len()], &vec![false; triangles.len()], &PARAMS)
+                .unwrap();
         assert_eq!(flesh.mesh.inverted(), 0);
         assert_eq!(flesh.mesh.tets.len(), 3 * triangles.len());
         for v in 0..skin.len() {
@@ -203,7 +214,9 @@ mod tests {
             DVec3::new(p.x, p.y, 0.008 * (-((p.x - 0.05) / 0.006).powi(2)).exp())
         };
         let skin: Vec<DVec3> = flat.iter().map(ridge).collect();
-        let flesh = Flesh::new(&skin, &triangles, vec![0.008; skin.len()], &PARAMS).unwrap();
+        let flesh =
+            Flesh::new(&skin, &triangles, vec![0.008; skin.len()], &vec![false; triangles.len()], &PARAMS)
+                .unwrap();
         assert_eq!(flesh.mesh.inverted(), 0);
         assert!(flesh.bare.is_empty(), "no element is left out");
         let depths: Vec<f64> =

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use glam::Vec3;
+use zygoma_geometry::embedding::Embedding;
+use zygoma_geometry::normals::vertex_normals;
+use zygoma_geometry::topology::connected_parts;
 use zygoma_rig::arkit;
 
 use crate::interactive::Face;
@@ -13,16 +16,24 @@ const CLOSE: f32 = 0.02;
 const PARTED: f32 = 0.4;
 /// The lips reach this share of the height around the line between them.
 const REACH: f32 = 0.05;
+/// Vertices at one place that the jaw moves alike to this share of the height are one point of the surface.
+const ALIKE: f32 = 1e-4;
 
-/// The two lips at full resolution.
+/// The two lips at full resolution, with their insides.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lips {
-    /// Vertices of the whole mesh: the upper lip's first, then the lower lip's.
+    /// A vertex of the whole mesh for each point: the upper lip's first, then the lower lip's.
     pub(super) vertices: Vec<u32>,
-    /// How many belong to the upper lip.
+    /// How many points belong to the upper lip.
     pub(super) upper: usize,
-    /// Triangles of the upper and the lower lip, between places in `vertices`.
+    /// Triangles of the upper and the lower lip, between points.
     pub(super) triangles: [Vec<[u32; 3]>; 2],
+    /// Every vertex of the whole mesh at a point of the lips, with that point: files split vertices along texture seams.
+    pub(super) copies: Vec<(u32, u32)>,
+    /// The way from the lower to the upper lip, along which their order is known from the rest pose.
+    pub(super) axis: Vec3,
+    /// Which vertices of the coarse skin are upper (false) or lower lip (true).
+    pub(super) coarse: Vec<Option<bool>>,
 }
 
 impl Lips {
@@ -36,16 +47,20 @@ impl Lips {
             return Self::default();
         };
         let moved: Vec<f32> = face.displacements(opens).iter().map(|offset| offset.length()).collect();
+        let points = Points::new(face, &moved);
         let largest = face.skin.iter().map(|v| moved[*v as usize]).fold(0.0, f32::max);
-        let seeds = seeds(face, &moved, largest);
-        let side = |vertex: u32| -> Option<bool> {
-            let at = face.neutral[vertex as usize];
+        let seeds = seeds(face, &points, &moved, largest);
+        let side_of = |at: Vec3, moved: f32| -> Option<bool> {
             let near = |seed: &Seed| (seed.at.distance_squared(at), seed.middle);
             let (distance, middle) = seeds.iter().map(near).min_by(|a, b| a.0.total_cmp(&b.0))?;
-            (distance < REACH * REACH).then_some(moved[vertex as usize] > middle)
+            (distance < REACH * REACH).then_some(moved > middle)
         };
+        let side = |vertex: u32| side_of(face.neutral[vertex as usize], moved[vertex as usize]);
+        let coarse = face.shapes[opens].coarse.to_dense(face.shell.vertex_count());
+        let coarse =
+            face.shell.rest.iter().zip(&coarse).map(|(p, d)| side_of(p.as_vec3(), d.length())).collect();
         let (mut upper, mut lower) = (Vec::new(), Vec::new());
-        for vertex in &face.skin {
+        for vertex in &points.hanging {
             match side(*vertex) {
                 Some(false) => upper.push(*vertex),
                 Some(true) => lower.push(*vertex),
@@ -56,7 +71,7 @@ impl Lips {
         let vertices: Vec<u32> = upper.into_iter().chain(lower).collect();
         let place: BTreeMap<u32, u32> = vertices.iter().copied().zip(0..).collect();
         let mut triangles = [Vec::new(), Vec::new()];
-        for t in &face.triangles {
+        for t in &points.triangles {
             let [a, b, c] = t.map(|v| place.get(&v).copied());
             if let (Some(a), Some(b), Some(c)) = (a, b, c) {
                 let sides = [a, b, c].map(|v| v as usize >= count);
@@ -65,7 +80,73 @@ impl Lips {
                 }
             }
         }
-        Self { vertices, upper: count, triangles }
+        let copy = |(vertex, point): (u32, &u32)| place.get(point).map(|place| (vertex, *place));
+        let copies = (0..).zip(&points.of_vertex).filter_map(copy).collect();
+        Self { vertices, upper: count, triangles, copies, axis: axis(&seeds), coarse }
+    }
+}
+
+impl Lips {
+    /// Makes no lip follow the other: a coarse triangle at a corner of the mouth may reach from one to the other.
+    pub(super) fn part(&self, embedding: &mut Embedding, face: &Face) {
+        for (vertex, point) in &self.copies {
+            let is_lower = *point as usize >= self.upper;
+            let place = *vertex as usize;
+            let (corners, weights) = (embedding.vertices[place], embedding.weights[place]);
+            let is_other = |corner: u32| self.coarse[corner as usize] == Some(!is_lower);
+            let all: f32 = weights.iter().sum();
+            let kept = std::array::from_fn(|k| if is_other(corners[k]) { 0.0 } else { weights[k] });
+            let sum: f32 = kept.iter().sum();
+            if sum == all {
+                continue;
+            }
+            if sum > 0.0 {
+                embedding.weights[place] = kept.map(|w| w * all / sum);
+                continue;
+            }
+            let at = face.neutral[place].as_dvec3();
+            let own = (0..self.coarse.len()).filter(|v| self.coarse[*v] == Some(is_lower));
+            let distance = |v: &usize| face.shell.rest[*v].distance_squared(at);
+            if let Some(nearest) = own.min_by(|a, b| distance(a).total_cmp(&distance(b))) {
+                embedding.vertices[place] = [nearest as u32; 3];
+                embedding.weights[place] = [all, 0.0, 0.0];
+            }
+        }
+    }
+}
+
+/// The mesh with one vertex for each point of its surface.
+struct Points {
+    of_vertex: Vec<u32>,
+    triangles: Vec<[u32; 3]>,
+    /// Points that hang together with the simulated skin.
+    hanging: Vec<u32>,
+    normals: Vec<Vec3>,
+}
+
+impl Points {
+    fn new(face: &Face, moved: &[f32]) -> Self {
+        let mut at: BTreeMap<[u32; 3], Vec<u32>> = BTreeMap::new();
+        let mut of_vertex = Vec::with_capacity(face.vertex_count());
+        for (vertex, p) in (0..).zip(&face.neutral) {
+            let here = at.entry(p.to_array().map(f32::to_bits)).or_default();
+            let same = here
+                .iter()
+                .find(|other| (moved[**other as usize] - moved[vertex as usize]).abs() < ALIKE)
+                .copied();
+            of_vertex.push(same.unwrap_or(vertex));
+            if same.is_none() {
+                here.push(vertex);
+            }
+        }
+        let triangles: Vec<[u32; 3]> =
+            face.triangles.iter().map(|t| t.map(|v| of_vertex[v as usize])).collect();
+        let (parts, _) = connected_parts(of_vertex.len(), &triangles);
+        let skin = face.skin.first().map(|v| parts[of_vertex[*v as usize] as usize]);
+        let hanging = (0..of_vertex.len() as u32)
+            .filter(|v| of_vertex[*v as usize] == *v && Some(parts[*v as usize]) == skin)
+            .collect();
+        Self { normals: vertex_normals(&face.neutral, &triangles), of_vertex, triangles, hanging }
     }
 }
 
@@ -74,16 +155,23 @@ struct Seed {
     at: Vec3,
     /// The jaw's motion half way between those of the lips here.
     middle: f32,
+    /// What faces the upper lip.
+    up: Vec3,
 }
 
-fn seeds(face: &Face, moved: &[f32], largest: f32) -> Vec<Seed> {
+/// The mean way from lower to upper lip.
+fn axis(seeds: &[Seed]) -> Vec3 {
+    seeds.iter().map(|seed| seed.up).sum::<Vec3>().normalize_or(Vec3::Y)
+}
+
+fn seeds(face: &Face, points: &Points, moved: &[f32], largest: f32) -> Vec<Seed> {
     let cell = |p: Vec3| (p / CLOSE).floor().as_ivec3().to_array();
     let mut cells: BTreeMap<[i32; 3], Vec<u32>> = BTreeMap::new();
-    for vertex in &face.skin {
+    for vertex in &points.hanging {
         cells.entry(cell(face.neutral[*vertex as usize])).or_default().push(*vertex);
     }
     let mut seeds = Vec::new();
-    for a in face.skin.iter().map(|v| *v as usize).filter(|v| moved[*v] >= 0.5 * largest) {
+    for a in points.hanging.iter().map(|v| *v as usize).filter(|v| moved[*v] >= 0.5 * largest) {
         let at = face.neutral[a];
         let [x, y, z] = cell(at);
         let around =
@@ -94,7 +182,11 @@ fn seeds(face: &Face, moved: &[f32], largest: f32) -> Vec<Seed> {
         if let Some(b) =
             parted.min_by(|b, c| face.neutral[*b].distance(at).total_cmp(&face.neutral[*c].distance(at)))
         {
-            seeds.push(Seed { at: 0.5 * (at + face.neutral[b]), middle: 0.5 * (moved[a] + moved[b]) });
+            seeds.push(Seed {
+                at: 0.5 * (at + face.neutral[b]),
+                middle: 0.5 * (moved[a] + moved[b]),
+                up: points.normals[a] - points.normals[b],
+            });
         }
     }
     seeds

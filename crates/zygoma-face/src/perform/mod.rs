@@ -7,12 +7,15 @@ mod contact;
 mod control;
 mod hypodermis;
 mod lips;
+mod measures;
+mod meet;
 mod params;
 mod run;
 #[cfg(test)]
 mod tests;
 mod tissue;
 
+pub use measures::VolumeReport;
 pub use params::PerformParams;
 pub use run::{LipReport, PerformingFace};
 pub use tissue::Tissue;

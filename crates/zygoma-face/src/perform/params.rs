@@ -26,6 +26,9 @@ pub struct PerformParams {
     /// Stiffness with which active muscles hold the skin at the expression, N/m per m² of skin. Forces alone would let a strongly
     /// puckered mouth buckle.
     pub tone: f64,
+    /// How much firmer that hold is where a shape squeezes the skin together, per share of its area lost: forces alone would let it fold,
+    /// as under an open jaw.
+    pub bracing: f64,
     /// Density, kg/m³.
     pub density: f64,
     /// How little actuations may differ from the weights that drive them: the weight of that difference against a marker's miss.
@@ -40,8 +43,10 @@ pub struct PerformParams {
     pub step_time: f64,
     /// Iterations of a step (§7.1).
     pub iterations: usize,
-    /// Iterations of the control (§3.2).
+    /// Iterations of the control (§3.2), each a few steps towards the equilibrium that it looks at.
     pub control_iterations: usize,
+    /// Steps of each of them; the equilibrium is followed from step to step.
+    pub control_steps: usize,
     /// Gravity in the world, m/s². A head that stands upright is at rest as the artist made it.
     pub gravity: [f64; 3],
 }
@@ -56,6 +61,7 @@ impl Default for PerformParams {
             poisson: 0.35,
             attachment: 8e4,
             tone: 6e4,
+            bracing: 30.0,
             density: 1000.0,
             regularisation: 0.1,
             contact: 3e7,
@@ -64,6 +70,7 @@ impl Default for PerformParams {
             step_time: 1.0 / 60.0,
             iterations: 8,
             control_iterations: 2,
+            control_steps: 3,
             gravity: [0.0, -9.81, 0.0],
         }
     }

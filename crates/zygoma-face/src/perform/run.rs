@@ -10,7 +10,7 @@ use zygoma_physics::projective::{
     Attachments, Dynamics, Handle, Prefactored, Row, SolveOptions, Solver, System, position, row,
 };
 
-use super::contact::{LipContact, Surface};
+use super::contact::{LipContact, Stiffness, Surface};
 use super::control::Control;
 use super::tissue::{Tissue, factor};
 
@@ -19,10 +19,10 @@ use super::tissue::{Tissue, factor};
 /// It lives in the head's frame; the head's motion acts as inertia, and gravity stays with the world. The physics runs in steps of
 /// its own, and what comes out is interpolated, so that the motion does not depend on the frame rate.
 pub struct PerformingFace {
-    tissue: Arc<Tissue>,
+    pub(super) tissue: Arc<Tissue>,
     system: System<f32>,
     holds: Handle<Attachments<f32>>,
-    dynamics: Dynamics<f32>,
+    pub(super) dynamics: Dynamics<f32>,
     step_factor: Prefactored<f32>,
     quasistatic: Quasistatic,
     lips: Option<LipContact>,
@@ -124,15 +124,6 @@ impl PerformingFace {
         Ok(performing)
     }
 
-    /// Elements of the flesh, and how many tetrahedra are inverted now.
-    pub fn element_counts(&self) -> (usize, usize) {
-        let mut mesh = self.tissue.flesh.mesh.clone();
-        for (place, vertex) in self.tissue.layout.vertices.iter().enumerate() {
-            mesh.positions[*vertex as usize] = position(&self.dynamics.positions[place]);
-        }
-        (mesh.tets.len(), mesh.inverted())
-    }
-
     /// What is between the lips now.
     pub fn lips(&self) -> LipReport {
         self.report
@@ -141,16 +132,6 @@ impl PerformingFace {
     /// How strongly each shape's force acts now.
     pub fn actuations(&self) -> &[f32] {
         &self.actuations
-    }
-
-    /// Volume of the flesh now over its volume at rest.
-    pub fn volume_ratio(&self) -> f64 {
-        let mut mesh = self.tissue.flesh.mesh.clone();
-        let rest: f64 = mesh.volumes().iter().sum();
-        for (place, vertex) in self.tissue.layout.vertices.iter().enumerate() {
-            mesh.positions[*vertex as usize] = position(&self.dynamics.positions[place]);
-        }
-        mesh.volumes().iter().sum::<f64>() / rest
     }
 
     /// The weights that the face should have at the end of the next frame.
@@ -208,7 +189,7 @@ impl PerformingFace {
         for step in 1..=STEPS {
             let part: Vec<f32> = weights.iter().map(|w| w * step as f32 / STEPS as f32).collect();
             self.actuations.copy_from_slice(&part);
-            self.find_actuations(&part);
+            self.find_actuations(&part, self.tissue.params.iterations);
         }
         self.dynamics.positions.copy_from_slice(&self.quasistatic.x);
         self.before.copy_from_slice(&self.quasistatic.x);
@@ -232,12 +213,12 @@ impl PerformingFace {
 
     /// Finds actuations for an equilibrium without inertia, gravity and contact: found for the step itself (eq. 11), they would cancel
     /// its inertia.
-    fn find_actuations(&mut self, weights: &[f32]) {
+    fn find_actuations(&mut self, weights: &[f32], iterations: usize) {
         self.place(weights);
         if let Some(lips) = &self.lips {
             lips.clear(&mut self.system);
         }
-        let options = SolveOptions { iterations: self.tissue.params.iterations, ..Default::default() };
+        let options = SolveOptions { iterations, ..Default::default() };
         let skin: Vec<DVec3> = (0..self.quasistatic.markers)
             .map(|place| self.tissue.target(weights, self.tissue.layout.vertices[place] as usize))
             .collect();
@@ -275,7 +256,7 @@ impl PerformingFace {
 
     /// One step of the physics, at the end of which the head has a pose.
     fn step(&mut self, weights: &[f32], pose: &RigidMotion) {
-        self.find_actuations(weights);
+        self.find_actuations(weights, self.tissue.params.control_steps);
         let h = self.tissue.params.step_time;
         let back = pose.rotation.inverse();
         // Inertia: in the world each vertex would go on as it went.
@@ -291,9 +272,16 @@ impl PerformingFace {
         let gravity = DVec3::from_array(self.tissue.params.gravity);
         self.apply_forces(back * gravity - gravity);
         self.find_base(weights);
-        self.prepare_lips();
-        let options = SolveOptions { iterations: self.tissue.params.iterations, ..Default::default() };
-        self.dynamics.step(&self.system, &mut self.step_factor, &options);
+        self.prepare_lips(true);
+        self.dynamics.begin(&self.system);
+        // The lips slide while they are pushed apart: half way what lies over what is looked at again.
+        let iterations = self.tissue.params.iterations;
+        let options = |iterations| SolveOptions { iterations, ..Default::default() };
+        self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations.div_ceil(2)));
+        self.prepare_lips(false);
+        self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations / 2));
+        self.part_lips();
+        self.dynamics.finish();
         let (seed, sticks) = (self.tissue.params.seed, self.tissue.params.stickiness > 0.0);
         if let (Some(lips), true) = (&mut self.lips, sticks) {
             let after = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
@@ -307,18 +295,37 @@ impl PerformingFace {
         self.head.at_step = *pose;
     }
 
-    /// Constraints between the lips for the next step.
-    fn prepare_lips(&mut self) {
+    /// Constraints between the lips: where they meet now and, at the start of a step, where the actuations would lead them.
+    fn prepare_lips(&mut self, at_start: bool) {
         let Some(lips) = &mut self.lips else { return };
         let surface = |x| Surface { base: &self.base, rest: &self.rest, x };
-        let (now, wanted) = (surface(&self.dynamics.positions), surface(&self.quasistatic.x));
-        let (contact, stickiness) = (self.tissue.params.contact, self.tissue.params.stickiness);
-        lips.prepare(&now, &wanted, contact, stickiness, &mut self.system);
+        let states = [surface(&self.dynamics.positions), surface(&self.quasistatic.x)];
+        let params = &self.tissue.params;
+        let stiffness = Stiffness { contact: params.contact, sticky: params.stickiness };
+        lips.prepare(&states[..if at_start { 2 } else { 1 }], stiffness, &mut self.system);
         let rows = self.system.transient_rows();
         self.report.constraints = rows.len();
         // Without its constraints in the matrix a step still sees their forces and finds its way, only slower.
         if self.step_factor.set_transient(rows).is_err() {
             debug_assert!(false, "lips only act on their candidates");
+        }
+    }
+
+    /// Parts what the search left of one lip in the other: by the smallest motion of the flesh that does.
+    fn part_lips(&mut self) {
+        const ROUNDS: usize = 3;
+        let Some(lips) = &mut self.lips else { return };
+        let axis = lips.axis();
+        for _ in 0..ROUNDS {
+            let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
+            let (rows, missing) = lips.missing(&state, self.tissue.layout.free);
+            if rows.is_empty() {
+                break;
+            }
+            let Ok(pushed) = self.step_factor.push(&rows, &missing) else { break };
+            for (x, way) in self.dynamics.positions.iter_mut().zip(&pushed) {
+                (0..3).for_each(|k| x[k] += axis[k] * way);
+            }
         }
     }
 
@@ -346,7 +353,8 @@ impl PerformingFace {
             *position += self.tissue.skin.embedding.displacement(vertex, &self.displacements);
         }
         if let Some(lips) = &mut self.lips {
-            [self.report.projected, self.report.penetration] = lips.project(&mut self.positions);
+            let projected = lips.project(&mut self.positions);
+            (self.report.projected, self.report.penetration) = (projected.moved, projected.left);
         }
         &self.positions
     }

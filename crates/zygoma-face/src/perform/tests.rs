@@ -1,7 +1,6 @@
 use std::sync::{Arc, LazyLock};
 
 use glam::{DQuat, DVec3, Vec3};
-use zygoma_geometry::intersect::crossing_pairs;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::RigMesh;
@@ -27,7 +26,7 @@ static FACE: LazyLock<(RigMesh, Face)> = LazyLock::new(|| {
 
 static TISSUE: LazyLock<Arc<Tissue>> = LazyLock::new(|| {
     let (mesh, face) = &*FACE;
-    Arc::new(Tissue::new(face, &jaw_driven_shapes(mesh), PerformParams::default()).unwrap())
+    Arc::new(Tissue::new(face, &jaw_driven_shapes(mesh), &PerformParams::default()).unwrap())
 });
 
 fn performing() -> PerformingFace {
@@ -55,14 +54,14 @@ fn off_the_rig(found: &[Vec3], weights: &[f32]) -> (f32, f32) {
 #[test]
 fn no_element_is_inverted_at_rest_and_a_still_face_stays_still() {
     let mut face = performing();
-    let (tets, inverted) = face.element_counts();
     println!(
-        "{tets} tetrahedra under {} triangles, {} of them bare",
+        "{} tetrahedra under {} triangles, {} of them bare",
+        TISSUE.tet_count(),
         FACE.1.shell.triangles.len(),
         TISSUE.bare_count()
     );
-    assert!(20 * TISSUE.bare_count() < FACE.1.shell.triangles.len(), "flesh nearly everywhere");
-    assert_eq!(inverted, 0);
+    assert!(50 * TISSUE.bare_count() < FACE.1.shell.triangles.len(), "flesh nearly everywhere");
+    assert_eq!(face.volume().inverted, 0);
     for _ in 0..5 {
         let (_, worst) = off_the_rig(face.advance(0.04), &weights_of(&[]));
         assert!(worst < 0.1, "{worst} mm");
@@ -84,14 +83,10 @@ fn held_expressions_are_those_of_the_rig() {
         face.set_weights(&weights);
         face.advance(0.0);
         let (mean, worst) = off_the_rig(face.advance(0.04), &weights);
-        println!(
-            "{names:?}: mean {mean:.3} mm, worst {worst:.2} mm, {:?}, volume {:.4}",
-            face.element_counts(),
-            face.volume_ratio()
-        );
-        missed.push((mean, face.element_counts().1));
+        println!("{names:?}: mean {mean:.3} mm, worst {worst:.2} mm, {:?}", face.volume());
+        missed.push((mean, face.volume().inverted));
     }
-    assert!(missed.iter().all(|(mean, inverted)| *mean < 0.5 && *inverted <= 5), "{missed:?}");
+    assert!(missed.iter().all(|(mean, inverted)| *mean < 0.5 && *inverted == 0), "{missed:?}");
 }
 
 #[test]
@@ -138,16 +133,6 @@ fn the_motion_does_not_depend_on_the_frame_rate() {
     assert!(worst < 0.3, "{worst} mm");
 }
 
-/// Pairs of crossing triangles between the lips.
-fn lip_crossings(surface: &[Vec3]) -> usize {
-    let lips = &TISSUE.lips;
-    let positions: Vec<DVec3> = lips.vertices.iter().map(|v| surface[*v as usize].as_dvec3()).collect();
-    let [upper, lower] = &lips.triangles;
-    let triangles: Vec<[u32; 3]> = upper.iter().chain(lower).copied().collect();
-    let is_between = |(a, b): &(u32, u32)| (*a < upper.len() as u32) != (*b < upper.len() as u32);
-    crossing_pairs(&positions, &triangles).iter().filter(|pair| is_between(pair)).count()
-}
-
 #[test]
 fn lips_do_not_pass_through_each_other() {
     println!("lips: {:?} vertices", TISSUE.lip_counts());
@@ -173,13 +158,12 @@ fn lips_do_not_pass_through_each_other() {
         let mut plain = vec![Vec3::ZERO; mesh.positions.len()];
         Evaluator::new(mesh).evaluate(&weights, &mut plain);
         let surface = face.advance(1.0 / 60.0).to_vec();
-        let (rig, flesh) = (lip_crossings(&plain), lip_crossings(&surface));
-        println!("{names:?}: crossings {rig} → {flesh}; {:?}", face.lips());
+        let (rig, flesh) = (TISSUE.lip_crossings(&plain), TISSUE.lip_crossings(&surface));
+        println!("{names:?}: crossings {rig} → {flesh}; {:?}; {:?}", face.lips(), face.volume());
         assert!(face.lips().projected <= 1.001e-4);
         left.push((rig, flesh));
     }
-    // Flesh makes no crossings of its own, and fewer than a rig whose lips are driven through each other.
-    assert!(left.iter().all(|(rig, flesh)| *flesh == 0 || flesh < rig), "{left:?}");
+    assert!(left.iter().all(|(_, flesh)| *flesh == 0), "{left:?}");
     assert!(left.iter().any(|(rig, _)| *rig > 20), "the rig's lips cross somewhere: {left:?}");
 }
 
@@ -188,7 +172,7 @@ fn sticky_lips_hold_together_and_part() {
     let (mesh, rigged) = &*FACE;
     let params = PerformParams { stickiness: 2e6, ..PerformParams::default() };
     let jaw = jaw_driven_shapes(mesh);
-    let mut face = PerformingFace::new(Arc::new(Tissue::new(rigged, &jaw, params).unwrap())).unwrap();
+    let mut face = PerformingFace::new(Arc::new(Tissue::new(rigged, &jaw, &params).unwrap())).unwrap();
     face.advance(0.0);
     let mut counts = Vec::new();
     // Closing what is closed presses the lips together.

@@ -1,12 +1,15 @@
 //! From a face to flesh: elements, attachment and the forces that make its expressions.
 
 use glam::{DVec3, Vec3};
+use rayon::prelude::*;
 use zygoma_geometry::embedding::Embedding;
+use zygoma_geometry::normals::area_vector;
+use zygoma_geometry::tets::volume;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::Runs;
 use zygoma_physics::projective::{
     Attachments, Elements, Factored, Handle, Precision, Prefactored, Row, SolveOptions, Solver, Stencil,
-    System, TissueTets, TriangleStrain, row,
+    System, TissueTets, TriangleStrain, position, row,
 };
 use zygoma_rig::arkit;
 
@@ -17,6 +20,15 @@ use crate::interactive::{Face, FaceShape};
 
 /// Thickness of skin without flesh, m. Ours.
 const BARE_SKIN: f64 = 2e-3;
+
+/// An element that a shape presses to less than this share of its volume is crushed. Ours, as those below: combinations of shapes and
+/// motion press it further.
+const CRUSHED: f64 = 0.15;
+/// With less than this share of its volume it is as good as inside out.
+const INVERTED: f64 = 0.02;
+/// How often flesh is made thinner where shapes crush it, by which factor.
+const THINNINGS: usize = 2;
+const THINNER: f64 = 0.6;
 
 /// Flesh under a face's shell, ready to be put in motion, once or many times. Lengths in metres.
 pub struct Tissue {
@@ -38,6 +50,8 @@ pub struct Tissue {
     is_held: Vec<bool>,
     /// Area of each vertex' skin, m².
     areas: Vec<f64>,
+    /// Stiffness with which muscles hold each vertex of the skin, N/m per m².
+    tone: Vec<f64>,
 }
 
 /// The whole mesh of a face: how it follows the flesh.
@@ -49,17 +63,22 @@ pub(super) struct Skin {
 }
 
 impl Skin {
-    fn new(face: &Face) -> Self {
+    fn new(face: &Face, lips: &Lips) -> Self {
         let height = face.height as f32;
-        let detail = |shape: &FaceShape| {
-            let mut dense = shape.detail.to_dense(face.vertex_count());
-            dense.iter_mut().for_each(|offset| *offset *= height);
+        let mut embedding = face.embedding.clone();
+        lips.part(&mut embedding, face);
+        let detail = |shape: usize| {
+            let coarse = face.shapes[shape].coarse.to_dense(face.shell.vertex_count());
+            let mut dense = face.displacements(shape);
+            for (vertex, offset) in dense.iter_mut().enumerate() {
+                *offset = height * (*offset - embedding.displacement(vertex, &coarse));
+            }
             Runs::from_dense(bytemuck::cast_slice(&dense), 8)
         };
         Self {
-            embedding: face.embedding.clone(),
             neutral: face.neutral.iter().map(|p| height * *p).collect(),
-            detail: face.shapes.iter().map(detail).collect(),
+            detail: (0..face.shapes.len()).into_par_iter().map(detail).collect(),
+            embedding,
         }
     }
 }
@@ -89,31 +108,56 @@ impl Layout {
 impl Tissue {
     /// The flesh of a face. `jaw` names the shapes that move the jaw
     /// ([`jaw_driven_shapes`](zygoma_rig::jaw::jaw_driven_shapes)).
-    pub fn new(face: &Face, jaw: &[usize], params: PerformParams) -> Result<Self, NotPositiveDefinite> {
+    pub fn new(face: &Face, jaw: &[usize], params: &PerformParams) -> Result<Self, NotPositiveDefinite> {
         let skin: Vec<DVec3> = face.shell.rest.iter().map(|p| face.height * *p).collect();
         let count = skin.len();
-        let flesh =
-            Flesh::new(&skin, &face.shell.triangles, vec![params.thickness; count], &params.hypodermis())?;
         let areas: Vec<f64> = face.shell.area.iter().map(|area| area * face.height * face.height).collect();
         let is_held = face.held.clone();
         let layout = Layout::new(&(0..2 * count).map(|v| !is_held[v % count]).collect::<Vec<_>>());
         let move_of = |shape: &FaceShape| -> Vec<DVec3> {
             shape.coarse.to_dense(count).iter().map(|offset| face.height * offset.as_dvec3()).collect()
         };
+        let lips = Lips::find(face, jaw);
+        let mut thickness = vec![params.thickness; count];
+        let make = |thickness: &[f64], left_out: &[bool]| {
+            Flesh::new(&skin, &face.shell.triangles, thickness.to_vec(), left_out, &params.hypodermis())
+        };
+        let mut left_out = vec![false; face.shell.triangles.len()];
+        let flesh = make(&thickness, &left_out)?;
         let mut tissue = Self {
-            skin: Skin::new(face),
-            lips: Lips::find(face, jaw),
+            skin: Skin::new(face, &lips),
+            lips,
             masses: masses(&flesh, &layout, params.density),
             moves: face.shapes.iter().map(move_of).collect(),
             is_jaw: (0..face.shapes.len()).map(|shape| jaw.contains(&shape)).collect(),
             forces: Vec::new(),
-            params,
+            params: params.clone(),
             flesh,
             layout,
             is_held,
             areas,
+            tone: Vec::new(),
         };
-        tissue.forces = tissue.find_forces(face)?;
+        let squeeze = squeeze(&skin, &face.shell.triangles, &tissue.moves);
+        tissue.tone = squeeze.iter().map(|s| params.tone * (1.0 + params.bracing * s)).collect();
+        // Where a shape crushes an element, the flesh becomes thinner, and where that is not enough, there is none.
+        for round in 0..=THINNINGS {
+            let (forces, fullness) = tissue.find_forces(face)?;
+            tissue.forces = forces;
+            let crushed: Vec<usize> = (0..fullness.len()).filter(|tet| fullness[*tet] < CRUSHED).collect();
+            if crushed.is_empty() || round == THINNINGS {
+                break;
+            }
+            let mut is_thin = vec![false; count];
+            for tet in &crushed {
+                tissue.flesh.mesh.tets[*tet].iter().for_each(|v| is_thin[*v as usize % count] = true);
+                left_out[tissue.flesh.triangles[*tet / 3] as usize] |=
+                    round + 1 == THINNINGS && fullness[*tet] < INVERTED;
+            }
+            (0..count).filter(|v| is_thin[*v]).for_each(|v| thickness[v] *= THINNER);
+            tissue.flesh = make(&thickness, &left_out)?;
+            tissue.masses = masses(&tissue.flesh, &tissue.layout, tissue.params.density);
+        }
         Ok(tissue)
     }
 
@@ -196,7 +240,7 @@ impl Tissue {
     /// Parameters of what holds a vertex somewhere: the tone of the muscles for the skin, the bone for what lies below it.
     fn hold(&self, vertex: usize, at: DVec3) -> [f64; 4] {
         let skin = self.skin_count();
-        let stiffness = if vertex < skin { self.params.tone } else { self.params.attachment };
+        let stiffness = if vertex < skin { self.tone[vertex] } else { self.params.attachment };
         [stiffness * self.areas[vertex % skin], at.x, at.y, at.z]
     }
 
@@ -214,28 +258,35 @@ impl Tissue {
     ///
     /// The paper takes the shapes themselves for forces, c B, and fits stiffnesses for which these hold them; taking what holds
     /// them leaves no such error to a fit. `mouthClose` is made on top of an open jaw, and so is its force.
-    fn find_forces(&self, face: &Face) -> Result<Vec<Vec<DVec3>>, NotPositiveDefinite> {
+    ///
+    /// Beside them the least share of its volume that each element keeps.
+    fn find_forces(&self, face: &Face) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), NotPositiveDefinite> {
         let count = self.skin_count();
         let is_free: Vec<bool> = (0..2 * count).map(|v| v >= count && !self.is_held[v - count]).collect();
         let pinned = Layout::new(&is_free);
-        let (mut below, holds) = self.system::<f64>(&pinned);
-        let (mut all, all_holds) = self.system::<f64>(&self.layout);
-        let mut global = Prefactored::<f64>::new(&below.matrix(&[]), &[])?;
+        let (mut below, holds) = self.system::<f32>(&pinned);
+        let (mut all, all_holds) = self.system::<f32>(&self.layout);
+        let mut global = Prefactored::<f32>::new(&below.matrix(&[]), &[])?;
+        let rest = self.flesh.mesh.volumes();
+        let mut fullness = vec![1.0_f64; rest.len()];
         let mut held = |weights: &[f32]| -> Vec<DVec3> {
             self.attach(&mut below, holds, weights);
             self.attach(&mut all, all_holds, weights);
-            let mut x: Vec<Row<f64>> =
+            let mut x: Vec<Row<f32>> =
                 pinned.vertices.iter().map(|v| row(self.target(weights, *v as usize))).collect();
             let options = SolveOptions { iterations: 40, tolerance: 1e-3, ..Default::default() };
             Solver::new(&below).minimise(&below, None, &mut global, &options, &mut x);
             let place = |v: &u32| x[pinned.rows[*v as usize] as usize];
-            let x: Vec<Row<f64>> = self.layout.vertices.iter().map(place).collect();
+            for ((tet, rest), least) in self.flesh.mesh.tets.iter().zip(&rest).zip(&mut fullness) {
+                *least = least.min(volume(tet.map(|v| position(&place(&v)))) / rest);
+            }
+            let x: Vec<Row<f32>> = self.layout.vertices.iter().map(place).collect();
             let mut gradient = x.clone();
             all.energy_and_gradient(&x, &mut gradient);
             // Below the skin what is left is the tolerance of the equilibrium.
-            let force = |(place, g): (usize, &Row<f64>)| {
+            let force = |(place, g): (usize, &Row<f32>)| {
                 let is_skin = (self.layout.vertices[place] as usize) < count;
-                if is_skin { DVec3::new(g[0], g[1], g[2]) } else { DVec3::ZERO }
+                if is_skin { position(g) } else { DVec3::ZERO }
             };
             gradient[..self.layout.free].iter().enumerate().map(force).collect()
         };
@@ -253,7 +304,7 @@ impl Tissue {
                 }
             });
         }
-        Ok(forces)
+        Ok((forces, fullness))
     }
 }
 
@@ -263,6 +314,24 @@ fn base_shape(face: &Face, shape: usize) -> Option<usize> {
         arkit::recognise(&face.shapes[index].name).is_some_and(|recognised| recognised.shape == wanted)
     };
     is(shape, "mouthClose").then(|| (0..face.shapes.len()).find(|index| is(*index, "jawOpen"))).flatten()
+}
+
+/// How much of its area the skin around each vertex loses by some shape, beyond what it bears without folding.
+fn squeeze(skin: &[DVec3], triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Vec<f64> {
+    // Ours: a fifth is common in smiles and brows, and stays smooth.
+    const BORNE: f64 = 0.2;
+    let mut most = vec![0.0_f64; skin.len()];
+    for moved in moves {
+        for t in triangles {
+            let area = |at: &dyn Fn(usize) -> DVec3| {
+                let [a, b, c] = t.map(|v| at(v as usize));
+                area_vector(a, b, c).length()
+            };
+            let lost = 1.0 - area(&|v| skin[v] + moved[v]) / area(&|v| skin[v]) - BORNE;
+            t.iter().for_each(|v| most[*v as usize] = most[*v as usize].max(lost));
+        }
+    }
+    most
 }
 
 fn masses(flesh: &Flesh, layout: &Layout, density: f64) -> Vec<f64> {

@@ -7,6 +7,7 @@ use glam::DVec3;
 use super::CoarseMesh;
 use super::fine::{FineSurface, Walk};
 use crate::closest::SurfacePoint;
+use crate::editable::EditableMesh;
 use crate::normals::area_vector;
 use crate::topology::{EdgeCounts, half_edges};
 
@@ -23,18 +24,9 @@ enum Place {
 
 pub(super) struct Work<'a> {
     fine: &'a FineSurface<'a>,
-    positions: Vec<DVec3>,
+    mesh: EditableMesh,
     places: Vec<Place>,
-    triangles: Vec<[u32; 3]>,
-    alive: Vec<bool>,
-    around: Vec<Vec<u32>>,
     walk: Walk,
-}
-
-/// The cotangent of the angle at `apex`.
-fn cotangent(apex: DVec3, a: DVec3, b: DVec3) -> f64 {
-    let (u, v) = (a - apex, b - apex);
-    u.dot(v) / u.cross(v).length().max(f64::MIN_POSITIVE)
 }
 
 /// Twice a triangle's area over the square of its longest side; √3/2 for an even one.
@@ -52,14 +44,11 @@ impl<'a> Work<'a> {
             |t: &[u32; 3]| half_edges(*t).iter().any(|(a, b)| overcrowded.contains(&(*a.min(b), *a.max(b))));
         let mut work = Self {
             fine,
-            positions: fine.positions.to_vec(),
+            mesh: EditableMesh::new(fine.positions.to_vec()),
             places: vec![
                 Place::Fixed(SurfacePoint { triangle: 0, barycentric: [1.0, 0.0, 0.0] });
                 fine.positions.len()
             ],
-            triangles: Vec::with_capacity(fine.triangles.len()),
-            alive: Vec::new(),
-            around: vec![Vec::new(); fine.positions.len()],
             walk: Walk::default(),
         };
         for (index, t) in (0u32..).zip(fine.triangles) {
@@ -72,7 +61,7 @@ impl<'a> Work<'a> {
                     if free { Place::Inside(point) } else { Place::Fixed(point) };
             }
             if t[0] != t[1] && t[1] != t[2] && t[2] != t[0] && !crowds(t) {
-                work.add(*t);
+                work.mesh.add(*t);
             }
         }
         work.place_borders(length);
@@ -80,7 +69,7 @@ impl<'a> Work<'a> {
     }
 
     fn place_borders(&mut self, length: f64) {
-        let mut visits = vec![0u32; self.positions.len()];
+        let mut visits = vec![0u32; self.mesh.positions.len()];
         for border in &self.fine.borders {
             for vertex in &border.vertices {
                 visits[*vertex as usize] += 1;
@@ -101,84 +90,25 @@ impl<'a> Work<'a> {
     }
 
     pub(super) fn triangle_count(&self) -> usize {
-        self.alive.iter().filter(|alive| **alive).count()
+        self.mesh.triangle_count()
     }
 
     /// One round of all operations with a wanted edge length.
     pub(super) fn round(&mut self, length: f64) {
         self.split_long(4.0 / 3.0 * length, length);
         // The first rounds meet a mesh that is many times too fine.
-        while self.collapse_short(0.8 * length, 4.0 / 3.0 * length, length) * 50 > self.positions.len() {
-            self.flip();
+        while self.collapse_short(0.8 * length, 4.0 / 3.0 * length, length) * 50 > self.mesh.positions.len() {
+            self.flip(length);
         }
-        self.flip();
+        self.flip(length);
         for _ in 0..2 {
             self.relax(length);
-            self.flip();
+            self.flip(length);
         }
-    }
-
-    fn add(&mut self, corners: [u32; 3]) {
-        let index = self.triangles.len() as u32;
-        self.triangles.push(corners);
-        self.alive.push(true);
-        for v in corners {
-            self.around[v as usize].push(index);
-        }
-    }
-
-    fn replace(&mut self, t: u32, corners: [u32; 3]) {
-        self.remove(t);
-        self.alive[t as usize] = true;
-        self.triangles[t as usize] = corners;
-        for v in corners {
-            self.around[v as usize].push(t);
-        }
-    }
-
-    fn remove(&mut self, t: u32) {
-        for v in self.triangles[t as usize] {
-            self.around[v as usize].retain(|other| *other != t);
-        }
-        self.alive[t as usize] = false;
-    }
-
-    fn points(&self, t: u32) -> [DVec3; 3] {
-        self.triangles[t as usize].map(|v| self.positions[v as usize])
     }
 
     fn normal(&self, v: u32) -> DVec3 {
-        let area = |t: &u32| {
-            let [a, b, c] = self.points(*t);
-            area_vector(a, b, c)
-        };
-        self.around[v as usize].iter().map(area).sum::<DVec3>().normalize_or_zero()
-    }
-
-    fn shared(&self, a: u32, b: u32) -> Vec<u32> {
-        let has = |t: &&u32| self.triangles[**t as usize].contains(&b);
-        self.around[a as usize].iter().filter(has).copied().collect()
-    }
-
-    fn opposite(&self, t: u32, a: u32, b: u32) -> u32 {
-        self.triangles[t as usize].into_iter().find(|v| *v != a && *v != b).unwrap_or(a)
-    }
-
-    fn neighbours(&self, v: u32) -> Vec<u32> {
-        let corners = self.around[v as usize].iter().flat_map(|t| self.triangles[*t as usize]);
-        let mut all: Vec<u32> = corners.filter(|w| *w != v).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
-    fn edges(&self) -> Vec<(u32, u32)> {
-        let living = self.triangles.iter().zip(&self.alive).filter(|(_, alive)| **alive);
-        let mut edges: Vec<_> =
-            living.flat_map(|(t, _)| half_edges(*t)).map(|(a, b)| (a.min(b), a.max(b))).collect();
-        edges.sort_unstable();
-        edges.dedup();
-        edges
+        self.mesh.around[v as usize].iter().map(|t| self.mesh.area(*t)).sum::<DVec3>().normalize_or_zero()
     }
 
     fn is_inside(&self, v: u32) -> bool {
@@ -199,7 +129,7 @@ impl<'a> Work<'a> {
     /// The border that the border edge between two vertices runs along, with the lengths at its ends, first before
     /// second in the border's direction.
     fn along_border(&self, a: u32, b: u32, triangle: u32) -> Option<(usize, f64, f64)> {
-        let forward = half_edges(self.triangles[triangle as usize]).contains(&(a, b));
+        let forward = half_edges(self.mesh.triangles[triangle as usize]).contains(&(a, b));
         let (first, second) = if forward { (a, b) } else { (b, a) };
         let (border, start) = self.border_arc(first, None)?;
         let (_, end) = self.border_arc(second, Some(border))?;
@@ -217,7 +147,8 @@ impl<'a> Work<'a> {
                 let candidates = self.fine.borders.iter().enumerate();
                 candidates.filter(|(border, _)| wanted.is_none_or(|wanted| wanted == *border)).find_map(
                     |(border, line)| {
-                        let at = |w: &u32| self.fine.positions[*w as usize] == self.positions[v as usize];
+                        let at =
+                            |w: &u32| self.fine.positions[*w as usize] == self.mesh.positions[v as usize];
                         line.vertices.iter().position(at).map(|place| (border, line.arcs[place]))
                     },
                 )
@@ -227,13 +158,13 @@ impl<'a> Work<'a> {
     }
 
     fn split_long(&mut self, limit: f64, length: f64) {
-        let mut queue = self.edges();
+        let mut queue = self.mesh.edges();
         let mut next = 0;
         while next < queue.len() {
             let (a, b) = queue[next];
             next += 1;
-            let (pa, pb) = (self.positions[a as usize], self.positions[b as usize]);
-            let shared = self.shared(a, b);
+            let (pa, pb) = (self.mesh.positions[a as usize], self.mesh.positions[b as usize]);
+            let shared = self.mesh.shared(a, b);
             if pa.distance(pb) <= limit || shared.is_empty() {
                 continue;
             }
@@ -250,16 +181,9 @@ impl<'a> Work<'a> {
             if middle.distance(pa).max(middle.distance(pb)) > 0.9 * pa.distance(pb) {
                 continue;
             }
-            let m = self.positions.len() as u32;
+            let m = self.mesh.positions.len() as u32;
             self.places.push(place);
-            self.around.push(Vec::new());
-            self.positions.push(middle);
-            for t in shared {
-                let corners = self.triangles[t as usize];
-                queue.push((m, self.opposite(t, a, b)));
-                self.replace(t, corners.map(|v| if v == b { m } else { v }));
-                self.add(corners.map(|v| if v == a { m } else { v }));
-            }
+            queue.extend(self.mesh.split((a, b), middle).into_iter().map(|opposite| (m, opposite)));
             queue.extend([(a, m), (m, b)]);
         }
     }
@@ -267,8 +191,8 @@ impl<'a> Work<'a> {
     /// Collapses edges that are too short; returns how many.
     fn collapse_short(&mut self, limit: f64, longest: f64, length: f64) -> usize {
         let mut count = 0;
-        for (a, b) in self.edges() {
-            if self.positions[a as usize].distance(self.positions[b as usize]) < limit
+        for (a, b) in self.mesh.edges() {
+            if self.mesh.positions[a as usize].distance(self.mesh.positions[b as usize]) < limit
                 && (self.collapse(a, b, longest, length) || self.collapse(b, a, longest, length))
             {
                 count += 1;
@@ -282,7 +206,7 @@ impl<'a> Work<'a> {
         match (self.places[gone as usize], self.places[kept as usize]) {
             (Place::Fixed(_), _) => None,
             (Place::Inside(point), Place::Inside(_)) => {
-                let middle = 0.5 * (self.positions[gone as usize] + self.positions[kept as usize]);
+                let middle = 0.5 * (self.mesh.positions[gone as usize] + self.mesh.positions[kept as usize]);
                 let normal = self.normal(gone) + self.normal(kept);
                 let hint = point.triangle;
                 Some(Place::Inside(self.fine.project(middle, hint, normal, length, &mut self.walk)))
@@ -304,27 +228,36 @@ impl<'a> Work<'a> {
     }
 
     fn collapse(&mut self, gone: u32, kept: u32, longest: f64, length: f64) -> bool {
-        let shared = self.shared(gone, kept);
+        let shared = self.mesh.shared(gone, kept);
         // An edge across a thin fold is short without its ends being near each other in the surface.
         let [over, under] = [gone, kept].map(|v| self.fine.normal(self.surface_point(v).triangle));
         if shared.is_empty() || over.dot(under) < 0.0 {
             return false;
         }
-        let (around_gone, around_kept) = (self.neighbours(gone), self.neighbours(kept));
+        let (around_gone, around_kept) = (self.mesh.neighbours(gone), self.mesh.neighbours(kept));
         let common = around_gone.iter().filter(|v| around_kept.binary_search(v).is_ok()).count();
         // The link condition: otherwise two sheets would be glued or a border closed.
-        if common != shared.len() || self.around[gone as usize].len() + self.around[kept as usize].len() < 5 {
+        if common != shared.len()
+            || self.mesh.around[gone as usize].len() + self.mesh.around[kept as usize].len() < 5
+        {
             return false;
         }
         let Some(place) = self.collapsed_place(gone, kept, &shared, length) else { return false };
         let position = self.fine.position(&self.point_of(place));
-        let far = |v: &&u32| self.positions[**v as usize].distance(position) > longest;
+        let far = |v: &&u32| self.mesh.positions[**v as usize].distance(position) > longest;
         let others = around_gone.iter().chain(&around_kept).filter(|v| **v != gone && **v != kept);
         if others.clone().any(|v| far(&v)) {
             return false;
         }
+        // New edges must not tie sheets together that are close only in space.
+        let place_of_kept = self.point_of(place);
+        let others: Vec<SurfacePoint> = others.map(|v| self.surface_point(*v)).collect();
+        if !others.iter().all(|other| self.fine.hang_together(&place_of_kept, other, length, &mut self.walk))
+        {
+            return false;
+        }
         let stays_good = [gone, kept].into_iter().all(|v| {
-            self.around[v as usize]
+            self.mesh.around[v as usize]
                 .iter()
                 .filter(|t| !shared.contains(t))
                 .all(|t| self.keeps_side(*t, |corner| corner == gone || corner == kept, position))
@@ -332,22 +265,15 @@ impl<'a> Work<'a> {
         if !stays_good {
             return false;
         }
-        for t in shared {
-            self.remove(t);
-        }
-        for t in self.around[gone as usize].clone() {
-            let corners = self.triangles[t as usize].map(|v| if v == gone { kept } else { v });
-            self.replace(t, corners);
-        }
-        self.positions[kept as usize] = position;
+        self.mesh.merge(gone, kept, position);
         self.places[kept as usize] = place;
         true
     }
 
     /// Whether a triangle keeps its side and does not become a needle when some corners move to one point.
     fn keeps_side(&self, t: u32, moves: impl Fn(u32) -> bool, to: DVec3) -> bool {
-        let before = self.points(t);
-        let corners = self.triangles[t as usize];
+        let before = self.mesh.points(t);
+        let corners = self.mesh.triangles[t as usize];
         let after: [DVec3; 3] = std::array::from_fn(|i| if moves(corners[i]) { to } else { before[i] });
         let [old, new] = [before, after].map(|p| area_vector(p[0], p[1], p[2]));
         let turned = old.dot(new) < 0.3 * old.length() * new.length();
@@ -355,40 +281,24 @@ impl<'a> Work<'a> {
     }
 
     /// Flips edges whose opposite angles sum to more than 180°, where the surface is smooth enough.
-    fn flip(&mut self) {
-        for (a, b) in self.edges() {
-            let shared = self.shared(a, b);
-            let [s, t] = shared[..] else { continue };
-            let (c, d) = (self.opposite(s, a, b), self.opposite(t, a, b));
-            let [pa, pb, pc, pd] = [a, b, c, d].map(|v| self.positions[v as usize]);
-            if c == d || cotangent(pc, pa, pb) + cotangent(pd, pa, pb) >= -1e-9 {
+    fn flip(&mut self, length: f64) {
+        for edge in self.mesh.edges() {
+            let flip = self.mesh.flip_of(edge, 0.6);
+            // A chord from border to border would pinch the surface.
+            let Some(flip) = flip.filter(|flip| flip.opposite.iter().any(|v| self.is_inside(*v))) else {
                 continue;
-            }
-            if !self.shared(c, d).is_empty() || !(self.is_inside(c) || self.is_inside(d)) {
-                continue;
-            }
-            let first = self.triangles[s as usize].map(|v| if v == b { d } else { v });
-            let second = self.triangles[t as usize].map(|v| if v == a { c } else { v });
-            let [n, m] = [s, t].map(|t| {
-                let [a, b, c] = self.points(t);
-                area_vector(a, b, c)
-            });
-            let smooth = [first, second].iter().all(|corners| {
-                let [a, b, c] = corners.map(|v| self.positions[v as usize]);
-                let flipped = area_vector(a, b, c);
-                flipped.dot(n + m) > 0.6 * flipped.length() * (n + m).length()
-            });
-            if smooth {
-                self.replace(s, first);
-                self.replace(t, second);
+            };
+            let [from, to] = flip.opposite.map(|v| self.surface_point(v));
+            if self.fine.hang_together(&from, &to, length, &mut self.walk) {
+                self.mesh.flip(&flip);
             }
         }
     }
 
     /// Moves every vertex towards the middle of its surroundings, within the surface or along its border.
     fn relax(&mut self, length: f64) {
-        for v in 0..self.positions.len() as u32 {
-            if self.around[v as usize].is_empty() {
+        for v in 0..self.mesh.positions.len() as u32 {
+            if self.mesh.around[v as usize].is_empty() {
                 continue;
             }
             match self.places[v as usize] {
@@ -401,9 +311,9 @@ impl<'a> Work<'a> {
 
     fn relax_on_border(&mut self, v: u32, border: usize, arc: f64) {
         let (mut before, mut after) = (None, None);
-        for t in &self.around[v as usize] {
-            for (a, b) in half_edges(self.triangles[*t as usize]) {
-                if (a == v || b == v) && self.shared(a, b).len() == 1 {
+        for t in &self.mesh.around[v as usize] {
+            for (a, b) in half_edges(self.mesh.triangles[*t as usize]) {
+                if (a == v || b == v) && self.mesh.shared(a, b).len() == 1 {
                     if b == v {
                         before = self.border_arc(a, Some(border));
                     } else {
@@ -419,8 +329,8 @@ impl<'a> Work<'a> {
         for share in [0.25, 0.1] {
             let arc = (arc + share * (ahead - back)).rem_euclid(length);
             let to = self.fine.position(&self.fine.on_border(border, arc));
-            if self.around[v as usize].iter().all(|t| self.keeps_side(*t, |corner| corner == v, to)) {
-                self.positions[v as usize] = to;
+            if self.mesh.around[v as usize].iter().all(|t| self.keeps_side(*t, |corner| corner == v, to)) {
+                self.mesh.positions[v as usize] = to;
                 self.places[v as usize] = Place::Border { border, arc };
                 return;
             }
@@ -428,10 +338,10 @@ impl<'a> Work<'a> {
     }
 
     fn relax_inside(&mut self, v: u32, point: SurfacePoint, length: f64) {
-        let old = self.positions[v as usize];
+        let old = self.mesh.positions[v as usize];
         let (mut sum, mut weight, mut normal) = (DVec3::ZERO, 0.0, DVec3::ZERO);
-        for t in &self.around[v as usize] {
-            let [a, b, c] = self.points(*t);
+        for t in &self.mesh.around[v as usize] {
+            let [a, b, c] = self.mesh.points(*t);
             let area = area_vector(a, b, c);
             sum += area.length() * (a + b + c) / 3.0;
             weight += area.length();
@@ -447,26 +357,29 @@ impl<'a> Work<'a> {
             let aim = old + share * step;
             let to = self.fine.project(aim, point.triangle, normal, 0.5 * length, &mut self.walk);
             let position = self.fine.position(&to);
-            if self.around[v as usize].iter().all(|t| self.keeps_side(*t, |corner| corner == v, position)) {
-                self.positions[v as usize] = position;
+            let around = &self.mesh.around[v as usize];
+            let stays_good = around.iter().all(|t| self.keeps_side(*t, |corner| corner == v, position));
+            if stays_good && self.ties_no_sheets(v, &to, length) {
+                self.mesh.positions[v as usize] = position;
                 self.places[v as usize] = Place::Inside(to);
                 return;
             }
         }
     }
 
+    /// Whether a vertex at a place would hang together with all its neighbours within an edge's length.
+    fn ties_no_sheets(&mut self, v: u32, at: &SurfacePoint, length: f64) -> bool {
+        self.mesh.neighbours(v).iter().all(|other| {
+            let other = self.surface_point(*other);
+            self.fine.hang_together(at, &other, length, &mut self.walk)
+        })
+    }
+
     pub(super) fn finish(self) -> CoarseMesh {
-        let mut numbers = vec![u32::MAX; self.positions.len()];
-        let mut mesh = CoarseMesh::default();
-        for v in 0..self.positions.len() as u32 {
-            if !self.around[v as usize].is_empty() {
-                numbers[v as usize] = mesh.positions.len() as u32;
-                mesh.positions.push(self.positions[v as usize]);
-                mesh.places.push(self.surface_point(v));
-            }
-        }
-        let living = self.triangles.iter().zip(&self.alive).filter(|(_, alive)| **alive);
-        mesh.triangles = living.map(|(t, _)| t.map(|v| numbers[v as usize])).collect();
-        mesh
+        let numbers = self.mesh.numbers();
+        let (positions, triangles) = self.mesh.compact(&numbers);
+        let kept = (0u32..).zip(&numbers).filter(|(_, number)| number.is_some());
+        let places = kept.map(|(v, _)| self.surface_point(v)).collect();
+        CoarseMesh { positions, triangles, places }
     }
 }

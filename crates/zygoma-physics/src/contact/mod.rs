@@ -69,6 +69,15 @@ pub struct Probe {
     pub on_mesh: Option<MeshPoint>,
 }
 
+/// How far a point is from a collider.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clearance {
+    /// Distance from the surface, negative inside.
+    pub distance: f32,
+    /// Unit vector that leads out of the collider.
+    pub normal: Vec3,
+}
+
 /// Something solid that moves during a frame.
 #[derive(Clone, Debug)]
 pub struct Collider {
@@ -124,6 +133,7 @@ struct Offset {
     normal: Vec3,
 }
 
+#[inline]
 fn from_core(offset: Vec3, radius: f32) -> Offset {
     let length = offset.length();
     // A point on the core itself may leave by any way; the front of a face is +Z.
@@ -202,6 +212,33 @@ impl Collider {
         Self { shape, before: pose, now: pose, duration: 0.0 }
     }
 
+    /// How far a point is from the collider, if that is within a distance of its surface: the part of a
+    /// [probe](Self::probe) that contact needs most often.
+    #[inline]
+    pub fn clearance(&self, point: Vec3, within: f32) -> Option<Clearance> {
+        if let ColliderShape::Sphere { radius } = self.shape {
+            // A ball is the same however it is turned.
+            let offset = point - self.now.translation;
+            let bound = radius + within;
+            if offset.length_squared() > bound * bound {
+                return None;
+            }
+            let Offset { distance, normal } = from_core(offset, radius);
+            return Some(Clearance { distance, normal });
+        }
+        let Local { distance, normal, .. } = self.shape.probe(self.now.apply_inverse(point), within)?;
+        Some(Clearance { distance, normal: self.now.rotation * normal })
+    }
+
+    /// How far the surface nearest to a point moved in the collider's own frame: 0 unless it is a mesh that deforms.
+    pub fn deformed_at(&self, point: Vec3) -> Vec3 {
+        if !matches!(self.shape, ColliderShape::Mesh(_)) {
+            return Vec3::ZERO;
+        }
+        let local = self.shape.probe(self.now.apply_inverse(point), f32::INFINITY);
+        local.map_or(Vec3::ZERO, |local| self.duration * local.velocity)
+    }
+
     /// What the collider says about a point, if that is within a distance of its surface.
     pub fn probe(&self, point: Vec3, within: f32) -> Option<Probe> {
         let local = self.now.apply_inverse(point);
@@ -248,6 +285,10 @@ mod tests {
                 prop_assert!((probe.normal.length() - 1.0).abs() < 1e-4);
                 let out = Vec3::from(p) - probe.distance * probe.normal;
                 prop_assert!(out.distance(probe.point) < 1e-4);
+                let clearance = collider.clearance(p.into(), 10.0).unwrap();
+                prop_assert!((clearance.distance - probe.distance).abs() < 1e-6);
+                prop_assert!(clearance.normal.distance(probe.normal) < 1e-5);
+                prop_assert!(collider.clearance(p.into(), probe.distance.max(0.0) - 1e-3).is_none() || probe.distance < 1e-3);
                 let again = collider.probe(out + 1e-3 * probe.normal, 10.0).unwrap();
                 // A faceted mesh has corners, at which "out" is a matter of taste.
                 let tolerance = if is_mesh { 3e-3 } else { 1e-4 };

@@ -73,24 +73,46 @@ pub(super) fn orthonormal_columns<T: Lane>(
 }
 
 /// λ of the closest 3×2 matrix whose singular values multiply to `product`: it is Q (S + λ cof S) / (1 − λ²).
+///
+/// As in [`closest_product`], the smaller singular value t of that matrix is the unknown: s₀ t grows with t and is convex where t is at
+/// least half of the smaller value of S, and it is not below its goal at the start, so that Newton's method comes down to the goal without
+/// ever passing it. (Newton's method for λ itself runs in a circle where a triangle is much smaller than its goal.)
 #[inline(always)]
 pub(super) fn closest_area_multiplier<T: Lane>(stretch: [T; 3], determinant: T, product: T) -> T {
-    let one = product.splat(1.0);
+    let (zero, half, quarter, four) =
+        (product.splat(0.0), product.splat(0.5), product.splat(0.25), product.splat(4.0));
+    let tiny = product.splat(T::TINY.sqrt());
     let trace = stretch[0] + stretch[2];
-    let squares = trace.mul_add(trace, -(determinant + determinant));
-    let limit = product.splat(0.999);
-    let mut multiplier = product.splat(0.0);
+    let square = trace.mul_add(trace, -(four * determinant));
+    let spread = T::pick(zero.less(square), square, zero).sqrt();
+    let large = half * (trace + spread);
+    // The difference of nearly equal numbers would lose the smaller value of a thin triangle.
+    let small = determinant / (large + tiny);
+    let root = product.sqrt();
+    let mut t = T::pick(small.less(root), root, small);
+    let mut s = larger_value(large, small, t, half, four);
     for _ in 0..3 + 3 * T::NEWTON_STEPS {
-        // (σ₁ + λσ₂)(σ₂ + λσ₁) = a (1 − λ²)²
-        let l = multiplier;
-        let gap = one - l * l;
-        let miss = l.mul_add(l, one).mul_add(determinant, l * squares) - product * gap * gap;
-        let slope = (l + l).mul_add(determinant, squares) + product * gap * l * l.splat(4.0);
-        let next = l - miss / (slope + l.splat(T::TINY.sqrt()));
-        let next = T::pick(next.less(limit), next, limit);
-        multiplier = T::pick((-limit).less(next), next, -limit);
+        let miss = t.mul_add(s[1], -product);
+        let slope = (t * (t + t - small) / (s[0] + tiny)) + s[1];
+        let next = t - miss / (slope + tiny);
+        let least = t * quarter;
+        t = T::pick(least.less(next), next, least);
+        s = larger_value(large, small, t, half, four);
     }
-    multiplier
+    // A triangle collapsed to a point has no closest one: at λ = 1 its columns would fly off.
+    let limit = product.splat(0.999);
+    let multiplier = (t - small) / (s[1] + tiny);
+    let multiplier = T::pick(multiplier.less(limit), multiplier, limit);
+    T::pick((-limit).less(multiplier), multiplier, -limit)
+}
+
+/// √(d₀² + 4κ) and ½ (d₀ + √…) for κ = t² − d₁ t.
+#[inline(always)]
+fn larger_value<T: Lane>(large: T, small: T, t: T, half: T, four: T) -> [T; 2] {
+    let square = large.mul_add(large, four * t * (t - small));
+    let zero = t.splat(0.0);
+    let root = T::pick(zero.less(square), square, zero).sqrt();
+    [root, half * (large + root)]
 }
 
 /// The point at `radius` from the origin closest to a vector; the origin for a vector of no length.

@@ -14,6 +14,9 @@ pub struct Dynamics<T> {
     step: f64,
     weights: Vec<T>,
     predicted: Vec<Row<T>>,
+    /// Positions at the start of the step.
+    before: Vec<Row<T>>,
+    start: Vec<Row<T>>,
     solver: Solver<T>,
 }
 
@@ -29,6 +32,8 @@ impl<T: Precision> Dynamics<T> {
             velocities: vec![[T::default(); 4]; masses.len()],
             weights: masses.iter().map(|mass| T::of(mass / (step * step))).collect(),
             predicted: positions[..masses.len()].to_vec(),
+            before: positions[..masses.len()].to_vec(),
+            start: positions[..masses.len()].to_vec(),
             solver: Solver::new(system),
             positions,
             masses,
@@ -41,39 +46,61 @@ impl<T: Precision> Dynamics<T> {
         self.masses.iter().map(|mass| mass / (self.step * self.step)).collect()
     }
 
-    /// One time step (Algorithm 2). The system's forces act over it. The search starts at the predicted positions as the paper's does, or
-    /// at the last ones where the energy is lower there.
+    /// One time step (Algorithm 2). The system's forces act over it.
     pub fn step(
         &mut self,
         system: &System<T>,
         global: &mut dyn GlobalStep<T>,
         options: &SolveOptions,
     ) -> SolveReport {
+        self.begin(system);
+        let report = self.search(system, global, options);
+        self.finish();
+        report
+    }
+
+    /// Begins a step: the search for its end starts at the predicted positions as the paper's does, or at the last ones where the energy
+    /// is lower there.
+    pub fn begin(&mut self, system: &System<T>) {
         let free = self.masses.len();
         let h = T::of(self.step);
-        let before: Vec<Row<T>> = self.positions[..free].to_vec();
+        self.before.copy_from_slice(&self.positions[..free]);
         for i in 0..free {
             let push = T::of(self.step * self.step / self.masses[i]);
             for k in 0..3 {
                 // The forces are part of the energy: only inertia is predicted, and the search starts with both.
-                self.predicted[i][k] = h.mul_add(self.velocities[i][k], before[i][k]);
+                self.predicted[i][k] = h.mul_add(self.velocities[i][k], self.before[i][k]);
                 self.positions[i][k] = push.mul_add(system.forces[i][k], self.predicted[i][k]);
             }
         }
         let inertia = Inertia { weights: &self.weights, predicted: &self.predicted };
-        // What is held fast to something that moves starts better where it was.
         let predicted = self.solver.energy(system, Some(&inertia), &self.positions);
-        let start: Vec<Row<T>> = self.positions[..free].to_vec();
-        self.positions[..free].copy_from_slice(&before);
+        self.start.copy_from_slice(&self.positions[..free]);
+        // What is held fast to something that moves starts better where it was.
+        self.positions[..free].copy_from_slice(&self.before);
         if predicted < self.solver.energy(system, Some(&inertia), &self.positions) {
-            self.positions[..free].copy_from_slice(&start);
+            self.positions[..free].copy_from_slice(&self.start);
         }
-        let report = self.solver.minimise(system, Some(&inertia), global, options, &mut self.positions);
-        for i in 0..free {
+    }
+
+    /// Comes closer to the end of a step. May be called again after transient constraints have changed.
+    pub fn search(
+        &mut self,
+        system: &System<T>,
+        global: &mut dyn GlobalStep<T>,
+        options: &SolveOptions,
+    ) -> SolveReport {
+        let inertia = Inertia { weights: &self.weights, predicted: &self.predicted };
+        self.solver.minimise(system, Some(&inertia), global, options, &mut self.positions)
+    }
+
+    /// Ends a step: velocities follow from the way made.
+    pub fn finish(&mut self) {
+        let h = T::of(self.step);
+        for (i, before) in self.before.iter().enumerate() {
             for k in 0..3 {
-                self.velocities[i][k] = (self.positions[i][k] - before[i][k]) / h;
+                self.velocities[i][k] = (self.positions[i][k] - before[k]) / h;
             }
         }
-        report
     }
 }

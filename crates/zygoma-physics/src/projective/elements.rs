@@ -55,9 +55,26 @@ impl Precision for f32 {
         x: &[Row<Self>],
         gradient: &mut [Row<Self>],
     ) -> f64 {
-        simd::run(Accumulate { elements, x, gradient })
+        let batches = &elements.batches;
+        if batches.len() < SPLIT {
+            return simd::run(Accumulate { batches, x, gradient, kind: elements.kind });
+        }
+        // Always the same two halves, so that sums do not depend on the number of threads.
+        let (first, second) = batches.split_at(batches.len() / 2);
+        let mut other = vec![[0.0; 4]; gradient.len()];
+        let (a, b) = rayon::join(
+            || simd::run(Accumulate { batches: first, x, gradient: &mut *gradient, kind: elements.kind }),
+            || simd::run(Accumulate { batches: second, x, gradient: &mut other, kind: elements.kind }),
+        );
+        for (sum, row) in gradient.iter_mut().zip(&other) {
+            (0..3).for_each(|k| sum[k] += row[k]);
+        }
+        a + b
     }
 }
+
+/// From this many batches on, two threads are worth their start. Ours.
+const SPLIT: usize = 1000;
 
 impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> Default
     for Elements<T, K, N, R, P>
@@ -202,9 +219,10 @@ impl<T: Real, const N: usize, const R: usize, const P: usize> Batch<T, N, R, P> 
 
 /// Evaluates all batches, eight elements at a time.
 struct Accumulate<'a, K, const N: usize, const R: usize, const P: usize> {
-    elements: &'a Elements<f32, K, N, R, P>,
+    batches: &'a [Batch<f32, N, R, P>],
     x: &'a [Row<f32>],
     gradient: &'a mut [Row<f32>],
+    kind: PhantomData<fn() -> K>,
 }
 
 impl<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> WithSimd
@@ -216,7 +234,7 @@ impl<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> Wi
         let mut energy = 0.0;
         let mut corners = [[[0.0_f32; LANES]; 3]; N];
         let mut energies = [0.0_f32; LANES];
-        for batch in &self.elements.batches {
+        for batch in self.batches {
             for i in 0..N {
                 for lane in 0..LANES {
                     let row = self.x[batch.vertices[i][lane] as usize];

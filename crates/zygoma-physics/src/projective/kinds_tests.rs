@@ -50,9 +50,6 @@ fn gradient<const R: usize>(seed: u64, spread: f64) -> [Vec3<f64>; R] {
 }
 
 proptest! {
-    // The same gradients every time: seed 30443 is known to differ by more than allowed, and not yet understood.
-    #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::with_cases(64) })]
-
     #[test]
     fn stresses_and_their_changes_agree_with_differences(seed in 0_u64..100_000) {
         let solid = gradient::<3>(seed, 0.25);
@@ -141,6 +138,29 @@ fn projections_are_the_closest_points() {
 fn area_of(z: &[Vec3<f64>; 2]) -> f64 {
     let n = zygoma_numerics::svd3::matrix::cross(z[0], z[1]);
     zygoma_numerics::svd3::matrix::dot(n, n).sqrt()
+}
+
+#[test]
+fn small_and_large_triangles_find_their_area_again() {
+    let q = closest::<TriangleStrain, 2, 1>(&gradient::<2>(5, 0.4), &[1.0]);
+    // The first is the one of seed 30443 above: half as long, a quarter as wide as its goal.
+    for d in [[0.641, 0.325], [0.1, 0.1], [0.5, 0.01], [3.0, 2.9], [4.0, 0.05], [1.0, 1.0], [0.9, 0.88]] {
+        let z: [Vec3<f64>; 2] = std::array::from_fn(|r| q[r].map(|x| x * d[r]));
+        for goal in [0.3, 0.8, 1.0] {
+            let area = area_of(&closest::<TriangleArea, 2, 2>(&z, &[1.0, goal]));
+            assert!((area - goal).abs() < 1e-9, "{d:?} {goal}: {area}");
+            check::<TriangleArea, 2, 2>(&z, &[2.0, goal], 1);
+            let single = z.map(|column| column.map(|x| x as f32));
+            let area = area_of(&closest_single(&single, goal as f32));
+            // 1 − λ² loses digits where the goal is far smaller.
+            assert!((area - goal).abs() < 5e-3 * goal, "{d:?} {goal}: {area} in single precision");
+        }
+    }
+}
+
+fn closest_single(z: &[Vec3<f32>; 2], area: f32) -> [Vec3<f64>; 2] {
+    let (_, stress) = TriangleArea::evaluate(z, &[1.0, area]);
+    std::array::from_fn(|r| std::array::from_fn(|k| f64::from(z[r][k] - stress[r][k])))
 }
 
 #[test]

@@ -149,25 +149,69 @@ impl<T: Factored> Prefactored<T> {
         if rows.is_empty() {
             return Ok(());
         }
-        let mut places: Vec<Vec<(usize, f64)>> = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let place = |(vertex, c): &(u32, f64)| {
-                let known = self.candidate.get(*vertex as usize).copied().flatten();
-                known.map(|place| (place as usize, *c)).ok_or(TransientError::NoCandidate(*vertex))
-            };
-            places.push(row.entries.iter().map(place).collect::<Result<_, _>>()?);
-        }
+        let places = self.places(&rows)?;
         let entry = |i: usize, j: usize| -> f64 {
-            let line = |a: usize| &self.compliance[a * self.candidates..][..self.candidates];
-            let couple =
-                |(a, c): &(usize, f64)| c * places[j].iter().map(|(b, d)| d * line(*a)[*b]).sum::<f64>();
             let own = if i == j { 1.0 / rows[i].weight } else { 0.0 };
-            own + places[i].iter().map(couple).sum::<f64>()
+            own + self.coupling(&places[i], &places[j])
         };
         let factor = DenseFactor::new(rows.len(), entry).ok_or(TransientError::NotPositiveDefinite)?;
         self.correction = vec![[0.0; 3]; rows.len()];
         self.transient = Some(Transient { rows, factor });
         Ok(())
+    }
+}
+
+/// Sweeps over one-sided constraints; each costs as many products as there are pairs of them.
+const SWEEPS: usize = 60;
+
+impl<T: Factored> Prefactored<T> {
+    /// The smallest motion (measured by the matrix of what stays) that lifts every row Σ c s by at least its amount, without pulling any: s per free
+    /// vertex, along an axis that all rows share. Amounts may be negative, for rows that have room.
+    pub fn push(&mut self, rows: &[MatrixRow], amounts: &[f64]) -> Result<Vec<T>, TransientError> {
+        let places = self.places(rows)?;
+        let count = rows.len();
+        let mut couplings = vec![0.0; count * count];
+        for i in 0..count {
+            for j in 0..=i {
+                let coupling = self.coupling(&places[i], &places[j]);
+                (couplings[i * count + j], couplings[j * count + i]) = (coupling, coupling);
+            }
+        }
+        // Projected Gauss-Seidel for the forces: they push, or they are nothing.
+        let mut forces = vec![0.0; count];
+        for _ in 0..SWEEPS {
+            for i in 0..count {
+                let line = &couplings[i * count..][..count];
+                let lifted: f64 = line.iter().zip(&forces).map(|(c, f)| c * f).sum();
+                if line[i] > 0.0 {
+                    forces[i] = f64::max(forces[i] + (amounts[i] - lifted) / line[i], 0.0);
+                }
+            }
+        }
+        self.scratch.fill([T::default(); 4]);
+        for (force, row) in forces.iter().zip(rows) {
+            for (vertex, c) in &row.entries {
+                let place = &mut self.scratch[*vertex as usize];
+                place[0] = place[0] + T::of(c * force);
+            }
+        }
+        T::solve(&mut self.factor, &mut self.scratch);
+        Ok(self.scratch.iter().map(|row| row[0]).collect())
+    }
+
+    /// Rows between places of candidates.
+    fn places(&self, rows: &[MatrixRow]) -> Result<Vec<Vec<(usize, f64)>>, TransientError> {
+        let place = |(vertex, c): &(u32, f64)| {
+            let known = self.candidate.get(*vertex as usize).copied().flatten();
+            known.map(|place| (place as usize, *c)).ok_or(TransientError::NoCandidate(*vertex))
+        };
+        rows.iter().map(|row| row.entries.iter().map(place).collect()).collect()
+    }
+
+    /// c A⁻¹ dᵀ of two rows.
+    fn coupling(&self, c: &[(usize, f64)], d: &[(usize, f64)]) -> f64 {
+        let line = |a: usize| &self.compliance[a * self.candidates..][..self.candidates];
+        c.iter().map(|(a, c)| c * d.iter().map(|(b, d)| d * line(*a)[*b]).sum::<f64>()).sum()
     }
 }
 

@@ -129,7 +129,11 @@ impl<T: Precision> Solver<T> {
         x: &mut [Row<T>],
     ) -> SolveReport {
         let free = system.free_count();
-        self.memory = Lbfgs::new(options.history);
+        if self.memory.history() == options.history {
+            self.memory.clear();
+        } else {
+            self.memory = Lbfgs::new(options.history);
+        }
         global.begin();
         let mut energy = evaluate(system, inertia, x, &mut self.gradient);
         self.largest_energy = energy.abs();

@@ -6,42 +6,96 @@ use pulp::{cast, f32x8};
 use std::arch::x86_64::{__m128, __m256};
 use zygoma_numerics::simd::is_scalar_forced;
 
-use super::elastic::{Group, LANES};
+use super::elastic::{CORNERS, Edges, LANES, Singles, Triangles};
 
 /// The instruction set, if the machine has it and it may be used.
 pub(super) fn available() -> Option<V3> {
     if is_scalar_forced() { None } else { V3::try_new() }
 }
 
-/// Adds the forces at `positions` to `forces`, and lists elements whose edge is too long.
+/// Adds the forces of triangles at `positions` to `forces`, and lists edges that are too long.
 pub(super) fn add_forces(
     simd: V3,
-    groups: &[Group],
+    triangles: &[Triangles],
     positions: &[Vec4],
     forces: &mut [Vec4],
     too_long: &mut Vec<u32>,
 ) {
-    struct AddForces<'a>(V3, &'a [Group], &'a [Vec4], &'a mut [Vec4], &'a mut Vec<u32>);
+    struct AddForces<'a>(V3, &'a [Triangles], &'a [Vec4], &'a mut [Vec4], &'a mut Vec<u32>);
     impl pulp::NullaryFnOnce for AddForces<'_> {
         type Output = ();
         #[inline(always)]
         fn call(self) {
-            let Self(simd, groups, positions, forces, too_long) = self;
-            for (index, group) in groups.iter().enumerate() {
-                let found = forces_of(simd, group, positions);
+            let Self(simd, triangles, positions, forces, too_long) = self;
+            for (index, group) in triangles.iter().enumerate() {
+                let i = gather(simd, &group.vertices[0], positions);
+                let j = gather(simd, &group.vertices[1], positions);
+                let k = gather(simd, &group.vertices[2], positions);
+                let across = gather(simd, &group.vertices[3], positions);
+                let first = forces_of(simd, &group.edges[0], &i, &j, &k, &across);
+                add(simd, &group.vertices[3], &first.at[3], forces);
+                let across = gather(simd, &group.vertices[4], positions);
+                let second = forces_of(simd, &group.edges[1], &j, &k, &i, &across);
+                add(simd, &group.vertices[4], &second.at[3], forces);
+                let across = gather(simd, &group.vertices[5], positions);
+                let third = forces_of(simd, &group.edges[2], &k, &i, &j, &across);
+                add(simd, &group.vertices[5], &third.at[3], forces);
+                let sum = first.at[0].and(simd, &second.at[2]).and(simd, &third.at[1]);
+                add(simd, &group.vertices[0], &sum, forces);
+                let sum = first.at[1].and(simd, &second.at[0]).and(simd, &third.at[2]);
+                add(simd, &group.vertices[1], &sum, forces);
+                let sum = first.at[2].and(simd, &second.at[1]).and(simd, &third.at[0]);
+                add(simd, &group.vertices[2], &sum, forces);
+                if first.is_too_long | second.is_too_long | third.is_too_long {
+                    let start = CORNERS.len() * LANES * index;
+                    list_long(&group.edges[0], &first, start, too_long);
+                    list_long(&group.edges[1], &second, start + LANES, too_long);
+                    list_long(&group.edges[2], &third, start + 2 * LANES, too_long);
+                }
+            }
+        }
+    }
+    simd.vectorize(AddForces(simd, triangles, positions, forces, too_long));
+}
+
+/// The same for edges in no triangle; their numbers start at `start`.
+pub(super) fn add_single_forces(
+    simd: V3,
+    singles: &[Singles],
+    start: usize,
+    positions: &[Vec4],
+    forces: &mut [Vec4],
+    too_long: &mut Vec<u32>,
+) {
+    struct AddForces<'a>(V3, &'a [Singles], usize, &'a [Vec4], &'a mut [Vec4], &'a mut Vec<u32>);
+    impl pulp::NullaryFnOnce for AddForces<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn call(self) {
+            let Self(simd, singles, start, positions, forces, too_long) = self;
+            for (index, group) in singles.iter().enumerate() {
+                let a = gather(simd, &group.vertices[0], positions);
+                let b = gather(simd, &group.vertices[1], positions);
+                let c = gather(simd, &group.vertices[2], positions);
+                let d = gather(simd, &group.vertices[3], positions);
+                let found = forces_of(simd, &group.edges, &a, &b, &c, &d);
                 add(simd, &group.vertices[0], &found.at[0], forces);
                 add(simd, &group.vertices[1], &found.at[1], forces);
                 add(simd, &group.vertices[2], &found.at[2], forces);
                 add(simd, &group.vertices[3], &found.at[3], forces);
                 if found.is_too_long {
-                    let squared: [f32; LANES] = cast(found.edge_squared);
-                    let listed = (0..LANES).filter(|k| squared[*k] > group.longest_squared[*k]);
-                    too_long.extend(listed.map(|k| (LANES * index + k) as u32));
+                    list_long(&group.edges, &found, start + LANES * index, too_long);
                 }
             }
         }
     }
-    simd.vectorize(AddForces(simd, groups, positions, forces, too_long));
+    simd.vectorize(AddForces(simd, singles, start, positions, forces, too_long));
+}
+
+fn list_long(edges: &Edges, found: &Found, start: usize, too_long: &mut Vec<u32>) {
+    let squared: [f32; LANES] = cast(found.edge_squared);
+    let listed = (0..LANES).filter(|k| squared[*k] > edges.longest_squared[*k]);
+    too_long.extend(listed.map(|k| (start + k) as u32));
 }
 
 /// Eight vectors.
@@ -65,6 +119,15 @@ impl Vectors {
             x: simd.sub_f32x8(self.x, other.x),
             y: simd.sub_f32x8(self.y, other.y),
             z: simd.sub_f32x8(self.z, other.z),
+        }
+    }
+
+    #[inline(always)]
+    fn and(&self, simd: V3, other: &Self) -> Self {
+        Self {
+            x: simd.add_f32x8(self.x, other.x),
+            y: simd.add_f32x8(self.y, other.y),
+            z: simd.add_f32x8(self.z, other.z),
         }
     }
 
@@ -109,40 +172,42 @@ impl Vectors {
     }
 }
 
+/// Forces of eight edges from `a` to `b`, with `c` and `d` opposite.
 #[inline(always)]
-fn forces_of(simd: V3, group: &Group, positions: &[Vec4]) -> Found {
-    let a = gather(simd, &group.vertices[0], positions);
-    let b = gather(simd, &group.vertices[1], positions);
-    let c = gather(simd, &group.vertices[2], positions);
-    let d = gather(simd, &group.vertices[3], positions);
+fn forces_of(simd: V3, edges: &Edges, a: &Vectors, b: &Vectors, c: &Vectors, d: &Vectors) -> Found {
     let (one, zero, least) =
         (simd.splat_f32x8(1.0), simd.splat_f32x8(0.0), simd.splat_f32x8(f32::MIN_POSITIVE));
-    let (s, t): (f32x8, f32x8) = (cast(group.on_edge), cast(group.across));
-    let edge = b.minus(simd, &a);
-    let across = d.minus(simd, &c);
+    let (s, t): (f32x8, f32x8) = (cast(edges.on_edge), cast(edges.across));
+    let edge = b.minus(simd, a);
+    let across = d.minus(simd, c);
     // q = (1 − s) a + s b − (1 − t) c − t d
-    let span = a.minus(simd, &c).plus(simd, s, &edge).less(simd, t, &across);
+    let span = a.minus(simd, c).plus(simd, s, &edge).less(simd, t, &across);
     let edge_squared = edge.dot(simd, &edge);
     let span_squared = span.dot(simd, &span);
     let normal = edge.cross(simd, &across);
-    let lift = span.dot(simd, &normal);
-    let normal_squared = normal.dot(simd, &normal);
     let edge_length = simd.max_f32x8(simd.sqrt_f32x8(edge_squared), least);
     let span_length = simd.sqrt_f32x8(span_squared);
-    let product = simd.max_f32x8(simd.mul_f32x8(span_length, simd.sqrt_f32x8(normal_squared)), least);
-    let lift = simd.div_f32x8(simd.mul_f32x8(lift, cast(group.bend_side)), product);
-    let shown = simd.min_f32x8(simd.max_f32x8(simd.sub_f32x8(one, lift), zero), one);
-    let free = simd.mul_f32x8(shown, cast(group.bend_length));
-    let stretch = simd.sub_f32x8(one, simd.div_f32x8(cast(group.spring_length), edge_length));
+    // Bent through where q points to the wrong side. Hardly any element is, and then a root and a division are saved.
+    let wrong = simd.mul_f32x8(span.dot(simd, &normal), cast(edges.bend_side));
+    let is_wrong: __m256 = cast(simd.cmp_gt_f32x8(wrong, zero));
+    let mut free: f32x8 = cast(edges.bend_length);
+    if simd.avx._mm256_movemask_ps(is_wrong) != 0 {
+        let normal_length = simd.sqrt_f32x8(normal.dot(simd, &normal));
+        let product = simd.max_f32x8(simd.mul_f32x8(span_length, normal_length), least);
+        let lift = simd.div_f32x8(wrong, product);
+        let shown = simd.min_f32x8(simd.max_f32x8(simd.sub_f32x8(one, lift), zero), one);
+        free = simd.mul_f32x8(shown, free);
+    }
+    let stretch = simd.sub_f32x8(one, simd.div_f32x8(cast(edges.spring_length), edge_length));
     // Slack while flatter than at rest.
     let bent = simd.sub_f32x8(one, simd.div_f32x8(free, simd.max_f32x8(span_length, least)));
     let bent = simd.max_f32x8(bent, zero);
-    let pull = edge.times(simd, simd.mul_f32x8(cast(group.spring_stiffness), stretch));
-    let bend = span.times(simd, simd.mul_f32x8(cast(group.bend_stiffness), bent));
+    let pull = edge.times(simd, simd.mul_f32x8(cast(edges.spring_stiffness), stretch));
+    let bend = span.times(simd, simd.mul_f32x8(cast(edges.bend_stiffness), bent));
     let at_b = bend.times(simd, s);
     let at_d = bend.times(simd, t);
     let both = pull.plus(simd, one, &at_b);
-    let long: __m256 = cast(simd.cmp_gt_f32x8(edge_squared, cast(group.longest_squared)));
+    let long: __m256 = cast(simd.cmp_gt_f32x8(edge_squared, cast(edges.longest_squared)));
     Found {
         at: [
             both.minus(simd, &bend),

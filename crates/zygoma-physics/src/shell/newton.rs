@@ -57,13 +57,39 @@ impl Settled {
         x: Vec<DVec3>,
         params: &NewtonParams,
     ) -> Result<Self, Unsettled> {
+        let mut settled = Self::unsettled(statics, weights, x)?;
+        settled.search(statics, weights, params, true)?;
+        Ok(settled)
+    }
+
+    /// Given positions, not searched from yet: memory to [`restart`](Self::restart) in.
+    ///
+    /// # Panics
+    /// If there are not as many as the [`Statics`] has vertices.
+    pub fn unsettled(statics: &Statics, weights: &Weights, x: Vec<DVec3>) -> Result<Self, Unsettled> {
         assert_eq!(x.len(), statics.vertices().len(), "one position per vertex");
         let mut matrix = statics.matrix();
         statics.hessian(weights, &x, 1.0, &mut matrix);
         let factor = Cholesky::new(statics.analysis().clone(), &matrix).map_err(|_| Unsettled)?;
-        let mut settled = Self { x, factors: 1, factor, matrix, level: 0 };
-        settled.search(statics, weights, params, true)?;
-        Ok(settled)
+        Ok(Self { x, factors: 1, factor, matrix, level: 0 })
+    }
+
+    /// Starts anew from positions near an equilibrium, for the same vertices pulled to another target, in memory that is
+    /// there already. Nothing of what was found before has a say.
+    ///
+    /// # Panics
+    /// If there are not as many positions as the [`Statics`] has vertices, or it is one of other vertices.
+    pub fn restart(
+        &mut self,
+        statics: &Statics,
+        weights: &Weights,
+        x: Vec<DVec3>,
+        params: &NewtonParams,
+    ) -> Result<(), Unsettled> {
+        assert_eq!(x.len(), statics.vertices().len(), "one position per vertex");
+        (self.x, self.level, self.factors) = (x, 0, 0);
+        self.renew(statics, weights, params.max_factors)?;
+        self.search(statics, weights, params, true)
     }
 
     /// Moves on to the equilibrium under other weights. After an error `x` is not an equilibrium.

@@ -14,13 +14,21 @@ use super::{Shell, ShellParams, Stiffness};
 /// The part of a shell that may move towards a target, while all other vertices are held there.
 #[derive(Debug)]
 pub struct Statics {
+    part: Arc<Part>,
+    target: Vec<DVec3>,
+    bends: Vec<Element<4>>,
+}
+
+/// What does not depend on the target.
+#[derive(Debug)]
+struct Part {
     /// Local to shell vertices: first those that may move, then the held ones next to them.
     vertices: Vec<u32>,
     free: usize,
-    target: Vec<DVec3>,
     actuation: Vec<f64>,
     springs: Vec<Element<2>>,
-    bends: Vec<Element<4>>,
+    /// The shell's numbers of the bending elements.
+    bends: Vec<u32>,
     blocks: Blocks,
     analysis: Arc<Analysis>,
 }
@@ -104,33 +112,52 @@ impl Statics {
                 springs.push(Element { vertices: ends, weights, length, slack: false, scale: length });
             }
         }
-        let mut bends = Vec::new();
-        for bend in &shell.bends {
+        let (mut bends, mut numbers) = (Vec::new(), Vec::new());
+        for (number, bend) in (0u32..).zip(&shell.bends) {
             if let Some(ends) = localise(bend.vertices, free, &mut local, &mut vertices) {
                 let (weights, length) = (bend.weights, bend.free_distance(target));
                 bends.push(Element { vertices: ends, weights, length, slack: true, scale: bend.scale });
+                numbers.push(number);
             }
         }
         let blocks = Blocks::new(free, &springs, &bends);
-        let analysis = Analysis::new(&blocks.matrix());
+        let analysis = Analysis::new(&blocks.matrix);
         let target = vertices.iter().map(|v| target[*v as usize]).collect();
         let actuation = vertices[..free].iter().map(|v| params.actuation(shell.area[*v as usize])).collect();
-        Self { vertices, free, target, actuation, springs, bends, blocks, analysis }
+        let part = Part { vertices, free, actuation, springs, bends: numbers, blocks, analysis };
+        Self { part: Arc::new(part), target, bends }
+    }
+
+    /// The same vertices of the same shell pulled to another target. What the pattern decides is shared.
+    ///
+    /// # Panics
+    /// If `target` is not as long as the shell has vertices.
+    pub fn retargeted(&self, shell: &Shell, target: &[DVec3]) -> Self {
+        assert_eq!(target.len(), shell.vertex_count(), "one target per vertex");
+        let bend = |(element, number): (&Element<4>, &u32)| Element {
+            length: shell.bends[*number as usize].free_distance(target),
+            ..*element
+        };
+        Self {
+            part: self.part.clone(),
+            target: self.part.vertices.iter().map(|v| target[*v as usize]).collect(),
+            bends: self.bends.iter().zip(&self.part.bends).map(bend).collect(),
+        }
     }
 
     /// The shell's numbers of the vertices here; the first [`free_count`](Self::free_count) may move.
     pub fn vertices(&self) -> &[u32] {
-        &self.vertices
+        &self.part.vertices
     }
 
     /// How many vertices may move.
     pub fn free_count(&self) -> usize {
-        self.free
+        self.part.free
     }
 
     /// Number of springs and bending elements.
     pub fn element_count(&self) -> usize {
-        self.springs.len() + self.bends.len()
+        self.part.springs.len() + self.bends.len()
     }
 
     /// Targets of the vertices here: where the search for an equilibrium may start.
@@ -140,26 +167,31 @@ impl Statics {
 
     /// p^max A / ε^r of every free vertex.
     pub fn actuation(&self) -> &[f64] {
-        &self.actuation
+        &self.part.actuation
     }
 
     pub(super) fn analysis(&self) -> &Arc<Analysis> {
-        &self.analysis
+        &self.part.analysis
     }
 
     /// An empty matrix for [`hessian`](Self::hessian), three rows per free vertex.
     pub fn matrix(&self) -> SymmetricMatrix {
-        self.blocks.matrix()
+        self.part.blocks.matrix.clone()
     }
 
     /// What the elements weigh under a stiffness of the whole shell.
     pub fn weights(&self, stiffness: &Stiffness) -> Weights {
         let mean = |values: &[f64], local: &[u32]| {
-            local.iter().map(|v| values[self.vertices[*v as usize] as usize]).sum::<f64>()
+            local.iter().map(|v| values[self.part.vertices[*v as usize] as usize]).sum::<f64>()
                 / local.len() as f64
         };
         Weights {
-            springs: self.springs.iter().map(|e| e.scale * mean(&stiffness.strain, &e.vertices)).collect(),
+            springs: self
+                .part
+                .springs
+                .iter()
+                .map(|e| e.scale * mean(&stiffness.strain, &e.vertices))
+                .collect(),
             bends: self.bends.iter().map(|e| e.scale * mean(&stiffness.bending, &e.vertices)).collect(),
         }
     }
@@ -167,36 +199,36 @@ impl Statics {
     /// Ψ(x), up to the constant of the held vertices.
     pub fn energy(&self, weights: &Weights, x: &[DVec3]) -> f64 {
         let actuation: f64 =
-            (0..self.free).map(|i| self.actuation[i] * x[i].distance_squared(self.target[i])).sum();
+            (0..self.part.free).map(|i| self.part.actuation[i] * x[i].distance_squared(self.target[i])).sum();
         0.5 * (actuation
-            + energy_of(&self.springs, &weights.springs, x)
+            + energy_of(&self.part.springs, &weights.springs, x)
             + energy_of(&self.bends, &weights.bends, x))
     }
 
     /// ∂Ψ/∂x of the free vertices.
     pub fn gradient(&self, weights: &Weights, x: &[DVec3], out: &mut [DVec3]) {
-        for i in 0..self.free {
-            out[i] = self.actuation[i] * (x[i] - self.target[i]);
+        for i in 0..self.part.free {
+            out[i] = self.part.actuation[i] * (x[i] - self.target[i]);
         }
-        add_gradient(&self.springs, &weights.springs, x, &mut out[..self.free]);
-        add_gradient(&self.bends, &weights.bends, x, &mut out[..self.free]);
+        add_gradient(&self.part.springs, &weights.springs, x, &mut out[..self.part.free]);
+        add_gradient(&self.bends, &weights.bends, x, &mut out[..self.part.free]);
     }
 
     /// ∂²Ψ/∂x² of the free vertices, without the share `damping` of each element's negative curvature: 0 is exact,
     /// 1 is always positive definite.
     pub fn hessian(&self, weights: &Weights, x: &[DVec3], damping: f64, out: &mut SymmetricMatrix) {
-        let mut sums = vec![DMat3::ZERO; self.blocks.count];
-        for (slot, actuation) in self.blocks.diagonal.iter().zip(&self.actuation) {
+        let mut sums = vec![DMat3::ZERO; self.part.blocks.count];
+        for (slot, actuation) in self.part.blocks.diagonal.iter().zip(&self.part.actuation) {
             sums[*slot as usize] = DMat3::from_diagonal(DVec3::splat(*actuation));
         }
-        add_hessian(&self.springs, &weights.springs, &self.blocks.springs, x, damping, &mut sums);
-        add_hessian(&self.bends, &weights.bends, &self.blocks.bends, x, damping, &mut sums);
-        self.blocks.write(&sums, out);
+        add_hessian(&self.part.springs, &weights.springs, &self.part.blocks.springs, x, damping, &mut sums);
+        add_hessian(&self.bends, &weights.bends, &self.part.blocks.bends, x, damping, &mut sums);
+        self.part.blocks.write(&sums, out);
     }
 
     /// Adds λᵀ ∂²Ψ/∂x∂κ to the derivatives by the stiffness of every vertex of the shell.
     pub fn add_stiffness_gradient(&self, x: &[DVec3], adjoint: &[DVec3], out: &mut Stiffness) {
-        self.add_mixed(&self.springs, x, adjoint, &mut out.strain);
+        self.add_mixed(&self.part.springs, x, adjoint, &mut out.strain);
         self.add_mixed(&self.bends, x, adjoint, &mut out.bending);
     }
 
@@ -216,7 +248,7 @@ impl Statics {
                 }
             }
             for vertex in element.vertices {
-                out[self.vertices[vertex as usize] as usize] += element.scale * along / N as f64;
+                out[self.part.vertices[vertex as usize] as usize] += element.scale * along / N as f64;
             }
         }
     }
@@ -320,11 +352,12 @@ struct Blocks {
     count: usize,
     /// Column by column: where its blocks start; the first is the diagonal one.
     starts: Vec<u32>,
-    rows: Vec<u32>,
     diagonal: Vec<u32>,
     /// For every element its pairs (0,0), (1,0), (1,1), ...; `u32::MAX` where a vertex is held.
     springs: Vec<u32>,
     bends: Vec<u32>,
+    /// The scalar matrix of these blocks, all zero.
+    matrix: SymmetricMatrix,
 }
 
 impl Blocks {
@@ -351,27 +384,15 @@ impl Blocks {
                 .map(|(i, j)| slot(vertices[i], vertices[j]))
                 .collect()
         };
+        let matrix = scalar_matrix(&pattern);
         Self {
+            matrix,
             count: pattern.rows().len(),
             starts: pattern.starts().iter().map(|start| *start as u32).collect(),
-            rows: pattern.rows().iter().map(|row| *row as u32).collect(),
             diagonal: pattern.starts()[..free].iter().map(|start| *start as u32).collect(),
             springs: springs.iter().flat_map(|e| slots(&e.vertices)).collect(),
             bends: bends.iter().flat_map(|e| slots(&e.vertices)).collect(),
         }
-    }
-
-    /// The scalar matrix of these blocks, all zero.
-    fn matrix(&self) -> SymmetricMatrix {
-        let mut entries = Vec::with_capacity(9 * self.count);
-        for column in 0..self.diagonal.len() {
-            for row in &self.rows[self.starts[column] as usize..self.starts[column + 1] as usize] {
-                for k in 0..9 {
-                    entries.push((3 * *row as usize + k / 3, 3 * column + k % 3));
-                }
-            }
-        }
-        SymmetricMatrix::with_pattern(3 * self.diagonal.len(), entries)
     }
 
     /// Writes the blocks to the scalar matrix, whose columns hold three rows per block, in order.
@@ -390,6 +411,17 @@ impl Blocks {
             }
         }
     }
+}
+
+/// The matrix with three rows for each row of a pattern, all zero.
+fn scalar_matrix(pattern: &SymmetricMatrix) -> SymmetricMatrix {
+    let mut entries = Vec::with_capacity(9 * pattern.rows().len());
+    for column in 0..pattern.size() {
+        for row in &pattern.rows()[pattern.starts()[column]..pattern.starts()[column + 1]] {
+            entries.extend((0..9).map(|k| (3 * row + k / 3, 3 * column + k % 3)));
+        }
+    }
+    SymmetricMatrix::with_pattern(3 * pattern.size(), entries)
 }
 
 #[cfg(test)]

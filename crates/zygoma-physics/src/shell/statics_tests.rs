@@ -195,3 +195,25 @@ fn an_equilibrium_is_in_balance_by_the_other_count_too() {
     assert!(worst(&settled.x) < 2e-10, "{}", worst(&settled.x));
     assert!(worst(&x) > 1e-3);
 }
+
+#[test]
+fn another_target_is_settled_as_if_made_for_it() {
+    let (shell, target, x) = scene();
+    let count = shell.vertex_count();
+    let free: Vec<bool> = (0..count).map(|v| v % 7 != 3).collect();
+    let of = |target: &[DVec3]| Statics::new(&shell, &ShellParams::default(), target, &free);
+    let (made, moved) = (of(&target), of(&shell.rest).retargeted(&shell, &target));
+    let weights = made.weights(&uneven(count));
+    let params = NewtonParams { tolerance: 1e-10, ..NewtonParams::default() };
+    let settled = Settled::new(&made, &weights, &params).unwrap();
+    let start: Vec<DVec3> = moved.vertices().iter().map(|v| x[*v as usize]).collect();
+    let held = |v: usize| v >= moved.free_count();
+    let start: Vec<DVec3> =
+        start.iter().enumerate().map(|(v, x)| if held(v) { moved.target()[v] } else { *x }).collect();
+    let mut again = Settled::unsettled(&moved, &weights, start.clone()).unwrap();
+    for _ in 0..2 {
+        again.restart(&moved, &weights, start.clone(), &params).unwrap();
+        let worst = again.x.iter().zip(&settled.x).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+        assert!(worst < 1e-8, "{worst}");
+    }
+}

@@ -46,6 +46,7 @@ pub struct StepMatrices {
     mass: Vec<f32>,
     actuation: Vec<f32>,
     resistance: Vec<f32>,
+    compliance: Vec<f32>,
     step: f32,
     tolerance: f32,
     damping: f32,
@@ -58,6 +59,8 @@ pub struct Stepper {
     order: Arc<StepOrder>,
     matrices: Arc<StepMatrices>,
     positions: Vec<Vec4>,
+    /// Positions one step ago.
+    earlier: Vec<Vec4>,
     velocities: Vec<Vec4>,
     next: Vec<Vec4>,
     lagged: Vec<Vec4>,
@@ -118,6 +121,7 @@ impl StepMatrices {
             mass: per_vertex(&|area| params.density * area),
             actuation: per_vertex(&|area| params.actuation(area)),
             resistance: per_vertex(&|area| rigid_resistance(params, area)),
+            compliance: per_vertex(&|area| 1.0 / rigid_resistance(params, area)),
             step: params.step_time as f32,
             tolerance: params.tolerance as f32,
             damping: params.damping as f32,
@@ -140,6 +144,11 @@ impl StepMatrices {
     /// the corrections of some constraint is the force of that constraint.
     pub fn resistance(&self) -> &[f32] {
         &self.resistance
+    }
+
+    /// One over the [resistance](Self::resistance): how far a force at a vertex moves it.
+    pub fn compliance(&self) -> &[f32] {
+        &self.compliance
     }
 
     /// Time step, s.
@@ -178,6 +187,7 @@ impl Stepper {
             order.vertices.iter().map(|v| shell.rest[*v as usize].as_vec3().extend(0.0)).collect();
         Self {
             velocities: vec![Vec4::ZERO; positions.len()],
+            earlier: positions.clone(),
             next: positions.clone(),
             lagged: positions.clone(),
             residual: vec![Vec4::ZERO; positions.len()],
@@ -196,6 +206,11 @@ impl Stepper {
     /// Current positions.
     pub fn positions(&self) -> &[Vec4] {
         &self.positions
+    }
+
+    /// Positions one step ago, to show the time between two steps.
+    pub fn earlier(&self) -> &[Vec4] {
+        &self.earlier
     }
 
     /// Current velocities.
@@ -226,6 +241,7 @@ impl Stepper {
     /// Puts the shell somewhere, moving at some velocity.
     pub fn place(&mut self, positions: &[Vec4], velocities: &[Vec4]) {
         self.positions.copy_from_slice(positions);
+        self.earlier.copy_from_slice(positions);
         self.velocities.copy_from_slice(velocities);
     }
 
@@ -296,7 +312,8 @@ impl Stepper {
         for i in free..self.next.len() {
             self.velocities[i] = rate * (self.next[i] - self.positions[i]);
         }
-        self.positions.copy_from_slice(&self.next);
+        std::mem::swap(&mut self.earlier, &mut self.positions);
+        std::mem::swap(&mut self.positions, &mut self.next);
     }
 }
 

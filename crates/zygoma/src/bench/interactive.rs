@@ -1,4 +1,10 @@
 //! Frames of an interactive face, full pipeline, on one thread.
+//!
+//! To compare with other programs like with like: `rig` holds the shell's targets, what it misses of them, and the fine
+//! detail of the whole mesh, which others may count to the warp; `gradient` and `solve` are those of the paper's
+//! Algorithm 1; `constraints` are depth, the limits of strain and speed, and the velocities. A bare Algorithm 1 moves
+//! vertices of the shell out of a sphere; here `contact` is decided between them, on the whole mesh, by a sweep over
+//! many points: a stage that it does not have. Normals of the whole mesh are no part of a frame, and told apart.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -44,14 +50,15 @@ pub(crate) struct Size {
     pub(crate) mesh_vertices: usize,
     /// Mean number of shapes with a weight.
     pub(crate) active_shapes: f64,
-    /// Share of the frames in which the finger touched the skin.
-    pub(crate) touched: f64,
     /// Median milliseconds per frame of 10 ms.
     pub(crate) frame_ms: f64,
     /// How frames were distributed.
     pub(crate) frame: Spread,
-    /// Mean milliseconds per frame, by stage, of the faster half of the frames.
+    /// Milliseconds by stage of the frames about the median: they add up to it.
     pub(crate) stages_ms: StagesMs,
+    /// The frames in which the finger touched the skin, and the others.
+    pub(crate) touched: Part,
+    pub(crate) untouched: Part,
     /// Normals at full resolution, which are no part of the frame here.
     pub(crate) normals_ms: f64,
     /// The plain rig, evaluated for the same weights.
@@ -62,14 +69,37 @@ pub(crate) struct Size {
     pub(crate) factor_kib: f64,
 }
 
+/// Some of the frames.
+#[derive(Debug, Serialize)]
+pub(crate) struct Part {
+    /// Their share of all frames.
+    pub(crate) share: f64,
+    /// Their median, ms.
+    pub(crate) frame_ms: f64,
+    /// Milliseconds by stage of those about their median.
+    pub(crate) stages_ms: StagesMs,
+}
+
 /// Milliseconds by stage.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct StagesMs {
     pub(crate) rig: f64,
     pub(crate) gradient: f64,
     pub(crate) solve: f64,
+    /// Depth, strain, speed and velocities.
     pub(crate) constraints: f64,
+    /// Contact at full resolution: finding it, and pushing the skin out.
+    pub(crate) contact: f64,
     pub(crate) warp: f64,
+    /// What is left of the frame.
+    pub(crate) other: f64,
+}
+
+/// One frame.
+struct Timed {
+    ms: f64,
+    stages: StagesMs,
+    is_touched: bool,
 }
 
 /// Measures a rig, or the built-in head, with shells of some sizes.
@@ -95,36 +125,35 @@ fn measure(rig: &Rig, triangles: usize, seconds: f64) -> anyhow::Result<Size> {
     };
     let face = build(&rig.name, &mesh, &params, &mut |_| Continue::Yes)?;
     let mut scene = Scene::new(&face, &mesh)?;
-    let mut frames: Vec<(f64, StagesMs)> = Vec::new();
-    let (mut rig_times, mut stream_times, mut touched, mut active) = (Vec::new(), Vec::new(), 0, 0);
+    let mut frames: Vec<Timed> = Vec::new();
+    let (mut rig_times, mut stream_times, mut active) = (Vec::new(), Vec::new(), 0);
     let began = Instant::now();
-    let mut frame = 0;
-    while frame < 2 * CYCLE || began.elapsed().as_secs_f64() < seconds {
-        scene.prepare(frame);
-        let time = milliseconds(|| {
+    while frames.len() < 2 * CYCLE || began.elapsed().as_secs_f64() < seconds {
+        scene.prepare(frames.len());
+        let ms = milliseconds(|| {
             black_box(scene.running.advance(FRAME).positions);
         });
-        frames.push((time, StagesMs::of(scene.running.stages())));
-        touched += usize::from(!scene.running.touches().contacts().is_empty());
+        let is_touched = !scene.running.touches().contacts().is_empty();
+        frames.push(Timed { ms, stages: StagesMs::of(scene.running.stages(), ms), is_touched });
         active += scene.weights.iter().filter(|weight| **weight != 0.0).count();
         rig_times.push(milliseconds(|| scene.evaluator.evaluate(&scene.weights, &mut scene.plain)));
         stream_times.push(milliseconds(|| scene.stream_factor()));
-        frame += 1;
     }
-    let spread = Spread::of(frames.iter().map(|(time, _)| *time).collect());
-    frames.sort_by(|a, b| a.0.total_cmp(&b.0));
-    frames.truncate(frames.len().div_ceil(2));
-    let share = 1.0 / frames.len() as f64;
-    let stages_ms = frames.iter().fold(StagesMs::default(), |sum, (_, stages)| sum.plus(share, stages));
+    let count = frames.len() as f64;
+    frames.sort_by(|a, b| a.ms.total_cmp(&b.ms));
+    let spread = Spread::of(frames.iter().map(|frame| frame.ms).collect());
+    let all: Vec<&Timed> = frames.iter().collect();
+    let (touched, untouched) = all.iter().copied().partition::<Vec<&Timed>, _>(|frame| frame.is_touched);
     Ok(Size {
         triangles: face.shell.triangles.len(),
         vertices: face.shell.vertex_count(),
         mesh_vertices: face.vertex_count(),
-        active_shapes: active as f64 / frame as f64,
-        touched: touched as f64 / frame as f64,
+        active_shapes: active as f64 / count,
         frame_ms: spread.median_ms,
         frame: spread,
-        stages_ms,
+        stages_ms: StagesMs::about_the_median(&all),
+        touched: Part::new(&touched, count),
+        untouched: Part::new(&untouched, count),
         normals_ms: scene.normals_ms(),
         plain_rig_ms: Spread::of(rig_times).median_ms,
         stream_factor_ms: Spread::of(stream_times).median_ms,
@@ -140,16 +169,38 @@ fn only_skin(mesh: &RigMesh) -> RigMesh {
     RigMesh { faces: Faces::from_triangles(&triangles), uvs: None, regions: Vec::new(), ..skin }
 }
 
+impl Part {
+    /// Frames in the order of their times, out of so many.
+    fn new(frames: &[&Timed], count: f64) -> Self {
+        Self {
+            share: frames.len() as f64 / count,
+            frame_ms: frames.get(frames.len() / 2).map_or(0.0, |frame| frame.ms),
+            stages_ms: StagesMs::about_the_median(frames),
+        }
+    }
+}
+
 impl StagesMs {
-    fn of(stages: &Stages) -> Self {
+    fn of(stages: &Stages, frame_ms: f64) -> Self {
         let ms = |time: Duration| 1e3 * time.as_secs_f64();
+        let timed = stages.rig + stages.gradient + stages.solve + stages.constraints + stages.warp;
         Self {
             rig: ms(stages.rig),
             gradient: ms(stages.gradient),
             solve: ms(stages.solve),
-            constraints: ms(stages.constraints),
+            constraints: ms(stages.constraints.saturating_sub(stages.contact)),
+            contact: ms(stages.contact),
             warp: ms(stages.warp),
+            other: frame_ms - ms(timed),
         }
+    }
+
+    /// The mean of the tenth of the frames around the median. They are in the order of their times.
+    fn about_the_median(frames: &[&Timed]) -> Self {
+        let (middle, half) = (frames.len() / 2, frames.len() / 20);
+        let about = &frames[middle.saturating_sub(half)..(middle + half + 1).min(frames.len())];
+        let share = 1.0 / about.len().max(1) as f64;
+        about.iter().fold(Self::default(), |sum, frame| sum.plus(share, &frame.stages))
     }
 
     fn plus(self, share: f64, other: &Self) -> Self {
@@ -158,7 +209,9 @@ impl StagesMs {
             gradient: self.gradient + share * other.gradient,
             solve: self.solve + share * other.solve,
             constraints: self.constraints + share * other.constraints,
+            contact: self.contact + share * other.contact,
             warp: self.warp + share * other.warp,
+            other: self.other + share * other.other,
         }
     }
 }

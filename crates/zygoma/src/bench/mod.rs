@@ -6,6 +6,7 @@ pub(crate) mod head;
 pub(crate) mod interactive;
 pub(crate) mod rig;
 pub(crate) mod soak;
+pub(crate) mod tissue;
 #[cfg(feature = "view")]
 pub(crate) mod view;
 

@@ -43,6 +43,8 @@ pub(crate) struct Soaked {
     pub(crate) frames: usize,
     /// Wall-clock seconds of the frames.
     pub(crate) seconds: f64,
+    /// The slowest frame, in milliseconds per step of the physics.
+    pub(crate) slowest_step_ms: f64,
     pub(crate) all_finite: bool,
     /// Heights per second.
     pub(crate) top_speed: f32,
@@ -234,9 +236,12 @@ impl Mischief {
     }
 
     fn advance(&mut self, seconds: f64, found: &mut Soaked) {
+        let steps = (seconds / self.running.face().params.step_time).ceil().max(1.0);
         let began = Instant::now();
         let frame = self.running.advance(seconds);
-        found.seconds += began.elapsed().as_secs_f64();
+        let spent = began.elapsed().as_secs_f64();
+        found.seconds += spent;
+        found.slowest_step_ms = found.slowest_step_ms.max(1e3 * spent / steps);
         found.all_finite &= frame.positions.iter().all(|p| p.is_finite());
         found.frames += 1;
         found.simulated_seconds += seconds;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::bench::fit::FitReport;
 use crate::bench::{self, Report};
-use crate::cli::{BenchArgs, BenchInteractiveArgs, BenchSoakArgs, BenchWhat};
+use crate::cli::{BenchArgs, BenchInteractiveArgs, BenchSoakArgs, BenchTissueArgs, BenchWhat};
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     match &args.what {
@@ -13,6 +13,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         BenchWhat::Rig(args) => tell(&bench::rig::run(&args.rigs)?, args.json),
         BenchWhat::Interactive(args) => interactive(args),
         BenchWhat::Soak(args) => soak(args),
+        BenchWhat::Tissue(args) => tissue(args),
         #[cfg(feature = "view")]
         BenchWhat::View(args) => tell_tab(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
     }
@@ -26,24 +27,55 @@ fn interactive(args: &BenchInteractiveArgs) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "triangles   frame ms  (p10 – p90)          rig  gradient  solve  constraints  warp | plain rig  stream factor"
+        "triangles  frames     frame ms     rig  gradient   solve  constraints  contact    warp   other | plain rig  stream factor"
     )?;
     for size in &report.results {
-        let (frame, stages) = (&size.frame, &size.stages_ms);
+        let parts = [
+            ("all", size.frame_ms, &size.stages_ms),
+            ("touched", size.touched.frame_ms, &size.touched.stages_ms),
+            ("untouched", size.untouched.frame_ms, &size.untouched.stages_ms),
+        ];
+        for (name, frame_ms, stages) in parts {
+            writeln!(
+                out,
+                "{:>9}  {name:<9}  {frame_ms:>8.4}  {:>6.4}  {:>8.4}  {:>6.4}  {:>11.4}  {:>7.4}  {:>6.4}  {:>6.4} | {:>9.4}  {:>13.4}",
+                size.triangles,
+                stages.rig,
+                stages.gradient,
+                stages.solve,
+                stages.constraints,
+                stages.contact,
+                stages.warp,
+                stages.other,
+                size.plain_rig_ms,
+                size.stream_factor_ms,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn tissue(args: &BenchTissueArgs) -> anyhow::Result<()> {
+    let report = bench::tissue::run(&args.triangles, args.frames)?;
+    if args.json {
+        return crate::json::print(&report);
+    }
+    let mut out = std::io::stdout().lock();
+    for size in &report.results {
         writeln!(
             out,
-            "{:>9}   {:>8.4}  ({:.4} – {:.4})  {:>8.4}  {:>8.4}  {:.4}  {:>11.4}  {:.4} | {:>9.4}  {:>13.4}",
-            size.triangles,
+            "{} vertices, {} tetrahedra, {} iterations, {} contacts, {} sticky springs: {:.1} ms a frame ({:.1} – {:.1}); plain rig \
+             {:.3} ms; built in {:.1} s",
+            size.vertices,
+            size.tetrahedra,
+            size.iterations,
+            size.contacts,
+            size.sticky,
             size.frame_ms,
-            frame.p10_ms,
-            frame.p90_ms,
-            stages.rig,
-            stages.gradient,
-            stages.solve,
-            stages.constraints,
-            stages.warp,
+            size.p10_ms,
+            size.p90_ms,
             size.plain_rig_ms,
-            size.stream_factor_ms,
+            size.build_seconds,
         )?;
     }
     Ok(())
@@ -56,11 +88,12 @@ fn soak(args: &BenchSoakArgs) -> anyhow::Result<()> {
     } else {
         writeln!(
             std::io::stdout(),
-            "{:.0} s of violent touching in {} frames ({:.1} s of work): top speed {:.1} heights/s, farthest {:.2} heights, \
+            "{:.0} s of violent touching in {} frames ({:.1} s of work, at most {:.2} ms a step): top speed {:.1} heights/s, farthest {:.2} heights, \
              {:.4} % of the height left after letting go ({} times)",
             found.simulated_seconds,
             found.frames,
             found.seconds,
+            found.slowest_step_ms,
             found.top_speed,
             found.farthest,
             found.left_percent,

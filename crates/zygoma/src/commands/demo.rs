@@ -51,7 +51,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let touches = TouchScript::parse(SCRIPT, &face, &places)?;
     let params = RunParams::default();
     let mut outcome =
-        Performed { face: &face, rig: &rig, take, touches: &touches, params, fps: FPS }.run()?;
+        Performed { face: &face, rig: &rig, take, touches: &touches, params, fps: FPS, folder }.run()?;
     let options = AnimatedArgs { max_error: MAX_ERROR, max_targets: None, head_motion: false };
     let written =
         animated::write(&rig, take, &mut outcome.frames, &outcome.props, &folder.join("head.glb"), &options)?;

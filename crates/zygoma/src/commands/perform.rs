@@ -5,15 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
-use glam::Vec3;
+use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, Face, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, Tissue};
+use zygoma_face::interactive::{BuildParams, Face, Places, build};
+use zygoma_face::perform::{PerformParams, PerformingFace, Tissue, VolumeReport};
+use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
-use zygoma_rig::frames::StoredFrames;
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::{JointRole, Rig, Take};
 
@@ -21,34 +20,78 @@ use crate::cli::PerformArgs;
 use crate::commands::animated::{self, CompressionSummary, Format};
 use crate::commands::input;
 use crate::progress::Progress;
+use crate::reports::perform::Chronicle;
+use crate::reports::{self, simulation::Story};
+use crate::simulation::{DeviationSummary, Outcome, StagesMs, deviation};
+use crate::spool::{SpooledFrames, folder_of};
+use crate::touch_script::TouchScript;
+
+/// Stiffness of sticky lips, N/m per m² of lip, where the parameters leave it open. Ours: lips stretch by some millimetres before they part.
+const STICKINESS: f64 = 2e6;
 
 /// What a performance did.
 #[derive(Serialize)]
 struct Summary {
+    rig: String,
     out: String,
     take: String,
     frames: usize,
     fps: f64,
+    /// Tracks of the take that no shape of the rig answers to.
+    unmatched: Vec<String>,
     tetrahedra: usize,
     /// Triangles of the coarse skin below which there is no room for flesh.
     bare_triangles: usize,
-    /// How far the simulated skin is from the plain rig.
-    mean_mm: f64,
-    worst_mm: f64,
-    /// Volume of the flesh over its volume at rest, smallest and largest.
-    volume: [f64; 2],
-    /// The most tetrahedra that were inverted in a frame.
-    inverted: usize,
-    frame_ms: f64,
+    /// How far the surface is from the plain rig.
+    deviation: Option<DeviationSummary>,
+    volume: VolumeSummary,
+    lips: LipSummary,
+    milliseconds_per_frame: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     compression: Option<CompressionSummary>,
     seconds: f64,
 }
 
-pub(crate) fn run(args: &PerformArgs) -> anyhow::Result<()> {
+/// How the flesh keeps its volume over all frames, and how the plain rig would.
+#[derive(Serialize)]
+struct VolumeSummary {
+    /// Volume over its volume at rest, smallest and largest.
+    total: [f64; 2],
+    /// |det F − 1| per element, mean over frames of its mean and of what 95 % stay below.
+    mean_change: f64,
+    p95_change: f64,
+    plain_mean_change: f64,
+    plain_p95_change: f64,
+    /// The most elements that were inside out in a frame.
+    inverted: usize,
+}
+
+/// What happened between the lips.
+#[derive(Serialize)]
+struct LipSummary {
+    /// The most pairs of crossing triangles in a frame, and of the plain rig.
+    crossings: usize,
+    plain_crossings: usize,
+    /// Frames in which lips cross, and in which the plain rig's do.
+    crossing_frames: usize,
+    plain_crossing_frames: usize,
+    /// The largest way of the last projection.
+    projected_mm: f64,
+    /// Most contacts and sticky springs.
+    constraints: usize,
+    sticky: usize,
+}
+
+pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     let began = Instant::now();
     Format::of(&args.performance.out)?;
-    let params = read_params(args.params.as_deref())?;
+    let mut params: PerformParams = input::read_params(args.params.as_deref())?;
+    if args.sticky && params.stickiness == 0.0 {
+        params.stickiness = STICKINESS;
+    }
+    if let Some(seed) = args.seed {
+        params.seed = seed;
+    }
     let rig = input::read_rig(&args.rig)?;
     let take = input::read_take(&args.performance.take, &rig)?;
     // Flesh needs the shell's mesh and how the whole mesh follows it, not its stiffness.
@@ -59,93 +102,174 @@ pub(crate) fn run(args: &PerformArgs) -> anyhow::Result<()> {
         ..BuildParams::default()
     };
     let face = build(&rig.name, rig.skin(), &build_params, &mut |_| Continue::Yes)?;
-    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(rig.skin()), params)?);
-    let (frames, mut summary) = perform(&rig, &take, &face, &tissue, args)?;
+    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(rig.skin()), &params)?);
+    let (fps, folder) = (args.performance.fps, folder_of(&args.performance.out));
+    let (outcome, chronicle) = perform(&rig, &take, &face, &tissue, fps, folder)?;
+    let mut summary = Summary {
+        rig: args.rig.rig.display().to_string(),
+        out: args.performance.out.display().to_string(),
+        take: take.name.clone(),
+        frames: outcome.deviations.len(),
+        fps: args.performance.fps,
+        unmatched: Binding::new(&rig, &take).unmatched,
+        tetrahedra: tissue.tet_count(),
+        bare_triangles: tissue.bare_count(),
+        deviation: outcome.deviation(&face, &Places::new(&face), false),
+        volume: VolumeSummary::of(&chronicle),
+        lips: LipSummary::of(&chronicle),
+        milliseconds_per_frame: outcome.frame_ms,
+        compression: None,
+        seconds: 0.0,
+    };
+    if let Some(folder) = &args.performance.report {
+        let touches = TouchScript::default();
+        let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
+        reports::perform::write(folder, &story, &chronicle, &summary.lines())?;
+    }
     summary.compression =
-        animated::write(&rig, &take, frames, &[], &args.performance.out, &args.performance.animated)?;
+        animated::write(&rig, &take, outcome.frames, &[], &args.performance.out, &args.performance.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
-    tell(&summary, args.performance.json)
+    tell(&summary, args.performance.json, verbose)
 }
 
-fn read_params(path: Option<&Path>) -> anyhow::Result<PerformParams> {
-    let Some(path) = path else { return Ok(PerformParams::default()) };
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("{}: reading failed", path.display()))?;
-    crate::toml_file::parse(&text).map_err(|problem| anyhow::anyhow!("{}: {problem}", path.display()))
-}
-
+/// Lets the flesh perform all frames of a take.
 fn perform(
     rig: &Rig,
     take: &Take,
     face: &Face,
     tissue: &Arc<Tissue>,
-    args: &PerformArgs,
-) -> anyhow::Result<(StoredFrames, Summary)> {
+    fps: f64,
+    folder: &Path,
+) -> anyhow::Result<(Outcome, Chronicle)> {
     let binding = Binding::new(rig, take);
     let evaluator = Evaluator::new(rig.skin());
     let head = take.motion(JointRole::Head);
     let mut performing = PerformingFace::new(tissue.clone())?;
-    let count = take.frame_count(args.performance.fps);
-    let mut frames = StoredFrames::new(args.performance.fps, face.vertex_count());
-    let mut summary = Summary {
-        out: args.performance.out.display().to_string(),
-        take: take.name.clone(),
-        frames: count,
-        fps: args.performance.fps,
-        tetrahedra: tissue.tet_count(),
-        bare_triangles: tissue.bare_count(),
-        mean_mm: 0.0,
-        worst_mm: 0.0,
-        volume: [1.0; 2],
-        inverted: 0,
+    let count = take.frame_count(fps);
+    let mut outcome = Outcome {
+        frames: SpooledFrames::new(folder, fps, face.vertex_count())?,
+        deviations: Vec::with_capacity(count),
+        penetration: Vec::with_capacity(count),
+        props: Vec::new(),
+        stages: StagesMs::default(),
         frame_ms: 0.0,
-        compression: None,
-        seconds: 0.0,
     };
+    let mut chronicle = Chronicle::default();
     let mut weights = vec![0.0; evaluator.shape_count()];
     let mut plain = vec![Vec3::ZERO; face.vertex_count()];
+    let still = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
     let mut bar = Progress::new("simulating frames", count);
     for frame in 0..count {
-        let time = take.start() + frame as f64 / args.performance.fps;
+        let time = take.start() + frame as f64 / fps;
         binding.weights_at(take, rig.skin, time, &mut weights);
         evaluator.evaluate(&weights, &mut plain);
         performing.set_weights(&weights);
-        if let Some(pose) = head.and_then(|track| track.sample(time)) {
-            performing.set_head_pose(&pose);
-        }
+        performing.set_head_pose(&head.and_then(|track| track.sample(time)).unwrap_or(still));
         let began = Instant::now();
         // The first frame is the face at rest in its first pose.
-        frames.push(performing.advance(if frame == 0 { 0.0 } else { 1.0 / args.performance.fps }));
-        summary.frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
-        let shown = frames.frame(frame);
-        let off = face.skin.iter().map(|v| 1e3 * f64::from(shown[*v as usize].distance(plain[*v as usize])));
-        let (sum, worst) = off.fold((0.0, 0.0), |(sum, worst): (f64, f64), mm| (sum + mm, worst.max(mm)));
-        summary.mean_mm += sum / (face.skin.len().max(1) * count) as f64;
-        summary.worst_mm = summary.worst_mm.max(worst);
-        let volume = performing.volume_ratio();
-        summary.volume = [summary.volume[0].min(volume), summary.volume[1].max(volume)];
-        summary.inverted = summary.inverted.max(performing.element_counts().1);
+        let shown = performing.advance(if frame == 0 { 0.0 } else { 1.0 / fps });
+        outcome.frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
+        outcome.deviations.push(deviation(shown, &plain));
+        chronicle.crossings.push([tissue.lip_crossings(shown), tissue.lip_crossings(&plain)]);
+        outcome.frames.push(shown)?;
+        outcome.penetration.push(performing.lips().penetration);
+        chronicle.lips.push(performing.lips());
+        chronicle.volumes.push([performing.volume(), tissue.plain_volume(&weights)]);
         bar.set(frame + 1);
     }
-    Ok((frames, summary))
+    Ok((outcome, chronicle))
 }
 
-fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
+impl VolumeSummary {
+    fn of(chronicle: &Chronicle) -> Self {
+        let volumes = &chronicle.volumes;
+        let mean = |value: &dyn Fn(&[VolumeReport; 2]) -> f64| {
+            volumes.iter().map(value).sum::<f64>() / volumes.len().max(1) as f64
+        };
+        let totals = || volumes.iter().map(|[flesh, _]| flesh.total);
+        Self {
+            total: [totals().fold(f64::INFINITY, f64::min), totals().fold(0.0, f64::max)],
+            mean_change: mean(&|v| v[0].mean),
+            p95_change: mean(&|v| v[0].p95),
+            plain_mean_change: mean(&|v| v[1].mean),
+            plain_p95_change: mean(&|v| v[1].p95),
+            inverted: volumes.iter().map(|[flesh, _]| flesh.inverted).max().unwrap_or(0),
+        }
+    }
+}
+
+impl LipSummary {
+    fn of(chronicle: &Chronicle) -> Self {
+        let most = |k: usize| chronicle.crossings.iter().map(|pair| pair[k]).max().unwrap_or(0);
+        let frames = |k: usize| chronicle.crossings.iter().filter(|pair| pair[k] > 0).count();
+        let lips = &chronicle.lips;
+        Self {
+            crossings: most(0),
+            plain_crossings: most(1),
+            crossing_frames: frames(0),
+            plain_crossing_frames: frames(1),
+            projected_mm: 1e3 * f64::from(lips.iter().map(|lips| lips.projected).fold(0.0, f32::max)),
+            constraints: lips.iter().map(|lips| lips.constraints).max().unwrap_or(0),
+            sticky: lips.iter().map(|lips| lips.sticky).max().unwrap_or(0),
+        }
+    }
+}
+
+impl Summary {
+    /// What it says, a sentence a line.
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!(
+            "{} → {}: take {}, {} frames at {} fps, {:.1} ms each; {} tetrahedra",
+            self.rig,
+            self.out,
+            self.take,
+            self.frames,
+            self.fps,
+            self.milliseconds_per_frame,
+            self.tetrahedra
+        )];
+        if let Some(deviation) = &self.deviation {
+            lines.push(format!("the flesh leaves the rig by {deviation}"));
+        }
+        let volume = &self.volume;
+        lines.push(format!(
+            "it keeps {:.3} to {:.3} of its volume; an element's changes by {:.1} % on average and 95 % of them by less than {:.1} % \
+             (plain rig: {:.1} % and {:.1} %); at most {} of them are inside out",
+            volume.total[0],
+            volume.total[1],
+            100.0 * volume.mean_change,
+            100.0 * volume.p95_change,
+            100.0 * volume.plain_mean_change,
+            100.0 * volume.plain_p95_change,
+            volume.inverted
+        ));
+        let lips = &self.lips;
+        lines.push(format!(
+            "lips cross in {} frames (plain rig: {}), in at most {} pairs of triangles (plain rig: {}); up to {} contacts, {} sticky \
+             springs; the last projection moved them by at most {:.3} mm",
+            lips.crossing_frames,
+            lips.plain_crossing_frames,
+            lips.crossings,
+            lips.plain_crossings,
+            lips.constraints,
+            lips.sticky,
+            lips.projected_mm
+        ));
+        lines
+    }
+}
+
+fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
     if json {
         return crate::json::print(summary);
     }
     let mut out = std::io::stdout().lock();
-    writeln!(
-        out,
-        "{}: take {}, {} frames at {} fps, {:.1} ms each; {} tetrahedra",
-        summary.out, summary.take, summary.frames, summary.fps, summary.frame_ms, summary.tetrahedra
-    )?;
-    writeln!(
-        out,
-        "the skin is {:.2} mm from the rig on average, {:.1} mm at most; the flesh keeps {:.2} to {:.2} of its volume; at most {} \
-         tetrahedra are inverted",
-        summary.mean_mm, summary.worst_mm, summary.volume[0], summary.volume[1], summary.inverted
-    )?;
+    for line in summary.lines() {
+        writeln!(out, "{line}")?;
+    }
+    if verbose && !summary.unmatched.is_empty() {
+        writeln!(out, "tracks without a shape: {}", summary.unmatched.join(", "))?;
+    }
     if let Some(compression) = &summary.compression {
         writeln!(out, "{compression}")?;
     }

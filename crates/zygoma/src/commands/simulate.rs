@@ -13,6 +13,7 @@ use crate::commands::animated::{self, CompressionSummary, Format};
 use crate::commands::input;
 use crate::reports::{self, simulation::Story};
 use crate::simulation::{DeviationSummary, Outcome, Performed, StagesMs};
+use crate::spool::folder_of;
 use crate::touch_script::TouchScript;
 
 /// What a simulation did.
@@ -51,14 +52,9 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     };
     let rig = rig_of(&face, args, format)?;
     let take = input::read_take(&args.performance.take, &rig)?;
-    let performed = Performed {
-        face: &face,
-        rig: &rig,
-        take: &take,
-        touches: &touches,
-        params,
-        fps: args.performance.fps,
-    };
+    let fps = args.performance.fps;
+    let folder = folder_of(&args.performance.out);
+    let performed = Performed { face: &face, rig: &rig, take: &take, touches: &touches, params, fps, folder };
     let outcome = performed.run()?;
     let deepest = f64::from(outcome.penetration.iter().copied().fold(0.0, f32::max));
     let mut summary = Summary {
@@ -78,7 +74,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         compression: None,
         seconds: 0.0,
     };
-    if let Some(folder) = &args.report {
+    if let Some(folder) = &args.performance.report {
         let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
         reports::simulation::write(folder, &story, &summary.lines())?;
     }

@@ -2,4 +2,5 @@
 
 pub(crate) mod build;
 pub(crate) mod fields;
+pub(crate) mod perform;
 pub(crate) mod simulation;

@@ -66,7 +66,7 @@ impl Story<'_> {
             let around = Vec3::splat(CLOSE * self.face.height as f32);
             let focus = Some(Bounds { low: tip - around, high: tip + around });
             let mut touched = surfaces.clone();
-            touched[self.rig.skin] = self.outcome.frames.frame(frame).to_vec();
+            touched[self.rig.skin] = self.outcome.frames.frame(frame)?;
             let props = self.props(frame);
             let [touched, plain] = [(&touched, &props[..]), (&surfaces, &[])]
                 .map(|(surfaces, props)| portrait.shoot(&Shot { surfaces, props, view, focus, size }));
@@ -154,7 +154,7 @@ impl Story<'_> {
         );
     }
 
-    fn add_key_frames(&self, page: &mut Report) -> anyhow::Result<()> {
+    pub(crate) fn add_key_frames(&self, page: &mut Report) -> anyhow::Result<()> {
         let portrait = Portrait::new(self.rig)?;
         let binding = Binding::new(self.rig, self.take);
         let last = self.outcome.deviations.len().saturating_sub(1);
@@ -167,7 +167,7 @@ impl Story<'_> {
                 portrait.shoot(&Shot { surfaces, props, view: View::FRONT, focus: None, size: SIZE * 2 / 3 })
             };
             rows[1].push((shot(&surfaces, &[])?, "the plain rig".to_owned()));
-            surfaces[self.rig.skin] = self.outcome.frames.frame(frame).to_vec();
+            surfaces[self.rig.skin] = self.outcome.frames.frame(frame)?;
             let seconds = frame as f64 / self.outcome.frames.fps();
             rows[0].push((shot(&surfaces, &self.props(frame))?, format!("{seconds:.2} s")));
         }

@@ -3,11 +3,12 @@
 use glam::DVec3;
 use rayon::prelude::*;
 use serde::Serialize;
-use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness, imbalance};
+use zygoma_physics::shell::{
+    NewtonParams, Settled, Shell, ShellParams, Statics, Stiffness, Weights, imbalance,
+};
 
 use crate::interactive::face::Tally;
 
-use super::expressions::{neighbours, region};
 use super::{Expression, FitParams};
 
 /// One expression, checked.
@@ -64,70 +65,113 @@ pub fn certify(
     targets: &[Expression],
     params: &FitParams,
 ) -> Certificate {
-    let neighbours = neighbours(shell);
-    let check = |target: &Expression| {
-        let settled = settle(shell, &neighbours, stiffness, &target.positions, params);
-        let mut found = Certified { name: target.name.clone(), worst: None, vertex: 0 };
-        for (vertex, x) in (0u32..).zip(settled.iter().flatten()) {
-            let off = Some(x.distance(target.positions[vertex as usize]) / params.shell.tolerance);
-            if off > found.worst {
-                (found.worst, found.vertex) = (off, vertex);
-            }
-        }
-        found
-    };
-    Certificate { expressions: targets.par_iter().map(check).collect(), tolerance: params.shell.tolerance }
+    let certifier = Certifier::new(shell, params);
+    let checks: Vec<Check> = targets.iter().map(Check::from_target).collect();
+    certifier.certificate(certifier.settle(stiffness, &checks).iter().map(|found| found.certified.clone()))
 }
-
-/// How many times the part of the shell that is solved for may grow, each time by twice as many rings.
-const GROWTHS: u32 = 8;
-
-/// With this many rings more than the fit has, most expressions are in balance at once. Ours.
-const RINGS_MORE: usize = 8;
 
 /// A vertex is in balance when less than this share of ε^r would make up for the force that is left at it. Ours.
 const BALANCE: f64 = 1e-3;
 
-/// The whole shell at equilibrium, if one is found. Most of an expression's shell stays where it is: only a part is solved
-/// for, but it grows until no vertex outside of it is out of balance either.
-fn settle(
-    shell: &Shell,
-    neighbours: &[Vec<u32>],
-    stiffness: &Stiffness,
-    target: &[DVec3],
-    params: &FitParams,
-) -> Option<Vec<DVec3>> {
-    let balance = BALANCE * params.shell.tolerance;
-    let newton = NewtonParams { tolerance: 0.1 * balance, max_factors: 100 };
-    let mut held = vec![false; shell.vertex_count()];
-    for vertex in &params.held {
-        if let Some(held) = held.get_mut(*vertex as usize) {
-            *held = true;
-        }
+/// The search for an equilibrium goes a little farther than is asked for, since the balance is judged by other code.
+const MARGIN: f64 = 0.9;
+
+/// An expression to be settled.
+pub(super) struct Check<'a> {
+    pub(super) target: &'a Expression,
+    /// Where its equilibrium is expected.
+    pub(super) start: Vec<DVec3>,
+}
+
+impl<'a> Check<'a> {
+    pub(super) fn from_target(target: &'a Expression) -> Self {
+        Self { target, start: target.positions.clone() }
     }
-    let wide = FitParams { rings: params.rings + RINGS_MORE, ..params.clone() };
-    let mut free = region(shell, neighbours, target, &wide);
-    let mut x = target.to_vec();
-    for growth in 0..GROWTHS {
-        let statics = Statics::new(shell, &params.shell, target, &free);
-        let start = statics.vertices().iter().map(|v| x[*v as usize]).collect();
-        let settled = Settled::from(&statics, &statics.weights(stiffness), start, &newton).ok()?;
-        for (vertex, at) in statics.vertices().iter().zip(&settled.x) {
-            x[*vertex as usize] = *at;
+}
+
+/// An expression that was settled.
+pub(super) struct Found {
+    pub(super) certified: Certified,
+    /// The whole shell at equilibrium; its target if none was found.
+    pub(super) x: Vec<DVec3>,
+}
+
+/// Settles expressions of one shell, all of it at once.
+pub(super) struct Certifier<'a> {
+    shell: &'a Shell,
+    params: ShellParams,
+    statics: Statics,
+}
+
+impl<'a> Certifier<'a> {
+    pub(super) fn new(shell: &'a Shell, params: &FitParams) -> Self {
+        let mut free = vec![true; shell.vertex_count()];
+        for vertex in &params.held {
+            if let Some(free) = free.get_mut(*vertex as usize) {
+                *free = false;
+            }
         }
-        let remaining = imbalance(shell, &params.shell, stiffness, target, &x);
-        let outside = |v: &usize| !free[*v] && !held[*v] && remaining[*v] > balance;
-        let mut grown: Vec<usize> = (0..x.len()).filter(outside).collect();
-        if grown.is_empty() {
-            return Some(x);
-        }
-        for _ in 0..1 << growth {
-            let ring: Vec<usize> = grown.iter().flat_map(|v| &neighbours[*v]).map(|v| *v as usize).collect();
-            grown.extend(ring);
-            grown.sort_unstable();
-            grown.dedup();
-        }
-        grown.into_iter().filter(|v| !held[*v]).for_each(|v| free[v] = true);
+        // Every target has the same matrix but for its values: it is analysed once.
+        let statics = Statics::new(shell, &params.shell, &shell.rest, &free);
+        Self { shell, params: params.shell.clone(), statics }
     }
-    None
+
+    /// Settles every expression. One by one: which thread does it has no say.
+    pub(super) fn settle(&self, stiffness: &Stiffness, checks: &[Check]) -> Vec<Found> {
+        let weights = self.statics.weights(stiffness);
+        let with_memory = |memory: &mut Option<Settled>, check: &Check| {
+            let x = self.equilibrium(stiffness, &weights, check, memory);
+            self.judge(check.target, x)
+        };
+        checks.par_iter().map_init(|| None, with_memory).collect()
+    }
+
+    /// A certificate of what was found.
+    pub(super) fn certificate(&self, found: impl Iterator<Item = Certified>) -> Certificate {
+        Certificate { expressions: found.collect(), tolerance: self.params.tolerance }
+    }
+
+    /// The whole shell at equilibrium, if one is found.
+    fn equilibrium(
+        &self,
+        stiffness: &Stiffness,
+        weights: &Weights,
+        check: &Check,
+        memory: &mut Option<Settled>,
+    ) -> Option<Vec<DVec3>> {
+        let target = &check.target.positions;
+        if target.iter().chain(&check.start).any(|p| !p.is_finite()) {
+            return None;
+        }
+        let balance = BALANCE * self.params.tolerance;
+        let newton = NewtonParams { tolerance: MARGIN * balance, max_factors: 100 };
+        let statics = self.statics.retargeted(self.shell, target);
+        // Where the expectation misleads, the target is the place to start from.
+        [&check.start, target].into_iter().find_map(|start| {
+            let start: Vec<DVec3> = statics.vertices().iter().map(|v| start[*v as usize]).collect();
+            let settled = match &mut *memory {
+                Some(settled) => settled,
+                none => none.insert(Settled::unsettled(&statics, weights, start.clone()).ok()?),
+            };
+            settled.restart(&statics, weights, start, &newton).ok()?;
+            let mut x = target.clone();
+            for (vertex, at) in statics.vertices().iter().zip(&settled.x) {
+                x[*vertex as usize] = *at;
+            }
+            let remaining = imbalance(self.shell, &self.params, stiffness, target, &x);
+            let free = &statics.vertices()[..statics.free_count()];
+            free.iter().all(|v| remaining[*v as usize] <= balance).then_some(x)
+        })
+    }
+
+    fn judge(&self, target: &Expression, settled: Option<Vec<DVec3>>) -> Found {
+        let mut certified = Certified { name: target.name.clone(), worst: None, vertex: 0 };
+        for (vertex, x) in (0u32..).zip(settled.iter().flatten()) {
+            let off = Some(x.distance(target.positions[vertex as usize]) / self.params.tolerance);
+            if off > certified.worst {
+                (certified.worst, certified.vertex) = (off, vertex);
+            }
+        }
+        Found { certified, x: settled.unwrap_or_else(|| target.positions.clone()) }
+    }
 }

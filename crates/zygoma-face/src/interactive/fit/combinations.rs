@@ -1,12 +1,16 @@
 //! Expressions are used together: combinations that must hold as well as single ones.
 
+use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
 
+use glam::DVec3;
 use zygoma_numerics::random::Keyed;
-use zygoma_physics::shell::Shell;
+use zygoma_physics::shell::{Shell, Stiffness};
 
-use super::certify::{Certificate, Certified, certify};
-use super::{Continue, Expression, FitEnd, FitError, FitParams, FitProgress, FitResult, reconstruct, refine};
+use super::certify::{Certificate, Certifier, Check, Found};
+use super::{
+    Continue, Expression, FitEnd, FitError, FitParams, FitProgress, FitResult, Nearby, reconstruct, refine,
+};
 
 /// A fit with what was certified about it.
 #[derive(Clone, Debug)]
@@ -32,11 +36,20 @@ pub enum Stage {
     Certifying,
 }
 
-/// How many times failing combinations are added to a fit, and how many each time.
-const ROUNDS: usize = 4;
-const ADDED: usize = 16;
+/// Expressions used together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Combination {
+    /// What they give.
+    pub expression: Expression,
+    /// The single expressions, by their number, and their weights. They say where the equilibrium is to be expected, no more.
+    pub parts: Vec<(usize, f64)>,
+}
 
-/// Combinations this close to failing are checked again after every fit; the others in the end. Ours.
+/// How many times failing combinations are added to a fit, and how many each time. Ours.
+const ROUNDS: usize = 8;
+const ADDED: usize = 12;
+
+/// Combinations this close to failing are checked again after every fit; the others once none of these fails. Ours.
 const WATCHED: f64 = 0.8;
 
 /// A fit of single expressions to which the combinations that fail under it are added, the worst first, until all hold, or
@@ -44,7 +57,7 @@ const WATCHED: f64 = 0.8;
 pub fn reconstruct_certified(
     shell: &Shell,
     targets: &[Expression],
-    checks: &[Expression],
+    checks: &[Combination],
     params: &FitParams,
     progress: &mut dyn FnMut(Stage) -> Continue,
 ) -> Result<CertifiedFit, FitError> {
@@ -55,71 +68,207 @@ pub fn reconstruct_certified(
     let mut fit_seconds = began.elapsed().as_secs_f64();
     let mut rounds = vec![(targets.len(), fit.history.clone(), fit.end)];
     let mut fitted = targets.to_vec();
-    progress(Stage::Certifying);
-    let mut shapes = certify(shell, &fit.stiffness, targets, &params);
-    let mut combinations = certify(shell, &fit.stiffness, checks, &params);
-    for _ in 0..ROUNDS {
+    // Combinations that cannot be fitted.
+    let mut given_up: Vec<String> = Vec::new();
+    let mut review = Review::new(shell, targets, checks, &params);
+    for round in 0..=ROUNDS {
+        progress(Stage::Certifying);
+        review.check_watched(&fit.stiffness);
         let left = limit.map(|limit| limit - began.elapsed().as_secs_f64());
-        let added = worst_of(checks, &combinations, &fitted);
-        if fit.end == FitEnd::Caller
-            || left.is_some_and(|left| left <= 0.0)
-            || (added.is_empty() && shapes.holds())
-        {
+        let is_last = round == ROUNDS || fit.end == FitEnd::Caller || left.is_some_and(|left| left <= 0.0);
+        let is_known = |name: &String| fitted.iter().any(|f| f.name == *name) || given_up.contains(name);
+        let mut added = review.worst_combinations(is_known);
+        if is_last || added.is_empty() {
+            review.check_rest(&fit.stiffness);
+            added = review.worst_combinations(is_known);
+        }
+        if is_last || (added.is_empty() && review.shapes_hold()) {
             break;
         }
-        if !shapes.holds() {
+        if !review.shapes_hold() {
             // The fit leaves a margin for what it does not see; here it was too little.
             params.margin *= 0.97;
         }
         params.seconds = left;
+        let before = fitted.len();
         fitted.extend(added);
         let start = Instant::now();
         let mut tell = |now| progress(Stage::Fitting(now));
-        let refined = refine(shell, &fitted, &params, &fit.stiffness, &mut tell);
-        // A combination that no stiffness lets the skin follow must not cost the fit that there is.
-        let Ok(refined) = refined else { break };
-        fit = refined;
+        let from = Nearby { stiffness: &fit.stiffness, solutions: &review.solutions(&fitted) };
+        let refined = refine(shell, &fitted, &params, from, &mut tell);
         fit_seconds += start.elapsed().as_secs_f64();
-        rounds.push((fitted.len(), fit.history.clone(), fit.end));
-        progress(Stage::Certifying);
-        shapes = certify(shell, &fit.stiffness, targets, &params);
-        recheck(shell, checks, &params, &fit, &mut combinations);
+        let is_combination = |name: &String| targets.iter().all(|target| target.name != *name);
+        match refined {
+            Ok(refined) => {
+                fit = refined;
+                rounds.push((fitted.len(), fit.history.clone(), fit.end));
+                review.outdate();
+            }
+            // A combination that cannot be fitted must not cost the fit that there is, nor the others of this round, which
+            // the next one tries without it.
+            Err(FitError::Infeasible(name) | FitError::NotFinite(name)) if is_combination(&name) => {
+                fitted.truncate(before);
+                given_up.push(name);
+            }
+            Err(_) => break,
+        }
     }
-    if rounds.len() > 1 {
-        combinations = certify(shell, &fit.stiffness, checks, &params);
-    }
+    review.check_rest(&fit.stiffness);
     fit.worst.truncate(targets.len());
     fit.solutions.truncate(targets.len());
+    let (shapes, combinations) = review.certificates();
     Ok(CertifiedFit { fit, shapes, combinations, rounds, fit_seconds })
 }
 
-/// The worst combinations that fail and are not fitted yet.
-fn worst_of(checks: &[Expression], certificate: &Certificate, fitted: &[Expression]) -> Vec<Expression> {
-    let miss = |found: &Certified| found.worst.unwrap_or(f64::INFINITY);
-    let mut failing: Vec<(&Expression, &Certified)> = checks
-        .iter()
-        .zip(&certificate.expressions)
-        .filter(|(check, found)| miss(found) > 1.0 && fitted.iter().all(|f| f.name != check.name))
-        .collect();
-    failing.sort_by(|(_, a), (_, b)| miss(b).total_cmp(&miss(a)));
-    failing.into_iter().take(ADDED).map(|(check, _)| check.clone()).collect()
+/// What is known about every expression under the stiffness of the moment.
+struct Review<'a> {
+    certifier: Certifier<'a>,
+    targets: &'a [Expression],
+    checks: &'a [Combination],
+    shapes: Vec<Entry>,
+    combinations: Vec<Entry>,
 }
 
-/// Certifies those again that failed or nearly did.
-fn recheck(
-    shell: &Shell,
-    checks: &[Expression],
-    params: &FitParams,
-    fit: &FitResult,
-    certificate: &mut Certificate,
-) {
-    let watched: Vec<usize> = (0..checks.len())
-        .filter(|i| certificate.expressions[*i].worst.is_none_or(|worst| worst > WATCHED))
-        .collect();
-    let again: Vec<Expression> = watched.iter().map(|i| checks[*i].clone()).collect();
-    let found = certify(shell, &fit.stiffness, &again, params);
-    for (index, found) in watched.into_iter().zip(found.expressions) {
-        certificate.expressions[index] = found;
+/// What was found last, and whether the stiffness has changed since.
+#[derive(Default)]
+struct Entry {
+    found: Option<Found>,
+    is_current: bool,
+}
+
+impl Entry {
+    /// The worst distance over ε^r; infinite if no equilibrium was found.
+    fn miss(&self) -> f64 {
+        self.found.as_ref().and_then(|found| found.certified.worst).unwrap_or(f64::INFINITY)
+    }
+
+    fn is_watched(&self) -> bool {
+        self.miss() > WATCHED
+    }
+}
+
+impl<'a> Review<'a> {
+    fn new(
+        shell: &'a Shell,
+        targets: &'a [Expression],
+        checks: &'a [Combination],
+        params: &FitParams,
+    ) -> Self {
+        let entries = |count: usize| (0..count).map(|_| Entry::default()).collect();
+        Self {
+            certifier: Certifier::new(shell, params),
+            targets,
+            checks,
+            shapes: entries(targets.len()),
+            combinations: entries(checks.len()),
+        }
+    }
+
+    /// The stiffness has changed.
+    fn outdate(&mut self) {
+        self.shapes.iter_mut().chain(&mut self.combinations).for_each(|entry| entry.is_current = false);
+    }
+
+    /// Checks every single expression, and the combinations that failed or nearly did; all of them the first time.
+    fn check_watched(&mut self, stiffness: &Stiffness) {
+        self.check_shapes(stiffness);
+        self.check_combinations(stiffness, Entry::is_watched);
+    }
+
+    /// Checks what was not checked under this stiffness yet.
+    fn check_rest(&mut self, stiffness: &Stiffness) {
+        self.check_shapes(stiffness);
+        self.check_combinations(stiffness, |_| true);
+    }
+
+    fn check_shapes(&mut self, stiffness: &Stiffness) {
+        let wanted: Vec<usize> = (0..self.shapes.len()).filter(|i| !self.shapes[*i].is_current).collect();
+        let check = |i: &usize| match &self.shapes[*i].found {
+            Some(found) => Check { target: &self.targets[*i], start: found.x.clone() },
+            None => Check::from_target(&self.targets[*i]),
+        };
+        let checks: Vec<Check> = wanted.iter().map(check).collect();
+        let found = self.certifier.settle(stiffness, &checks);
+        take_up(&mut self.shapes, &wanted, found);
+    }
+
+    fn check_combinations(&mut self, stiffness: &Stiffness, is_wanted: impl Fn(&Entry) -> bool) {
+        let entries = &self.combinations;
+        let wanted: Vec<usize> =
+            (0..entries.len()).filter(|i| !entries[*i].is_current && is_wanted(&entries[*i])).collect();
+        let checks: Vec<Check> = wanted.iter().map(|i| self.expected(*i)).collect();
+        let found = self.certifier.settle(stiffness, &checks);
+        take_up(&mut self.combinations, &wanted, found);
+    }
+
+    /// A combination is expected where it was, or else to miss its target by what its parts miss theirs.
+    fn expected(&self, combination: usize) -> Check<'a> {
+        let Combination { expression, parts } = &self.checks[combination];
+        if let Some(found) = &self.combinations[combination].found {
+            return Check { target: expression, start: found.x.clone() };
+        }
+        let mut start = expression.positions.clone();
+        for (part, weight) in parts {
+            let Some(found) = self.shapes.get(*part).and_then(|entry| entry.found.as_ref()) else { continue };
+            let (settled, target) = (&found.x, &self.targets[*part].positions);
+            for (start, (settled, target)) in start.iter_mut().zip(settled.iter().zip(target)) {
+                *start += *weight * (*settled - *target);
+            }
+        }
+        Check { target: expression, start }
+    }
+
+    /// Where each of some expressions was found last.
+    fn solutions(&self, expressions: &[Expression]) -> Vec<Vec<DVec3>> {
+        let shapes = self.targets.iter().zip(&self.shapes);
+        let combinations = self.checks.iter().map(|check| &check.expression).zip(&self.combinations);
+        let known: HashMap<&str, &Found> = shapes
+            .chain(combinations)
+            .filter_map(|(expression, entry)| Some((expression.name.as_str(), entry.found.as_ref()?)))
+            .collect();
+        let solution = |expression: &Expression| match known.get(expression.name.as_str()) {
+            Some(found) => found.x.clone(),
+            None => expression.positions.clone(),
+        };
+        expressions.iter().map(solution).collect()
+    }
+
+    fn shapes_hold(&self) -> bool {
+        self.shapes.iter().all(|entry| entry.miss() <= 1.0)
+    }
+
+    /// The worst combinations that fail and are not known. Of those that fail at the same vertex, such as the frames of a
+    /// take at which a pose is held, the worst stands for all.
+    fn worst_combinations(&self, is_known: impl Fn(&String) -> bool) -> Vec<Expression> {
+        let mut failing: Vec<(&Entry, &Expression)> = self
+            .combinations
+            .iter()
+            .zip(self.checks)
+            .map(|(entry, check)| (entry, &check.expression))
+            .filter(|(entry, expression)| entry.miss() > 1.0 && !is_known(&expression.name))
+            .collect();
+        failing.sort_by(|(a, _), (b, _)| b.miss().total_cmp(&a.miss()));
+        let mut places = BTreeSet::new();
+        failing.retain(|(entry, _)| {
+            let settled = entry.found.as_ref().filter(|found| found.certified.worst.is_some());
+            settled.is_none_or(|found| places.insert(found.certified.vertex))
+        });
+        failing.into_iter().take(ADDED).map(|(_, expression)| expression.clone()).collect()
+    }
+
+    /// Of the single expressions and of the combinations.
+    fn certificates(self) -> (Certificate, Certificate) {
+        let of = |entries: Vec<Entry>| {
+            let found = entries.into_iter().filter_map(|entry| entry.found);
+            self.certifier.certificate(found.map(|found| found.certified))
+        };
+        (of(self.shapes), of(self.combinations))
+    }
+}
+
+fn take_up(entries: &mut [Entry], places: &[usize], found: Vec<Found>) {
+    for (place, found) in places.iter().zip(found) {
+        entries[*place] = Entry { found: Some(found), is_current: true };
     }
 }
 

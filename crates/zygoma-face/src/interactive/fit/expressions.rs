@@ -96,6 +96,16 @@ impl Expressions {
         }
     }
 
+    /// Where the search for the equilibrium of the first expressions starts, on the whole shell.
+    pub(super) fn start_from(&mut self, solutions: &[Vec<DVec3>]) {
+        for (part, solution) in self.parts.iter_mut().zip(solutions) {
+            let free = part.statics.free_count();
+            for (kept, vertex) in part.kept[..free].iter_mut().zip(part.statics.vertices()) {
+                *kept = solution[*vertex as usize];
+            }
+        }
+    }
+
     /// Springs and bending elements of all expressions together.
     pub(super) fn element_count(&self) -> usize {
         self.parts.iter().map(|part| part.statics.element_count()).sum()
@@ -178,17 +188,21 @@ impl Expressions {
         }
     }
 
-    /// Lowers logarithms of a stiffness that is not feasible by `by`, near the vertices that leave the feasible
-    /// region and all over expressions that do not settle. Evaluates every expression; says how many failed.
-    pub(super) fn soften(&mut self, logs: &mut [f64], by: f64) -> usize {
+    /// Lowers logarithms of a stiffness that is not feasible by `by`, within some `reaches` of the vertices that leave the
+    /// feasible region, and all over expressions that do not settle. Evaluates every expression; says how many failed.
+    pub(super) fn soften(&mut self, logs: &mut [f64], by: f64, reaches: f64) -> usize {
         let stiffness = stiffness_of(logs);
-        let (tolerance, reach, newton) = (self.tolerance, self.reach, self.newton);
+        let (tolerance, reach, newton) = (self.tolerance, reaches * self.reach, self.newton);
         let failed: Vec<Vec<u32>> = self
             .parts
             .par_iter_mut()
-            .map(|part| match part.evaluate(&stiffness, tolerance, &newton) {
-                Ok(_) => Vec::new(),
-                Err(_) => part.failing(tolerance, reach),
+            .map(|part| {
+                let evaluated = part.evaluate(&stiffness, tolerance, &newton);
+                // Feasible or not, it is close to where it will be.
+                if let Some(settled) = part.settled.as_ref().filter(|_| part.worst > 0.0) {
+                    part.kept.clone_from(&settled.x);
+                }
+                if evaluated.is_ok() { Vec::new() } else { part.failing(tolerance, reach) }
             })
             .collect();
         let mut lower = vec![false; self.vertex_count];
@@ -267,7 +281,7 @@ impl Part {
                 settled.settle(statics, &weights, newton)?;
                 settled
             }
-            none => none.insert(Settled::new(statics, &weights, newton)?),
+            none => none.insert(Settled::from(statics, &weights, self.kept.clone(), newton)?),
         };
         let (mut loss, mut worst) = (0.0, 0.0f64);
         let mut rhs = Vec::with_capacity(statics.free_count());
@@ -289,16 +303,18 @@ impl Part {
 }
 
 impl Part {
-    /// The vertices around those that have left the feasible region, or all if it is not one of these.
+    /// The vertices around those that have left the feasible region, or all if it is not one of these. Held vertices
+    /// are among them: an element between a free vertex and a held one is as stiff as both, and while it stays stiff, softer
+    /// skin beside it is only drawn farther.
     fn failing(&self, tolerance: f64, reach: f64) -> Vec<u32> {
-        let free = &self.statics.vertices()[..self.statics.free_count()];
-        let Some(settled) = self.settled.as_ref().filter(|_| self.worst >= 1.0) else { return free.to_vec() };
-        let off: Vec<DVec3> = (0..free.len())
-            .filter(|v| settled.x[*v].distance(self.statics.target()[*v]) >= 0.9 * tolerance)
-            .map(|v| self.statics.target()[v])
+        let (all, target) = (self.statics.vertices(), self.statics.target());
+        let Some(settled) = self.settled.as_ref().filter(|_| self.worst >= 1.0) else { return all.to_vec() };
+        let off: Vec<DVec3> = (0..self.statics.free_count())
+            .filter(|v| settled.x[*v].distance(target[*v]) >= 0.9 * tolerance)
+            .map(|v| target[v])
             .collect();
-        let near = |v: &usize| off.iter().any(|p| p.distance(self.statics.target()[*v]) < reach);
-        (0..free.len()).filter(near).map(|v| free[v]).collect()
+        let near = |v: &usize| off.iter().any(|p| p.distance(target[*v]) < reach);
+        (0..all.len()).filter(near).map(|v| all[v]).collect()
     }
 
     fn rows(&mut self, index: usize, stiffness: &Stiffness, tolerance: f64, barrier: f64) -> Vec<Row> {

@@ -18,8 +18,8 @@ use serde::Serialize;
 use zygoma_physics::shell::{Shell, Stiffness};
 
 pub use certify::{Certificate, Certified, certify};
-pub use combinations::{CertifiedFit, Stage, reconstruct_certified, seeded_combinations};
-pub use optimise::{reconstruct, refine};
+pub use combinations::{CertifiedFit, Combination, Stage, reconstruct_certified, seeded_combinations};
+pub use optimise::{Nearby, reconstruct, refine};
 pub use params::FitParams;
 
 /// A shape that the skin must be able to take.

@@ -8,6 +8,7 @@
 
 use std::time::{Duration, Instant};
 
+use glam::DVec3;
 use zygoma_physics::shell::{Shell, Stiffness};
 
 use super::expressions::{Expressions, Failure, Kept};
@@ -29,7 +30,16 @@ pub fn reconstruct(
     run(shell, targets, params, Start::Afresh, progress)
 }
 
-/// The same from a stiffness that is nearly right: one fitted to a coarser mesh, or to fewer expressions.
+/// A fit that is nearly right: one of a coarser mesh, or of fewer expressions.
+#[derive(Clone, Copy, Debug)]
+pub struct Nearby<'a> {
+    /// Its stiffness, carried over to the shell.
+    pub stiffness: &'a Stiffness,
+    /// Where its expressions are at equilibrium, one after the other; expressions without start from their targets.
+    pub solutions: &'a [Vec<DVec3>],
+}
+
+/// The same from a fit that is nearly right.
 ///
 /// # Panics
 /// If the stiffness is not of as many vertices as the shell has.
@@ -37,12 +47,13 @@ pub fn refine(
     shell: &Shell,
     targets: &[Expression],
     params: &FitParams,
-    from: &Stiffness,
+    from: Nearby,
     progress: &mut dyn FnMut(FitProgress) -> Continue,
 ) -> Result<FitResult, FitError> {
     check(shell, targets)?;
     let count = shell.vertex_count();
-    assert!(from.strain.len() == count && from.bending.len() == count, "one stiffness per vertex");
+    let Stiffness { strain, bending } = from.stiffness;
+    assert!(strain.len() == count && bending.len() == count, "one stiffness per vertex");
     run(shell, targets, params, Start::Near(from), progress)
 }
 
@@ -88,8 +99,8 @@ fn run(
 enum Start<'a> {
     /// Knowing nothing.
     Afresh,
-    /// A stiffness that is nearly right.
-    Near(&'a Stiffness),
+    /// A fit that is nearly right.
+    Near(Nearby<'a>),
 }
 
 /// The barrier that a fit starts with, over what the mean vertex has to gain. Behind low walls the first steps run
@@ -180,15 +191,19 @@ impl<'a> Fit<'a> {
         let wanted = wanted(shell, targets, params);
         let stiffness = match from {
             Start::Afresh => &start(shell, targets, params),
-            Start::Near(stiffness) => stiffness,
+            Start::Near(nearby) => {
+                expressions.start_from(nearby.solutions);
+                nearby.stiffness
+            }
         };
         let mut logs: Vec<f64> =
             logs_of(stiffness).iter().zip(&wanted).map(|(log, wanted)| log.min(wanted.ln())).collect();
         for round in 0..SOFTENINGS {
-            // Ever bolder, down to e⁻³⁰ of what it was, and bolder still when there is no time.
+            // Ever bolder, down to e⁻³⁰ of what it was, and bolder still when there is no time. And ever wider: skin that
+            // gives way leaves its load to the skin around it, which may be at its limit in another expression.
             let late = deadline.is_some_and(|deadline| Instant::now() > deadline);
             let by = if late { 3.0 } else { 0.2 + 0.15 * f64::from(round) };
-            if expressions.soften(&mut logs, by) == 0 {
+            if expressions.soften(&mut logs, by, 1.3f64.powf(f64::from(round))) == 0 {
                 break;
             }
             expressions.restore();

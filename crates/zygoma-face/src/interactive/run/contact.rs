@@ -4,12 +4,19 @@ use glam::{Vec3, Vec4, Vec4Swizzles};
 use zygoma_physics::shell::StepMatrices;
 
 use super::samples::Samples;
-use super::targets::Targets;
-use super::touch::Drive;
-use super::touches::{Contact, Touches};
+use super::targets::{Fans, Targets};
+use super::touch::{Drive, Touch};
+use super::touches::{Contact, TouchId, Touches};
 
-/// Sweeps over the contact points of a step; each leaves less penetration than the one before. Ours.
-const SWEEPS: usize = 12;
+/// Rounds over the contact points of a step, and sweeps in a round over those that are pressed; each sweep leaves less
+/// penetration than the one before. Ours.
+const ROUNDS: usize = 4;
+const SWEEPS: usize = 8;
+
+/// A step looks at no more points than this in all its rounds, but always goes `FEWEST_ROUNDS` times through them: what is
+/// thrown into several colliders at once must not stop the clock. A fingertip presses on less than a hundred points. Ours.
+const MOST_POINTS: usize = 4000;
+const FEWEST_ROUNDS: usize = 2;
 
 /// Sweeps end when no point is deeper than this share of the height.
 const ENOUGH: f32 = 2e-5;
@@ -20,7 +27,7 @@ const FAR: f32 = 0.1;
 /// Points that are farther than this share of the height from every collider are not looked at again within a step.
 const NEAR: f32 = 0.005;
 
-/// A point of the skin that may meet a collider.
+/// A point of the skin that may meet a collider in a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     touch: u32,
@@ -28,14 +35,43 @@ pub(super) struct Candidate {
     /// Where the point lies apart from the shell's own positions, at the start and at the end of the frame.
     offset_before: Vec3,
     offset_now: Vec3,
-    /// Its offset at the end of the step, and where it was before the step.
+    anchor: Option<Anchor>,
+}
+
+/// What a point sticks to by friction, in the collider's own frame. Measured from where the point was a step ago, the
+/// little that each step leaves would add up, and what rests would creep.
+type Anchor = Vec3;
+
+/// An anchor that lasts from frame to frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    touch: TouchId,
+    sample: u32,
+    anchor: Anchor,
+}
+
+/// A point that is near a collider in a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Near {
+    candidate: u32,
+    touch: u32,
+    sample: u32,
+    /// Where it lies apart from the shell's own positions at the end of the step.
     offset: Vec3,
-    before: Vec3,
-    /// Forces on it in the step: along the normal, never pulling, and of friction.
+    /// How far a force on it moves it, if all that carries it gives way.
+    compliance: f32,
+    hold: Hold,
+}
+
+/// What a collider does to a point in a step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hold {
+    /// Forces: along the normal, never pulling, and of friction.
     pressing: f32,
     dragging: Vec3,
     /// Where the pressing is directed.
     normal: Vec3,
+    anchor: Option<Anchor>,
 }
 
 /// What is drawn on the shell at one time: neutral and detail in metres, and what the shell misses of its target.
@@ -52,50 +88,77 @@ pub(super) struct Skin<'a> {
     pub(super) per_metre: f32,
     pub(super) before: Layer<'a>,
     pub(super) now: Layer<'a>,
+    /// The shell at the start of the frame.
+    pub(super) shell: &'a [Vec4],
+    /// How far each vertex of the shell may move in the frame, and the farthest of all.
+    pub(super) travel: Travel<'a>,
+}
+
+/// How far the vertices of a shell may move in a frame, in heights: as far as their targets, or as their speed takes them.
+pub(super) struct Travel<'a> {
+    pub(super) targets: [&'a [Vec4]; 2],
+    pub(super) velocities: &'a [Vec4],
+    pub(super) seconds: f32,
+    /// Skin that moves farther is thrown about, and is found again in the next frame.
+    pub(super) most: f32,
+}
+
+impl Travel<'_> {
+    fn squared(&self, vertex: usize) -> f32 {
+        let wanted = self.targets[0][vertex].distance_squared(self.targets[1][vertex]);
+        wanted.max(self.seconds * self.seconds * self.velocities[vertex].length_squared())
+    }
+
+    fn of(&self, vertex: usize) -> f32 {
+        self.squared(vertex).sqrt().min(self.most)
+    }
+
+    /// No vertex moves farther than this. The farthest along each axis need not be the same vertex.
+    fn farthest(&self) -> f32 {
+        let [before, now] = self.targets;
+        let wanted = before.iter().zip(now).fold(Vec4::ZERO, |most, (a, b)| most.max((*b - *a).abs()));
+        let fastest = self.velocities.iter().fold(Vec4::ZERO, |most, v| most.max(v.abs()));
+        wanted.length().max(self.seconds * fastest.length()).min(self.most)
+    }
+}
+
+/// Where a collider goes in a frame, and how far from its way it may be felt.
+pub(super) struct Way {
+    pub(super) from: Vec3,
+    pub(super) to: Vec3,
+    pub(super) reach: f32,
 }
 
 impl Skin<'_> {
-    /// Lists the points that are within `reach` of the way from one place to another.
-    pub(super) fn find_candidates(
-        &self,
-        touch: u32,
-        from: Vec3,
-        to: Vec3,
-        reach: f32,
-        shell: &[Vec4],
-        candidates: &mut Vec<Candidate>,
-    ) {
+    /// How far any of the skin may move.
+    pub(super) fn farthest(&self) -> f32 {
+        self.travel.farthest()
+    }
+
+    /// Lists the points that may come within reach of a way while skin moves by `farthest` at most.
+    pub(super) fn find_candidates(&self, touch: u32, way: &Way, farthest: f32, found: &mut Vec<Candidate>) {
         // Around the whole way first, which takes no division.
+        let Way { from, to, reach } = *way;
         let (middle, half) = (0.5 * (from + to), 0.5 * from.distance(to));
-        for (vertex, position) in shell.iter().enumerate() {
+        for (vertex, position) in self.shell.iter().enumerate() {
             let (group, spread) = self.samples.group(vertex);
-            let within = reach + 1.5 * spread;
-            let around = within + half;
-            if group.is_empty()
-                || position.xyz().distance_squared(middle) > around * around
-                || distance_to_segment(position.xyz(), from, to) > within
-            {
+            let around = reach + 1.5 * spread + 2.0 * farthest + half;
+            if position.xyz().distance_squared(middle) > around * around || group.is_empty() {
+                continue;
+            }
+            let reach = reach + 2.0 * self.travel.of(vertex);
+            if distance_to_segment(position.xyz(), from, to) > reach + 1.5 * spread {
                 continue;
             }
             for sample in group {
                 let offset =
-                    |layer: &Layer<'_>| self.samples.offset(*sample, layer, self.per_metre, self.rest);
+                    |layer: &Layer<'_>| self.samples.offset(sample, layer, self.per_metre, self.rest);
                 let offset_before = offset(&self.before);
-                let at = offset_before + self.samples.carried(*sample, shell);
-                if distance_to_segment(at, from, to) > reach {
-                    continue;
+                let at = offset_before + self.samples.carried(sample, self.shell);
+                if distance_to_segment(at, from, to) <= reach {
+                    let offset_now = offset(&self.now);
+                    found.push(Candidate { touch, sample, offset_before, offset_now, anchor: None });
                 }
-                candidates.push(Candidate {
-                    touch,
-                    sample: *sample,
-                    offset_before,
-                    offset_now: offset(&self.now),
-                    offset: Vec3::ZERO,
-                    before: Vec3::ZERO,
-                    pressing: 0.0,
-                    dragging: Vec3::ZERO,
-                    normal: Vec3::ZERO,
-                });
             }
         }
     }
@@ -103,32 +166,46 @@ impl Skin<'_> {
 
 /// How deep the shell may be pushed in a step.
 pub(super) struct Bone<'a> {
+    before: &'a mut Targets,
+    now: &'a mut Targets,
+    fans: &'a Fans,
+    share: f32,
     /// Where the shell would rest.
     rested: &'a [Vec4],
-    normals_before: &'a [Vec3],
-    normals_now: &'a [Vec3],
-    share: f32,
     depth: &'a [f32],
 }
 
 impl<'a> Bone<'a> {
-    /// At a share of the frame between two targets whose normals are up to date.
+    /// At a share of the frame between two targets.
     pub(super) fn at(
-        before: &'a Targets,
-        now: &'a Targets,
+        [before, now]: [&'a mut Targets; 2],
+        fans: &'a Fans,
         share: f32,
         rested: &'a [Vec4],
         depth: &'a [f32],
     ) -> Self {
-        Self { rested, normals_before: before.normals(), normals_now: now.normals(), share, depth }
+        Self { before, now, fans, share, rested, depth }
+    }
+
+    /// Whether a vertex may be too deep: it is farther from rest than that, in a measure that takes no root.
+    pub(super) fn may_be_below(&self, vertex: usize, position: Vec4) -> bool {
+        is_beyond(position - self.rested[vertex], self.depth[vertex])
     }
 
     /// How far a vertex is above the bone (negative: below it), and the way out.
-    pub(super) fn below(&self, vertex: usize, position: Vec4) -> (f32, Vec3) {
-        let before = self.normals_before[vertex];
-        let normal = (before + self.share * (self.normals_now[vertex] - before)).normalize_or_zero();
+    pub(super) fn below(&mut self, vertex: usize, position: Vec4) -> (f32, Vec3) {
+        self.before.find_normal(vertex, self.fans);
+        self.now.find_normal(vertex, self.fans);
+        let before = self.before.normal(vertex);
+        let normal = (before + self.share * (self.now.normal(vertex) - before)).normalize_or_zero();
         ((position - self.rested[vertex]).xyz().dot(normal) + self.depth[vertex], normal)
     }
+}
+
+/// Whether an offset may be longer than a length: the largest of its coordinates is, or would have to be.
+pub(super) fn is_beyond(offset: Vec4, length: f32) -> bool {
+    const INVERSE_ROOT_OF_3: f32 = 0.577_350;
+    offset.abs().cmpgt(Vec4::splat(INVERSE_ROOT_OF_3 * length)).any()
 }
 
 /// What bone does to a vertex of the shell in a step.
@@ -136,6 +213,8 @@ impl<'a> Bone<'a> {
 pub(super) struct Support {
     /// How far it pushed the vertex out.
     lift: f32,
+    /// The way out.
+    normal: Vec3,
     /// Whether a collider that is stronger than bone is near.
     is_overruled: bool,
     is_listed: bool,
@@ -153,7 +232,7 @@ impl Touches {
     pub(super) fn resolve(
         &mut self,
         samples: &Samples,
-        bone: &Bone<'_>,
+        bone: &mut Bone<'_>,
         next: &mut [Vec4],
         current: &[Vec4],
         matrices: &StepMatrices,
@@ -162,80 +241,132 @@ impl Touches {
         for (_, touch) in &mut self.touches {
             touch.load.begin_step();
         }
-        self.gather(samples, next, current, share);
-        for _ in 0..SWEEPS {
-            let pushed = self.push_out(samples, next, matrices);
-            if self.support(bone, next).max(pushed) < ENOUGH {
-                break;
-            }
-        }
+        self.gather(samples, next, current, matrices.compliance(), share);
+        self.settle(samples, bone, next, matrices);
         self.report(samples, next);
         for (_, pull) in &mut self.pulls {
             pull.hold(share, next, matrices.resistance());
         }
     }
 
-    /// Lists the points that are near a collider in this step, and the vertices that bone may have to support.
-    fn gather(&mut self, samples: &Samples, next: &[Vec4], current: &[Vec4], share: f32) {
-        self.near.clear();
-        for vertex in self.supported.drain(..) {
-            self.supports[vertex as usize] = Support::default();
-        }
-        for candidate in &self.candidates {
-            let touch = &self.touches[candidate.touch as usize].1;
-            let offset = candidate.offset_before + share * (candidate.offset_now - candidate.offset_before);
-            let at = offset + samples.carried(candidate.sample, next);
-            if touch.collider.probe(at, NEAR).is_none() {
-                continue;
+    /// Finds forces that leave nothing inside. Few points are pressed at last: a round through all tells which, and then
+    /// only these are gone through until they rest.
+    fn settle(&mut self, samples: &Samples, bone: &mut Bone<'_>, next: &mut [Vec4], matrices: &StepMatrices) {
+        let rounds = (MOST_POINTS / self.near.len().max(1)).clamp(FEWEST_ROUNDS, ROUNDS);
+        for _ in 0..rounds {
+            self.pressed.clear();
+            self.pressed.extend(0..self.near.len() as u32);
+            let pushed = self.push_out(samples, next, matrices);
+            if self.support(bone, next).max(pushed) < ENOUGH {
+                break;
             }
-            let before = offset + samples.carried(candidate.sample, current);
-            self.near.push(Candidate { offset, before, ..*candidate });
-            for (vertex, _) in samples.follows_freely(candidate.sample) {
-                let support = &mut self.supports[*vertex as usize];
-                support.is_overruled |= touch.drive == Drive::Kinematic;
-                if !support.is_listed {
-                    support.is_listed = true;
-                    self.supported.push(*vertex);
+            let near = &self.near;
+            self.pressed.retain(|point| near[*point as usize].hold.pressing > 0.0);
+            let sweeps = (MOST_POINTS / self.pressed.len().max(1)).clamp(1, SWEEPS);
+            for _ in 0..sweeps {
+                let pushed = self.push_out(samples, next, matrices);
+                if self.support(bone, next).max(pushed) < ENOUGH {
+                    break;
                 }
             }
         }
     }
 
-    /// One sweep over the forces that keep the skin out, by Gauss-Seidel with projection: a force may be taken back while
-    /// others do the same work, but never pulls. Without taking back, points would be left off the collider by chance,
-    /// come back in the next step, and so on for ever. Returns the largest displacement.
-    fn push_out(&mut self, samples: &Samples, next: &mut [Vec4], matrices: &StepMatrices) -> f32 {
-        let (step, resistance) = (matrices.step_time(), matrices.resistance());
-        let mut largest = 0.0f32;
-        for candidate in &mut self.near {
-            let touch = &mut self.touches[candidate.touch as usize].1;
-            let at = candidate.offset + samples.carried(candidate.sample, next);
-            let within = if candidate.pressing > 0.0 { FAR } else { 0.0 };
-            let Some(probe) = touch.collider.probe(at, within) else { continue };
-            // Where bone holds the skin, the collider has to give way.
-            let yielding = touch.compliance(step);
-            let gives_way = |v: u32| yielding == 0.0 || !self.supports[v as usize].is_firm();
-            let carriers = || samples.follows_freely(candidate.sample).filter(|(v, _)| gives_way(*v));
-            let compliance: f32 =
-                carriers().map(|(v, w)| w * w / resistance[*v as usize]).sum::<f32>() + yielding;
-            if compliance <= 0.0 {
+    /// Notes what skin sticks to, for the next frame.
+    pub(super) fn keep_anchors(&mut self) {
+        self.kept.clear();
+        for candidate in &self.candidates {
+            if let Some(anchor) = candidate.anchor {
+                let touch = self.touches[candidate.touch as usize].0;
+                self.kept.push(Kept { touch, sample: candidate.sample, anchor });
+            }
+        }
+    }
+
+    /// Finds again what skin stuck to in the last frame. Both lists are in the order of touches and points.
+    pub(super) fn find_anchors(&mut self) {
+        let mut kept = self.kept.iter().peekable();
+        for candidate in &mut self.candidates {
+            let key = (self.touches[candidate.touch as usize].0, candidate.sample);
+            while kept.next_if(|kept| (kept.touch, kept.sample) < key).is_some() {}
+            candidate.anchor = kept.next_if(|kept| (kept.touch, kept.sample) == key).map(|kept| kept.anchor);
+        }
+    }
+
+    /// Lists the points that are near a collider in this step, and the vertices that bone may have to support.
+    fn gather(&mut self, samples: &Samples, next: &[Vec4], current: &[Vec4], compliance: &[f32], share: f32) {
+        self.near.clear();
+        for vertex in self.supported.drain(..) {
+            self.supports[vertex as usize] = Support::default();
+        }
+        for (index, candidate) in (0u32..).zip(&mut self.candidates) {
+            let touch = &self.touches[candidate.touch as usize].1;
+            let offset = candidate.offset_before + share * (candidate.offset_now - candidate.offset_before);
+            let at = offset + samples.carried(candidate.sample, next);
+            if touch.collider.clearance(at, NEAR).is_none() {
+                candidate.anchor = None;
                 continue;
             }
-            let pressing = (candidate.pressing - probe.distance / compliance).max(0.0);
-            let mut force = pressing * probe.normal - candidate.pressing * candidate.normal;
+            let mut hold = Hold::default();
             if touch.friction > 0.0 {
-                // Coulomb: what it takes to stop the sliding, at most μ times the pressing.
-                let slide = at - candidate.before - step * probe.velocity;
-                let along = slide - slide.dot(probe.normal) * probe.normal;
-                let dragging = candidate.dragging - along / compliance;
-                let dragging = dragging.clamp_length_max(touch.friction * pressing);
-                force += dragging - candidate.dragging;
-                candidate.dragging = dragging;
+                let before = || {
+                    let at = offset + samples.carried(candidate.sample, current);
+                    touch.collider.before.apply_inverse(at)
+                };
+                hold.anchor = Some(candidate.anchor.unwrap_or_else(before) + touch.collider.deformed_at(at));
             }
-            (candidate.pressing, candidate.normal) = (pressing, probe.normal);
-            largest = largest.max(compliance * force.length());
-            for (v, w) in carriers() {
-                next[*v as usize] += (*w / resistance[*v as usize] * force).extend(0.0);
+            let is_kinematic = touch.drive == Drive::Kinematic;
+            let mut sum = 0.0;
+            for (vertex, weight) in samples.follows_freely(candidate.sample) {
+                sum += weight * weight * compliance[*vertex as usize];
+                let support = &mut self.supports[*vertex as usize];
+                support.is_overruled |= is_kinematic;
+                if !support.is_listed {
+                    support.is_listed = true;
+                    self.supported.push(*vertex);
+                }
+            }
+            let (touch, sample) = (candidate.touch, candidate.sample);
+            self.near.push(Near { candidate: index, touch, sample, offset, compliance: sum, hold });
+        }
+    }
+
+    /// One sweep over the forces that keep the listed points out, by Gauss-Seidel with projection: a force may be taken
+    /// back while others do the same work, but never pulls. Without taking back, points would be left off the collider
+    /// by chance, come back in the next step, and so on for ever. Returns the largest displacement.
+    fn push_out(&mut self, samples: &Samples, next: &mut [Vec4], matrices: &StepMatrices) -> f32 {
+        let (step, compliance) = (matrices.step_time(), matrices.compliance());
+        let mut largest = 0.0f32;
+        for point in &self.pressed {
+            let near = &mut self.near[*point as usize];
+            let touch = &mut self.touches[near.touch as usize].1;
+            let at = near.offset + samples.carried(near.sample, next);
+            let within = if near.hold.pressing > 0.0 { FAR } else { 0.0 };
+            let Some(clearance) = touch.collider.clearance(at, within) else { continue };
+            // Where bone holds the skin, a driven collider has to give way.
+            let yielding = touch.compliance(step);
+            let firm = |v: u32| if yielding == 0.0 { None } else { self.supports[v as usize].firm() };
+            let borne: f32 = if yielding == 0.0 {
+                0.0
+            } else {
+                let firm = samples.follows_freely(near.sample).filter(|(v, _)| firm(*v).is_some());
+                firm.map(|(v, w)| w * w * compliance[*v as usize]).sum()
+            };
+            let along_normal = near.compliance - borne + yielding;
+            if along_normal <= 0.0 {
+                continue;
+            }
+            let hold = &mut near.hold;
+            let pressing = (hold.pressing - clearance.distance / along_normal).max(0.0);
+            let push = pressing * clearance.normal - hold.pressing * hold.normal;
+            let dragged = hold.drag(touch, at, clearance.normal, pressing, near.compliance + yielding);
+            (hold.pressing, hold.normal) = (pressing, clearance.normal);
+            let force = push + dragged;
+            largest = largest.max(along_normal * force.length());
+            for (v, w) in samples.follows_freely(near.sample) {
+                // Skin on bone can be dragged along it, but not pushed.
+                let felt = firm(*v).map_or(force, |out| dragged - dragged.dot(out) * out);
+                next[*v as usize] += (*w * compliance[*v as usize] * felt).extend(0.0);
             }
             touch.collider.now.translation -= yielding * force;
         }
@@ -243,7 +374,7 @@ impl Touches {
     }
 
     /// One sweep over the bone below the skin that driven colliders press. Returns the largest displacement.
-    fn support(&mut self, bone: &Bone<'_>, next: &mut [Vec4]) -> f32 {
+    fn support(&mut self, bone: &mut Bone<'_>, next: &mut [Vec4]) -> f32 {
         let mut largest = 0.0f32;
         for vertex in &self.supported {
             let vertex = *vertex as usize;
@@ -255,7 +386,7 @@ impl Touches {
             let lift = (support.lift - below).max(0.0);
             next[vertex] += ((lift - support.lift) * normal).extend(0.0);
             largest = largest.max((lift - support.lift).abs());
-            support.lift = lift;
+            (support.lift, support.normal) = (lift, normal);
         }
         largest
     }
@@ -264,29 +395,60 @@ impl Touches {
     fn report(&mut self, samples: &Samples, next: &[Vec4]) {
         self.contacts.clear();
         let metres = 1.0 / self.per_metre;
-        for candidate in &self.near {
-            let (name, touch) = &mut self.touches[candidate.touch as usize];
-            let at = candidate.offset + samples.carried(candidate.sample, next);
-            touch.load.add(candidate.pressing * candidate.normal + candidate.dragging, at);
-            let Some(probe) = touch.collider.probe(at, ENOUGH) else { continue };
-            touch.load.note_depth(-probe.distance);
-            let push = candidate.pressing * candidate.normal + candidate.dragging;
+        for near in &self.near {
+            let (name, touch) = &mut self.touches[near.touch as usize];
+            let at = near.offset + samples.carried(near.sample, next);
+            let push = near.hold.pressing * near.hold.normal + near.hold.dragging;
+            touch.load.add(push, at);
+            self.candidates[near.candidate as usize].anchor = near.hold.next_anchor(touch, at);
+            let Some(clearance) = touch.collider.clearance(at, ENOUGH) else { continue };
+            touch.load.note_depth(-clearance.distance);
             if push != Vec3::ZERO {
-                let area = samples.area(candidate.sample).max(f32::MIN_POSITIVE);
+                let area = samples.area(near.sample).max(f32::MIN_POSITIVE);
                 self.contacts.push(Contact {
                     touch: *name,
-                    vertex: samples.vertex(candidate.sample),
+                    vertex: samples.vertex(near.sample),
                     point: metres * at,
-                    normal: probe.normal,
+                    normal: clearance.normal,
                     force: metres * metres * push,
                     // Areas are in heights too, and pressures are the same at every size.
-                    pressure: candidate.pressing / area,
+                    pressure: near.hold.pressing / area,
                 });
             }
         }
         for (_, touch) in &mut self.touches {
             touch.end_step();
         }
+    }
+}
+
+impl Support {
+    /// The way out of the bone, if that bears the vertex.
+    fn firm(self) -> Option<Vec3> {
+        self.is_firm().then_some(self.normal)
+    }
+}
+
+impl Hold {
+    /// Coulomb: what it takes to bring a point back to what it sticks to, at most μ times the pressing. Returns the change.
+    fn drag(&mut self, touch: &Touch, at: Vec3, normal: Vec3, pressing: f32, compliance: f32) -> Vec3 {
+        let Some(anchor) = self.anchor.filter(|_| touch.friction > 0.0) else { return Vec3::ZERO };
+        let slide = at - touch.collider.now.apply(anchor);
+        let along = slide - slide.dot(normal) * normal;
+        let wanted = self.dragging - along / compliance;
+        let dragging = wanted.clamp_length_max(touch.friction * pressing);
+        let change = dragging - self.dragging;
+        self.dragging = dragging;
+        change
+    }
+
+    /// What the point sticks to in the next step. One that slides sticks to where it came.
+    fn next_anchor(&self, touch: &Touch, at: Vec3) -> Option<Anchor> {
+        if self.pressing <= 0.0 || touch.friction <= 0.0 {
+            return None;
+        }
+        let slides = self.dragging.length() > 0.999 * touch.friction * self.pressing;
+        if slides { Some(touch.collider.now.apply_inverse(at)) } else { self.anchor }
     }
 }
 

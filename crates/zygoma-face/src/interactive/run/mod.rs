@@ -11,17 +11,18 @@ mod sleep;
 mod targets;
 mod touch;
 mod touches;
+mod warp;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use glam::{Vec3, Vec4, Vec4Swizzles};
+use glam::{Vec3, Vec4};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
 use super::Face;
-use contact::{Bone, Skin};
+use contact::{Bone, Skin, Travel, is_beyond};
 use head::HeadMotion;
 pub use measure::Deviation;
 use params::Pending;
@@ -30,7 +31,7 @@ use pull::Pull;
 use rig::CoarseRig;
 use samples::Samples;
 use sleep::Wakefulness;
-use targets::{Carriers, Targets};
+use targets::{Carriers, Fans, Targets};
 pub use touch::{Drive, Touch};
 pub use touches::{Contact, HeadLoad, PullId, TouchId, Touches};
 
@@ -61,8 +62,10 @@ pub struct Stages {
     pub gradient: Duration,
     /// Solves.
     pub solve: Duration,
-    /// Depth, contact, pulls and strain.
+    /// Depth, contact, pulls and strain, and the velocities that these leave.
     pub constraints: Duration,
+    /// The part of the constraints that is contact at full resolution and pulls.
+    pub contact: Duration,
     /// Warp and detail at full resolution.
     pub warp: Duration,
     /// Normals at full resolution.
@@ -111,10 +114,11 @@ pub struct InteractiveFace {
     /// Where the shell would rest then.
     rested: Vec<Vec4>,
     triangles: Vec<[u32; 3]>,
+    fans: Fans,
     depth: Vec<f32>,
-    /// Positions one step ago, to show the time between two steps.
-    earlier: Vec<Vec4>,
     shown: Vec<Vec4>,
+    /// Room for velocities while the shell is put somewhere.
+    scratch: Vec<Vec4>,
     output: Vec<Vec3>,
     output_normals: Vec<Vec3>,
     /// Times since the start in nanoseconds.
@@ -124,6 +128,19 @@ pub struct InteractiveFace {
     is_first: bool,
     stages: Stages,
     pending: Pending,
+}
+
+/// Lets no vertex sink below where it would rest by more than its depth. A kinematic collider, which comes after this,
+/// is stronger than bone.
+fn limit_depth(next: &mut [Vec4], bone: &mut Bone<'_>) {
+    for (i, next) in next.iter_mut().enumerate() {
+        if bone.may_be_below(i, *next) {
+            let (below, normal) = bone.below(i, *next);
+            if below < 0.0 {
+                *next -= (below * normal).extend(0.0);
+            }
+        }
+    }
 }
 
 fn nanoseconds(seconds: f64) -> u64 {
@@ -145,6 +162,7 @@ impl InteractiveFace {
             .map(|(vertices, weights)| (vertices.map(place), *weights))
             .collect();
         let rest = rig.rest().to_vec();
+        let triangles: Vec<[u32; 3]> = face.shell.triangles.iter().map(|t| t.map(place)).collect();
         let targets = Targets::new(&face, &rig);
         Ok(Self {
             touches: Touches::new(face.height, samples.len(), rest.len()),
@@ -159,9 +177,10 @@ impl InteractiveFace {
             now: targets,
             target: rest.clone(),
             rested: rest.clone(),
-            triangles: face.shell.triangles.iter().map(|t| t.map(place)).collect(),
+            fans: Fans::new(rest.len(), &triangles),
+            triangles,
             depth: order.vertices.iter().map(|v| face.depth[*v as usize]).collect(),
-            earlier: rest.clone(),
+            scratch: rest.clone(),
             shown: rest,
             output: vec![Vec3::ZERO; face.vertex_count()],
             output_normals: vec![Vec3::Y; face.vertex_count()],
@@ -324,12 +343,8 @@ impl InteractiveFace {
     /// The shell at its target as it would rest there.
     fn settle_at_target(&mut self) {
         self.before.copy_from(&self.now);
-        for i in 0..self.shown.len() {
-            self.shown[i] = self.now.target[i] - self.now.residual[i];
-            self.earlier[i] = Vec4::ZERO;
-        }
-        self.stepper.place(&self.shown, &self.earlier);
-        self.earlier.copy_from_slice(&self.shown);
+        self.scratch.fill(Vec4::ZERO);
+        self.stepper.place(&self.now.rested, &self.scratch);
     }
 
     /// Finds what may be touched in this frame. Returns whether anything is.
@@ -338,26 +353,25 @@ impl InteractiveFace {
             return false;
         }
         let began = Instant::now();
+        let asleep = self.is_asleep();
         let skin = Skin {
             samples: &self.samples,
             rest: self.rig.rest(),
             per_metre: (1.0 / self.face.height) as f32,
             before: self.before.layer(),
             now: self.now.layer(),
+            shell: if asleep { &self.before.target } else { self.stepper.positions() },
+            travel: Travel {
+                targets: [&self.before.target, &self.now.target],
+                velocities: self.stepper.velocities(),
+                seconds: seconds as f32,
+                most: MOST_TRAVEL,
+            },
         };
-        let positions = if self.is_asleep() { &self.before.target } else { self.stepper.positions() };
-        let nearest = if self.is_asleep() { ROUSING } else { WATCH };
-        self.touches.begin_frame(&skin, positions, &self.head, nearest + 2.0 * self.travel(seconds));
-        self.stages.constraints += began.elapsed();
+        self.touches.begin_frame(&skin, &self.head, if asleep { ROUSING } else { WATCH });
+        self.stages.contact = began.elapsed();
+        self.stages.constraints = self.stages.contact;
         self.touches.is_near() || self.touches.is_pulling()
-    }
-
-    /// How far skin may move in a frame, in heights: as far as its target, or as its speed takes it.
-    fn travel(&self, seconds: f64) -> f32 {
-        let targets = self.before.target.iter().zip(&self.now.target);
-        let wanted = targets.map(|(a, b)| a.distance_squared(*b)).fold(0.0, f32::max).sqrt();
-        let fastest = self.stepper.velocities().iter().map(|v| v.length_squared()).fold(0.0, f32::max).sqrt();
-        wanted.max(seconds as f32 * fastest).min(MOST_TRAVEL)
     }
 
     fn run_steps(&mut self, start: u64, touched: bool) {
@@ -375,7 +389,6 @@ impl InteractiveFace {
             {
                 *target = *before + share * (*now - *before);
             }
-            self.earlier.copy_from_slice(self.stepper.positions());
             self.stepper.assemble(&self.target, &motion);
             let assembled = Instant::now();
             self.stepper.solve(&self.target);
@@ -391,14 +404,18 @@ impl InteractiveFace {
 
     /// Applies depth, touches and the limits of strain and speed to the next positions.
     fn constrain(&mut self, share: f32, touched: bool) {
-        self.find_rest(share);
-        if touched || self.stepper.is_overstretched() || self.is_far() {
-            self.limit_depth(share);
+        if touched || self.stepper.is_overstretched() || self.is_far(share) {
+            self.find_rest(share);
+            let matrices = self.stepper.matrices().clone();
+            let free = self.stepper.order().free;
+            let (next, current) = self.stepper.next_mut();
+            let targets = [&mut self.before, &mut self.now];
+            let mut bone = Bone::at(targets, &self.fans, share, &self.rested, &self.depth);
+            limit_depth(&mut next[..free], &mut bone);
             if touched {
-                let matrices = self.stepper.matrices().clone();
-                let (next, current) = self.stepper.next_mut();
-                let bone = Bone::at(&self.before, &self.now, share, &self.rested, &self.depth);
-                self.touches.resolve(&self.samples, &bone, next, current, &matrices, share);
+                let began = Instant::now();
+                self.touches.resolve(&self.samples, &mut bone, next, current, &matrices, share);
+                self.stages.contact += began.elapsed();
             }
             self.stepper.limit_strain(&self.rested);
             self.limit_speed();
@@ -407,38 +424,21 @@ impl InteractiveFace {
 
     /// Whether any vertex is so far from where it would rest that it may be too deep. Most of the time none is, and no
     /// normals are needed.
-    fn is_far(&mut self) -> bool {
+    fn is_far(&mut self, share: f32) -> bool {
         let free = self.stepper.order().free;
         let (next, _) = self.stepper.next_mut();
-        let is_far = |i: usize| next[i].distance_squared(self.rested[i]) > self.depth[i] * self.depth[i];
-        (0..free).fold(false, |any, i| any | is_far(i))
+        let resting = self.before.rested[..free].iter().zip(&self.now.rested);
+        let placed = next.iter().zip(&self.depth);
+        resting.zip(placed).fold(false, |any, ((before, now), (next, depth))| {
+            any | is_beyond(*next - (*before + share * (*now - *before)), *depth)
+        })
     }
 
     /// Where the shell would rest, so that with its correction it is at its target: there nothing limits it.
     fn find_rest(&mut self, share: f32) {
-        let residuals = self.before.residual.iter().zip(&self.now.residual);
-        for ((rested, target), (before, now)) in self.rested.iter_mut().zip(&self.target).zip(residuals) {
-            *rested = *target - (*before + share * (*now - *before));
-        }
-    }
-
-    /// Lets no vertex sink below where it would rest by more than its depth. A kinematic collider, which comes after this,
-    /// is stronger than bone.
-    fn limit_depth(&mut self, share: f32) {
-        self.before.update_normals(&self.triangles);
-        self.now.update_normals(&self.triangles);
-        let free = self.stepper.order().free;
-        let (next, _) = self.stepper.next_mut();
-        for i in 0..free {
-            // Bone is asked by its vertices' normals, which need a square root; most are not as far from rest as it is deep.
-            if next[i].distance_squared(self.rested[i]) <= self.depth[i] * self.depth[i] {
-                continue;
-            }
-            let bone = Bone::at(&self.before, &self.now, share, &self.rested, &self.depth);
-            let (below, normal) = bone.below(i, next[i]);
-            if below < 0.0 {
-                next[i] -= (below * normal).extend(0.0);
-            }
+        let resting = self.before.rested.iter().zip(&self.now.rested);
+        for (rested, (before, now)) in self.rested.iter_mut().zip(resting) {
+            *rested = *before + share * (*now - *before);
         }
     }
 
@@ -446,10 +446,8 @@ impl InteractiveFace {
         let free = self.stepper.order().free;
         let most = self.stepper.step_time() * TOP_SPEED;
         let (next, current) = self.stepper.next_mut();
-        let is_wild = |i: usize| {
-            (next[i].distance_squared(current[i]) > most * most)
-                | (next[i].distance_squared(self.target[i]) > FARTHEST * FARTHEST)
-        };
+        let is_wild =
+            |i: usize| is_beyond(next[i] - current[i], most) | is_beyond(next[i] - self.target[i], FARTHEST);
         // Without a branch per vertex this is fast, and hardly ever true.
         if !(0..free).fold(false, |any, i| any | is_wild(i)) {
             return;
@@ -468,9 +466,9 @@ impl InteractiveFace {
     /// The shell at the time of the frame, between the last two steps.
     fn show_between_steps(&mut self) {
         let (late, share) = (self.lateness(), self.shown_share());
-        let positions = self.stepper.positions();
+        let (positions, earlier) = (self.stepper.positions(), self.stepper.earlier());
         for i in 0..positions.len() {
-            let x = positions[i] + late * (self.earlier[i] - positions[i]) + self.now.residual[i];
+            let x = positions[i] + late * (earlier[i] - positions[i]) + self.now.residual[i];
             self.shown[i] = self.now.target[i] + share * (x - self.now.target[i]);
         }
     }
@@ -481,13 +479,7 @@ impl InteractiveFace {
         for (shown, rest) in self.shown.iter_mut().zip(self.rig.rest()) {
             *shown = height * (*shown - *rest);
         }
-        for ((output, base), (corners, weights)) in
-            self.output.iter_mut().zip(&self.now.base).zip(&self.embedding)
-        {
-            let [a, b, c] = corners.map(|v| self.shown[v as usize]);
-            let moved = weights[0] * a + weights[1] * b + weights[2] * c;
-            *output = *base + moved.xyz();
-        }
+        warp::warp(&self.now.base, &self.shown, &self.embedding, &mut self.output);
     }
 
     fn update_output_normals(&mut self) {

@@ -24,9 +24,8 @@ pub(super) struct Samples {
     /// Where each point's weights end in `vertices`.
     ends: Vec<u32>,
     vertices: Vec<(u32, f32)>,
-    /// Points grouped by the shell vertex that they follow most.
+    /// Where the points end that follow a vertex of the shell most: they are numbered in the order of these vertices.
     group_ends: Vec<u32>,
-    grouped: Vec<u32>,
     /// How far the points of a group are from its vertex at rest.
     reach: Vec<f32>,
     free: usize,
@@ -63,43 +62,33 @@ impl Samples {
                 }
             }
         }
+        let follows: Vec<Vec<(u32, f32)>> = points.iter().map(|point| carriers(face, order, point)).collect();
+        let most = |point: &usize| follows[*point].iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(v, _)| *v);
+        let mut by_group: Vec<usize> = (0..points.len()).filter(|point| most(point).is_some()).collect();
+        by_group.sort_by_key(most);
         let mut samples = Self {
-            on_mesh: points,
-            areas,
-            ends: Vec::new(),
+            on_mesh: by_group.iter().map(|point| points[*point]).collect(),
+            areas: by_group.iter().map(|point| areas[*point]).collect(),
+            ends: Vec::with_capacity(by_group.len()),
             vertices: Vec::new(),
-            group_ends: Vec::new(),
-            grouped: Vec::new(),
+            group_ends: vec![0; order.vertices.len()],
             reach: vec![0.0; order.vertices.len()],
             free: order.free,
         };
-        let mut groups = vec![Vec::new(); order.vertices.len()];
-        for (index, (corners, weights)) in (0u32..).zip(&samples.on_mesh) {
-            let start = samples.vertices.len();
-            for i in (0..3).filter(|i| weights[*i] > 0.0) {
-                let corner = corners[i] as usize;
-                for k in (0..3).filter(|k| face.embedding.weights[corner][*k] > 0.0) {
-                    let place = order.places[face.embedding.vertices[corner][k] as usize];
-                    let weight = weights[i] * face.embedding.weights[corner][k];
-                    match samples.vertices[start..].iter_mut().find(|(v, _)| *v == place) {
-                        Some((_, sum)) => *sum += weight,
-                        None => samples.vertices.push((place, weight)),
-                    }
-                }
-            }
+        for point in &by_group {
+            samples.vertices.extend(&follows[*point]);
             samples.ends.push(samples.vertices.len() as u32);
-            let follows = &samples.vertices[start..];
-            if let Some((most, _)) = follows.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
-                let rest = face.shell.rest[order.vertices[*most as usize] as usize].as_vec3();
-                let at: Vec3 = (0..3).map(|i| weights[i] * face.neutral[corners[i] as usize]).sum();
-                let reach = &mut samples.reach[*most as usize];
-                *reach = reach.max(at.distance(rest));
-                groups[*most as usize].push(index);
-            }
+            let group = most(point).unwrap_or(0) as usize;
+            let (corners, weights) = points[*point];
+            let rest = face.shell.rest[order.vertices[group] as usize].as_vec3();
+            let at: Vec3 = (0..3).map(|i| weights[i] * face.neutral[corners[i] as usize]).sum();
+            samples.reach[group] = samples.reach[group].max(at.distance(rest));
+            samples.group_ends[group] += 1;
         }
-        for group in groups {
-            samples.grouped.extend(group);
-            samples.group_ends.push(samples.grouped.len() as u32);
+        let mut end = 0;
+        for group_end in &mut samples.group_ends {
+            end += *group_end;
+            *group_end = end;
         }
         samples
     }
@@ -109,9 +98,10 @@ impl Samples {
         self.on_mesh.len()
     }
 
-    pub(super) fn group(&self, vertex: usize) -> (&[u32], f32) {
+    /// The points that follow a vertex of the shell most, and how far they are from it at rest.
+    pub(super) fn group(&self, vertex: usize) -> (std::ops::Range<u32>, f32) {
         let start = if vertex == 0 { 0 } else { self.group_ends[vertex - 1] };
-        (&self.grouped[start as usize..self.group_ends[vertex] as usize], self.reach[vertex])
+        (start..self.group_ends[vertex], self.reach[vertex])
     }
 
     /// Vertices of the shell that carry a point, with their weights.
@@ -151,6 +141,23 @@ impl Samples {
     pub(super) fn follows_freely(&self, sample: u32) -> impl Iterator<Item = &(u32, f32)> {
         self.follows(sample).iter().filter(|(vertex, _)| (*vertex as usize) < self.free)
     }
+}
+
+/// Vertices of the shell, in the order of the steps, that carry a point of the mesh, with their weights.
+fn carriers(face: &Face, order: &StepOrder, (corners, weights): &([u32; 3], [f32; 3])) -> Vec<(u32, f32)> {
+    let mut carriers: Vec<(u32, f32)> = Vec::new();
+    for i in (0..3).filter(|i| weights[*i] > 0.0) {
+        let corner = corners[i] as usize;
+        for k in (0..3).filter(|k| face.embedding.weights[corner][*k] > 0.0) {
+            let place = order.places[face.embedding.vertices[corner][k] as usize];
+            let weight = weights[i] * face.embedding.weights[corner][k];
+            match carriers.iter_mut().find(|(v, _)| *v == place) {
+                Some((_, sum)) => *sum += weight,
+                None => carriers.push((place, weight)),
+            }
+        }
+    }
+    carriers
 }
 
 /// Points of a triangle on a grid of so many parts per side, without its corners.

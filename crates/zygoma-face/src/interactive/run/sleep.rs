@@ -33,13 +33,10 @@ impl InteractiveFace {
     pub(super) fn wake(&mut self, seconds: f64) {
         if self.is_asleep() {
             let rate = if seconds > 0.0 { (1.0 / seconds) as f32 } else { 0.0 };
-            for i in 0..self.shown.len() {
-                self.shown[i] = self.before.target[i] - self.before.residual[i];
-                let moved = (self.now.target[i] - self.now.residual[i]) - self.shown[i];
-                self.earlier[i] = rate * moved;
+            for i in 0..self.scratch.len() {
+                self.scratch[i] = rate * (self.now.rested[i] - self.before.rested[i]);
             }
-            self.stepper.place(&self.shown, &self.earlier);
-            self.earlier.copy_from_slice(&self.shown);
+            self.stepper.place(&self.before.rested, &self.scratch);
         }
         self.wakefulness = Wakefulness::Awake { calm: 0.0 };
     }

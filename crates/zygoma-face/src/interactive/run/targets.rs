@@ -13,10 +13,44 @@ pub(super) struct Targets {
     pub(super) target: Vec<Vec4>,
     /// What the settled shell misses of that.
     pub(super) residual: Vec<Vec4>,
+    /// Where the shell would come to rest: the target without the residual.
+    pub(super) rested: Vec<Vec4>,
     /// Neutral and detail of the whole mesh.
     pub(super) base: Vec<Vec3>,
-    normals: Vec<Vec3>,
-    has_normals: bool,
+    /// Normals of the target, as far as they are known.
+    normals: Vec<Option<Vec3>>,
+    /// Vertices whose normals are known.
+    known: Vec<u32>,
+}
+
+/// The triangles around each vertex of the shell, in the order of the steps.
+#[derive(Clone, Debug)]
+pub(super) struct Fans {
+    ends: Vec<u32>,
+    /// The other two corners, in the order of the triangle.
+    others: Vec<[u32; 2]>,
+}
+
+impl Fans {
+    pub(super) fn new(vertices: usize, triangles: &[[u32; 3]]) -> Self {
+        let mut fans = vec![Vec::new(); vertices];
+        for [a, b, c] in triangles {
+            fans[*a as usize].push([*b, *c]);
+            fans[*b as usize].push([*c, *a]);
+            fans[*c as usize].push([*a, *b]);
+        }
+        let mut made = Self { ends: Vec::with_capacity(vertices), others: Vec::new() };
+        for fan in fans {
+            made.others.extend(fan);
+            made.ends.push(made.others.len() as u32);
+        }
+        made
+    }
+
+    fn of(&self, vertex: usize) -> &[[u32; 2]] {
+        let start = if vertex == 0 { 0 } else { self.ends[vertex - 1] };
+        &self.others[start as usize..self.ends[vertex] as usize]
+    }
 }
 
 /// How the whole mesh follows the shell: three vertices of the shell, in the order of the steps, and their weights.
@@ -28,17 +62,19 @@ impl Targets {
         Self {
             target: rig.rest().to_vec(),
             residual: vec![Vec4::ZERO; count],
+            rested: rig.rest().to_vec(),
             base: vec![Vec3::ZERO; face.vertex_count()],
-            normals: vec![Vec3::ZERO; count],
-            has_normals: false,
+            normals: vec![None; count],
+            known: Vec::with_capacity(count),
         }
     }
 
     pub(super) fn copy_from(&mut self, other: &Self) {
         self.target.copy_from_slice(&other.target);
         self.residual.copy_from_slice(&other.residual);
+        self.rested.copy_from_slice(&other.rested);
         self.base.copy_from_slice(&other.base);
-        self.has_normals = false;
+        self.forget_normals();
     }
 
     pub(super) fn layer(&self) -> Layer<'_> {
@@ -47,9 +83,16 @@ impl Targets {
 
     /// Sets everything from weights of the shapes.
     pub(super) fn set_weights(&mut self, rig: &CoarseRig, weights: &[f32], with_detail: bool) {
-        self.has_normals = false;
+        self.forget_normals();
         rig.targets(weights, &mut self.target, &mut self.residual);
+        self.find_rest();
         rig.detail(weights, with_detail, &mut self.base);
+    }
+
+    fn find_rest(&mut self) {
+        for i in 0..self.rested.len() {
+            self.rested[i] = self.target[i] - self.residual[i];
+        }
     }
 
     /// Sets everything from a surface of the whole mesh, in metres.
@@ -61,7 +104,7 @@ impl Targets {
         embedding: &[Carriers],
         surface: &[Vec3],
     ) {
-        self.has_normals = false;
+        self.forget_normals();
         let (height, per_metre) = (face.height as f32, (1.0 / face.height) as f32);
         for (target, vertex) in self.target.iter_mut().zip(vertices) {
             let place = &face.places[*vertex as usize];
@@ -70,6 +113,7 @@ impl Targets {
             *target = (per_metre * at).extend(0.0);
         }
         self.residual.copy_from_slice(rig.neutral_residual());
+        self.find_rest();
         for (vertex, (corners, weights)) in embedding.iter().enumerate() {
             let moved: Vec4 = (0..3)
                 .map(|i| {
@@ -81,27 +125,26 @@ impl Targets {
         }
     }
 
-    /// Computes the normals of the target, along which depth is measured, unless that was done.
-    pub(super) fn update_normals(&mut self, triangles: &[[u32; 3]]) {
-        if self.has_normals {
-            return;
-        }
-        self.has_normals = true;
-        self.normals.fill(Vec3::ZERO);
-        for t in triangles {
-            let [a, b, c] = t.map(|v| self.target[v as usize].xyz());
-            let area = (b - a).cross(c - a);
-            for v in t {
-                self.normals[*v as usize] += area;
-            }
-        }
-        for normal in &mut self.normals {
-            *normal = normal.normalize_or_zero();
+    fn forget_normals(&mut self) {
+        for vertex in self.known.drain(..) {
+            self.normals[vertex as usize] = None;
         }
     }
 
-    /// The normals, once [updated](Self::update_normals).
-    pub(super) fn normals(&self) -> &[Vec3] {
-        &self.normals
+    /// Finds the normal of the target at a vertex, along which depth is measured. Few are ever needed.
+    pub(super) fn find_normal(&mut self, vertex: usize, fans: &Fans) {
+        if self.normals[vertex].is_some() {
+            return;
+        }
+        let at = |v: u32| self.target[v as usize].xyz();
+        let own = self.target[vertex].xyz();
+        let areas = fans.of(vertex).iter().map(|[b, c]| (at(*b) - own).cross(at(*c) - own));
+        self.normals[vertex] = Some(areas.sum::<Vec3>().normalize_or_zero());
+        self.known.push(vertex as u32);
+    }
+
+    /// The normal at a vertex, or zero unless it was [found](Self::find_normal).
+    pub(super) fn normal(&self, vertex: usize) -> Vec3 {
+        self.normals[vertex].unwrap_or(Vec3::ZERO)
     }
 }

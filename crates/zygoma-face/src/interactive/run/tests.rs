@@ -2,7 +2,7 @@ mod rates;
 
 use std::sync::LazyLock;
 
-use glam::{DQuat, DVec3};
+use glam::{DQuat, DVec3, Vec4Swizzles};
 use zygoma_geometry::{Faces, shapes};
 use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};
@@ -356,6 +356,41 @@ fn friction_drags_the_skin_along() {
         moved.iter().sum::<f32>() / moved.len() as f32
     };
     assert!(slide(0.8) > slide(0.0) + 5e-4, "{} {}", slide(0.8), slide(0.0));
+}
+
+/// Where a finger is after one second and after three that is pressed onto bone and a little aside, along which it could
+/// slide, in heights.
+fn places_on_bone(friction: f32) -> [f32; 2] {
+    let out = Vec3::new(-0.5, 0.6, 0.62).normalize();
+    let aside = out.any_orthonormal_vector();
+    let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+    let sphere = ColliderShape::Sphere { radius: 0.012 };
+    let start = Pose::at(0.135 * out);
+    let touch = running.touches_mut().add(sphere, start, Drive::Bounded { force: 1.0 });
+    running.touches_mut().get_mut(touch).unwrap().friction = friction;
+    let mut places = [0.0; 2];
+    for frame in 1..=300 {
+        let down = (frame as f32 / 30.0).min(1.0);
+        running.touches_mut().get_mut(touch).unwrap().pose =
+            Pose::at((0.135 - 0.015 * down) * out + 0.004 * down * aside);
+        running.advance(0.01);
+        if frame == 100 || frame == 300 {
+            places[frame / 300] = running.touches().get(touch).unwrap().place().translation.dot(aside) / 0.24;
+        }
+    }
+    let touch = running.touches().get(touch).unwrap();
+    assert!(touch.force().dot(out) > 0.5, "the bone should bear the finger: {}", touch.force());
+    places
+}
+
+#[test]
+fn a_finger_with_friction_does_not_creep_on_bone() {
+    let [smooth, _] = places_on_bone(0.0);
+    assert!(smooth > 0.01, "without friction it slides to where it is told to be: {smooth}");
+    let [before, after] = places_on_bone(0.8);
+    assert!((after - before).abs() < 5e-6, "it crept by {} in two seconds", after - before);
+    // Skin slides on bone, so it is dragged along, but it holds the finger back.
+    assert!(after < smooth - 2e-3, "friction should hold it back: {after} {smooth}");
 }
 
 #[test]

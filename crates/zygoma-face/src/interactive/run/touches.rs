@@ -1,15 +1,15 @@
 //! What presses on and pulls at a face.
 
-use glam::{Vec3, Vec4};
+use glam::Vec3;
 use zygoma_physics::contact::{ColliderShape, MeshError, Pose};
 
-use super::contact::{Candidate, Skin, Support};
+use super::contact::{Candidate, Kept, Near, Skin, Support, Way};
 use super::head::HeadMotion;
 use super::pull::Pull;
 use super::touch::{Drive, Touch};
 
 /// Names a touch; never given twice by the same face.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TouchId(pub(super) u64);
 
 /// Names a pull; never given twice by the same face.
@@ -54,7 +54,11 @@ pub struct Touches {
     samples: usize,
     /// Points that may meet a collider in this frame, and those that are near one in this step.
     pub(super) candidates: Vec<Candidate>,
-    pub(super) near: Vec<Candidate>,
+    pub(super) near: Vec<Near>,
+    /// Those of the near points that are gone through in a sweep.
+    pub(super) pressed: Vec<u32>,
+    /// What skin stuck to at the end of the last frame.
+    pub(super) kept: Vec<Kept>,
     pub(super) contacts: Vec<Contact>,
     /// What bone does to each vertex of the shell, and which vertices that concerns.
     pub(super) supports: Vec<Support>,
@@ -74,6 +78,8 @@ impl Touches {
             samples,
             candidates: Vec::new(),
             near: Vec::new(),
+            pressed: Vec::new(),
+            kept: Vec::new(),
             contacts: Vec::new(),
             supports: vec![Support::default(); vertices],
             supported: Vec::with_capacity(vertices),
@@ -201,19 +207,22 @@ impl Touches {
         let wanted = self.samples * self.touches.len();
         reserve(&mut self.candidates, wanted);
         reserve(&mut self.near, wanted);
+        reserve(&mut self.pressed, wanted);
+        reserve(&mut self.kept, wanted);
         reserve(&mut self.contacts, wanted);
     }
 
-    /// A frame begins: notes where colliders start, and finds the points that they may meet in it. `margin` is how far skin
-    /// may move meanwhile.
-    pub(super) fn begin_frame(&mut self, skin: &Skin<'_>, shell: &[Vec4], head: &HeadMotion, margin: f32) {
+    /// A frame begins: notes where colliders start, and finds the points that may come within a margin of them in it.
+    pub(super) fn begin_frame(&mut self, skin: &Skin<'_>, head: &HeadMotion, margin: f32) {
         self.candidates.clear();
+        let farthest = skin.farthest();
         for (index, (_, touch)) in (0u32..).zip(&mut self.touches) {
             touch.begin_frame();
             let reach = touch.collider.shape.reach() + margin;
-            let (from, to) = (touch.start(head), touch.wanted(head, 1.0).translation);
-            skin.find_candidates(index, from, to, reach, shell, &mut self.candidates);
+            let way = Way { from: touch.start(head), to: touch.wanted(head, 1.0).translation, reach };
+            skin.find_candidates(index, &way, farthest, &mut self.candidates);
         }
+        self.find_anchors();
         for (_, pull) in &mut self.pulls {
             pull.begin_frame();
         }
@@ -222,6 +231,7 @@ impl Touches {
     /// The frame ends, a share of a step before the last step does.
     pub(super) fn end_frame(&mut self, earlier: f32) {
         self.touches.iter_mut().for_each(|(_, touch)| touch.end_frame(earlier));
+        self.keep_anchors();
     }
 
     /// Puts colliders where they should be, while nothing is simulated.

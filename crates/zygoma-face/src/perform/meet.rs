@@ -1,0 +1,539 @@
+//! Where two sheets meet whose order along an axis is known, as that of the lips is.
+//!
+//! Nearness alone cannot tell on which side of the other a lip belongs once it is deep inside. So everything is looked at along the axis
+//! from the lower to the upper lip: over every place of the plane across it, all of the upper lip belongs above all of the lower
+//! one. Pushing lips apart along the axis does not change what lies over what.
+
+use glam::Vec3;
+use zygoma_geometry::intersect::triangles_cross;
+
+use super::lips::Lips;
+
+/// A point of each lip, one over the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Meeting {
+    pub(super) upper: Place,
+    pub(super) lower: Place,
+    /// How far the upper one is above the lower one, m.
+    pub(super) gap: f32,
+}
+
+/// A point of a lip: at a vertex, on an edge or in a triangle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Place {
+    pub(super) vertices: [u32; 3],
+    pub(super) weights: [f32; 3],
+}
+
+impl Place {
+    fn vertex(vertex: u32) -> Self {
+        Self { vertices: [vertex; 3], weights: [1.0, 0.0, 0.0] }
+    }
+
+    fn on_edge([a, b]: [u32; 2], share: f32) -> Self {
+        Self { vertices: [a, b, a], weights: [1.0 - share, share, 0.0] }
+    }
+
+    /// Values at vertices, interpolated.
+    pub(super) fn of<T: std::iter::Sum + std::ops::Mul<f32, Output = T>>(
+        &self,
+        value: impl Fn(u32) -> T,
+    ) -> T {
+        (0..3).map(|k| value(self.vertices[k]) * self.weights[k]).sum()
+    }
+}
+
+/// How near lips must be to count, m.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Margins {
+    /// For a vertex over or under a triangle.
+    pub(super) vertex: f32,
+    /// For an edge over another.
+    pub(super) edge: f32,
+}
+
+/// A vertex is never deeper in the other lip than this, m.
+const DEEPEST: f32 = 0.03;
+/// Edges this deep in each other belong to layers that vertices speak for, m.
+const DEEPEST_EDGE: f32 = 2e-3;
+
+/// Finds out where lips meet.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    axis: Vec3,
+    across: [Vec3; 2],
+    upper: usize,
+    triangles: [Vec<[u32; 3]>; 2],
+    /// Edges of each lip with their one or two triangles.
+    edges: [Vec<Edge>; 2],
+    /// Vertices that lie over each other in the rest pose as if they were inside: no order is known there.
+    is_unordered: Vec<bool>,
+    /// Length of a cell.
+    cell: f32,
+    /// Two coordinates across the axis, and the one along it.
+    flat: Vec<Vec3>,
+    faces: [Vec<bool>; 2],
+    grids: [Grid; 4],
+    found: Vec<Meeting>,
+    /// Where both lips lie, of the last state that was looked at.
+    area: Option<Area>,
+    crossing: Vec<[u32; 2]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    ends: [u32; 2],
+    triangles: [u32; 2],
+}
+
+/// At rest, vertices this deep in the other lip are not in order, m.
+const UNORDERED: f32 = 3e-4;
+
+impl Order {
+    /// The order of lips at rest; `positions` are those of their points.
+    pub(super) fn new(lips: &Lips, positions: &[Vec3]) -> Self {
+        let axis = lips.axis;
+        let across = [axis.any_orthonormal_vector(), axis.cross(axis.any_orthonormal_vector())];
+        let edges = lips.triangles.each_ref().map(|triangles| edges(triangles));
+        let all = edges.iter().flatten().map(|e| {
+            let [a, b] = e.ends.map(|v| positions[v as usize]);
+            a.distance(b)
+        });
+        let cell =
+            (1.5 * all.sum::<f32>() / edges.iter().map(Vec::len).sum::<usize>().max(1) as f32).max(1e-5);
+        let mut order = Self {
+            axis,
+            across,
+            upper: lips.upper,
+            faces: lips.triangles.each_ref().map(|triangles| vec![false; triangles.len()]),
+            triangles: lips.triangles.clone(),
+            edges,
+            is_unordered: vec![false; positions.len()],
+            cell,
+            flat: vec![Vec3::ZERO; positions.len()],
+            grids: std::array::from_fn(|_| Grid::default()),
+            found: Vec::new(),
+            area: None,
+            crossing: Vec::new(),
+        };
+        let deep: Vec<Meeting> = order
+            .find(positions, Margins { vertex: 0.0, edge: 0.0 })
+            .iter()
+            .filter(|meeting| meeting.gap < -UNORDERED)
+            .copied()
+            .collect();
+        for place in deep.iter().flat_map(|meeting| [meeting.upper, meeting.lower]) {
+            if place.weights == [1.0, 0.0, 0.0] {
+                order.is_unordered[place.vertices[0] as usize] = true;
+            }
+        }
+        order
+    }
+
+    /// From the lower to the upper lip.
+    pub(super) fn axis(&self) -> Vec3 {
+        self.axis
+    }
+
+    /// Where the lips are nearer than some margins, or in each other.
+    pub(super) fn find(&mut self, positions: &[Vec3], margins: Margins) -> &[Meeting] {
+        self.found.clear();
+        self.area = None;
+        for (flat, p) in self.flat.iter_mut().zip(positions) {
+            *flat = Vec3::new(self.across[0].dot(*p), self.across[1].dot(*p), self.axis.dot(*p));
+        }
+        let (upper, lower) = self.flat.split_at(self.upper);
+        let bounds = |points: &[Vec3]| {
+            points.iter().fold((Vec3::MAX, Vec3::MIN), |(low, high), p| (low.min(*p), high.max(*p)))
+        };
+        let ((upper_low, upper_high), (lower_low, lower_high)) = (bounds(upper), bounds(lower));
+        let (low, high) = (upper_low.max(lower_low), upper_high.min(lower_high));
+        let margin = margins.vertex.max(margins.edge);
+        if low.x > high.x || low.y > high.y || upper_low.z - lower_high.z > margin {
+            return &self.found;
+        }
+        for side in 0..2 {
+            for (t, faces) in self.triangles[side].iter().zip(&mut self.faces[side]) {
+                let [a, b, c] = t.map(|v| self.flat[v as usize]);
+                let up = (b - a).cross(c - a).z;
+                *faces = if side == 0 { up < 0.0 } else { up > 0.0 };
+            }
+        }
+        let area = Area::new(low, high, self.cell);
+        for side in 0..2 {
+            let flat = &self.flat;
+            self.grids[side]
+                .fill(&area, &self.triangles[side].iter().map(|t| Some(t.map(|v| flat[v as usize]))));
+            let faces = &self.faces[side];
+            let corners = self.edges[side].iter().map(|e| {
+                let faces = e.triangles.iter().any(|t| faces[*t as usize]);
+                faces.then(|| [e.ends[0], e.ends[1], e.ends[0]].map(|v| flat[v as usize]))
+            });
+            self.grids[2 + side].fill(&area, &corners);
+        }
+        for vertex in 0..self.flat.len() as u32 {
+            if !self.is_unordered[vertex as usize] {
+                self.find_at_vertex(vertex, &area, margins.vertex);
+            }
+        }
+        self.find_edges(&area, margins.edge);
+        self.area = Some(area);
+        &self.found
+    }
+
+    /// Adds triangles that cross, whichever way they face, to what was [found](Self::find) in the same state: lips side by side, or folds whose
+    /// sides no vertex can tell.
+    pub(super) fn find_crossings(&mut self) -> &[Meeting] {
+        let Some(area) = &self.area else { return &self.found };
+        for (index, upper) in self.triangles[0].iter().enumerate() {
+            let p = upper.map(|v| self.flat[v as usize]);
+            let (low, high) = (p[0].min(p[1]).min(p[2]), p[0].max(p[1]).max(p[2]));
+            let Some((from, to)) = area.cells_of(low, high) else { continue };
+            for y in from[1]..=to[1] {
+                for x in from[0]..=to[0] {
+                    for other in self.grids[1].cell([x, y]) {
+                        let lower = &self.triangles[1][*other as usize];
+                        let q = lower.map(|v| self.flat[v as usize]);
+                        let (other_low, other_high) = (q[0].min(q[1]).min(q[2]), q[0].max(q[1]).max(q[2]));
+                        let corner = low.max(other_low);
+                        let apart = corner.cmpgt(high.min(other_high)).any();
+                        // Each pair once: in the first cell that both reach.
+                        if apart || area.first_cell(corner) != [x, y] {
+                            continue;
+                        }
+                        if triangles_cross(p.map(Vec3::as_dvec3), q.map(Vec3::as_dvec3)) {
+                            self.crossing.push([index as u32, *other]);
+                        }
+                    }
+                }
+            }
+        }
+        let crossing = std::mem::take(&mut self.crossing);
+        for [upper, lower] in &crossing {
+            self.found.extend(self.deepest(*upper, *lower));
+        }
+        self.crossing = crossing;
+        self.crossing.clear();
+        &self.found
+    }
+
+    /// Where an upper triangle is farthest below a lower one.
+    fn deepest(&self, upper: u32, lower: u32) -> Option<Meeting> {
+        let (upper, lower) = (self.triangles[0][upper as usize], self.triangles[1][lower as usize]);
+        let flat = |v: u32| self.flat[v as usize];
+        let mut best: Option<Meeting> = None;
+        let mut consider = |upper: Place, lower: Place| {
+            let gap = upper.of(|v| flat(v).z) - lower.of(|v| flat(v).z);
+            if best.is_none_or(|best| gap < best.gap) {
+                best = Some(Meeting { upper, lower, gap });
+            }
+        };
+        for k in 0..3 {
+            if let Some(weights) = barycentric(flat(lower[k]), upper.map(flat)) {
+                consider(Place { vertices: upper, weights }, Place::vertex(lower[k]));
+            }
+            if let Some(weights) = barycentric(flat(upper[k]), lower.map(flat)) {
+                consider(Place::vertex(upper[k]), Place { vertices: lower, weights });
+            }
+            for l in 0..3 {
+                let (a, b) = ([upper[k], upper[(k + 1) % 3]], [lower[l], lower[(l + 1) % 3]]);
+                if let Some([s, t]) = crossing(a.map(flat), b.map(flat)) {
+                    consider(Place::on_edge(a, s), Place::on_edge(b, t));
+                }
+            }
+        }
+        best
+    }
+
+    /// The triangle of the other lip that a vertex must not pass.
+    fn find_at_vertex(&mut self, vertex: u32, area: &Area, margin: f32) {
+        let is_upper = (vertex as usize) < self.upper;
+        let other = usize::from(is_upper);
+        let p = self.flat[vertex as usize];
+        let Some(cell) = area.cell_of(p) else { return };
+        // Heights of an upper vertex are turned round, so that it always looks up at the other lip.
+        let sign = if is_upper { -1.0 } else { 1.0 };
+        let height = sign * p.z;
+        let (mut behind, mut ahead): (Option<Hit>, Option<Hit>) = (None, None);
+        for triangle in self.grids[other].cell(cell) {
+            let corners = self.triangles[other][*triangle as usize];
+            let Some(weights) = barycentric(p, corners.map(|v| self.flat[v as usize])) else { continue };
+            let at: f32 = (0..3).map(|k| weights[k] * self.flat[corners[k] as usize].z).sum();
+            let hit = Hit { triangle: *triangle, weights, height: sign * at };
+            if hit.height <= height {
+                if behind.is_none_or(|best| hit.height > best.height) {
+                    behind = Some(hit);
+                }
+            } else if self.faces[other][*triangle as usize]
+                && ahead.is_none_or(|best| hit.height < best.height)
+            {
+                ahead = Some(hit);
+            }
+        }
+        // Inside the other lip what is just behind is the face that looks this way.
+        let inside =
+            behind.filter(|hit| self.faces[other][hit.triangle as usize] && height - hit.height < DEEPEST);
+        let Some(hit) = inside.or(ahead.filter(|hit| hit.height - height < margin)) else { return };
+        let own = Place::vertex(vertex);
+        let there = Place { vertices: self.triangles[other][hit.triangle as usize], weights: hit.weights };
+        let (upper, lower) = if is_upper { (own, there) } else { (there, own) };
+        self.found.push(Meeting { upper, lower, gap: hit.height - height });
+    }
+
+    /// Edges of the lips that pass over each other.
+    fn find_edges(&mut self, area: &Area, margin: f32) {
+        for edge in &self.edges[0] {
+            if !edge.triangles.iter().any(|t| self.faces[0][*t as usize]) {
+                continue;
+            }
+            let ends = edge.ends.map(|v| self.flat[v as usize]);
+            let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+            let Some((from, to)) = area.cells_of(low, high) else { continue };
+            for y in from[1]..=to[1] {
+                for x in from[0]..=to[0] {
+                    for index in self.grids[3].cell([x, y]) {
+                        let other = &self.edges[1][*index as usize];
+                        let others = other.ends.map(|v| self.flat[v as usize]);
+                        let Some([s, t]) = crossing(ends, others) else { continue };
+                        let at = ends[0].lerp(ends[1], s);
+                        // Each pair once: in the cell in which it crosses.
+                        if area.cell_of(at) != Some([x, y]) {
+                            continue;
+                        }
+                        let gap = at.z - others[0].lerp(others[1], t).z;
+                        if gap < margin && gap > -DEEPEST_EDGE {
+                            self.found.push(Meeting {
+                                upper: Place::on_edge(edge.ends, s),
+                                lower: Place::on_edge(other.ends, t),
+                                gap,
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Hit {
+    triangle: u32,
+    weights: [f32; 3],
+    height: f32,
+}
+
+fn edges(triangles: &[[u32; 3]]) -> Vec<Edge> {
+    let mut halves: Vec<([u32; 2], u32)> = (0..)
+        .zip(triangles)
+        .flat_map(|(t, [a, b, c])| [[*a, *b], [*b, *c], [*c, *a]].map(|[p, q]| ([p.min(q), p.max(q)], t)))
+        .collect();
+    halves.sort_unstable();
+    let mut edges: Vec<Edge> = Vec::new();
+    for (ends, triangle) in halves {
+        match edges.last_mut() {
+            Some(last) if last.ends == ends => last.triangles[1] = triangle,
+            _ => edges.push(Edge { ends, triangles: [triangle; 2] }),
+        }
+    }
+    edges
+}
+
+/// Barycentric coordinates of a place in a triangle, both seen along the axis; none outside.
+fn barycentric(p: Vec3, [a, b, c]: [Vec3; 3]) -> Option<[f32; 3]> {
+    let cross = |u: Vec3, v: Vec3| u.x * v.y - u.y * v.x;
+    let whole = cross(b - a, c - a);
+    if whole == 0.0 {
+        return None;
+    }
+    let parts = [cross(b - p, c - p) / whole, cross(c - p, a - p) / whole];
+    let weights = [parts[0], parts[1], 1.0 - parts[0] - parts[1]];
+    weights.iter().all(|w| *w >= 0.0).then_some(weights)
+}
+
+/// Where two segments cross, both seen along the axis, as shares of their lengths.
+fn crossing([a, b]: [Vec3; 2], [c, d]: [Vec3; 2]) -> Option<[f32; 2]> {
+    let cross = |u: Vec3, v: Vec3| u.x * v.y - u.y * v.x;
+    let (u, v, w) = (b - a, d - c, c - a);
+    let whole = cross(u, v);
+    if whole == 0.0 {
+        return None;
+    }
+    let shares = [cross(w, v) / whole, cross(w, u) / whole];
+    shares.iter().all(|s| (0.0..=1.0).contains(s)).then_some(shares)
+}
+
+/// The part of the plane across the axis that both lips lie over, in cells.
+#[derive(Clone, Copy, Debug)]
+struct Area {
+    low: Vec3,
+    per_metre: f32,
+    size: [usize; 2],
+}
+
+/// More cells along a side are never needed: lips are some centimetres wide.
+const MOST_CELLS: f32 = 256.0;
+
+impl Area {
+    fn new(low: Vec3, high: Vec3, cell: f32) -> Self {
+        let extent = high - low;
+        let cell = cell.max(extent.x.max(extent.y) / MOST_CELLS);
+        let count = |length: f32| (length / cell).floor() as usize + 1;
+        Self { low, per_metre: 1.0 / cell, size: [count(extent.x), count(extent.y)] }
+    }
+
+    fn cell_of(&self, p: Vec3) -> Option<[usize; 2]> {
+        let at = (p - self.low) * self.per_metre;
+        let inside = at.x >= 0.0 && at.y >= 0.0;
+        let cell = [at.x as usize, at.y as usize];
+        (inside && cell[0] < self.size[0] && cell[1] < self.size[1]).then_some(cell)
+    }
+
+    /// The cell of a place, or the nearest one.
+    fn first_cell(&self, p: Vec3) -> [usize; 2] {
+        let at = ((p - self.low) * self.per_metre).max(Vec3::ZERO);
+        [(at.x as usize).min(self.size[0] - 1), (at.y as usize).min(self.size[1] - 1)]
+    }
+
+    /// The first and last cell of a box, if it reaches any.
+    fn cells_of(&self, low: Vec3, high: Vec3) -> Option<([usize; 2], [usize; 2])> {
+        let (low, high) = ((low - self.low) * self.per_metre, (high - self.low) * self.per_metre);
+        let outside =
+            high.x < 0.0 || high.y < 0.0 || low.x >= self.size[0] as f32 || low.y >= self.size[1] as f32;
+        let clamp = |p: Vec3| [p.x.max(0.0) as usize, p.y.max(0.0) as usize];
+        let (from, to) = (clamp(low), clamp(high));
+        (!outside).then(|| (from, [to[0].min(self.size[0] - 1), to[1].min(self.size[1] - 1)]))
+    }
+}
+
+/// What lies in each cell, in one list.
+#[derive(Clone, Debug, Default)]
+struct Grid {
+    width: usize,
+    starts: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Grid {
+    /// Sorts corners of triangles (or edges, with one end twice) into cells.
+    fn fill(&mut self, area: &Area, corners: &(impl Iterator<Item = Option<[Vec3; 3]>> + Clone)) {
+        self.width = area.size[0];
+        self.starts.clear();
+        self.starts.resize(area.size[0] * area.size[1] + 1, 0);
+        let cells = |corners: Option<[Vec3; 3]>| {
+            let [a, b, c] = corners?;
+            area.cells_of(a.min(b).min(c), a.max(b).max(c))
+        };
+        let each = |starts: &mut Vec<u32>, items: Option<&mut Vec<u32>>| {
+            let mut items = items;
+            for (index, corners) in (0..).zip(corners.clone()) {
+                let Some((from, to)) = cells(corners) else { continue };
+                for y in from[1]..=to[1] {
+                    for x in from[0]..=to[0] {
+                        let place = &mut starts[y * area.size[0] + x];
+                        if let Some(items) = &mut items {
+                            items[*place as usize] = index;
+                        }
+                        *place += 1;
+                    }
+                }
+            }
+        };
+        each(&mut self.starts, None);
+        let mut sum = 0;
+        for start in &mut self.starts {
+            (*start, sum) = (sum, sum + *start);
+        }
+        self.items.clear();
+        self.items.resize(sum as usize, 0);
+        each(&mut self.starts, Some(&mut self.items));
+        // Filling moved every start to the end of its cell, which is where the next one starts.
+        self.starts.rotate_right(1);
+        self.starts[0] = 0;
+    }
+
+    fn cell(&self, [x, y]: [usize; 2]) -> &[u32] {
+        let cell = y * self.width + x;
+        &self.items[self.starts[cell] as usize..self.starts[cell + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two sheets of `count` × `count` squares in a square of 2 cm, the upper one shifted against the lower one, so that edges cross.
+    fn sheets(
+        count: usize,
+        upper: impl Fn(f32, f32) -> f32,
+        lower: impl Fn(f32, f32) -> f32,
+    ) -> (Lips, Vec<Vec3>) {
+        let size = 0.02;
+        let mut positions = Vec::new();
+        let mut triangles = [Vec::new(), Vec::new()];
+        for side in 0..2_usize {
+            let first = positions.len() as u32;
+            for i in 0..=count {
+                for j in 0..=count {
+                    let shift = if side == 0 { 0.31 } else { 0.0 };
+                    let [x, z] = [i, j].map(|k| size * (k as f32 + shift) / count as f32);
+                    positions.push(Vec3::new(x, if side == 0 { upper(x, z) } else { lower(x, z) }, z));
+                }
+            }
+            let at = |i: usize, j: usize| first + (i * (count + 1) + j) as u32;
+            for i in 0..count {
+                for j in 0..count {
+                    let [a, b, c, d] = [at(i, j), at(i, j + 1), at(i + 1, j + 1), at(i + 1, j)];
+                    // The lower sheet faces up, the upper one down.
+                    for [p, q, r] in [[a, b, c], [a, c, d]] {
+                        triangles[side].push(if side == 0 { [p, r, q] } else { [p, q, r] });
+                    }
+                }
+            }
+        }
+        let lips = Lips {
+            vertices: (0..positions.len() as u32).collect(),
+            upper: positions.len() / 2,
+            triangles,
+            copies: Vec::new(),
+            axis: Vec3::Y,
+            coarse: Vec::new(),
+        };
+        (lips, positions)
+    }
+
+    const NEAR: Margins = Margins { vertex: 5e-4, edge: 5e-4 };
+
+    #[test]
+    fn sheets_apart_do_not_meet_and_close_ones_meet_everywhere() {
+        let (lips, apart) = sheets(8, |_, _| 0.001, |_, _| 0.0);
+        let mut order = Order::new(&lips, &apart);
+        assert!(order.find(&apart, NEAR).is_empty());
+        let close: Vec<Vec3> = sheets(8, |_, _| 0.0003, |_, _| 0.0).1;
+        let found = order.find(&close, NEAR);
+        assert!(found.iter().all(|meeting| (meeting.gap - 0.0003).abs() < 1e-7));
+        // Nearly every vertex lies over or under the other sheet, and every edge crosses some of it.
+        assert!(found.len() > 2 * 60, "{}", found.len());
+        let edges = found.iter().filter(|m| m.upper.weights[1] > 0.0 && m.upper.weights[2] == 0.0);
+        assert!(edges.filter(|m| m.lower.weights[1] > 0.0).count() > 100);
+    }
+
+    #[test]
+    fn a_sheet_far_on_the_wrong_side_is_found_at_its_depth() {
+        let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
+        let mut order = Order::new(&lips, &rest);
+        let (_, through) = sheets(8, |x, _| 0.2 * x, |_, _| 0.008);
+        let deepest = order.find(&through, NEAR).iter().map(|m| m.gap).fold(0.0, f32::min);
+        assert!((deepest + 0.008 - 0.2 * 0.02 * 0.31 / 8.0).abs() < 1e-6, "{deepest}");
+    }
+
+    #[test]
+    fn edges_find_what_vertices_miss() {
+        // Two saddles, turned against each other and touching at the middle: ridges cross where no vertex is.
+        let saddle = |x: f32, z: f32| 40.0 * ((x - 0.01) * (x - 0.01) - (z - 0.01) * (z - 0.01));
+        let (lips, rest) = sheets(6, |x, z| 0.01 + saddle(x, z), saddle);
+        let mut order = Order::new(&lips, &rest);
+        let (_, near) = sheets(6, |x, z| 0.0001 + saddle(x, z), saddle);
+        let found = order.find(&near, Margins { vertex: 0.0, edge: 0.0 });
+        assert!(found.iter().any(|m| m.upper.weights[0] != 1.0 && m.lower.weights[0] != 1.0));
+    }
+}

@@ -1,0 +1,134 @@
+//! What flesh did: its lips, its volume and its way from the rig.
+
+use std::path::Path;
+
+use anyhow::Context;
+use glam::Vec3;
+use zygoma_face::interactive::Places;
+use zygoma_face::perform::{LipReport, VolumeReport};
+use zygoma_picture::{Bounds, Chart, Line, Report, View, grid};
+use zygoma_rig::binding::Binding;
+use zygoma_rig::frames::Frames;
+
+use super::simulation::Story;
+use crate::pictures::{Portrait, Shot};
+
+/// Pixels of one picture of the mouth.
+const SIZE: usize = 300;
+/// Pictures of the mouth.
+const MOUTHS: usize = 6;
+/// What is shown around the mouth, in heights.
+const CLOSE: f32 = 0.16;
+
+/// What was noted frame by frame.
+#[derive(Default)]
+pub(crate) struct Chronicle {
+    /// Pairs of crossing triangles between the lips, and those of the plain rig.
+    pub(crate) crossings: Vec<[usize; 2]>,
+    pub(crate) lips: Vec<LipReport>,
+    /// Volume of the flesh, and under the plain rig.
+    pub(crate) volumes: Vec<[VolumeReport; 2]>,
+}
+
+/// Writes the page to a folder.
+pub(crate) fn write(
+    folder: &Path,
+    story: &Story,
+    chronicle: &Chronicle,
+    lines: &[String],
+) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{}: creating the folder failed", folder.display()))?;
+    let mut page = Report::new(&format!("zygoma perform: {} performs {}", story.face.name, story.take.name));
+    page.list(lines);
+    add_mouths(&mut page, story, chronicle)?;
+    add_curves(&mut page, story, chronicle);
+    story.add_deviation(&mut page);
+    story.add_key_frames(&mut page)?;
+    page.save(&folder.join("report.html"))?;
+    Ok(())
+}
+
+/// The mouth where most happens between the lips: springs and contacts, or the plain rig's crossings.
+fn add_mouths(page: &mut Report, story: &Story, chronicle: &Chronicle) -> anyhow::Result<()> {
+    let busy = |frame: &usize| {
+        let lips = &chronicle.lips[*frame];
+        lips.constraints + lips.sticky + chronicle.crossings[*frame][1]
+    };
+    let count = chronicle.lips.len();
+    let Some(busiest) = (0..count).max_by_key(busy).filter(|frame| busy(frame) > 0) else { return Ok(()) };
+    let Some(mouth) = mouth(story) else { return Ok(()) };
+    let fps = story.outcome.frames.fps();
+    // A quarter of a second apart, the busiest one second.
+    let apart = (0.1 * fps).round().max(1.0) as usize;
+    let first = busiest.saturating_sub(apart);
+    let frames: Vec<usize> = (0..MOUTHS).map(|i| (first + i * apart).min(count - 1)).collect();
+    let portrait = Portrait::new(story.rig)?;
+    let binding = Binding::new(story.rig, story.take);
+    let around = Vec3::splat(CLOSE * story.face.height as f32);
+    let focus = Some(Bounds { low: mouth - around, high: mouth + around });
+    let mut rows = [Vec::new(), Vec::new()];
+    for frame in frames {
+        let seconds = frame as f64 / fps;
+        let mut surfaces = portrait.at(&binding, story.take, story.take.start() + seconds);
+        let view = View { yaw: 20.0, pitch: 5.0 };
+        let shot =
+            |surfaces: &[Vec<Vec3>]| portrait.shoot(&Shot { surfaces, props: &[], view, focus, size: SIZE });
+        rows[1].push((shot(&surfaces)?, format!("plain rig, {} crossings", chronicle.crossings[frame][1])));
+        surfaces[story.rig.skin] = story.outcome.frames.frame(frame)?;
+        let label = format!("{seconds:.2} s, {} springs", chronicle.lips[frame].sticky);
+        rows[0].push((shot(&surfaces)?, label));
+    }
+    page.section("Lips")
+        .figure(&grid(&rows.concat(), MOUTHS), "The simulated mouth above, the plain rig below.")?;
+    Ok(())
+}
+
+/// The middle of the mouth at rest.
+fn mouth(story: &Story) -> Option<Vec3> {
+    let places = Places::new(story.face);
+    let at = |name: &str| {
+        let place = places.iter().find(|place| place.name == name)?;
+        Some(story.face.height as f32 * story.face.neutral[place.vertex as usize])
+    };
+    Some(0.5 * (at("mouth-left")? + at("mouth-right")?))
+}
+
+fn add_curves(page: &mut Report, story: &Story, chronicle: &Chronicle) {
+    let fps = story.outcome.frames.fps();
+    let line = |name: &str, value: &dyn Fn(usize) -> f64| Line {
+        name: name.to_owned(),
+        points: (0..chronicle.lips.len()).map(|frame| [frame as f64 / fps, value(frame)]).collect(),
+    };
+    page.section("Between the lips").chart(
+        &Chart {
+            title: "Between the lips".into(),
+            x_label: "seconds".into(),
+            y_label: "number".into(),
+            lines: vec![
+                line("contacts and springs", &|frame| chronicle.lips[frame].constraints as f64),
+                line("sticky springs", &|frame| chronicle.lips[frame].sticky as f64),
+                line("crossings", &|frame| chronicle.crossings[frame][0] as f64),
+                line("crossings of the plain rig", &|frame| chronicle.crossings[frame][1] as f64),
+            ],
+            ..Chart::default()
+        },
+        "Pairs of triangles of the upper and lower lip that cross, at full resolution.",
+    );
+    page.section("Volume").chart(
+        &Chart {
+            title: "Change of volume".into(),
+            x_label: "seconds".into(),
+            y_label: "%".into(),
+            lines: vec![
+                line("all flesh", &|frame| 100.0 * (chronicle.volumes[frame][0].total - 1.0)),
+                line("elements, mean", &|frame| 100.0 * chronicle.volumes[frame][0].mean),
+                line("elements, 95 %", &|frame| 100.0 * chronicle.volumes[frame][0].p95),
+                line("plain rig's elements, mean", &|frame| 100.0 * chronicle.volumes[frame][1].mean),
+                line("plain rig's elements, 95 %", &|frame| 100.0 * chronicle.volumes[frame][1].p95),
+            ],
+            ..Chart::default()
+        },
+        "|det F − 1| of the tetrahedra; under the plain rig, skin and bone are where the rig has them.",
+    );
+}
