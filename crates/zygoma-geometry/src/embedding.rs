@@ -147,9 +147,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn two_sheets_that_touch_do_not_follow_each_other() {
-        // A folded strip: up, round a bend and back down close behind itself, as a lip is.
+    /// A folded strip: up, round a bend and back down close behind itself, as a lip is. Also where each point was before
+    /// folding, and how far behind the bend's middle lies.
+    fn folded_strip() -> (Vec<DVec3>, Vec<[u32; 3]>, Vec<Vec3>, f64) {
         let (flat, triangles) = shapes::square(40);
         let radius = 0.1 / std::f64::consts::PI;
         let fold = |p: &Vec3| {
@@ -158,23 +158,53 @@ mod tests {
             let (rise, back) = (radius * angle.sin(), radius * (angle.cos() - 1.0));
             DVec3::new(p.x, p.y.min(0.45) - (p.y - 0.55).max(0.0) + rise, back)
         };
-        let positions: Vec<DVec3> = flat.iter().map(fold).collect();
-        let coarse = coarsen(&positions, &triangles, 1000).unwrap();
-        let embedding = Embedding::new(&positions, &triangles, &coarse);
-        let behind: Vec<DVec3> =
-            coarse.positions.iter().map(|p| if p.z < -radius { DVec3::X } else { DVec3::ZERO }).collect();
-        for (vertex, position) in flat.iter().enumerate() {
-            // Away from the fold each sheet follows itself alone.
-            if position.y < 0.35 {
-                let corners = embedding.vertices[vertex].map(|v| coarse.positions[v as usize]);
-                assert_eq!(
-                    embedding.displacement_f64(vertex, &behind),
-                    DVec3::ZERO,
-                    "{position} follows {corners:?}"
+        (flat.iter().map(fold).collect(), triangles, flat, radius)
+    }
+
+    #[test]
+    fn two_sheets_that_touch_do_not_follow_each_other() {
+        let (positions, triangles, flat, radius) = folded_strip();
+        // From edges of half the fold's thickness to edges of twice of it.
+        for wanted in [2000, 1000, 500, 250, 150] {
+            let coarse = coarsen(&positions, &triangles, wanted).unwrap();
+            let embedding = Embedding::new(&positions, &triangles, &coarse);
+            let behind: Vec<DVec3> =
+                coarse.positions.iter().map(|p| if p.z < -radius { DVec3::X } else { DVec3::ZERO }).collect();
+            // Two edges away from the bend each sheet follows itself alone.
+            let away = 0.05 + 2.0 * (4.0 / 3f64.sqrt() / wanted as f64).sqrt();
+            for (vertex, position) in flat.iter().enumerate() {
+                let (beyond, corners) = (
+                    f64::from(position.y) - 0.5,
+                    embedding.vertices[vertex].map(|v| coarse.positions[v as usize]),
                 );
-            } else if position.y > 0.65 {
-                assert!((embedding.displacement_f64(vertex, &behind).x - 1.0).abs() < 1e-6);
+                let followed = embedding.displacement_f64(vertex, &behind).x;
+                if beyond.abs() > away {
+                    let own = if beyond > 0.0 { 1.0 } else { 0.0 };
+                    assert!((followed - own).abs() < 1e-6, "{wanted}: {position} follows {corners:?}");
+                }
             }
         }
+    }
+
+    #[test]
+    fn no_coarse_edge_joins_two_sheets() {
+        let (positions, triangles, flat, _) = folded_strip();
+        for wanted in [2000, 1000, 500, 250, 150] {
+            let coarse = coarsen(&positions, &triangles, wanted).unwrap();
+            let length = (4.0 / 3f64.sqrt() / wanted as f64).sqrt();
+            let along: Vec<f64> =
+                coarse.places.iter().map(|place| place.interpolate(&triangles, &unfolded(&flat)).y).collect();
+            for t in &coarse.triangles {
+                for (a, b) in crate::topology::half_edges(*t) {
+                    // At most one edge on either side of the bend, however close in space.
+                    let apart = (along[a as usize] - along[b as usize]).abs();
+                    assert!(apart < 0.1 + 8.0 / 3.0 * length, "{wanted}: an edge joins points {apart} apart");
+                }
+            }
+        }
+    }
+
+    fn unfolded(flat: &[Vec3]) -> Vec<DVec3> {
+        flat.iter().map(|p| p.as_dvec3()).collect()
     }
 }

@@ -9,8 +9,8 @@ use zygoma_numerics::simd::axpy;
 
 const SOURCES: usize = 300;
 
-fn main() {
-    let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+fn main() -> Result<(), std::num::ParseIntError> {
+    let numbers: Vec<usize> = std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
     let frames = numbers.first().copied().unwrap_or(4_000);
     let columns = 3 * numbers.get(1).copied().unwrap_or(11_248);
     // Three hundred smooth bumps of falling strength, in millimetres: each frame is a mix of all of them.
@@ -53,4 +53,5 @@ fn main() {
         }
     }
     println!("{} passes over the frames in all", reads / frames.max(1));
+    Ok(())
 }

@@ -195,6 +195,16 @@ export class Viewer {
     await this.page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
   }
 
+  /** Drops files or folders of this machine, as a file manager does. */
+  async dropPaths(paths) {
+    const devtools = await this.page.context().newCDPSession(this.page);
+    const data = { items: [], files: paths, dragOperationsMask: 1 };
+    for (const type of ["dragEnter", "dragOver", "drop"]) {
+      await devtools.send("Input.dispatchDragEvent", { type, x: 600, y: 300, data });
+    }
+    await devtools.detach();
+  }
+
   /** Drops files on the page: name and bytes. */
   async drop(files) {
     const data = files.map(({ name, bytes }) => ({ name, bytes: Buffer.from(bytes).toString("base64") }));

@@ -13,7 +13,7 @@ use zygoma_rig::frames::Frames;
 use zygoma_rig::{JointRole, Rig, Take};
 
 use crate::progress::Progress;
-use crate::spool::{Spool, SpooledFrames};
+use crate::spool::SpooledFrames;
 use crate::touch_script::{Moment, Player, Prop, TouchScript};
 
 /// Seconds after a touch in which skin may still be on its way back. Ours.
@@ -92,9 +92,14 @@ impl Performed<'_> {
         let mut running = InteractiveFace::new(face, params)?;
         let mut player = Player::new(self.touches);
         let count = take.frame_count(fps);
-        let mut spool = Spool::new(self.folder, fps, face.vertex_count())?;
-        let (mut deviations, mut penetration) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let (mut stages, mut frame_ms) = (StagesMs::default(), 0.0);
+        let mut outcome = Outcome {
+            frames: SpooledFrames::new(self.folder, fps, face.vertex_count())?,
+            deviations: Vec::with_capacity(count),
+            penetration: Vec::with_capacity(count),
+            props: Vec::new(),
+            stages: StagesMs::default(),
+            frame_ms: 0.0,
+        };
         let mut weights = vec![0.0; evaluator.shape_count()];
         let mut plain = vec![Vec3::ZERO; face.vertex_count()];
         let mut shown = self.rig.skin().positions.clone();
@@ -113,17 +118,17 @@ impl Performed<'_> {
             // The first frame is the face at rest in its first pose.
             let seconds = if frame == 0 { 0.0 } else { 1.0 / fps };
             shown.copy_from_slice(running.advance(seconds).positions);
-            frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
-            stages.add(running.stages(), 1e3 / count as f64);
-            penetration.push(running.penetration());
+            outcome.frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
+            outcome.stages.add(running.stages(), 1e3 / count as f64);
+            outcome.penetration.push(running.penetration());
             player.after(&running);
             let touched = self.touches.is_touched(since, AFTERMATH);
-            deviations.push(FrameDeviation { touched, ..deviation(&shown, &plain) });
-            spool.push(&shown)?;
+            outcome.deviations.push(FrameDeviation { touched, ..deviation(&shown, &plain) });
+            outcome.frames.push(&shown)?;
             bar.set(frame + 1);
         }
-        let (frames, props) = (spool.finish()?, player.into_props());
-        Ok(Outcome { frames, deviations, penetration, props, stages, frame_ms })
+        outcome.props = player.into_props();
+        Ok(outcome)
     }
 }
 

@@ -4,7 +4,7 @@
 //! nameless file beside the output, which is gone when the program ends, however it ends.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -12,81 +12,64 @@ use glam::Vec3;
 use zygoma_rig::frames::Frames;
 use zygoma_rig::{Error, Result};
 
-/// Numbers that are written or read at once.
-const CHUNK: usize = 4096;
+/// Vertices that are written or read at once.
+const CHUNK: usize = 2048;
 
-/// Frames that are being written.
-pub(crate) struct Spool {
-    file: BufWriter<File>,
+/// Frames that lie in a file.
+pub(crate) struct SpooledFrames {
+    file: File,
     folder: PathBuf,
     fps: f64,
     vertex_count: usize,
     count: usize,
 }
 
-/// Frames that lie in a file.
-pub(crate) struct SpooledFrames {
-    file: File,
-    fps: f64,
-    vertex_count: usize,
-    count: usize,
-}
-
-/// The folder in which frames wait for an output.
+/// The folder of an output.
 pub(crate) fn folder_of(out: &Path) -> &Path {
     out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-impl Spool {
+impl SpooledFrames {
     /// No frames yet, in a file of a folder.
     pub(crate) fn new(folder: &Path, fps: f64, vertex_count: usize) -> anyhow::Result<Self> {
         let file = tempfile::tempfile_in(folder).with_context(|| {
             format!("{}: no file for the frames can be made there; name another output", folder.display())
         })?;
-        Ok(Self { file: BufWriter::new(file), folder: folder.to_owned(), fps, vertex_count, count: 0 })
-    }
-
-    /// Frames per second.
-    pub(crate) fn fps(&self) -> f64 {
-        self.fps
+        Ok(Self { file, folder: folder.to_owned(), fps, vertex_count, count: 0 })
     }
 
     /// Appends a frame.
     pub(crate) fn push(&mut self, frame: &[Vec3]) -> anyhow::Result<()> {
         debug_assert_eq!(frame.len(), self.vertex_count, "every frame has the same vertices");
-        self.write(frame).with_context(|| {
-            let size = self.vertex_count * size_of::<Vec3>();
-            let (kib, folder) = (size.div_ceil(1024), self.folder.display());
+        self.write_frame(frame).with_context(|| {
+            let (size, folder) = (self.vertex_count * size_of::<Vec3>(), self.folder.display());
+            let kib = size.div_ceil(1024);
             format!("{folder}: keeping frame {} failed; every frame needs {kib} KiB there", self.count)
         })?;
         self.count += 1;
         Ok(())
     }
 
-    fn write(&mut self, frame: &[Vec3]) -> std::io::Result<()> {
-        let mut bytes = [0; CHUNK * size_of::<f32>()];
-        let mut numbers = frame.iter().flat_map(|position| position.to_array()).peekable();
-        while numbers.peek().is_some() {
-            let mut length = 0;
-            for (place, number) in bytes.chunks_exact_mut(4).zip(&mut numbers) {
-                place.copy_from_slice(&number.to_le_bytes());
-                length += 4;
+    fn write_frame(&mut self, frame: &[Vec3]) -> std::io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.start(self.count)))?;
+        let mut bytes = [0; CHUNK * size_of::<Vec3>()];
+        for part in frame.chunks(CHUNK) {
+            for (position, bytes) in part.iter().zip(bytes.as_chunks_mut::<12>().0) {
+                let [x, y, z] = position.to_array().map(f32::to_le_bytes);
+                bytes[..4].copy_from_slice(&x);
+                bytes[4..8].copy_from_slice(&y);
+                bytes[8..].copy_from_slice(&z);
             }
-            self.file.write_all(&bytes[..length])?;
+            self.file.write_all(&bytes[..size_of_val(part)])?;
         }
         Ok(())
     }
 
-    /// No more frames.
-    pub(crate) fn finish(self) -> anyhow::Result<SpooledFrames> {
-        let folder = self.folder;
-        let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
-        let file = file.with_context(|| format!("{}: keeping the last frame failed", folder.display()))?;
-        Ok(SpooledFrames { file, fps: self.fps, vertex_count: self.vertex_count, count: self.count })
+    /// Where a frame starts in the file.
+    fn start(&self, frame: usize) -> u64 {
+        frame as u64 * self.vertex_count as u64 * size_of::<Vec3>() as u64
     }
-}
 
-impl SpooledFrames {
     /// The positions of one frame.
     pub(crate) fn frame(&self, frame: usize) -> std::io::Result<Vec<Vec3>> {
         let mut positions = vec![Vec3::ZERO; self.vertex_count];
@@ -96,7 +79,7 @@ impl SpooledFrames {
 
     fn read_frame(&self, frame: usize, positions: &mut [Vec3]) -> std::io::Result<()> {
         let mut file = &self.file;
-        file.seek(SeekFrom::Start((frame * self.vertex_count * size_of::<Vec3>()) as u64))?;
+        file.seek(SeekFrom::Start(self.start(frame)))?;
         let mut bytes = [0; CHUNK * size_of::<Vec3>()];
         for part in positions.chunks_mut(CHUNK) {
             let bytes = &mut bytes[..size_of_val(part)];
@@ -140,11 +123,10 @@ mod tests {
         let frame = |index: usize| -> Vec<Vec3> {
             (0..CHUNK + 5).map(|v| Vec3::new(v as f32, index as f32, 1.0 / (1 + v) as f32)).collect()
         };
-        let mut spool = Spool::new(folder.path(), 24.0, CHUNK + 5).unwrap();
+        let mut frames = SpooledFrames::new(folder.path(), 24.0, CHUNK + 5).unwrap();
         for index in 0..5 {
-            spool.push(&frame(index)).unwrap();
+            frames.push(&frame(index)).unwrap();
         }
-        let mut frames = spool.finish().unwrap();
         assert_eq!((frames.count(), frames.fps(), frames.vertex_count()), (5, 24.0, CHUNK + 5));
         let mut read = vec![Vec3::ZERO; CHUNK + 5];
         for index in [3, 0, 4, 4, 1] {
@@ -154,11 +136,13 @@ mod tests {
         }
         assert!(frames.read(5, &mut read).unwrap_err().to_string().contains("frame 5"));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(folder_of(Path::new("a/b.pc2")), Path::new("a"));
+        assert_eq!(folder_of(Path::new("b.pc2")), Path::new("."));
     }
 
     #[test]
     fn a_folder_that_is_not_there_is_named() {
-        let problem = Spool::new(Path::new("nowhere/at/all"), 24.0, 3).err().unwrap();
+        let problem = SpooledFrames::new(Path::new("nowhere/at/all"), 24.0, 3).err().unwrap();
         assert!(problem.to_string().contains("nowhere/at/all"), "{problem}");
     }
 }

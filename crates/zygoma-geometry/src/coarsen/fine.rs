@@ -34,7 +34,7 @@ pub(super) struct Border {
     pub(super) length: f64,
 }
 
-/// Scratch memory of [`FineSurface::project`].
+/// Scratch memory of walks over the surface.
 #[derive(Default)]
 pub(super) struct Walk {
     seen: HashMap<u32, ()>,
@@ -150,6 +150,41 @@ impl<'a> FineSurface<'a> {
         (0..turns.len())
             .map(|place| long_enough && turns[place] < CORNER_COSINE && is_sharpest(place))
             .collect()
+    }
+
+    /// Whether two points hang together through triangles no farther from the first than `reach`. Points that face the same
+    /// way are taken to: only folds bring points close that are far apart in the surface.
+    pub(super) fn hang_together(
+        &self,
+        from: &SurfacePoint,
+        to: &SurfacePoint,
+        reach: f64,
+        walk: &mut Walk,
+    ) -> bool {
+        if self.normal(from.triangle).dot(self.normal(to.triangle)) > 0.0 {
+            return true;
+        }
+        let point = self.position(from);
+        walk.seen.clear();
+        walk.queue.clear();
+        walk.seen.insert(from.triangle, ());
+        walk.queue.push(from.triangle);
+        while let Some(triangle) = walk.queue.pop() {
+            if triangle == to.triangle {
+                return true;
+            }
+            for neighbour in self.neighbours[triangle as usize] {
+                if neighbour == NONE || walk.seen.insert(neighbour, ()).is_some() {
+                    continue;
+                }
+                let corners = self.triangles[neighbour as usize].map(|v| self.positions[v as usize]);
+                let nearest = at_barycentric(closest_on_triangle(point, corners), corners);
+                if nearest.distance(point) <= reach {
+                    walk.queue.push(neighbour);
+                }
+            }
+        }
+        false
     }
 
     /// The closest point to `point` among the triangles that hang together with `hint` near it and do not face away

@@ -98,12 +98,12 @@ impl<'a> Work<'a> {
         self.split_long(4.0 / 3.0 * length, length);
         // The first rounds meet a mesh that is many times too fine.
         while self.collapse_short(0.8 * length, 4.0 / 3.0 * length, length) * 50 > self.mesh.positions.len() {
-            self.flip();
+            self.flip(length);
         }
-        self.flip();
+        self.flip(length);
         for _ in 0..2 {
             self.relax(length);
-            self.flip();
+            self.flip(length);
         }
     }
 
@@ -249,6 +249,13 @@ impl<'a> Work<'a> {
         if others.clone().any(|v| far(&v)) {
             return false;
         }
+        // New edges must not tie sheets together that are close only in space.
+        let place_of_kept = self.point_of(place);
+        let others: Vec<SurfacePoint> = others.map(|v| self.surface_point(*v)).collect();
+        if !others.iter().all(|other| self.fine.hang_together(&place_of_kept, other, length, &mut self.walk))
+        {
+            return false;
+        }
         let stays_good = [gone, kept].into_iter().all(|v| {
             self.mesh.around[v as usize]
                 .iter()
@@ -274,11 +281,15 @@ impl<'a> Work<'a> {
     }
 
     /// Flips edges whose opposite angles sum to more than 180°, where the surface is smooth enough.
-    fn flip(&mut self) {
+    fn flip(&mut self, length: f64) {
         for edge in self.mesh.edges() {
             let flip = self.mesh.flip_of(edge, 0.6);
             // A chord from border to border would pinch the surface.
-            if let Some(flip) = flip.filter(|flip| flip.opposite.iter().any(|v| self.is_inside(*v))) {
+            let Some(flip) = flip.filter(|flip| flip.opposite.iter().any(|v| self.is_inside(*v))) else {
+                continue;
+            };
+            let [from, to] = flip.opposite.map(|v| self.surface_point(v));
+            if self.fine.hang_together(&from, &to, length, &mut self.walk) {
                 self.mesh.flip(&flip);
             }
         }
@@ -346,15 +357,22 @@ impl<'a> Work<'a> {
             let aim = old + share * step;
             let to = self.fine.project(aim, point.triangle, normal, 0.5 * length, &mut self.walk);
             let position = self.fine.position(&to);
-            if self.mesh.around[v as usize]
-                .iter()
-                .all(|t| self.keeps_side(*t, |corner| corner == v, position))
-            {
+            let around = &self.mesh.around[v as usize];
+            let stays_good = around.iter().all(|t| self.keeps_side(*t, |corner| corner == v, position));
+            if stays_good && self.ties_no_sheets(v, &to, length) {
                 self.mesh.positions[v as usize] = position;
                 self.places[v as usize] = Place::Inside(to);
                 return;
             }
         }
+    }
+
+    /// Whether a vertex at a place would hang together with all its neighbours within an edge's length.
+    fn ties_no_sheets(&mut self, v: u32, at: &SurfacePoint, length: f64) -> bool {
+        self.mesh.neighbours(v).iter().all(|other| {
+            let other = self.surface_point(*other);
+            self.fine.hang_together(at, &other, length, &mut self.walk)
+        })
     }
 
     pub(super) fn finish(self) -> CoarseMesh {

@@ -133,6 +133,7 @@ struct Offset {
     normal: Vec3,
 }
 
+#[inline]
 fn from_core(offset: Vec3, radius: f32) -> Offset {
     let length = offset.length();
     // A point on the core itself may leave by any way; the front of a face is +Z.
@@ -213,6 +214,7 @@ impl Collider {
 
     /// How far a point is from the collider, if that is within a distance of its surface: the part of a
     /// [probe](Self::probe) that contact needs most often.
+    #[inline]
     pub fn clearance(&self, point: Vec3, within: f32) -> Option<Clearance> {
         if let ColliderShape::Sphere { radius } = self.shape {
             // A ball is the same however it is turned.

@@ -76,17 +76,14 @@ const CHEEKS: [&str; 2] = ["cheek-left", "cheek-right"];
 
 /// Fits the named rigs, or the built-in head, at every size.
 pub(crate) fn run(rigs: &[PathBuf], sizes: &[usize]) -> anyhow::Result<FitReport> {
-    let mut report = FitReport {
-        machine: Machine::this(),
-        build: Build::this(),
-        results: Vec::new(),
-        correlations: Vec::new(),
-    };
+    let mut report = FitReport::empty();
+    let params = BuildParams::default();
     for path in rigs {
-        measure(&formats::read_rig(path, &Limits::default())?, &name_of(path), sizes, &mut report)?;
+        measure(&formats::read_rig(path, &Limits::default())?, &name_of(path), sizes, &params, &mut report)?;
     }
     if rigs.is_empty() {
-        measure(&Head::new(&HeadOptions::default()).rig(), "built-in head", sizes, &mut report)?;
+        let rig = Head::new(&HeadOptions::default()).rig();
+        measure(&rig, "built-in head", sizes, &params, &mut report)?;
     }
     Ok(report)
 }
@@ -95,28 +92,42 @@ fn name_of(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into())
 }
 
-fn measure(rig: &Rig, name: &str, sizes: &[usize], report: &mut FitReport) -> anyhow::Result<()> {
+impl FitReport {
+    fn empty() -> Self {
+        Self { machine: Machine::this(), build: Build::this(), results: Vec::new(), correlations: Vec::new() }
+    }
+}
+
+fn measure(
+    rig: &Rig,
+    name: &str,
+    sizes: &[usize],
+    params: &BuildParams,
+    report: &mut FitReport,
+) -> anyhow::Result<()> {
     let poses = take_poses(rig, &rig.takes);
     let input = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &poses };
     let mut faces: Vec<Face> = Vec::new();
     for triangles in sizes {
-        let params = BuildParams { triangles: *triangles, ..BuildParams::default() };
+        let params = BuildParams { triangles: *triangles, ..params.clone() };
         let (face, found) = build_with_report(&input, &params, &mut |_| Continue::Yes)
             .with_context(|| format!("{name} at {triangles} triangles"))?;
         report.results.push(FitFigures::new(name, &face, &found));
         faces.push(face);
     }
-    for pair in faces.windows(2) {
-        let of = |field: fn(&Face) -> &[f64]| {
-            let [a, b] = [0, 1].map(|k| logs_on_skin(&pair[k], field(&pair[k])));
-            correlation(&a, &b)
-        };
-        report.correlations.push(Correlation {
-            rig: name.to_owned(),
-            triangles: [0, 1].map(|k| pair[k].shell.triangles.len()),
-            strain: of(|face| &face.stiffness.strain),
-            bending: of(|face| &face.stiffness.bending),
-        });
+    for (index, coarse) in faces.iter().enumerate() {
+        for fine in &faces[index + 1..] {
+            let of = |field: fn(&Face) -> &[f64]| {
+                let [a, b] = [coarse, fine].map(|face| logs_on_skin(face, field(face)));
+                correlation(&a, &b)
+            };
+            report.correlations.push(Correlation {
+                rig: name.to_owned(),
+                triangles: [coarse, fine].map(|face| face.shell.triangles.len()),
+                strain: of(|face| &face.stiffness.strain),
+                bending: of(|face| &face.stiffness.bending),
+            });
+        }
     }
     Ok(())
 }
@@ -195,7 +206,23 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::correlation;
+    use super::*;
+    use zygoma_head::Level;
+
+    /// What the fit is for: skin that is soft where expressions stretch it, whatever the mesh.
+    #[test]
+    fn cheeks_are_softer_than_ears_at_any_size() {
+        let rig = Head::new(&HeadOptions::sampled(0, Level::Low)).rig();
+        let params = BuildParams { combinations: 0, corrected: false, ..BuildParams::default() };
+        let mut report = FitReport::empty();
+        measure(&rig, "head", &[1000, 2500], &params, &mut report).unwrap();
+        for found in &report.results {
+            assert!(found.certified);
+            assert!(found.strain_ratio > 10.0, "{} triangles: {}", found.triangles, found.strain_ratio);
+        }
+        let Correlation { strain, bending, .. } = report.correlations[0];
+        assert!(strain > 0.8 && bending > 0.8, "{strain} {bending}");
+    }
 
     #[test]
     fn correlation_is_pearsons() {

@@ -1,4 +1,10 @@
 //! Frames of an interactive face, full pipeline, on one thread.
+//!
+//! To compare with other programs like with like: `rig` holds the shell's targets, what it misses of them, and the fine
+//! detail of the whole mesh, which others may count to the warp; `gradient` and `solve` are those of the paper's
+//! Algorithm 1; `constraints` are depth, the limits of strain and speed, and the velocities. A bare Algorithm 1 moves
+//! vertices of the shell out of a sphere; here `contact` is decided between them, on the whole mesh, by a sweep over
+//! many points: a stage that it does not have. Normals of the whole mesh are no part of a frame, and told apart.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! `zygoma perform`
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,7 +23,7 @@ use crate::progress::Progress;
 use crate::reports::perform::Chronicle;
 use crate::reports::{self, simulation::Story};
 use crate::simulation::{DeviationSummary, Outcome, StagesMs, deviation};
-use crate::spool::{self, Spool};
+use crate::spool::{SpooledFrames, folder_of};
 use crate::touch_script::TouchScript;
 
 /// Stiffness of sticky lips, N/m per m² of lip, where the parameters leave it open. Ours: lips stretch by some millimetres before they part.
@@ -102,9 +103,8 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     };
     let face = build(&rig.name, rig.skin(), &build_params, &mut |_| Continue::Yes)?;
     let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(rig.skin()), &params)?);
-    let frames =
-        Spool::new(spool::folder_of(&args.performance.out), args.performance.fps, face.vertex_count())?;
-    let (outcome, chronicle) = perform(&rig, &take, &face, &tissue, frames)?;
+    let (fps, folder) = (args.performance.fps, folder_of(&args.performance.out));
+    let (outcome, chronicle) = perform(&rig, &take, &face, &tissue, fps, folder)?;
     let mut summary = Summary {
         rig: args.rig.rig.display().to_string(),
         out: args.performance.out.display().to_string(),
@@ -138,16 +138,22 @@ fn perform(
     take: &Take,
     face: &Face,
     tissue: &Arc<Tissue>,
-    mut frames: Spool,
+    fps: f64,
+    folder: &Path,
 ) -> anyhow::Result<(Outcome, Chronicle)> {
     let binding = Binding::new(rig, take);
     let evaluator = Evaluator::new(rig.skin());
     let head = take.motion(JointRole::Head);
     let mut performing = PerformingFace::new(tissue.clone())?;
-    let fps = frames.fps();
     let count = take.frame_count(fps);
-    let (mut deviations, mut penetration) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    let mut frame_ms = 0.0;
+    let mut outcome = Outcome {
+        frames: SpooledFrames::new(folder, fps, face.vertex_count())?,
+        deviations: Vec::with_capacity(count),
+        penetration: Vec::with_capacity(count),
+        props: Vec::new(),
+        stages: StagesMs::default(),
+        frame_ms: 0.0,
+    };
     let mut chronicle = Chronicle::default();
     let mut weights = vec![0.0; evaluator.shape_count()];
     let mut plain = vec![Vec3::ZERO; face.vertex_count()];
@@ -162,17 +168,16 @@ fn perform(
         let began = Instant::now();
         // The first frame is the face at rest in its first pose.
         let shown = performing.advance(if frame == 0 { 0.0 } else { 1.0 / fps });
-        frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
-        deviations.push(deviation(shown, &plain));
+        outcome.frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
+        outcome.deviations.push(deviation(shown, &plain));
         chronicle.crossings.push([tissue.lip_crossings(shown), tissue.lip_crossings(&plain)]);
-        frames.push(shown)?;
-        penetration.push(performing.lips().penetration);
+        outcome.frames.push(shown)?;
+        outcome.penetration.push(performing.lips().penetration);
         chronicle.lips.push(performing.lips());
         chronicle.volumes.push([performing.volume(), tissue.plain_volume(&weights)]);
         bar.set(frame + 1);
     }
-    let (frames, stages) = (frames.finish()?, StagesMs::default());
-    Ok((Outcome { frames, deviations, penetration, props: Vec::new(), stages, frame_ms }, chronicle))
+    Ok((outcome, chronicle))
 }
 
 impl VolumeSummary {

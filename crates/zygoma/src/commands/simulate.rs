@@ -13,7 +13,7 @@ use crate::commands::animated::{self, CompressionSummary, Format};
 use crate::commands::input;
 use crate::reports::{self, simulation::Story};
 use crate::simulation::{DeviationSummary, Outcome, Performed, StagesMs};
-use crate::spool;
+use crate::spool::folder_of;
 use crate::touch_script::TouchScript;
 
 /// What a simulation did.
@@ -52,7 +52,8 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     };
     let rig = rig_of(&face, args, format)?;
     let take = input::read_take(&args.performance.take, &rig)?;
-    let (fps, folder) = (args.performance.fps, spool::folder_of(&args.performance.out));
+    let fps = args.performance.fps;
+    let folder = folder_of(&args.performance.out);
     let performed = Performed { face: &face, rig: &rig, take: &take, touches: &touches, params, fps, folder };
     let outcome = performed.run()?;
     let deepest = f64::from(outcome.penetration.iter().copied().fold(0.0, f32::max));

@@ -8,13 +8,15 @@ use super::targets::{Fans, Targets};
 use super::touch::{Drive, Touch};
 use super::touches::{Contact, TouchId, Touches};
 
-/// Sweeps over the contact points of a step; each leaves less penetration than the one before. Ours.
-const SWEEPS: usize = 12;
+/// Rounds over the contact points of a step, and sweeps in a round over those that are pressed; each sweep leaves less
+/// penetration than the one before. Ours.
+const ROUNDS: usize = 4;
+const SWEEPS: usize = 8;
 
-/// A step looks at no more points than this in all its sweeps, but always sweeps `FEWEST_SWEEPS` times: what is thrown
-/// into several colliders at once must not stop the clock. A fingertip presses on less than a hundred points. Ours.
-const MOST_POINTS: usize = 6000;
-const FEWEST_SWEEPS: usize = 2;
+/// A step looks at no more points than this in all its rounds, but always goes `FEWEST_ROUNDS` times through them: what is
+/// thrown into several colliders at once must not stop the clock. A fingertip presses on less than a hundred points. Ours.
+const MOST_POINTS: usize = 4000;
+const FEWEST_ROUNDS: usize = 2;
 
 /// Sweeps end when no point is deeper than this share of the height.
 const ENOUGH: f32 = 2e-5;
@@ -239,18 +241,34 @@ impl Touches {
         for (_, touch) in &mut self.touches {
             touch.load.begin_step();
         }
-        let compliance = matrices.compliance();
-        self.gather(samples, next, current, compliance, share);
-        let sweeps = (MOST_POINTS / self.near.len().max(1)).clamp(FEWEST_SWEEPS, SWEEPS);
-        for _ in 0..sweeps {
-            let pushed = self.push_out(samples, next, compliance, matrices.step_time());
-            if self.support(bone, next).max(pushed) < ENOUGH {
-                break;
-            }
-        }
+        self.gather(samples, next, current, matrices.compliance(), share);
+        self.settle(samples, bone, next, matrices);
         self.report(samples, next);
         for (_, pull) in &mut self.pulls {
             pull.hold(share, next, matrices.resistance());
+        }
+    }
+
+    /// Finds forces that leave nothing inside. Few points are pressed at last: a round through all tells which, and then
+    /// only these are gone through until they rest.
+    fn settle(&mut self, samples: &Samples, bone: &mut Bone<'_>, next: &mut [Vec4], matrices: &StepMatrices) {
+        let rounds = (MOST_POINTS / self.near.len().max(1)).clamp(FEWEST_ROUNDS, ROUNDS);
+        for _ in 0..rounds {
+            self.pressed.clear();
+            self.pressed.extend(0..self.near.len() as u32);
+            let pushed = self.push_out(samples, next, matrices);
+            if self.support(bone, next).max(pushed) < ENOUGH {
+                break;
+            }
+            let near = &self.near;
+            self.pressed.retain(|point| near[*point as usize].hold.pressing > 0.0);
+            let sweeps = (MOST_POINTS / self.pressed.len().max(1)).clamp(1, SWEEPS);
+            for _ in 0..sweeps {
+                let pushed = self.push_out(samples, next, matrices);
+                if self.support(bone, next).max(pushed) < ENOUGH {
+                    break;
+                }
+            }
         }
     }
 
@@ -313,12 +331,14 @@ impl Touches {
         }
     }
 
-    /// One sweep over the forces that keep the skin out, by Gauss-Seidel with projection: a force may be taken back while
-    /// others do the same work, but never pulls. Without taking back, points would be left off the collider by chance,
-    /// come back in the next step, and so on for ever. Returns the largest displacement.
-    fn push_out(&mut self, samples: &Samples, next: &mut [Vec4], compliance: &[f32], step: f32) -> f32 {
+    /// One sweep over the forces that keep the listed points out, by Gauss-Seidel with projection: a force may be taken
+    /// back while others do the same work, but never pulls. Without taking back, points would be left off the collider
+    /// by chance, come back in the next step, and so on for ever. Returns the largest displacement.
+    fn push_out(&mut self, samples: &Samples, next: &mut [Vec4], matrices: &StepMatrices) -> f32 {
+        let (step, compliance) = (matrices.step_time(), matrices.compliance());
         let mut largest = 0.0f32;
-        for near in &mut self.near {
+        for point in &self.pressed {
+            let near = &mut self.near[*point as usize];
             let touch = &mut self.touches[near.touch as usize].1;
             let at = near.offset + samples.carried(near.sample, next);
             let within = if near.hold.pressing > 0.0 { FAR } else { 0.0 };

@@ -11,11 +11,12 @@ mod sleep;
 mod targets;
 mod touch;
 mod touches;
+mod warp;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use glam::{Vec3, Vec4, Vec4Swizzles};
+use glam::{Vec3, Vec4};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
@@ -478,13 +479,7 @@ impl InteractiveFace {
         for (shown, rest) in self.shown.iter_mut().zip(self.rig.rest()) {
             *shown = height * (*shown - *rest);
         }
-        for ((output, base), (corners, weights)) in
-            self.output.iter_mut().zip(&self.now.base).zip(&self.embedding)
-        {
-            let [a, b, c] = corners.map(|v| self.shown[v as usize]);
-            let moved = weights[0] * a + weights[1] * b + weights[2] * c;
-            *output = *base + moved.xyz();
-        }
+        warp::warp(&self.now.base, &self.shown, &self.embedding, &mut self.output);
     }
 
     fn update_output_normals(&mut self) {

@@ -2,7 +2,7 @@ mod rates;
 
 use std::sync::LazyLock;
 
-use glam::{DQuat, DVec3};
+use glam::{DQuat, DVec3, Vec4Swizzles};
 use zygoma_geometry::{Faces, shapes};
 use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};

@@ -55,6 +55,8 @@ pub struct Touches {
     /// Points that may meet a collider in this frame, and those that are near one in this step.
     pub(super) candidates: Vec<Candidate>,
     pub(super) near: Vec<Near>,
+    /// Those of the near points that are gone through in a sweep.
+    pub(super) pressed: Vec<u32>,
     /// What skin stuck to at the end of the last frame.
     pub(super) kept: Vec<Kept>,
     pub(super) contacts: Vec<Contact>,
@@ -76,6 +78,7 @@ impl Touches {
             samples,
             candidates: Vec::new(),
             near: Vec::new(),
+            pressed: Vec::new(),
             kept: Vec::new(),
             contacts: Vec::new(),
             supports: vec![Support::default(); vertices],
@@ -204,6 +207,7 @@ impl Touches {
         let wanted = self.samples * self.touches.len();
         reserve(&mut self.candidates, wanted);
         reserve(&mut self.near, wanted);
+        reserve(&mut self.pressed, wanted);
         reserve(&mut self.kept, wanted);
         reserve(&mut self.contacts, wanted);
     }

@@ -137,6 +137,10 @@ export class Stage {
     // The whole head, or the head of a whole body.
     const height = Math.min(size.y, 1.6 * size.x);
     middle.y = box.max.y - 0.5 * height;
+    // A swing that is still dying away must not carry the camera off again.
+    this.controls.enableDamping = false;
+    this.controls.update();
+    this.controls.enableDamping = true;
     this.light.aim(middle, Math.max(height, size.x));
     this.occlusion.fit(height);
     const distance = (0.58 * Math.max(height, (1.1 * size.x) / this.camera.aspect)) / Math.tan((LENS * Math.PI) / 360);
