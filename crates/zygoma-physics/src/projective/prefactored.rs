@@ -240,3 +240,37 @@ impl<T: Factored> GlobalStep<T> for Prefactored<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pushing_lifts_what_is_too_low_and_pulls_nothing() {
+        let size = 30;
+        let mut entries: Vec<(usize, usize, f64)> = (0..size).map(|i| (i, i, 2.5)).collect();
+        entries.extend((1..size).map(|i| (i, i - 1, -1.0)));
+        let matrix = SymmetricMatrix::from_entries(size, &entries);
+        let mut global = Prefactored::<f64>::new(&matrix, &[3, 4, 10, 11, 20]).unwrap();
+        let row = |entries: &[(u32, f64)]| MatrixRow { weight: 1.0, entries: entries.to_vec() };
+        let rows = [
+            row(&[(3, 0.5), (4, 0.5), (20, -1.0)]),
+            row(&[(4, 1.0), (10, -1.0)]),
+            row(&[(11, 1.0)]),
+            row(&[(3, 1.0), (11, -0.3)]),
+        ];
+        let amounts = [0.4, 0.1, -0.2, -5.0];
+        let pushed = global.push(&rows, &amounts).unwrap();
+        let lifted = |row: &MatrixRow| row.entries.iter().map(|(v, c)| c * pushed[*v as usize]).sum::<f64>();
+        for (row, amount) in rows.iter().zip(amounts) {
+            assert!(lifted(row) > amount - 1e-9, "{} {amount}", lifted(row));
+        }
+        // The first is just met. What moves the flesh is A s, which must be a push along the rows that are met: nothing at the last two.
+        assert!((lifted(&rows[0]) - 0.4).abs() < 1e-9);
+        let s: Vec<[f64; 3]> = pushed.iter().map(|x| [*x, 0.0, 0.0]).collect();
+        let mut forces = vec![[0.0; 3]; size];
+        matrix.multiply(&s, &mut forces);
+        assert!(forces[11][0].abs() < 1e-9 && forces[3][0] > 0.0 && forces[20][0] < 0.0);
+        assert_eq!(global.push(&[row(&[(7, 1.0)])], &[1.0]).err(), Some(TransientError::NoCandidate(7)));
+    }
+}

@@ -49,19 +49,25 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// The mouth where most happens between the lips: springs and contacts, or the plain rig's crossings.
+/// The mouth where its lips part, or where most happens between them: contacts, or the plain rig's crossings.
 fn add_mouths(page: &mut Report, story: &Story, chronicle: &Chronicle) -> anyhow::Result<()> {
     let busy = |frame: &usize| {
         let lips = &chronicle.lips[*frame];
         lips.constraints + lips.sticky + chronicle.crossings[*frame][1]
     };
     let count = chronicle.lips.len();
-    let Some(busiest) = (0..count).max_by_key(busy).filter(|frame| busy(frame) > 0) else { return Ok(()) };
-    let Some(mouth) = mouth(story) else { return Ok(()) };
     let fps = story.outcome.frames.fps();
-    // A quarter of a second apart, the busiest one second.
     let apart = (0.1 * fps).round().max(1.0) as usize;
-    let first = busiest.saturating_sub(apart);
+    // Where sticky lips part is what one wants to see; where none stick, where most happens.
+    let parting = |frame: &usize| {
+        let later = (*frame + 2 * apart).min(count - 1);
+        chronicle.lips[*frame].sticky.saturating_sub(chronicle.lips[later].sticky)
+    };
+    let parts = (0..count).max_by_key(parting).filter(|frame| parting(frame) > 0);
+    let busiest = || (0..count).max_by_key(busy).filter(|frame| busy(frame) > 0);
+    let Some(shown) = parts.or_else(busiest) else { return Ok(()) };
+    let Some(mouth) = mouth(story) else { return Ok(()) };
+    let first = shown.saturating_sub(apart);
     let frames: Vec<usize> = (0..MOUTHS).map(|i| (first + i * apart).min(count - 1)).collect();
     let portrait = Portrait::new(story.rig)?;
     let binding = Binding::new(story.rig, story.take);
