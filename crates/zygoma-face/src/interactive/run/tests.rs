@@ -492,3 +492,19 @@ fn broken_files_are_refused_with_a_sentence() {
     older.shapes.iter_mut().for_each(|shape| shape.half = SparseDeltas::default());
     assert_eq!(of_version(2).unwrap(), older);
 }
+
+#[test]
+fn a_finger_that_skin_sticks_to_can_be_taken_away() {
+    let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+    let sphere = ColliderShape::Sphere { radius: 0.024 };
+    let touch = running.touches_mut().add(sphere, poke(0.24, 0.0), Drive::Kinematic);
+    running.touches_mut().get_mut(touch).unwrap().friction = 0.5;
+    for frame in 1..=50 {
+        running.touches_mut().get_mut(touch).unwrap().pose = poke(0.24, f64::from(frame) * 0.01);
+        running.advance(0.01);
+    }
+    assert!(!running.touches().contacts().is_empty(), "it presses");
+    running.touches_mut().remove(touch);
+    running.advance(0.01);
+    assert!(running.touches().contacts().is_empty());
+}

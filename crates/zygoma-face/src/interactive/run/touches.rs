@@ -125,6 +125,8 @@ impl Touches {
     pub fn remove(&mut self, id: TouchId) {
         self.touches.retain(|(name, _)| *name != id);
         self.contacts.retain(|contact| contact.touch != id);
+        // They know touches by their place in the list; the next frame finds them anew.
+        self.candidates.clear();
     }
 
     /// All touches, with their names.

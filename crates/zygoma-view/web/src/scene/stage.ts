@@ -161,6 +161,8 @@ export class Stage {
     this.camera.far = 20 * distance;
     this.camera.updateProjectionMatrix();
     this.controls.update();
+    // Whoever aims before the next picture aims with this camera.
+    this.camera.updateMatrixWorld();
   }
 
   /** Looks at the head from a side: turn and height in degrees. */
