@@ -163,7 +163,6 @@ impl InteractiveFace {
             .collect();
         let rest = rig.rest().to_vec();
         let triangles: Vec<[u32; 3]> = face.shell.triangles.iter().map(|t| t.map(place)).collect();
-        let targets = Targets::new(&face, &rig);
         Ok(Self {
             touches: Touches::new(face.height, samples.len(), rest.len()),
             samples,
@@ -173,8 +172,8 @@ impl InteractiveFace {
             source: Source::Weights,
             surface: vec![Vec3::ZERO; face.vertex_count()],
             embedding,
-            before: targets.clone(),
-            now: targets,
+            before: Targets::new(&face, &rig),
+            now: Targets::new(&face, &rig),
             target: rest.clone(),
             rested: rest.clone(),
             fans: Fans::new(rest.len(), &triangles),

@@ -34,6 +34,8 @@ export class Stage {
   private shell: Shell | null = null;
   private readonly occlusion = new Occlusion();
   private occludes = false;
+  /** Whether the camera is where `frame` put it. */
+  private isFramed = false;
   private pixels = 1;
   private rich = true;
 
@@ -52,6 +54,9 @@ export class Stage {
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.12;
+    this.controls.addEventListener("start", () => {
+      this.isFramed = false;
+    });
     this.scene.add(this.light.group);
     this.governor = new Governor(software, (quality) => this.setQuality(quality));
     state.overlay.watch(() => this.recolor());
@@ -75,8 +80,10 @@ export class Stage {
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, this.pixels));
     this.renderer.setSize(width, height, false);
     this.occlusion.resize(width, height);
+    const isOther = Math.abs(this.camera.aspect - width / height) > 1e-3;
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
+    if (isOther && this.isFramed) this.frame();
   }
 
   /** Shows another scene. */
@@ -149,6 +156,7 @@ export class Stage {
     // A file may be in any unit.
     this.controls.minDistance = 0.1 * distance;
     this.controls.maxDistance = 8 * distance;
+    this.isFramed = true;
     this.camera.near = 0.02 * distance;
     this.camera.far = 20 * distance;
     this.camera.updateProjectionMatrix();
@@ -157,6 +165,7 @@ export class Stage {
 
   /** Looks at the head from a side: turn and height in degrees. */
   look(turn: number, height: number): void {
+    this.isFramed = false;
     const spherical = new THREE.Spherical(
       this.camera.position.distanceTo(this.controls.target),
       ((90 - height) * Math.PI) / 180,
