@@ -27,7 +27,7 @@ const CASES: [&[(&str, f32)]; 8] = [
 fn weights_of(mesh: &RigMesh, shapes: &[(&str, f32)]) -> Vec<f32> {
     let weight = |shape: &zygoma_rig::Shape| {
         let name = arkit::recognise(&shape.name).map(|found| found.shape);
-        shapes.iter().find(|(wanted, _)| name.as_deref() == Some(*wanted)).map_or(0.0, |(_, weight)| *weight)
+        shapes.iter().find(|(wanted, _)| name == Some(*wanted)).map_or(0.0, |(_, weight)| *weight)
     };
     mesh.shapes.iter().map(weight).collect()
 }
