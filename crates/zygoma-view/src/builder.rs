@@ -145,13 +145,9 @@ impl Library {
         std::thread::spawn(move || {
             let _counted = counted;
             let mut progress = |now| {
-                if cancel.load(Ordering::Relaxed) {
-                    // Out of the build, whatever it is in the middle of; this is no fault, so no message is printed.
-                    std::panic::resume_unwind(Box::new("cancelled"));
-                }
                 // Nobody listens to what was cancelled.
                 let _ = sender.send(Told::Progress(now));
-                Continue::Yes
+                if cancel.load(Ordering::Relaxed) { Continue::Abandon } else { Continue::Yes }
             };
             let mut run = || build(&model.rig.name, model.rig.skin(), &params, &mut progress);
             // The simulation of what is shown meanwhile must not starve.

@@ -174,7 +174,9 @@ pub fn build_with_report(
             (stiffness, Some(certified))
         }
     };
-    progress(BuildProgress::Correcting);
+    if progress(BuildProgress::Correcting) == Continue::Abandon {
+        return Err(FitError::Abandoned.into());
+    }
     let embedding = embed(&region, &coarse);
     let uncorrected = Uncorrected {
         mesh,

@@ -72,7 +72,9 @@ pub fn reconstruct_certified(
     let mut given_up: Vec<String> = Vec::new();
     let mut review = Review::new(shell, targets, checks, &params);
     for round in 0..=ROUNDS {
-        progress(Stage::Certifying);
+        if progress(Stage::Certifying) == Continue::Abandon {
+            return Err(FitError::Abandoned);
+        }
         review.check_watched(&fit.stiffness);
         let left = limit.map(|limit| limit - began.elapsed().as_secs_f64());
         let is_last = round == ROUNDS || fit.end == FitEnd::Caller || left.is_some_and(|left| left <= 0.0);
@@ -110,6 +112,7 @@ pub fn reconstruct_certified(
                 fitted.truncate(before);
                 given_up.push(name);
             }
+            Err(FitError::Abandoned) => return Err(FitError::Abandoned),
             Err(_) => break,
         }
     }

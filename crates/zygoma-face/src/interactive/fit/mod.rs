@@ -55,6 +55,8 @@ pub enum Continue {
     Yes,
     /// Stop with the best stiffness so far.
     No,
+    /// Stop with nothing.
+    Abandon,
 }
 
 /// Why a fit ended.
@@ -93,6 +95,9 @@ pub struct FitResult {
 /// Why a stiffness could not be reconstructed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError {
+    /// The caller did not want it any more.
+    #[error("it was abandoned")]
+    Abandoned,
     /// An expression for another mesh.
     #[error("expression {name} has {found} vertices, but the shell has {wanted}")]
     VertexCount {

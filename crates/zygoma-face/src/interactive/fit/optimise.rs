@@ -70,8 +70,10 @@ fn run(
     let end = loop {
         let now = fit.progress(history.len(), began.elapsed().as_secs_f64());
         history.push(now);
-        if progress(now) == Continue::No {
-            break FitEnd::Caller;
+        match progress(now) {
+            Continue::Yes => {}
+            Continue::No => break FitEnd::Caller,
+            Continue::Abandon => return Err(FitError::Abandoned),
         }
         if history.len() > params.max_iterations {
             break FitEnd::Iterations;

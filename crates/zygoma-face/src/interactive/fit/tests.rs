@@ -107,6 +107,19 @@ fn a_fit_that_is_stopped_is_feasible() {
 }
 
 #[test]
+fn an_abandoned_fit_gives_nothing() {
+    let (shell, targets) = sheet_with_bumps();
+    let params = FitParams::default();
+    let certifying = |stage| matches!(stage, Stage::Certifying);
+    for at_certifying in [false, true] {
+        let mut give_up =
+            |stage| if certifying(stage) == at_certifying { Continue::Abandon } else { Continue::No };
+        let found = reconstruct_certified(&shell, &targets, &[], &params, &mut give_up);
+        assert!(matches!(found, Err(FitError::Abandoned)), "at certifying: {at_certifying}");
+    }
+}
+
+#[test]
 fn a_skin_that_is_too_stiff_is_not_certified() {
     let (shell, targets) = sheet_with_bumps();
     let stiffness = Stiffness::uniform(shell.vertex_count(), 100.0, 100.0);
