@@ -145,7 +145,7 @@ impl Report {
         let unused = skin.unused_vertices;
         tell(unused, format!("'{name}': {unused} vertices belong to no face"));
         let empty = &skin.empty_shapes;
-        tell(empty.len(), format!("'{name}': {} shapes move nothing: {}", empty.len(), empty.join(", ")));
+        tell(empty.len(), format!("'{name}': shapes that move nothing: {}", empty.join(", ")));
         let twins: Vec<String> =
             skin.duplicate_shapes.iter().map(|(first, second)| format!("{first} = {second}")).collect();
         tell(
