@@ -1,5 +1,6 @@
 //! Animated faces on their way to a file.
 
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::bail;
@@ -138,6 +139,27 @@ fn animated_props(props: &[Prop], take: &Take, fps: f64) -> Vec<AnimatedProp> {
         }
     };
     props.iter().map(animated).collect()
+}
+
+/// Prints what a performance did: its own lines, the tracks that moved nothing, how it was compressed, how long it took.
+pub(crate) fn tell(
+    lines: &[String],
+    unmatched: &[String],
+    compression: Option<&CompressionSummary>,
+    seconds: f64,
+) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    for line in lines {
+        writeln!(out, "{line}")?;
+    }
+    if !unmatched.is_empty() {
+        writeln!(out, "tracks without a shape: {}", unmatched.join(", "))?;
+    }
+    if let Some(compression) = compression {
+        writeln!(out, "{compression}")?;
+    }
+    writeln!(out, "done in {seconds:.1} s")?;
+    Ok(())
 }
 
 /// Frames whose reading shows as progress.

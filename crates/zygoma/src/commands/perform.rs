@@ -1,6 +1,5 @@
 //! `zygoma perform`
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -129,7 +128,11 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     summary.compression =
         animated::write(&rig, &take, outcome.frames, &[], &args.performance.out, &args.performance.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
-    tell(&summary, args.performance.json, verbose)
+    if args.performance.json {
+        return crate::json::print(&summary);
+    }
+    let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
+    animated::tell(&summary.lines(), unmatched, summary.compression.as_ref(), summary.seconds)
 }
 
 /// Lets the flesh perform all frames of a take.
@@ -257,22 +260,4 @@ impl Summary {
         ));
         lines
     }
-}
-
-fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
-    if json {
-        return crate::json::print(summary);
-    }
-    let mut out = std::io::stdout().lock();
-    for line in summary.lines() {
-        writeln!(out, "{line}")?;
-    }
-    if verbose && !summary.unmatched.is_empty() {
-        writeln!(out, "tracks without a shape: {}", summary.unmatched.join(", "))?;
-    }
-    if let Some(compression) = &summary.compression {
-        writeln!(out, "{compression}")?;
-    }
-    writeln!(out, "done in {:.1} s", summary.seconds)?;
-    Ok(())
 }

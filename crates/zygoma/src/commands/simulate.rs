@@ -1,6 +1,5 @@
 //! `zygoma simulate`
 
-use std::io::Write;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -82,7 +81,11 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     summary.compression =
         animated::write(&rig, &take, frames, &props, &args.performance.out, &args.performance.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
-    tell(&summary, args.performance.json, verbose)
+    if args.performance.json {
+        return crate::json::print(&summary);
+    }
+    let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
+    animated::tell(&summary.lines(), unmatched, summary.compression.as_ref(), summary.seconds)
 }
 
 /// The rig that results go back to. A point cache can do without it: the face knows its vertices.
@@ -112,22 +115,4 @@ impl Summary {
         }
         lines
     }
-}
-
-fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
-    if json {
-        return crate::json::print(summary);
-    }
-    let mut out = std::io::stdout().lock();
-    for line in summary.lines() {
-        writeln!(out, "{line}")?;
-    }
-    if verbose && !summary.unmatched.is_empty() {
-        writeln!(out, "tracks without a shape: {}", summary.unmatched.join(", "))?;
-    }
-    if let Some(compression) = &summary.compression {
-        writeln!(out, "{compression}")?;
-    }
-    writeln!(out, "done in {:.1} s", summary.seconds)?;
-    Ok(())
 }
