@@ -7,15 +7,18 @@ mod contact;
 mod control;
 mod hypodermis;
 mod lips;
+mod live;
 mod measures;
 mod meet;
+mod overlay;
 mod params;
 mod run;
 #[cfg(test)]
 mod tests;
 mod tissue;
 
+pub use live::LiveParams;
 pub use measures::VolumeReport;
-pub use params::PerformParams;
+pub use params::{PerformParams, STICKY};
 pub use run::{LipReport, PerformingFace};
 pub use tissue::Tissue;

@@ -12,6 +12,7 @@ use zygoma_physics::projective::{
 
 use super::contact::{LipContact, Stiffness, Surface};
 use super::control::Control;
+use super::live::LiveParams;
 use super::tissue::{Tissue, factor};
 
 /// A face made of flesh that performs: weights and a head pose go in, surfaces come out.
@@ -25,11 +26,12 @@ pub struct PerformingFace {
     pub(super) dynamics: Dynamics<f32>,
     step_factor: Prefactored<f32>,
     quasistatic: Quasistatic,
-    lips: Option<LipContact>,
+    pub(super) lips: Option<LipContact>,
+    pub(super) live: LiveParams,
     /// The whole mesh without what follows the flesh.
     base: Vec<Vec3>,
     rest: Vec<Row<f32>>,
-    report: LipReport,
+    pub(super) report: LipReport,
     head: Head,
     clock: Clock,
     /// Weights at the end of the last and of the present frame.
@@ -110,6 +112,7 @@ impl PerformingFace {
             base: tissue.skin.neutral.clone(),
             rest,
             lips,
+            live: LiveParams::of(params),
             report: LipReport::default(),
             displacements: vec![Vec3::ZERO; skin],
             positions: tissue.skin.neutral.clone(),
@@ -269,8 +272,9 @@ impl PerformingFace {
             self.dynamics.velocities[place] =
                 row((predicted - position(&self.dynamics.positions[place])) / h);
         }
-        let gravity = DVec3::from_array(self.tissue.params.gravity);
-        self.apply_forces(back * gravity - gravity);
+        // The artist made the face under the tissue's own gravity.
+        let made_under = DVec3::from_array(self.tissue.params.gravity);
+        self.apply_forces(back * DVec3::from_array(self.live.gravity) - made_under);
         self.find_base(weights);
         self.prepare_lips(true);
         self.dynamics.begin(&self.system);
@@ -282,7 +286,7 @@ impl PerformingFace {
         self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations / 2));
         self.part_lips();
         self.dynamics.finish();
-        let (seed, sticks) = (self.tissue.params.seed, self.tissue.params.stickiness > 0.0);
+        let (seed, sticks) = (self.tissue.params.seed, self.live.stickiness > 0.0);
         if let (Some(lips), true) = (&mut self.lips, sticks) {
             let after = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
             lips.stick(&after, h, seed);
@@ -301,7 +305,7 @@ impl PerformingFace {
         let surface = |x| Surface { base: &self.base, rest: &self.rest, x };
         let states = [surface(&self.dynamics.positions), surface(&self.quasistatic.x)];
         let params = &self.tissue.params;
-        let stiffness = Stiffness { contact: params.contact, sticky: params.stickiness };
+        let stiffness = Stiffness { contact: params.contact, sticky: self.live.stickiness };
         lips.prepare(&states[..if at_start { 2 } else { 1 }], stiffness, &mut self.system);
         let rows = self.system.transient_rows();
         self.report.constraints = rows.len();

@@ -7,7 +7,7 @@ use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, Tissue};
+use zygoma_face::perform::{PerformParams, PerformingFace, STICKY, Tissue};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::jaw::jaw_driven_shapes;
@@ -16,8 +16,6 @@ use zygoma_rig::jaw::jaw_driven_shapes;
 const WARM_UP: usize = 20;
 /// How far the plain rig's lips are driven into each other.
 const PRESSED: f32 = 0.15;
-const STICKINESS: f64 = 2e6;
-
 /// All sizes.
 #[derive(Serialize)]
 pub(crate) struct TissueReport {
@@ -65,7 +63,7 @@ fn measure(triangles: usize, frames: usize) -> anyhow::Result<TissueSize> {
     let build_params =
         BuildParams { triangles, uniform_stiffness: Some(1.0), corrected: false, ..BuildParams::default() };
     let face = build(&rig.name, mesh, &build_params, &mut |_| Continue::Yes)?;
-    let params = PerformParams { stickiness: STICKINESS, ..PerformParams::default() };
+    let params = PerformParams { stickiness: STICKY, ..PerformParams::default() };
     let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &params)?);
     let mut performing = PerformingFace::new(tissue.clone())?;
     let build_seconds = began.elapsed().as_secs_f64();
