@@ -107,17 +107,17 @@ fn half_open(head: &Head, anatomy: &Anatomy, plane: &Plane, cut_bones: bool) -> 
     };
     let skin = clipped(&head.skin.positions, &head.skin.triangles, plane);
     all.push(piece(&skin, color::SKIN, Finish::Skin));
-    all.push(piece(&cut(&anatomy.fill, plane), FLESH, Finish::Matte));
+    all.push(piece(&cut_flesh(&anatomy.fill, plane), FLESH, Finish::Matte));
     all
 }
 
 /// Flesh in section.
-fn cut(mesh: &TetMesh, plane: &Plane) -> Piece {
+fn cut_flesh(mesh: &TetMesh, plane: &Plane) -> Piece {
     section(&mesh.positions, &mesh.tets, plane).piece
 }
 
 fn layers(anatomy: &Anatomy, plane: &Plane) -> Vec<Drawn> {
-    let [soft, muscle] = [&anatomy.soft_tissue, &anatomy.muscle].map(|mesh| cut(mesh, plane));
+    let [soft, muscle] = [&anatomy.soft_tissue, &anatomy.muscle].map(|mesh| cut_flesh(mesh, plane));
     let skull = clipped(&anatomy.skull_wrap.positions, &anatomy.skull_wrap.triangles, plane);
     let skin = clipped(&anatomy.skin_wrap.positions, &anatomy.skin_wrap.triangles, plane);
     let bone = clipped(&anatomy.cranium.surface.positions, &anatomy.cranium.surface.triangles, plane);
