@@ -252,6 +252,11 @@ describe("rig, shell and tissue", () => {
     await viewer.page.locator(".left").getByLabel(name, { exact: true }).fill(String(value));
     await viewer.page.getByLabel("Search expressions").fill("");
   };
+  /** Flesh may be slow here, so nobody waits for it to come to rest. */
+  const nextFrames = async () => {
+    const number = await viewer.page.evaluate(() => window.zygoma.frame().number);
+    await viewer.until((number) => window.zygoma.frame().number > number + 3, number);
+  };
 
   test("a face becomes tissue and rig, and keeps expression, take and camera", async () => {
     const { page } = viewer;
@@ -286,11 +291,10 @@ describe("rig, shell and tissue", () => {
 
   test("a plane cuts the tissue, coloured by its change of volume", async () => {
     const { page } = viewer;
-    await viewer.settled();
     const whole = await viewer.picture();
     await page.getByLabel("Cut", { exact: true }).check();
     await viewer.until(() => window.zygoma.stage.flesh.triangles > 100);
-    assert.match(await page.locator(".legend").innerText(), /Volume change.*−30 %.*30 %/s);
+    assert.match(await page.locator(".legend").innerText(), /Volume change.*−20 %.*20 %/s);
     const cut = await viewer.picture();
     assert.ok(difference(whole, cut) > 0.05, "half of the head is cut away");
     const triangles = await page.evaluate(() => window.zygoma.stage.flesh.triangles);
@@ -301,8 +305,7 @@ describe("rig, shell and tissue", () => {
     await page.getByRole("radio", { name: "Level" }).check();
     await page.getByLabel("Place of the cut").fill("0.42");
     await page.evaluate(() => window.zygoma.stage.look(20, 40));
-    await viewer.until(() => window.zygoma.frame().sections.some(({ kind }) => kind === 3));
-    await viewer.settled();
+    await nextFrames();
     await viewer.screenshot("cut-level");
     await page.locator("canvas[role=img]").focus();
     await page.keyboard.press("f");
@@ -314,7 +317,6 @@ describe("rig, shell and tissue", () => {
 
   test("the skin is coloured by the change of volume below it", async () => {
     const { page } = viewer;
-    await viewer.rest();
     await page.getByRole("button", { name: "Release all expressions" }).click();
     await hold("Cheek puff", 1);
     await page.getByLabel("Volume change", { exact: true }).check();
@@ -322,10 +324,10 @@ describe("rig, shell and tissue", () => {
     // Puffed cheeks grow: red skin, which a resting face has none of.
     const red = () => {
       const [section] = window.zygoma.frame().sections.filter(({ kind }) => kind === 2);
-      return section ? section.numbers.filter((number) => number > 500).length : 0;
+      return section ? section.numbers.filter((number) => number > 200).length : 0;
     };
     await viewer.until(`(${red})() > 50`);
-    await viewer.settled();
+    await nextFrames();
     await viewer.screenshot("volume");
     await page.getByRole("button", { name: "Release all expressions" }).click();
     await viewer.until(`(${red})() < 20`);

@@ -58,11 +58,8 @@ impl Flesh {
 
     /// What to know about it, as a sentence.
     pub(crate) fn note(&self) -> String {
-        let tissue = self.performing.tissue();
-        format!(
-            "{} tetrahedra under the simulation mesh, few enough to keep up with a take; a finer mesh makes finer, slower flesh.",
-            tissue.tet_count()
-        )
+        let count = self.performing.tissue().tet_count();
+        format!("{count} tetrahedra under the mesh of the shell; a finer mesh makes finer, slower flesh.")
     }
 
     /// Sets what may change at any time; stickiness is over the usual one.
@@ -81,7 +78,7 @@ impl Flesh {
 
     /// The longest time that a frame may advance for it, s.
     pub(crate) fn longest_frame(&self) -> f64 {
-        (BUDGET / self.cost.max(1e-3)).clamp(SHORTEST_FRAME, LONGEST_FRAME)
+        longest_frame(self.cost)
     }
 
     /// Moves on by a frame.
@@ -146,6 +143,11 @@ impl Flesh {
     }
 }
 
+/// How far flesh may advance at once that costs so many seconds of work for each of its own.
+fn longest_frame(cost: f64) -> f64 {
+    (BUDGET / cost.max(1e-3)).clamp(SHORTEST_FRAME, LONGEST_FRAME)
+}
+
 /// A plane that cuts something.
 fn usable(plane: &CutPlane) -> Option<Plane> {
     let normal = DVec3::from_array(plane.normal.map(f64::from)).try_normalize()?;
@@ -156,6 +158,15 @@ fn usable(plane: &CutPlane) -> Option<Plane> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slow_flesh_lives_more_slowly_and_a_frame_stays_short() {
+        assert_eq!(longest_frame(0.0), LONGEST_FRAME);
+        assert_eq!(longest_frame(0.5), LONGEST_FRAME, "flesh that keeps up is as any face");
+        let heavy = 50e-3 / SHORTEST_FRAME;
+        assert!(heavy * longest_frame(heavy) <= BUDGET + 1e-9);
+        assert_eq!(longest_frame(1e6), SHORTEST_FRAME, "it never stands still");
+    }
 
     #[test]
     fn a_plane_without_direction_or_place_cuts_nothing() {

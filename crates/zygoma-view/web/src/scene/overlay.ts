@@ -28,7 +28,7 @@ interface Fields {
 const LARGEST_DEVIATION = 0.006;
 
 /** Changes of volume beyond this are shown as this: |det F − 1|. */
-export const LARGEST_CHANGE = 0.3;
+export const LARGEST_CHANGE = 0.2;
 
 /** What the colours of changes of volume mean. */
 export const VOLUME_LEGEND: Legend = {
