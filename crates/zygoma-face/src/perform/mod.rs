@@ -11,6 +11,7 @@ mod measures;
 mod meet;
 mod params;
 mod run;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod tissue;
@@ -18,4 +19,5 @@ mod tissue;
 pub use measures::VolumeReport;
 pub use params::PerformParams;
 pub use run::{LipReport, PerformingFace};
+pub use stages::Stages;
 pub use tissue::Tissue;
