@@ -12,6 +12,7 @@ mod meet;
 mod params;
 mod run;
 mod stages;
+mod study;
 #[cfg(test)]
 mod tests;
 mod tissue;
@@ -20,4 +21,5 @@ pub use measures::VolumeReport;
 pub use params::PerformParams;
 pub use run::{LipReport, PerformingFace};
 pub use stages::Stages;
+pub use study::StepProblem;
 pub use tissue::Tissue;

@@ -22,7 +22,7 @@ use super::tissue::{Tissue, factor};
 /// its own, and what comes out is interpolated, so that the motion does not depend on the frame rate.
 pub struct PerformingFace {
     pub(super) tissue: Arc<Tissue>,
-    system: System<f32>,
+    pub(super) system: System<f32>,
     holds: Handle<Attachments<f32>>,
     pub(super) dynamics: Dynamics<f32>,
     step_factor: Prefactored<f32>,
