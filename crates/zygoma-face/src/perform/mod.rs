@@ -13,6 +13,8 @@ mod meet;
 mod overlay;
 mod params;
 mod run;
+mod stages;
+mod study;
 #[cfg(test)]
 mod tests;
 mod tissue;
@@ -21,4 +23,6 @@ pub use live::LiveParams;
 pub use measures::VolumeReport;
 pub use params::{PerformParams, STICKY};
 pub use run::{LipReport, PerformingFace};
+pub use stages::Stages;
+pub use study::StepProblem;
 pub use tissue::Tissue;

@@ -96,6 +96,19 @@ impl Flesh {
         surface
     }
 
+    /// What its last frame took, by the stages that a frame tells of: the rig's share, gradients, solving, contact and the surface.
+    pub(crate) fn stages(&self) -> [Duration; 5] {
+        let stages = self.performing.stages();
+        let solve = &stages.solve;
+        [
+            stages.place + stages.control + stages.inertia,
+            solve.evaluate,
+            solve.solve + solve.other,
+            stages.contact + stages.constrain + stages.part,
+            stages.output,
+        ]
+    }
+
     /// How it is doing, if it is time to tell.
     pub(crate) fn report(&mut self) -> Option<FleshReport> {
         if self.told.elapsed() < NEWS {

@@ -472,21 +472,18 @@ impl Session {
         let flags = flag::SIMULATED | if frame.asleep { flag::ASLEEP } else { 0 };
         let stages = running.stages();
         let spent = [stages.rig, stages.gradient, stages.solve, stages.constraints, stages.warp];
-        for (out, stage) in milliseconds.iter_mut().zip(spent) {
-            *out = 1e3 * stage.as_secs_f32();
-        }
+        in_milliseconds(&spent, &mut milliseconds);
         self.stale[skin] = true;
         (flags, milliseconds)
     }
 
-    /// Moves the flesh on; gives flags and milliseconds of the frame, all of which count as solving.
+    /// Moves the flesh on; gives flags and milliseconds of the frame.
     fn advance_flesh(&mut self, seconds: f64) -> Result<(u32, [f32; 7]), Gone> {
         let (skin, mut milliseconds) = (self.model.rig.skin, [0.0; 7]);
         let Some(flesh) = &mut self.bodies.flesh else { return Ok((0, milliseconds)) };
-        let began = Instant::now();
         let surface = flesh.advance(seconds, self.performer.weights(skin), &self.pose);
         self.surfaces[skin].copy_from_slice(surface);
-        milliseconds[2] = 1e3 * began.elapsed().as_secs_f32();
+        in_milliseconds(&flesh.stages(), &mut milliseconds);
         self.stale[skin] = true;
         if let Some(report) = flesh.report() {
             self.tell(ServerMessage::Flesh(report))?;
@@ -547,5 +544,11 @@ impl Session {
             }
         }
         self.number = header.number;
+    }
+}
+
+fn in_milliseconds(stages: &[Duration; 5], out: &mut [f32; 7]) {
+    for (out, stage) in out.iter_mut().zip(stages) {
+        *out = 1e3 * stage.as_secs_f32();
     }
 }
