@@ -205,13 +205,18 @@ impl Library {
     }
 }
 
-/// Runs something long on fewer threads than there are: the simulation of what is shown meanwhile must not starve.
+/// Runs something long in the [`background_pool`].
 pub(crate) fn in_background<T: Send>(mut run: impl FnMut() -> T + Send) -> T {
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
-    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => pool.install(run),
-        Err(_) => run(),
+    match background_pool() {
+        Some(pool) => pool.install(run),
+        None => run(),
     }
+}
+
+/// Fewer threads than there are: the simulation of what is shown meanwhile, and the page, must not starve.
+pub(crate) fn background_pool() -> Option<rayon::ThreadPool> {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()
 }
 
 fn params(triangles: usize, quality: Quality) -> BuildParams {

@@ -8,6 +8,7 @@ use zygoma_geometry::cut::{Plane, section as cut_through};
 use zygoma_geometry::rigid::RigidMotion;
 
 use super::LONGEST_FRAME;
+use crate::builder::background_pool;
 use crate::frame::FrameWriter;
 use crate::model::Model;
 use crate::protocol::{CutPlane, FleshReport, section};
@@ -41,6 +42,9 @@ pub(crate) struct Inside {
 /// Running flesh.
 pub(crate) struct Flesh {
     performing: PerformingFace,
+    /// Where it runs. A step is made of many short parts; with a thread for each core, all of them would wait for the one whose
+    /// core draws the page.
+    pool: Option<rayon::ThreadPool>,
     /// Seconds of work for each second of its time, and for a frame, smoothed.
     cost: f64,
     frame: f64,
@@ -48,12 +52,22 @@ pub(crate) struct Flesh {
     speed: f64,
     last: Instant,
     told: Instant,
+    surface: Vec<Vec3>,
 }
 
 impl Flesh {
     pub(crate) fn new(performing: PerformingFace) -> Self {
         let now = Instant::now();
-        Self { performing, cost: 0.0, frame: 0.0, speed: 1.0, last: now, told: now }
+        Self {
+            performing,
+            pool: background_pool(),
+            cost: 0.0,
+            frame: 0.0,
+            speed: 1.0,
+            last: now,
+            told: now,
+            surface: Vec::new(),
+        }
     }
 
     /// What to know about it, as a sentence.
@@ -72,7 +86,7 @@ impl Flesh {
     pub(crate) fn settle(&mut self, weights: &[f32], pose: &RigidMotion) {
         self.performing.set_weights(weights);
         self.performing.set_head_pose(pose);
-        self.performing.advance(0.0);
+        self.step(0.0);
         self.last = Instant::now();
     }
 
@@ -89,11 +103,21 @@ impl Flesh {
         self.last = began;
         self.performing.set_weights(weights);
         self.performing.set_head_pose(pose);
-        let surface = self.performing.advance(seconds);
+        self.step(seconds);
         let spent = began.elapsed().as_secs_f64();
         smooth(&mut self.frame, spent);
         smooth(&mut self.cost, spent / seconds.max(1e-6));
-        surface
+        &self.surface
+    }
+
+    fn step(&mut self, seconds: f64) {
+        let Self { performing, pool, surface, .. } = self;
+        let found = match pool {
+            Some(pool) => pool.install(|| performing.advance(seconds)),
+            None => performing.advance(seconds),
+        };
+        surface.clear();
+        surface.extend_from_slice(found);
     }
 
     /// What its last frame took, by the stages that a frame tells of: the rig's share, gradients, solving, contact and the surface.

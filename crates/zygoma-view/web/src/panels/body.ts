@@ -74,7 +74,8 @@ export function fleshSection(state: State, connection: Connection): HTMLElement 
     const slow = flesh.speed < 0.9 ? `, ${flesh.speed.toFixed(1)} × real time` : "";
     const rows: [string, string][] = [
       ["Frame", `${flesh.milliseconds.toFixed(1)} ms${slow}`],
-      ["Volume", `${(100 * flesh.volume).toFixed(1)} %, 95 % within ±${(100 * flesh.change).toFixed(0)} %`],
+      ["Volume", `${(100 * flesh.volume).toFixed(1)} %`],
+      ["Elements", `95 % within ±${(100 * flesh.change).toFixed(0)} %`],
       ["Lips", `${flesh.contacts} contacts, ${flesh.sticky} springs`],
       ["Penetration", `${(1000 * flesh.penetration).toFixed(3)} mm`],
     ];
