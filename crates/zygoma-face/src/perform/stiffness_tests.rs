@@ -11,7 +11,9 @@ use super::hypodermis::Flesh;
 use super::stiffness::{FitOptions, Posed, Regions, StiffnessFit, StiffnessMap};
 
 const SIDE: f64 = 0.12;
-const SHAPES: usize = 10;
+const SHAPES: usize = 8;
+const SUBSPACE: usize = 14;
+const ROUNDS: usize = 12;
 
 struct Slab {
     flesh: Flesh,
@@ -69,15 +71,16 @@ impl Slab {
         system
     }
 
-    /// Shapes that small forces along themselves hold: orthogonal iteration over loads, each answered by the slab.
+    /// Shapes that small forces along themselves hold: the slab's softest, by subspace iteration over loads that it answers.
     fn shapes(&self, stiffness: &StiffnessMap) -> Vec<Posed> {
         const SMALL: f64 = 1e-4;
         let count = self.areas.len();
         let mut system = self.system(stiffness);
         let mut global = Prefactored::new(&system.matrix(&[]), &[]).unwrap();
-        let rest: Vec<Row<f64>> = self.flesh.mesh.positions.iter().map(|p| row(*p)).collect();
-        let inner =
-            |a: &[DVec3], b: &[DVec3]| -> f64 { (0..count).map(|v| self.areas[v] * a[v].dot(b[v])).sum() };
+        let options = SolveOptions { iterations: 300, tolerance: 1e-9, ..Default::default() };
+        let inner = |a: &[DVec3], b: &[DVec3]| -> f64 {
+            (0..count).map(|v| self.areas[v] * a[v].dot(b[v])).sum::<f64>() / (SIDE * SIDE)
+        };
         let wave = |k: usize| -> Vec<DVec3> {
             let at = |p: &DVec3| {
                 let phase = DVec3::new(31.0 + 11.0 * k as f64, 47.0 - 13.0 * k as f64, k as f64);
@@ -86,33 +89,79 @@ impl Slab {
             };
             self.skin().iter().map(at).collect()
         };
-        let mut shapes: Vec<Vec<DVec3>> = (0..SHAPES).map(wave).collect();
-        let mut answers = vec![Vec::new(); SHAPES];
-        for _ in 0..150 {
-            for k in 0..SHAPES {
+        let mut loads: Vec<Vec<DVec3>> = (0..SUBSPACE).map(wave).collect();
+        let mut answers = vec![self.flesh.mesh.positions.clone(); SUBSPACE];
+        let moves = |answer: &[DVec3]| -> Vec<DVec3> {
+            (0..count).map(|v| answer[v] - self.flesh.mesh.positions[v]).collect()
+        };
+        for _ in 0..ROUNDS {
+            for k in 0..SUBSPACE {
                 for j in 0..k {
-                    let along = inner(&shapes[k], &shapes[j]) / inner(&shapes[j], &shapes[j]);
-                    let other = shapes[j].clone();
-                    shapes[k].iter_mut().zip(&other).for_each(|(a, b)| *a -= along * *b);
+                    let along = inner(&loads[k], &loads[j]);
+                    let other = loads[j].clone();
+                    loads[k].iter_mut().zip(&other).for_each(|(a, b)| *a -= along * *b);
                 }
-                let size = (inner(&shapes[k], &shapes[k]) / (SIDE * SIDE)).sqrt();
-                // Any scale of the load will do: the slab answers small loads in proportion.
+                let size = inner(&loads[k], &loads[k]).sqrt();
+                loads[k].iter_mut().for_each(|a| *a /= size);
                 for v in 0..count {
-                    let load = self.params.attachment * SMALL * self.areas[v] * shapes[k][v] / size;
-                    system.forces[v] = row(load);
+                    system.forces[v] = row(self.params.attachment * SMALL * self.areas[v] * loads[k][v]);
                 }
-                let mut x = rest.clone();
-                let options = SolveOptions { iterations: 400, tolerance: 1e-11, ..Default::default() };
+                let mut x: Vec<Row<f64>> = answers[k].iter().map(|p| row(*p)).collect();
                 Solver::new(&system).minimise(&system, None, &mut global, &options, &mut x);
                 answers[k] = x.iter().map(position).collect();
-                shapes[k] = (0..count).map(|v| answers[k][v] - self.skin()[v]).collect();
             }
+            // The directions of this space that the slab answers along themselves are the next loads.
+            let moved: Vec<Vec<DVec3>> = answers.iter().map(|answer| moves(answer)).collect();
+            let matrix: Vec<Vec<f64>> =
+                (0..SUBSPACE).map(|i| (0..SUBSPACE).map(|j| inner(&loads[i], &moved[j])).collect()).collect();
+            let mix = |columns: &[Vec<DVec3>], weights: &[f64], rest: &[DVec3]| -> Vec<DVec3> {
+                let at = |v: usize| {
+                    rest[v] + (0..SUBSPACE).map(|k| weights[k] * (columns[k][v] - rest[v])).sum::<DVec3>()
+                };
+                (0..rest.len()).map(at).collect()
+            };
+            let vectors = eigenvectors(matrix);
+            let none = vec![DVec3::ZERO; count];
+            loads = vectors.iter().map(|weights| mix(&moved, weights, &none)).collect();
+            answers = vectors.iter().map(|w| mix(&answers, w, &self.flesh.mesh.positions)).collect();
         }
         let feet = self.flesh.mesh.positions[count..].to_vec();
-        let posed =
-            |k: usize| Posed { positions: answers[k].clone(), feet: feet.clone(), moves: shapes[k].clone() };
-        (0..SHAPES).map(posed).collect()
+        let posed = |answer: &Vec<DVec3>| Posed {
+            positions: answer.clone(),
+            feet: feet.clone(),
+            moves: moves(answer),
+        };
+        answers[..SHAPES].iter().map(posed).collect()
     }
+}
+
+/// Eigenvectors of a symmetric matrix by Jacobi rotations, largest eigenvalue first.
+fn eigenvectors(mut a: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let n = a.len();
+    let mut vectors: Vec<Vec<f64>> =
+        (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+    for _ in 0..30 {
+        for p in 0..n {
+            for q in p + 1..n {
+                let angle = 0.5 * (2.0 * a[p][q]).atan2(a[q][q] - a[p][p]);
+                let (s, c) = angle.sin_cos();
+                for line in &mut a {
+                    (line[p], line[q]) = (c * line[p] - s * line[q], s * line[p] + c * line[q]);
+                }
+                let (above, below) = a.split_at_mut(q);
+                for (x, y) in above[p].iter_mut().zip(&mut below[0]) {
+                    (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
+                }
+                let (above, below) = vectors.split_at_mut(q);
+                for (x, y) in above[p].iter_mut().zip(&mut below[0]) {
+                    (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
+                }
+            }
+        }
+    }
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|i, j| a[*j][*j].total_cmp(&a[*i][*i]));
+    order.into_iter().map(|i| vectors[i].clone()).collect()
 }
 
 #[test]
