@@ -64,6 +64,8 @@ fn main() -> Outcome<()> {
         ("--bracing", &mut flesh.bracing),
         ("--poisson", &mut flesh.poisson),
         ("--young", &mut flesh.young),
+        ("--contact", &mut flesh.contact),
+        ("--thickness", &mut flesh.thickness),
     ] {
         *field = value(flag).map(|v| v.parse()).transpose()?.unwrap_or(*field);
     }
@@ -100,7 +102,7 @@ fn main() -> Outcome<()> {
         let near = places.nearest(at).map_or("nothing", |place| &place.name);
         let (volume, rigs) = (performing.volume(), tissue.plain_volume(&weights));
         println!(
-            "{name:14} off mean {:.3} worst {:.2} mm near {near} {:.3}; volume {:.4} mean {:.3} p95 {:.3} inverted {} (rig {:.4} {:.3} {:.3} {})",
+            "{name:14} off mean {:.3} worst {:.2} mm near {near} {:.3}; volume {:.4} mean {:.3} p95 {:.3} inverted {} (rig {:.4} {:.3} {:.3} {}); {} lip contacts",
             off.iter().sum::<f32>() / off.len() as f32,
             off[worst],
             at,
@@ -111,7 +113,8 @@ fn main() -> Outcome<()> {
             rigs.total,
             rigs.mean,
             rigs.p95,
-            rigs.inverted
+            rigs.inverted,
+            performing.lips().constraints
         );
     }
     if let Some(misfit) = tissue.stiffness_misfit() {

@@ -28,8 +28,8 @@ pub struct PerformParams {
     /// Stiffness with which active muscles hold the skin at the expression, N/m per m² of skin. Forces alone would let a strongly
     /// puckered mouth buckle.
     pub tone: f64,
-    /// How much firmer that hold is where a shape squeezes the skin together, per share of its area lost: forces alone would let it fold,
-    /// as under an open jaw.
+    /// How much firmer that hold is where a shape squeezes the skin together, per share of its area lost and by the shape's weight: forces
+    /// alone would let it fold, as under an open jaw.
     pub bracing: f64,
     /// Whether stiffness is found from the shapes, from region to region (§4.2), or the same everywhere.
     pub fit_stiffness: bool,

@@ -2,7 +2,8 @@
 //!
 //! The paper gives no formula. Internal forces at a shape are linear in the weights w of the potentials, so the forces c_b B_b along each
 //! shape b balance them best for the smallest Σ_b ‖Σ_k w_k g_k(b) − c_b B_b‖² / ‖B_b‖², per region k of the flesh and kind of potential,
-//! bounded, smooth from region to region, and of mean 1.
+//! bounded, smooth from region to region, and of mean 1 for each kind. A mean over all kinds would leave the one that does least work to
+//! take all weight from the others: on a real rig strain and volume fall to their bounds everywhere.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -231,7 +232,7 @@ fn applied(matrix: &[f64], w: &[f64]) -> Vec<f64> {
     matrix.chunks(w.len().max(1)).map(|line| line.iter().zip(w).map(|(q, w)| q * w).sum()).collect()
 }
 
-/// The weights of mean 1 within bounds for which wᵀ Q w is smallest, by projected gradients with momentum (\[Beck and Teboulle 2009\]).
+/// The weights of mean 1 for each kind within bounds for which wᵀ Q w is smallest, by projected gradients with momentum (\[Beck and Teboulle 2009\]).
 fn smallest_form(matrix: &[f64], bounds: [f64; 2], start: Vec<f64>) -> Vec<f64> {
     let size = start.len();
     // No eigenvalue is larger than the largest sum of a row.
@@ -259,8 +260,18 @@ fn smallest_form(matrix: &[f64], bounds: [f64; 2], start: Vec<f64>) -> Vec<f64> 
     w
 }
 
-/// The closest weights of mean 1 within bounds: all shifted alike, then clamped; the shift is found by halving.
-fn projected(w: &[f64], [low, high]: [f64; 2]) -> Vec<f64> {
+/// The closest weights within bounds of mean 1 for each kind.
+fn projected(w: &[f64], bounds: [f64; 2]) -> Vec<f64> {
+    let mut out = w.to_vec();
+    for kind in 0..KINDS {
+        let own: Vec<f64> = w.iter().skip(kind).step_by(KINDS).copied().collect();
+        out.iter_mut().skip(kind).step_by(KINDS).zip(of_mean_one(&own, bounds)).for_each(|(o, w)| *o = w);
+    }
+    out
+}
+
+/// The closest numbers within bounds of mean 1: all shifted alike, then clamped; the shift is found by halving.
+fn of_mean_one(w: &[f64], [low, high]: [f64; 2]) -> Vec<f64> {
     let clamped = |shift: f64| w.iter().map(move |w| (w + shift).clamp(low, high));
     let largest = w.iter().map(|w| w.abs()).fold(high, f64::max);
     let (mut from, mut to) = (-2.0 * largest, 2.0 * largest);

@@ -170,8 +170,10 @@ fn known_stiffness_is_found_again() {
     let count = slab.areas.len();
     let regions = Regions::spread(slab.skin(), 4);
     let truth = [[2.0, 1.0, 0.8], [0.5, 0.7, 1.4], [1.2, 0.4, 0.6], [0.8, 1.6, 1.0]];
-    let mean: f64 = truth.iter().flatten().sum::<f64>() / 12.0;
-    let map = |kind: usize| regions.spread_out(&truth.map(|line| line[kind] / mean));
+    let map = |kind: usize| {
+        let mean = truth.iter().map(|line| line[kind]).sum::<f64>() / 4.0;
+        regions.spread_out(&truth.map(|line| line[kind] / mean))
+    };
     let truth = StiffnessMap { strain: map(0), volume: map(1), attachment: map(2) };
     let poses = slab.shapes(&truth);
     let fit = StiffnessFit {

@@ -83,8 +83,8 @@ pub struct Tissue {
     pub(super) is_held: Vec<bool>,
     /// Area of each vertex' skin, m².
     areas: Vec<f64>,
-    /// Stiffness with which muscles hold each vertex of the skin, N/m per m².
-    tone: Vec<f64>,
+    /// How much of its area the skin around a vertex loses by each shape, beyond what it bears, where it does.
+    squeeze: Vec<Vec<(u32, f64)>>,
     /// How stiff the flesh is from place to place.
     stiffness: StiffnessMap,
     misfit: Option<f64>,
@@ -191,7 +191,7 @@ impl Tissue {
             layout,
             is_held,
             areas,
-            tone: squeeze.iter().map(|s| params.tone * (1.0 + params.bracing * s)).collect(),
+            squeeze,
             stiffness: StiffnessMap::uniform(count),
             misfit: None,
         };
@@ -304,10 +304,12 @@ impl Tissue {
                 sheet.push(&stencil, [weight]);
             }
         }
+        // A factor of this system is for the firmest hold: what is softer is found by the search.
+        let tone = self.tone(&vec![1.0; self.moves.len()]);
         let mut holds = Attachments::new();
         for vertex in 0..2 * self.skin_count() {
             let at = self.flesh.mesh.positions[vertex];
-            holds.push(&Stencil::vertex(layout.rows[vertex]), self.hold(vertex, at));
+            holds.push(&Stencil::vertex(layout.rows[vertex]), self.hold(vertex, at, &tone));
         }
         let fits = "the layout has a row for every vertex";
         system.add(tets).expect(fits);
@@ -337,20 +339,33 @@ impl Tissue {
     ) {
         let holds = system.group_mut(holds);
         let skin = self.skin_count();
-        let pose = self.jaw_pose(weights);
+        let (pose, tone) = (self.jaw_pose(weights), self.tone(weights));
         for vertex in 0..skin {
-            holds.set_parameters(vertex, self.hold(vertex, self.target(weights, vertex)));
+            holds.set_parameters(vertex, self.hold(vertex, self.target(weights, vertex), &tone));
             let below = self.attachment(weights, &pose, vertex);
-            holds.set_parameters(skin + vertex, self.hold(skin + vertex, below));
+            holds.set_parameters(skin + vertex, self.hold(skin + vertex, below, &tone));
         }
     }
 
+    /// Stiffness with which muscles hold each vertex of the skin for some weights, N/m per m²: a shape that squeezes the skin makes it firmer.
+    fn tone(&self, weights: &[f32]) -> Vec<f64> {
+        let PerformParams { tone, bracing, .. } = self.params;
+        let mut firm = vec![tone; self.skin_count()];
+        for (weight, squeeze) in weights.iter().zip(&self.squeeze).filter(|(weight, _)| **weight > 0.0) {
+            for (vertex, lost) in squeeze {
+                let firm = &mut firm[*vertex as usize];
+                *firm = firm.max(tone * (1.0 + bracing * lost * f64::from(*weight).min(1.0)));
+            }
+        }
+        firm
+    }
+
     /// Parameters of what holds a vertex somewhere: the tone of the muscles for the skin, the bone for what lies below it.
-    fn hold(&self, vertex: usize, at: DVec3) -> [f64; 4] {
+    fn hold(&self, vertex: usize, at: DVec3, tone: &[f64]) -> [f64; 4] {
         let skin = self.skin_count();
         let stiffness = match vertex {
             _ if self.is_loose[vertex % skin] => 0.0,
-            _ if vertex < skin => self.tone[vertex],
+            _ if vertex < skin => tone[vertex],
             _ => self.params.attachment * self.stiffness.attachment[vertex - skin],
         };
         [stiffness * self.areas[vertex % skin], at.x, at.y, at.z]
@@ -393,12 +408,12 @@ fn closes(face: &Face, shape: usize) -> bool {
     arkit::recognise(&face.shapes[shape].name).is_some_and(|recognised| recognised.shape == "mouthClose")
 }
 
-/// How much of its area the skin around each vertex loses by some shape, beyond what it bears without folding.
-fn squeeze(skin: &[DVec3], triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Vec<f64> {
+/// How much of its area the skin around each vertex loses by each shape, beyond what it bears without folding.
+fn squeeze(skin: &[DVec3], triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Vec<Vec<(u32, f64)>> {
     // Ours: a fifth is common in smiles and brows, and stays smooth.
     const BORNE: f64 = 0.2;
-    let mut most = vec![0.0_f64; skin.len()];
-    for moved in moves {
+    let by_shape = |moved: &Vec<DVec3>| {
+        let mut most = vec![0.0_f64; skin.len()];
         for t in triangles {
             let area = |at: &dyn Fn(usize) -> DVec3| {
                 let [a, b, c] = t.map(|v| at(v as usize));
@@ -407,8 +422,9 @@ fn squeeze(skin: &[DVec3], triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Vec<
             let lost = 1.0 - area(&|v| skin[v] + moved[v]) / area(&|v| skin[v]) - BORNE;
             t.iter().for_each(|v| most[*v as usize] = most[*v as usize].max(lost));
         }
-    }
-    most
+        (0..).zip(most).filter(|(_, lost)| *lost > 0.0).collect()
+    };
+    moves.par_iter().map(by_shape).collect()
 }
 
 fn masses(flesh: &Flesh, layout: &Layout, density: f64) -> Vec<f64> {
