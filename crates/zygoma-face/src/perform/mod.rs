@@ -19,9 +19,11 @@ mod measures;
 mod meet;
 mod params;
 mod run;
+mod stages;
 mod stiffness;
 #[cfg(test)]
 mod stiffness_tests;
+mod study;
 #[cfg(test)]
 mod tests;
 mod tissue;
@@ -32,4 +34,6 @@ pub use jaw_motion::JawMotion;
 pub use measures::VolumeReport;
 pub use params::PerformParams;
 pub use run::{LipReport, PerformingFace};
+pub use stages::Stages;
+pub use study::StepProblem;
 pub use tissue::{Tissue, TissueInput};

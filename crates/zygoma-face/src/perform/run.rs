@@ -1,17 +1,19 @@
 //! Flesh in motion.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use glam::{DQuat, DVec3, Vec3};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
-use zygoma_numerics::simd::accumulate_runs;
+use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_physics::projective::{
     Attachments, Dynamics, Handle, Prefactored, Row, SolveOptions, Solver, System, position, row,
 };
 
 use super::contact::{LipContact, Stiffness, Surface};
 use super::control::Control;
+use super::stages::Stages;
 use super::tissue::{Tissue, factor};
 
 /// A face made of flesh that performs: weights and a head pose go in, surfaces come out.
@@ -20,7 +22,7 @@ use super::tissue::{Tissue, factor};
 /// its own, and what comes out is interpolated, so that the motion does not depend on the frame rate.
 pub struct PerformingFace {
     pub(super) tissue: Arc<Tissue>,
-    system: System<f32>,
+    pub(super) system: System<f32>,
     holds: Handle<Attachments<f32>>,
     pub(super) dynamics: Dynamics<f32>,
     step_factor: Prefactored<f32>,
@@ -29,6 +31,9 @@ pub struct PerformingFace {
     /// The whole mesh without what follows the flesh.
     base: Vec<Vec3>,
     rest: Vec<Row<f32>>,
+    /// The blendforces, where they are not zero.
+    forces: Vec<Runs>,
+    stages: Stages,
     report: LipReport,
     head: Head,
     clock: Clock,
@@ -92,13 +97,19 @@ impl PerformingFace {
         let equilibrium = factor(&system, &[], &[])?;
         let skin = tissue.skin_count();
         let markers = layout.vertices[..layout.free].iter().take_while(|v| (**v as usize) < skin).count();
-        let control = Control::new(&tissue, markers, params.regularisation);
+        let rows = &layout.vertices[..markers];
+        let response = tissue.moves.iter().map(|moves| rows.iter().map(|v| moves[*v as usize]).collect());
+        let control = Control::new(response.collect(), params.regularisation);
         let quasistatic = Quasistatic {
             factor: equilibrium,
             control,
             solver: Solver::new(&system),
             x: rest.clone(),
             markers,
+        };
+        let forces = |forces: &Vec<DVec3>| {
+            let rows: Vec<Row<f32>> = forces.iter().map(|force| row(*force)).collect();
+            Runs::from_dense(rows.as_flattened(), 8)
         };
         let none = vec![0.0; tissue.moves.len()];
         let mut performing = Self {
@@ -109,6 +120,8 @@ impl PerformingFace {
             before: rest.clone(),
             base: tissue.skin.neutral.clone(),
             rest,
+            forces: tissue.forces.iter().map(forces).collect(),
+            stages: Stages::default(),
             lips,
             report: LipReport::default(),
             displacements: vec![Vec3::ZERO; skin],
@@ -134,6 +147,11 @@ impl PerformingFace {
         &self.actuations
     }
 
+    /// Where the time of the last frame went.
+    pub fn stages(&self) -> &Stages {
+        &self.stages
+    }
+
     /// The weights that the face should have at the end of the next frame.
     pub fn set_weights(&mut self, weights: &[f32]) {
         for (own, weight) in self.weights[1].iter_mut().zip(weights) {
@@ -151,9 +169,17 @@ impl PerformingFace {
     /// Moves on by a frame and gives the surface at its end, in metres in the head's frame. Without time the face settles where it
     /// is told to be.
     pub fn advance(&mut self, seconds: f64) -> &[Vec3] {
+        // On a thread that others can take work from: otherwise each piece of it would be handed over and waited for.
+        rayon::scope(|_| self.advance_here(seconds));
+        &self.positions
+    }
+
+    fn advance_here(&mut self, seconds: f64) {
+        self.stages = Stages::default();
         if seconds <= 0.0 {
             self.settle();
-            return self.output(1.0);
+            self.output(1.0);
+            return;
         }
         let h = self.tissue.params.step_time;
         // The physics has done `ahead` of this frame already.
@@ -174,7 +200,7 @@ impl PerformingFace {
         self.clock.ahead -= seconds;
         self.weights[0] = self.weights[1].clone();
         self.head.poses[0] = self.head.poses[1];
-        self.output((1.0 - self.clock.ahead / h) as f32)
+        self.output((1.0 - self.clock.ahead / h) as f32);
     }
 
     /// Comes to rest at the present weights and pose.
@@ -214,6 +240,7 @@ impl PerformingFace {
     /// Finds actuations for an equilibrium without inertia, gravity and contact: found for the step itself (eq. 11), they would cancel
     /// its inertia.
     fn find_actuations(&mut self, weights: &[f32], iterations: usize) {
+        let began = Instant::now();
         self.place(weights);
         if let Some(lips) = &self.lips {
             lips.clear(&mut self.system);
@@ -222,41 +249,47 @@ impl PerformingFace {
         let skin: Vec<DVec3> = (0..self.quasistatic.markers)
             .map(|place| self.tissue.target(weights, self.tissue.layout.vertices[place] as usize))
             .collect();
+        self.stages.place += began.elapsed();
         for _ in 0..self.tissue.params.control_iterations {
+            let began = Instant::now();
             self.apply_forces(DVec3::ZERO);
+            self.stages.control += began.elapsed();
             let quasistatic = &mut self.quasistatic;
-            quasistatic.solver.minimise(
+            let report = quasistatic.solver.minimise(
                 &self.system,
                 None,
                 &mut quasistatic.factor,
                 &options,
                 &mut quasistatic.x,
             );
+            self.stages.add(&report);
+            let began = Instant::now();
             let miss = |(target, x): (&DVec3, &Row<f32>)| *target - position(x);
             let misses: Vec<DVec3> = skin.iter().zip(&quasistatic.x).map(miss).collect();
             if let Some(control) = &quasistatic.control {
                 control.improve(&misses, weights, &mut self.actuations);
             }
+            self.stages.control += began.elapsed();
         }
     }
 
     /// Blendforces, and an acceleration of everything.
     fn apply_forces(&mut self, acceleration: DVec3) {
-        for (place, force) in self.system.forces.iter_mut().enumerate() {
-            *force = row(self.tissue.masses[place] * acceleration);
-        }
-        for (actuation, forces) in self.actuations.iter().zip(&self.tissue.forces) {
-            if *actuation != 0.0 {
-                for (sum, force) in self.system.forces.iter_mut().zip(forces) {
-                    (0..3).for_each(|k| sum[k] += actuation * force[k] as f32);
-                }
+        if acceleration == DVec3::ZERO {
+            self.system.forces.fill([0.0; 4]);
+        } else {
+            for (force, mass) in self.system.forces.iter_mut().zip(&self.tissue.masses) {
+                *force = row(*mass * acceleration);
             }
         }
+        let fits = accumulate_runs(self.system.forces.as_flattened_mut(), &self.actuations, &self.forces);
+        debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
     }
 
     /// One step of the physics, at the end of which the head has a pose.
     fn step(&mut self, weights: &[f32], pose: &RigidMotion) {
         self.find_actuations(weights, self.tissue.params.control_steps);
+        let began = Instant::now();
         let h = self.tissue.params.step_time;
         let back = pose.rotation.inverse();
         // Inertia: in the world each vertex would go on as it went.
@@ -272,59 +305,74 @@ impl PerformingFace {
         let gravity = DVec3::from_array(self.tissue.params.gravity);
         self.apply_forces(back * gravity - gravity);
         self.find_base(weights);
+        self.stages.inertia += began.elapsed();
         self.prepare_lips(true);
         self.dynamics.begin(&self.system);
         // The lips slide while they are pushed apart: half way what lies over what is looked at again.
         let iterations = self.tissue.params.iterations;
         let options = |iterations| SolveOptions { iterations, ..Default::default() };
-        self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations.div_ceil(2)));
+        let report =
+            self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations.div_ceil(2)));
+        self.stages.add(&report);
         self.prepare_lips(false);
-        self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations / 2));
+        let report = self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations / 2));
+        self.stages.add(&report);
+        let began = Instant::now();
         self.part_lips();
+        self.stages.part += began.elapsed();
         self.dynamics.finish();
+        let began = Instant::now();
         let (seed, sticks) = (self.tissue.params.seed, self.tissue.params.stickiness > 0.0);
         if let (Some(lips), true) = (&mut self.lips, sticks) {
             let after = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
             lips.stick(&after, h, seed);
             self.report.sticky = lips.sticky_count();
         }
+        self.stages.contact += began.elapsed();
+        let began = Instant::now();
         for place in 0..free {
             let now = pose.apply(position(&self.dynamics.positions[place]));
             self.head.velocities[place] = (now - worlds[place]) / h;
         }
+        self.stages.inertia += began.elapsed();
         self.head.at_step = *pose;
     }
 
     /// Constraints between the lips: where they meet now and, at the start of a step, where the actuations would lead them.
     fn prepare_lips(&mut self, at_start: bool) {
         let Some(lips) = &mut self.lips else { return };
+        let began = Instant::now();
         let surface = |x| Surface { base: &self.base, rest: &self.rest, x };
         let states = [surface(&self.dynamics.positions), surface(&self.quasistatic.x)];
         let params = &self.tissue.params;
         let stiffness = Stiffness { contact: params.contact, sticky: params.stickiness };
         lips.prepare(&states[..if at_start { 2 } else { 1 }], stiffness, &mut self.system);
+        self.stages.contact += began.elapsed();
+        let began = Instant::now();
         let rows = self.system.transient_rows();
         self.report.constraints = rows.len();
         // Without its constraints in the matrix a step still sees their forces and finds its way, only slower.
-        if self.step_factor.set_transient(rows).is_err() {
+        if self.step_factor.set_transient(&rows).is_err() {
             debug_assert!(false, "lips only act on their candidates");
         }
+        self.stages.constrain += began.elapsed();
     }
 
     /// Parts what the search left of one lip in the other: by the smallest motion of the flesh that does.
     fn part_lips(&mut self) {
         const ROUNDS: usize = 3;
         let Some(lips) = &mut self.lips else { return };
-        let axis = lips.axis();
+        let axis = lips.axis().as_dvec3();
         for _ in 0..ROUNDS {
             let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
             let (rows, missing) = lips.missing(&state, self.tissue.layout.free);
             if rows.is_empty() {
                 break;
             }
-            let Ok(pushed) = self.step_factor.push(&rows, &missing) else { break };
-            for (x, way) in self.dynamics.positions.iter_mut().zip(&pushed) {
-                (0..3).for_each(|k| x[k] += axis[k] * way);
+            let axes = vec![axis; rows.len()];
+            let Ok(pushed) = self.step_factor.push(&rows, &axes, &missing) else { break };
+            for (x, way) in self.dynamics.positions.iter_mut().zip(pushed) {
+                (0..3).for_each(|k| x[k] += way[k]);
             }
         }
     }
@@ -338,7 +386,8 @@ impl PerformingFace {
     }
 
     /// The full-resolution surface between the last two steps.
-    fn output(&mut self, share: f32) -> &[Vec3] {
+    fn output(&mut self, share: f32) {
+        let began = Instant::now();
         let skin = self.tissue.skin_count();
         for vertex in 0..skin {
             let place = self.tissue.layout.rows[vertex] as usize;
@@ -356,6 +405,6 @@ impl PerformingFace {
             let projected = lips.project(&mut self.positions);
             (self.report.projected, self.report.penetration) = (projected.moved, projected.left);
         }
-        &self.positions
+        self.stages.output += began.elapsed();
     }
 }

@@ -46,6 +46,16 @@ impl<T: Precision> Dynamics<T> {
         self.masses.iter().map(|mass| mass / (self.step * self.step)).collect()
     }
 
+    /// The inertia of the last step.
+    pub fn inertia(&self) -> Inertia<'_, T> {
+        Inertia { weights: &self.weights, predicted: &self.predicted }
+    }
+
+    /// Where the free vertices were at the start of the last step.
+    pub fn before(&self) -> &[Row<T>] {
+        &self.before
+    }
+
     /// One time step (Algorithm 2). The system's forces act over it.
     pub fn step(
         &mut self,
@@ -60,7 +70,7 @@ impl<T: Precision> Dynamics<T> {
     }
 
     /// Begins a step: the search for its end starts at the predicted positions as the paper's does, or at the last ones where the energy
-    /// is lower there.
+    /// is lower there. The system must not change between this and the first search.
     pub fn begin(&mut self, system: &System<T>) {
         let free = self.masses.len();
         let h = T::of(self.step);
@@ -73,14 +83,10 @@ impl<T: Precision> Dynamics<T> {
                 self.positions[i][k] = push.mul_add(system.forces[i][k], self.predicted[i][k]);
             }
         }
-        let inertia = Inertia { weights: &self.weights, predicted: &self.predicted };
-        let predicted = self.solver.energy(system, Some(&inertia), &self.positions);
-        self.start.copy_from_slice(&self.positions[..free]);
         // What is held fast to something that moves starts better where it was.
-        self.positions[..free].copy_from_slice(&self.before);
-        if predicted < self.solver.energy(system, Some(&inertia), &self.positions) {
-            self.positions[..free].copy_from_slice(&self.start);
-        }
+        self.start.copy_from_slice(&self.before);
+        let inertia = Inertia { weights: &self.weights, predicted: &self.predicted };
+        self.solver.choose_start(system, Some(&inertia), &mut self.positions, &mut self.start);
     }
 
     /// Comes closer to the end of a step. May be called again after transient constraints have changed.
