@@ -8,7 +8,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_geometry::topology::half_edges;
-use zygoma_physics::projective::{Elements, Group, Row, Stencil, Strain, Volume, position, row};
+use zygoma_physics::projective::{Elements, Group, Part, Row, Stencil, Strain, Volume, position, row};
 
 use super::PerformParams;
 use super::hypodermis::Flesh;
@@ -202,7 +202,7 @@ impl StiffnessFit<'_> {
             let groups: [&dyn Group<f64>; 2] = [&strain, &volume];
             for (kind, group) in groups.iter().enumerate() {
                 tet.iter().for_each(|v| gradient[*v as usize] = [0.0; 4]);
-                group.accumulate(&x, &mut gradient);
+                group.accumulate(Part::All, &x, &mut gradient);
                 for corner in tet {
                     for (region, share) in &self.regions.shares[*corner as usize % count] {
                         for v in tet {

@@ -13,7 +13,7 @@ use super::stiffness::{FitOptions, Posed, Regions, StiffnessFit, StiffnessMap};
 const SIDE: f64 = 0.12;
 const SHAPES: usize = 8;
 const SUBSPACE: usize = 14;
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 24;
 
 struct Slab {
     flesh: Flesh,
