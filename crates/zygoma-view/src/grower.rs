@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use zygoma_face::interactive::Face;
-use zygoma_face::perform::{PerformParams, PerformingFace, Tissue};
+use zygoma_face::perform::{Bones, PerformParams, PerformingFace, Tissue, TissueInput};
 use zygoma_rig::jaw::jaw_driven_shapes;
 
 use crate::builder::in_background;
@@ -82,7 +82,9 @@ impl Grower {
             let _busy = busy.lock();
             let made = in_background(|| {
                 let jaw = jaw_driven_shapes(model.rig.skin());
-                let tissue = Tissue::new(&face, &jaw, &PerformParams::default())?;
+                let bones = Bones::of_rig(&model.rig);
+                let input = TissueInput { bones: bones.as_ref(), ..TissueInput::new(&face, &jaw) };
+                let tissue = Tissue::build(&input, &PerformParams::default())?;
                 PerformingFace::new(Arc::new(tissue))
             });
             let told =

@@ -172,6 +172,16 @@ pub(crate) struct PerformArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
 
+    /// Leaves a part free to swing, with no bone and no muscle in it: a region of the rig or a place such as 'ear' or 'ear-left'.
+    /// May be given again. Without it, long parts that no shape moves are found and left free; 'none' leaves none.
+    #[arg(long, value_name = "PART")]
+    pub(crate) free: Vec<String>,
+
+    /// Thickness of the flesh, as a text file with one number for each vertex of the mesh, in millimetres. Without it flesh reaches
+    /// down to the bone where there are bones, and is as thick as the parameters say where there are none.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) thickness: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) performance: PerformanceArgs,
 }
@@ -364,7 +374,7 @@ pub(crate) enum BenchWhat {
     Rig(BenchRigArgs),
     /// Frames of an interactive face: 10 ms, 5 steps, one thread, a finger on the cheek half of the time.
     Interactive(BenchInteractiveArgs),
-    /// Random violent touching: nothing may break, and the face must come back.
+    /// Random violent touching, or random takes for flesh: nothing may break, and the face must come back.
     Soak(BenchSoakArgs),
     /// Frames of a face of flesh whose lips press and stick: one step of 8 iterations each.
     Tissue(BenchTissueArgs),
@@ -473,6 +483,10 @@ pub(crate) struct BenchSoakArgs {
     /// Rig to touch; the built-in head when none is given.
     #[arg(long, value_name = "RIG")]
     pub(crate) rig: Option<PathBuf>,
+
+    /// Random takes for flesh instead: leaping weights, a shaken head, sticky lips.
+    #[arg(long)]
+    pub(crate) tissue: bool,
 
     /// Simulated seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]

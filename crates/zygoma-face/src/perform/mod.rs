@@ -3,9 +3,17 @@
 //! [`Tissue`] is a layer of tetrahedra under a face's shell, attached to the bone; a [`PerformingFace`] drives it with forces that hold
 //! the artist's shapes, so that it follows the rig and still has weight.
 
+mod bones;
 mod contact;
 mod control;
+mod depth;
+mod footing;
+mod forces;
+mod free;
+#[cfg(test)]
+mod free_tests;
 mod hypodermis;
+mod jaw_motion;
 mod lips;
 mod live;
 mod measures;
@@ -14,15 +22,21 @@ mod overlay;
 mod params;
 mod run;
 mod stages;
+mod stiffness;
+#[cfg(test)]
+mod stiffness_tests;
 mod study;
 #[cfg(test)]
 mod tests;
 mod tissue;
 
+pub use bones::{BoneSurface, Bones};
+pub use free::FreePart;
+pub use jaw_motion::JawMotion;
 pub use live::LiveParams;
 pub use measures::VolumeReport;
 pub use params::{PerformParams, STICKY};
 pub use run::{LipReport, PerformingFace};
 pub use stages::Stages;
 pub use study::StepProblem;
-pub use tissue::Tissue;
+pub use tissue::{Tissue, TissueInput};

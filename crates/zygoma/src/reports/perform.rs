@@ -28,6 +28,8 @@ pub(crate) struct Chronicle {
     pub(crate) lips: Vec<LipReport>,
     /// Volume of the flesh, and under the plain rig.
     pub(crate) volumes: Vec<[VolumeReport; 2]>,
+    /// Whether the cheeks are puffed.
+    pub(crate) puffed: Vec<bool>,
 }
 
 /// Writes the page to a folder.
