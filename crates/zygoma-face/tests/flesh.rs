@@ -54,9 +54,10 @@ fn rigs() -> Vec<Made> {
     let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let mut rigs = vec![built_in()];
     for path in ["rigs/facecap.glb", "ict/FaceXModel"].map(|path| data.join(path)) {
-        match path.exists() {
-            true => rigs.push(read_rig(&path, &Limits::default()).unwrap()),
-            false => println!("{} is not there: skipped", path.display()),
+        if path.exists() {
+            rigs.push(read_rig(&path, &Limits::default()).unwrap());
+        } else {
+            println!("{} is not there: skipped", path.display());
         }
     }
     rigs.into_par_iter().map(make).collect()
