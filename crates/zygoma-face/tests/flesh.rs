@@ -17,8 +17,8 @@ use zygoma_rig::formats::{Limits, read_rig};
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::{JointRole, Rig, Take};
 
-/// Middles of the tour's expressions, s.
-const HELD: [f64; 12] = [1.1, 2.35, 3.45, 4.45, 5.35, 6.15, 6.9, 7.5, 9.0, 9.6, 10.3, 11.2];
+/// Middles of the tour's stronger expressions, s.
+const HELD: [f64; 8] = [1.1, 2.35, 3.45, 4.45, 5.35, 6.15, 9.6, 11.2];
 /// The one with puffed cheeks, which is listed apart.
 const PUFFED: f64 = 8.25;
 const FPS: f64 = 60.0;
