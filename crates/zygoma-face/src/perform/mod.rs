@@ -10,10 +10,12 @@ mod lips;
 mod measures;
 mod meet;
 mod params;
+mod press;
 mod run;
 #[cfg(test)]
 mod tests;
 mod tissue;
+mod touches;
 
 pub use measures::VolumeReport;
 pub use params::PerformParams;

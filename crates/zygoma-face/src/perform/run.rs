@@ -12,7 +12,10 @@ use zygoma_physics::projective::{
 
 use super::contact::{LipContact, Stiffness, Surface};
 use super::control::Control;
+use super::press::{Lifts, Press};
 use super::tissue::{Tissue, factor};
+use super::touches::handling;
+use crate::touch::{HeadWay, Touches};
 
 /// A face made of flesh that performs: weights and a head pose go in, surfaces come out.
 ///
@@ -26,18 +29,20 @@ pub struct PerformingFace {
     step_factor: Prefactored<f32>,
     quasistatic: Quasistatic,
     lips: Option<LipContact>,
+    pub(super) touches: Touches,
+    press: Press,
     /// The whole mesh without what follows the flesh.
     base: Vec<Vec3>,
     rest: Vec<Row<f32>>,
     report: LipReport,
-    head: Head,
+    pub(super) head: Head,
     clock: Clock,
     /// Weights at the end of the last and of the present frame.
     weights: [Vec<f32>; 2],
     actuations: Vec<f32>,
     before: Vec<Row<f32>>,
     displacements: Vec<Vec3>,
-    positions: Vec<Vec3>,
+    pub(super) positions: Vec<Vec3>,
 }
 
 /// What is between the lips.
@@ -64,8 +69,8 @@ struct Quasistatic {
 }
 
 /// Poses of the head at the end of the last frame, of the present one, and of the last step, with the world's velocities.
-struct Head {
-    poses: [RigidMotion; 2],
+pub(super) struct Head {
+    pub(super) poses: [RigidMotion; 2],
     at_step: RigidMotion,
     velocities: Vec<DVec3>,
 }
@@ -83,6 +88,7 @@ impl PerformingFace {
         let (layout, params) = (&tissue.layout, &tissue.params);
         let (mut system, holds) = tissue.system::<f32>(layout);
         let lips = LipContact::new(&tissue, tissue.lips.clone(), &mut system);
+        let press = Press::new(params.contact, &mut system);
         let candidates = lips.as_ref().map_or_else(Vec::new, |lips| lips.candidates(layout.free));
         let rest: Vec<Row<f32>> =
             layout.vertices.iter().map(|v| row(tissue.flesh.mesh.positions[*v as usize])).collect();
@@ -110,6 +116,8 @@ impl PerformingFace {
             base: tissue.skin.neutral.clone(),
             rest,
             lips,
+            touches: Touches::new(handling(params.step_time), tissue.touchable.samples.len()),
+            press,
             report: LipReport::default(),
             displacements: vec![Vec3::ZERO; skin],
             positions: tissue.skin.neutral.clone(),
@@ -155,6 +163,7 @@ impl PerformingFace {
             self.settle();
             return self.output(1.0);
         }
+        self.touches.begin_frame();
         let h = self.tissue.params.step_time;
         // The physics has done `ahead` of this frame already.
         while self.clock.ahead < seconds {
@@ -169,8 +178,9 @@ impl PerformingFace {
                 translation: from.translation.lerp(to.translation, share),
             };
             self.before.copy_from_slice(&self.dynamics.positions);
-            self.step(&weights, &pose);
+            self.step(&weights, &pose, share as f32);
         }
+        self.touches.end_frame((self.clock.ahead - seconds) as f32 / h as f32);
         self.clock.ahead -= seconds;
         self.weights[0] = self.weights[1].clone();
         self.head.poses[0] = self.head.poses[1];
@@ -198,6 +208,9 @@ impl PerformingFace {
         if let Some(lips) = &mut self.lips {
             lips.forget();
         }
+        self.press.forget();
+        self.touches.jump(&self.head_way());
+        self.touches.end_frame(0.0);
     }
 
     /// Puts kinematic vertices and attachments where the rig and the jaw have them.
@@ -218,6 +231,7 @@ impl PerformingFace {
         if let Some(lips) = &self.lips {
             lips.clear(&mut self.system);
         }
+        self.press.clear(&mut self.system);
         let options = SolveOptions { iterations, ..Default::default() };
         let skin: Vec<DVec3> = (0..self.quasistatic.markers)
             .map(|place| self.tissue.target(weights, self.tissue.layout.vertices[place] as usize))
@@ -254,8 +268,8 @@ impl PerformingFace {
         }
     }
 
-    /// One step of the physics, at the end of which the head has a pose.
-    fn step(&mut self, weights: &[f32], pose: &RigidMotion) {
+    /// One step of the physics, which ends at a share of the frame, when the head has a pose.
+    fn step(&mut self, weights: &[f32], pose: &RigidMotion, share: f32) {
         self.find_actuations(weights, self.tissue.params.control_steps);
         let h = self.tissue.params.step_time;
         let back = pose.rotation.inverse();
@@ -272,15 +286,20 @@ impl PerformingFace {
         let gravity = DVec3::from_array(self.tissue.params.gravity);
         self.apply_forces(back * gravity - gravity);
         self.find_base(weights);
-        self.prepare_lips(true);
+        self.begin_touches(share);
+        self.prepare_contact(true, share);
         self.dynamics.begin(&self.system);
         // The lips slide while they are pushed apart: half way what lies over what is looked at again.
         let iterations = self.tissue.params.iterations;
         let options = |iterations| SolveOptions { iterations, ..Default::default() };
         self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations.div_ceil(2)));
-        self.prepare_lips(false);
+        self.press.find_forces(&self.tissue, &self.touches, &self.dynamics.positions);
+        self.prepare_contact(false, share);
         self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations / 2));
-        self.part_lips();
+        let x = &self.dynamics.positions;
+        self.press.react(&self.tissue, &mut self.touches, x, (share, h as f32));
+        self.part();
+        self.press.end(&self.tissue, &mut self.touches, &self.dynamics.positions);
         self.dynamics.finish();
         let (seed, sticks) = (self.tissue.params.seed, self.tissue.params.stickiness > 0.0);
         if let (Some(lips), true) = (&mut self.lips, sticks) {
@@ -295,36 +314,58 @@ impl PerformingFace {
         self.head.at_step = *pose;
     }
 
-    /// Constraints between the lips: where they meet now and, at the start of a step, where the actuations would lead them.
-    fn prepare_lips(&mut self, at_start: bool) {
-        let Some(lips) = &mut self.lips else { return };
+    /// Moves what touches the skin to where it is at the end of a step.
+    fn begin_touches(&mut self, share: f32) {
+        let way: HeadWay = self.head_way();
+        let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
+        let seconds = self.tissue.params.step_time as f32;
+        self.press.begin(&self.tissue, &mut self.touches, &state, (&way, share, seconds));
+    }
+
+    /// Constraints between the lips and on what is touched: where they meet now and, for the lips at the start of a step, where the
+    /// actuations would lead them.
+    fn prepare_contact(&mut self, at_start: bool, share: f32) {
         let surface = |x| Surface { base: &self.base, rest: &self.rest, x };
-        let states = [surface(&self.dynamics.positions), surface(&self.quasistatic.x)];
-        let params = &self.tissue.params;
-        let stiffness = Stiffness { contact: params.contact, sticky: params.stickiness };
-        lips.prepare(&states[..if at_start { 2 } else { 1 }], stiffness, &mut self.system);
-        let rows = self.system.transient_rows();
-        self.report.constraints = rows.len();
+        if let Some(lips) = &mut self.lips {
+            let states = [surface(&self.dynamics.positions), surface(&self.quasistatic.x)];
+            let params = &self.tissue.params;
+            let stiffness = Stiffness { contact: params.contact, sticky: params.stickiness };
+            lips.prepare(&states[..if at_start { 2 } else { 1 }], stiffness, &mut self.system);
+            self.report.constraints = lips.constraint_count(&self.system);
+        }
+        let (tissue, x) = (&self.tissue, &self.dynamics.positions);
+        self.press.prepare(tissue, &self.touches, x, share, &mut self.system);
+        self.step_factor.add_candidates(&self.press.rows(tissue, &self.touches));
         // Without its constraints in the matrix a step still sees their forces and finds its way, only slower.
-        if self.step_factor.set_transient(rows).is_err() {
-            debug_assert!(false, "lips only act on their candidates");
+        if self.step_factor.set_transient(self.system.transient_rows()).is_err() {
+            debug_assert!(false, "constraints only act on candidates");
         }
     }
 
-    /// Parts what the search left of one lip in the other: by the smallest motion of the flesh that does.
-    fn part_lips(&mut self) {
+    /// Parts what the search left of one lip in the other or of the skin in a collider: by the smallest motion of the flesh that does.
+    fn part(&mut self) {
         const ROUNDS: usize = 3;
-        let Some(lips) = &mut self.lips else { return };
-        let axis = lips.axis();
         for _ in 0..ROUNDS {
-            let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
-            let (rows, missing) = lips.missing(&state, self.tissue.layout.free);
-            if rows.is_empty() {
+            let mut lifts = Lifts::default();
+            if let Some(lips) = &mut self.lips {
+                let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
+                let (rows, missing) = lips.missing(&state, self.tissue.layout.free);
+                lifts.directions = vec![lips.axis().as_dvec3(); rows.len()];
+                (lifts.rows, lifts.amounts) = (rows, missing);
+            }
+            let first = lifts.rows.len();
+            self.press.missing(&self.tissue, &self.touches, &self.dynamics.positions, &mut lifts);
+            if lifts.rows.is_empty() {
                 break;
             }
-            let Ok(pushed) = self.step_factor.push(&rows, &missing) else { break };
-            for (x, way) in self.dynamics.positions.iter_mut().zip(&pushed) {
-                (0..3).for_each(|k| x[k] += axis[k] * way);
+            let touched: Vec<u32> =
+                lifts.rows[first..].iter().flat_map(|row| row.entries.iter().map(|e| e.0)).collect();
+            self.step_factor.add_candidates(&touched);
+            let Ok(pushed) = self.step_factor.push(&lifts.rows, &lifts.directions, &lifts.amounts) else {
+                break;
+            };
+            for (x, way) in self.dynamics.positions.iter_mut().zip(pushed) {
+                (0..3).for_each(|k| x[k] += way[k]);
             }
         }
     }

@@ -1,3 +1,5 @@
+mod touching;
+
 use std::sync::{Arc, LazyLock};
 
 use glam::{DQuat, DVec3, Vec3};

@@ -16,6 +16,7 @@ use zygoma_rig::arkit;
 use super::PerformParams;
 use super::hypodermis::Flesh;
 use super::lips::Lips;
+use super::touches::SkinPoints;
 use crate::interactive::{Face, FaceShape};
 
 /// Thickness of skin without flesh, m. Ours.
@@ -36,6 +37,7 @@ pub struct Tissue {
     /// What the face shows of the flesh: see [`Skin`].
     pub(super) skin: Skin,
     pub(super) lips: Lips,
+    pub(super) touchable: SkinPoints,
     pub(super) flesh: Flesh,
     pub(super) layout: Layout,
     /// Mass of each row, kg.
@@ -124,8 +126,10 @@ impl Tissue {
         };
         let mut left_out = vec![false; face.shell.triangles.len()];
         let flesh = make(&thickness, &left_out)?;
+        let whole = Skin::new(face, &lips);
         let mut tissue = Self {
-            skin: Skin::new(face, &lips),
+            touchable: SkinPoints::new(face, &whole.embedding, &layout),
+            skin: whole,
             lips,
             masses: masses(&flesh, &layout, params.density),
             moves: face.shapes.iter().map(move_of).collect(),

@@ -2,10 +2,12 @@
 //!
 //! The factor is of what stays, A. Rows C of transient constraints with weights W between *candidate* vertices change the
 //! inverse by a small dense system: (A + CᵀWC)⁻¹ q = y − A⁻¹Cᵀ (W⁻¹ + C A⁻¹ Cᵀ)⁻¹ C y with y = A⁻¹ q. The compliance, A⁻¹ between
-//! candidates, is computed once; a change of constraints costs one dense factor of their number, each solve one solve more.
+//! candidates, is computed once, when the factor is made or when a vertex is first needed; a change of constraints costs one dense factor of
+//! their number, each solve one solve more.
 
 use std::sync::Arc;
 
+use glam::DVec3;
 use zygoma_numerics::{
     Analysis, Cholesky, NotPositiveDefinite, PackedAnalysis, PackedFactor, SymmetricMatrix, nested_dissection,
 };
@@ -76,14 +78,19 @@ impl Factored for f64 {
     }
 }
 
+/// Candidates beyond the first that are kept. Ours: their compliance takes 16 MB.
+const MOST_ADDED: usize = 2000;
+
 /// A global step from a factor made once.
 pub struct Prefactored<T: Factored> {
     factor: T::Factor,
     /// Place of each vertex among the candidates.
     candidate: Vec<Option<u32>>,
-    /// A⁻¹ between candidates, row by row.
+    /// A⁻¹ between candidates: the lower triangle, row by row, so that candidates can be added.
     compliance: Vec<f64>,
-    candidates: usize,
+    candidates: Vec<u32>,
+    /// How many of the candidates were named when the factor was made; others may be forgotten.
+    lasting: usize,
     transient: Option<Transient>,
     correction: Vec<[f64; 3]>,
     scratch: Vec<Row<T>>,
@@ -108,39 +115,61 @@ pub enum TransientError {
 impl<T: Factored> Prefactored<T> {
     /// Factors the matrix of what stays, and finds the compliance of the candidates.
     pub fn new(matrix: &SymmetricMatrix, candidates: &[u32]) -> Result<Self, NotPositiveDefinite> {
-        let mut factor = T::factor(matrix)?;
         let size = matrix.size();
-        let mut candidate = vec![None; size];
-        for (place, vertex) in (0..).zip(candidates) {
-            candidate[*vertex as usize] = Some(place);
-        }
-        let mut compliance = vec![0.0; candidates.len() * candidates.len()];
-        let mut rows = vec![[T::default(); 4]; size];
-        // Three columns at a time, as x, y and z.
-        for (three, columns) in candidates.chunks(3).enumerate() {
-            rows.fill([T::default(); 4]);
-            for (k, vertex) in columns.iter().enumerate() {
-                rows[*vertex as usize][k] = T::of(1.0);
-            }
-            T::solve(&mut factor, &mut rows);
-            for k in 0..columns.len() {
-                let line = &mut compliance[(3 * three + k) * candidates.len()..][..candidates.len()];
-                for (entry, vertex) in line.iter_mut().zip(candidates) {
-                    *entry = rows[*vertex as usize][k].into();
-                }
-            }
-        }
-        let scratch = vec![[T::default(); 4]; size];
-        let candidates = candidates.len();
-        Ok(Self {
-            factor,
-            candidate,
-            compliance,
-            candidates,
+        let mut made = Self {
+            factor: T::factor(matrix)?,
+            candidate: vec![None; size],
+            compliance: Vec::new(),
+            candidates: Vec::new(),
+            lasting: 0,
             transient: None,
             correction: Vec::new(),
-            scratch,
-        })
+            scratch: vec![[T::default(); 4]; size],
+        };
+        made.append(candidates);
+        made.lasting = made.candidates.len();
+        Ok(made)
+    }
+
+    /// Finds the compliance of vertices that are not candidates yet. It is kept for later; what would be too much to keep is forgotten, never
+    /// the first candidates.
+    ///
+    /// # Panics
+    /// If a vertex is not there.
+    pub fn add_candidates(&mut self, vertices: &[u32]) {
+        let is_new = |candidate: &[Option<u32>], v: u32| candidate[v as usize].is_none();
+        let new = vertices.iter().filter(|v| is_new(&self.candidate, **v)).count();
+        if self.candidates.len() + new > self.lasting + MOST_ADDED {
+            for vertex in self.candidates.drain(self.lasting..) {
+                self.candidate[vertex as usize] = None;
+            }
+            self.compliance.truncate(self.lasting * (self.lasting + 1) / 2);
+        }
+        self.append(vertices);
+    }
+
+    fn append(&mut self, vertices: &[u32]) {
+        let first = self.candidates.len();
+        for vertex in vertices {
+            let place = &mut self.candidate[*vertex as usize];
+            if place.is_none() {
+                *place = Some(self.candidates.len() as u32);
+                self.candidates.push(*vertex);
+            }
+        }
+        // Three columns at a time, as x, y and z.
+        for start in (first..self.candidates.len()).step_by(3) {
+            let columns = start..(start + 3).min(self.candidates.len());
+            self.scratch.fill([T::default(); 4]);
+            for (k, column) in columns.clone().enumerate() {
+                self.scratch[self.candidates[column] as usize][k] = T::of(1.0);
+            }
+            T::solve(&mut self.factor, &mut self.scratch);
+            for (k, column) in columns.enumerate() {
+                let line = self.candidates[..=column].iter();
+                self.compliance.extend(line.map(|vertex| self.scratch[*vertex as usize][k].into()));
+            }
+        }
     }
 
     /// Replaces the transient constraints.
@@ -165,15 +194,21 @@ impl<T: Factored> Prefactored<T> {
 const SWEEPS: usize = 60;
 
 impl<T: Factored> Prefactored<T> {
-    /// The smallest motion (measured by the matrix of what stays) that lifts every row Σ c s by at least its amount, without pulling any: s per free
-    /// vertex, along an axis that all rows share. Amounts may be negative, for rows that have room.
-    pub fn push(&mut self, rows: &[MatrixRow], amounts: &[f64]) -> Result<Vec<T>, TransientError> {
+    /// The smallest motion (measured by the matrix of what stays) that lifts every row Σ c s along its own direction (of length 1) by at least
+    /// its amount, without pulling any: s per free vertex. Amounts may be negative, for rows that have room.
+    pub fn push(
+        &mut self,
+        rows: &[MatrixRow],
+        directions: &[DVec3],
+        amounts: &[f64],
+    ) -> Result<&[Row<T>], TransientError> {
         let places = self.places(rows)?;
         let count = rows.len();
         let mut couplings = vec![0.0; count * count];
         for i in 0..count {
             for j in 0..=i {
-                let coupling = self.coupling(&places[i], &places[j]);
+                let along = directions[i].dot(directions[j]);
+                let coupling = along * self.coupling(&places[i], &places[j]);
                 (couplings[i * count + j], couplings[j * count + i]) = (coupling, coupling);
             }
         }
@@ -189,14 +224,14 @@ impl<T: Factored> Prefactored<T> {
             }
         }
         self.scratch.fill([T::default(); 4]);
-        for (force, row) in forces.iter().zip(rows) {
+        for ((force, direction), row) in forces.iter().zip(directions).zip(rows) {
             for (vertex, c) in &row.entries {
                 let place = &mut self.scratch[*vertex as usize];
-                place[0] = place[0] + T::of(c * force);
+                (0..3).for_each(|k| place[k] = place[k] + T::of(c * force * direction[k]));
             }
         }
         T::solve(&mut self.factor, &mut self.scratch);
-        Ok(self.scratch.iter().map(|row| row[0]).collect())
+        Ok(&self.scratch)
     }
 
     /// Rows between places of candidates.
@@ -210,8 +245,11 @@ impl<T: Factored> Prefactored<T> {
 
     /// c A⁻¹ dᵀ of two rows.
     fn coupling(&self, c: &[(usize, f64)], d: &[(usize, f64)]) -> f64 {
-        let line = |a: usize| &self.compliance[a * self.candidates..][..self.candidates];
-        c.iter().map(|(a, c)| c * d.iter().map(|(b, d)| d * line(*a)[*b]).sum::<f64>()).sum()
+        let at = |a: usize, b: usize| {
+            let (low, high) = if a < b { (a, b) } else { (b, a) };
+            self.compliance[high * (high + 1) / 2 + low]
+        };
+        c.iter().map(|(a, c)| c * d.iter().map(|(b, d)| d * at(*a, *b)).sum::<f64>()).sum()
     }
 }
 
@@ -260,17 +298,69 @@ mod tests {
             row(&[(3, 1.0), (11, -0.3)]),
         ];
         let amounts = [0.4, 0.1, -0.2, -5.0];
-        let pushed = global.push(&rows, &amounts).unwrap();
-        let lifted = |row: &MatrixRow| row.entries.iter().map(|(v, c)| c * pushed[*v as usize]).sum::<f64>();
+        let up = [DVec3::Y; 4];
+        let pushed = global.push(&rows, &up, &amounts).unwrap().to_vec();
+        let lifted =
+            |row: &MatrixRow| row.entries.iter().map(|(v, c)| c * pushed[*v as usize][1]).sum::<f64>();
         for (row, amount) in rows.iter().zip(amounts) {
             assert!(lifted(row) > amount - 1e-9, "{} {amount}", lifted(row));
         }
         // The first is just met. What moves the flesh is A s, which must be a push along the rows that are met: nothing at the last two.
         assert!((lifted(&rows[0]) - 0.4).abs() < 1e-9);
-        let s: Vec<[f64; 3]> = pushed.iter().map(|x| [*x, 0.0, 0.0]).collect();
+        let s: Vec<[f64; 3]> = pushed.iter().map(|x| [x[0], x[1], x[2]]).collect();
         let mut forces = vec![[0.0; 3]; size];
         matrix.multiply(&s, &mut forces);
-        assert!(forces[11][0].abs() < 1e-9 && forces[3][0] > 0.0 && forces[20][0] < 0.0);
-        assert_eq!(global.push(&[row(&[(7, 1.0)])], &[1.0]).err(), Some(TransientError::NoCandidate(7)));
+        assert!(forces[11][1].abs() < 1e-9 && forces[3][1] > 0.0 && forces[20][1] < 0.0);
+        assert!(forces.iter().all(|force| force[0] == 0.0 && force[2] == 0.0));
+        let beyond = global.push(&[row(&[(7, 1.0)])], &up, &[1.0]);
+        assert_eq!(beyond.err(), Some(TransientError::NoCandidate(7)));
+        global.add_candidates(&[4, 7]);
+        let pushed = global.push(&[row(&[(7, 1.0)])], &[DVec3::X], &[1.0]).unwrap();
+        assert!((pushed[7][0] - 1.0).abs() < 1e-9, "{:?}", pushed[7]);
+    }
+
+    #[test]
+    fn rows_are_lifted_along_directions_of_their_own() {
+        let size = 12;
+        let mut entries: Vec<(usize, usize, f64)> = (0..size).map(|i| (i, i, 2.2)).collect();
+        entries.extend((1..size).map(|i| (i, i - 1, -1.0)));
+        let mut global =
+            Prefactored::<f64>::new(&SymmetricMatrix::from_entries(size, &entries), &[]).unwrap();
+        global.add_candidates(&[2, 3, 4]);
+        let row = |vertex: u32| MatrixRow { weight: 1.0, entries: vec![(vertex, 1.0)] };
+        let directions = [DVec3::X, DVec3::new(0.6, 0.8, 0.0), DVec3::NEG_Z];
+        let pushed = global.push(&[row(2), row(3), row(4)], &directions, &[0.1, 0.2, 0.3]).unwrap();
+        for ((vertex, direction), amount) in [2, 3, 4].iter().zip(directions).zip([0.1, 0.2, 0.3]) {
+            let along: f64 = (0..3).map(|k| pushed[*vertex][k] * direction[k]).sum();
+            assert!((along - amount).abs() < 1e-9, "{along} {amount}");
+        }
+    }
+
+    /// Candidates that come one by one, and of which some were forgotten, have the compliance of those named at the start.
+    #[test]
+    fn compliance_does_not_depend_on_when_it_was_asked_for() {
+        let size = MOST_ADDED + 50;
+        let mut entries: Vec<(usize, usize, f64)> = (0..size).map(|i| (i, i, 2.2)).collect();
+        entries.extend((1..size).map(|i| (i, i - 1, -1.0)));
+        let matrix = SymmetricMatrix::from_entries(size, &entries);
+        let (first, wanted) = ([5, 1], [8, 1, 30]);
+        let mut late = Prefactored::<f64>::new(&matrix, &first).unwrap();
+        let all: Vec<u32> = (0..size as u32 - 60).collect();
+        late.add_candidates(&all);
+        late.add_candidates(&[(size - 1) as u32; 1]);
+        late.add_candidates(&(size as u32 - 60..size as u32).collect::<Vec<_>>());
+        assert!(late.candidates.len() < 100, "most are forgotten");
+        late.add_candidates(&wanted);
+        let mut named = Prefactored::<f64>::new(&matrix, &[1, 5, 8, 30]).unwrap();
+        let row = |v: u32| MatrixRow { weight: 3.0, entries: vec![(v, 1.0)] };
+        let rows = || wanted.iter().map(|v| row(*v)).collect::<Vec<_>>();
+        late.set_transient(rows()).unwrap();
+        named.set_transient(rows()).unwrap();
+        let q: Vec<Row<f64>> = (0..size).map(|i| [i as f64, 1.0, 0.0, 0.0]).collect();
+        let mut solved = [q.clone(), q.clone()];
+        late.solve(&q, &mut solved[0]);
+        named.solve(&q, &mut solved[1]);
+        let [a, b] = &solved;
+        assert!(a.iter().zip(b).all(|(a, b)| (a[0] - b[0]).abs() < 1e-9 * a[0].abs().max(1.0)));
     }
 }
