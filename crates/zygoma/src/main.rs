@@ -5,6 +5,7 @@ mod bench;
 mod cli;
 mod commands;
 mod json;
+mod markers;
 mod pictures;
 mod progress;
 mod props;

@@ -3,8 +3,6 @@
 use glam::DVec3;
 use zygoma_physics::projective::DenseFactor;
 
-use super::tissue::Tissue;
-
 /// A constant least-squares problem: how markers follow actuations.
 ///
 /// The paper takes the response with projections kept, which is far smaller than the true one wherever flesh turns, so that its
@@ -20,11 +18,8 @@ pub(super) struct Control {
 const REACH: f32 = 0.3;
 
 impl Control {
-    /// The problem for markers at the first rows, which are the free vertices of the skin.
-    pub(super) fn new(tissue: &Tissue, markers: usize, regularisation: f64) -> Option<Self> {
-        let rows = &tissue.layout.vertices[..markers];
-        let response: Vec<Vec<DVec3>> =
-            tissue.moves.iter().map(|moves| rows.iter().map(|v| moves[*v as usize]).collect()).collect();
+    /// The problem for markers that move in a given way with each actuation.
+    pub(super) fn new(response: Vec<Vec<DVec3>>, regularisation: f64) -> Option<Self> {
         let inner = |a: &[DVec3], b: &[DVec3]| -> f64 { a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum() };
         let count = response.len();
         let size: f64 = response.iter().map(|r| inner(r, r)).sum::<f64>() / count.max(1) as f64;

@@ -7,17 +7,23 @@ mod contact;
 mod control;
 mod hypodermis;
 mod lips;
+mod markers;
 mod measures;
 mod meet;
+mod mouth;
 mod params;
 mod press;
 mod run;
+mod teeth;
 #[cfg(test)]
 mod tests;
 mod tissue;
 mod touches;
 
+pub use markers::{MarkerError, MarkerMiss, Markers};
 pub use measures::VolumeReport;
+pub use mouth::TeethReport;
 pub use params::PerformParams;
 pub use run::{LipReport, PerformingFace};
+pub use teeth::Teeth;
 pub use tissue::Tissue;

@@ -53,6 +53,8 @@ pub(super) struct Press {
     earlier: Vec<Pressed>,
     /// Stiffness of contact, N/m per m² of skin.
     stiffness: f32,
+    /// For each collider the points that it does not touch; all colliders beyond these touch every point.
+    pub(super) spared: Vec<Vec<bool>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +106,7 @@ impl Press {
             pressed: Vec::new(),
             earlier: Vec::new(),
             stiffness: stiffness as f32,
+            spared: Vec::new(),
         }
     }
 
@@ -163,7 +166,8 @@ impl Press {
             if Vec3::from_slice(x).distance_squared(at) > around * around {
                 continue;
             }
-            for sample in group {
+            let spared = self.spared.get(touch as usize);
+            for sample in group.filter(|sample| spared.is_none_or(|spared| !spared[*sample as usize])) {
                 let offset = samples.on_mesh(sample, state.base) - carried(samples, sample, state.rest);
                 let place = offset + carried(samples, sample, state.x);
                 if place.distance_squared(at) <= reach * reach {

@@ -12,6 +12,8 @@ use zygoma_physics::projective::{
 
 use super::contact::{LipContact, Stiffness, Surface};
 use super::control::Control;
+use super::markers::Drive;
+use super::mouth::{IN_HEAD, Mouth};
 use super::press::{Lifts, Press};
 use super::tissue::{Tissue, factor};
 use super::touches::handling;
@@ -23,7 +25,7 @@ use crate::touch::{HeadWay, Touches};
 /// its own, and what comes out is interpolated, so that the motion does not depend on the frame rate.
 pub struct PerformingFace {
     pub(super) tissue: Arc<Tissue>,
-    system: System<f32>,
+    pub(super) system: System<f32>,
     holds: Handle<Attachments<f32>>,
     pub(super) dynamics: Dynamics<f32>,
     step_factor: Prefactored<f32>,
@@ -31,6 +33,10 @@ pub struct PerformingFace {
     lips: Option<LipContact>,
     pub(super) touches: Touches,
     press: Press,
+    /// The teeth that it meets, if any.
+    pub(super) mouth: Option<Mouth>,
+    /// The markers that it follows, if any.
+    pub(super) drive: Option<Drive>,
     /// The whole mesh without what follows the flesh.
     base: Vec<Vec3>,
     rest: Vec<Row<f32>>,
@@ -98,7 +104,9 @@ impl PerformingFace {
         let equilibrium = factor(&system, &[], &[])?;
         let skin = tissue.skin_count();
         let markers = layout.vertices[..layout.free].iter().take_while(|v| (**v as usize) < skin).count();
-        let control = Control::new(&tissue, markers, params.regularisation);
+        let rows = &layout.vertices[..markers];
+        let response = tissue.moves.iter().map(|moves| rows.iter().map(|v| moves[*v as usize]).collect());
+        let control = Control::new(response.collect(), params.regularisation);
         let quasistatic = Quasistatic {
             factor: equilibrium,
             control,
@@ -118,6 +126,8 @@ impl PerformingFace {
             lips,
             touches: Touches::new(handling(params.step_time), tissue.touchable.samples.len()),
             press,
+            drive: None,
+            mouth: None,
             report: LipReport::default(),
             displacements: vec![Vec3::ZERO; skin],
             positions: tissue.skin.neutral.clone(),
@@ -142,8 +152,13 @@ impl PerformingFace {
         &self.actuations
     }
 
-    /// The weights that the face should have at the end of the next frame.
+    /// The weights that the face should have at the end of the next frame. It follows no markers any more.
     pub fn set_weights(&mut self, weights: &[f32]) {
+        self.drive = None;
+        self.aim_at(weights);
+    }
+
+    pub(super) fn aim_at(&mut self, weights: &[f32]) {
         for (own, weight) in self.weights[1].iter_mut().zip(weights) {
             *own = if weight.is_finite() { *weight } else { 0.0 };
         }
@@ -172,6 +187,9 @@ impl PerformingFace {
             let weights: Vec<f32> = (0..self.actuations.len())
                 .map(|k| self.weights[0][k] + share as f32 * (self.weights[1][k] - self.weights[0][k]))
                 .collect();
+            if let Some(drive) = &mut self.drive {
+                drive.go_to(share);
+            }
             let [from, to] = &self.head.poses;
             let pose = RigidMotion {
                 rotation: from.rotation.slerp(to.rotation, share),
@@ -184,6 +202,9 @@ impl PerformingFace {
         self.clock.ahead -= seconds;
         self.weights[0] = self.weights[1].clone();
         self.head.poses[0] = self.head.poses[1];
+        if let Some(drive) = &mut self.drive {
+            drive.targets[0] = drive.targets[1].clone();
+        }
         self.output((1.0 - self.clock.ahead / h) as f32)
     }
 
@@ -199,6 +220,9 @@ impl PerformingFace {
         for step in 1..=STEPS {
             let part: Vec<f32> = weights.iter().map(|w| w * step as f32 / STEPS as f32).collect();
             self.actuations.copy_from_slice(&part);
+            if let Some(drive) = &mut self.drive {
+                drive.approach(step as f64 / STEPS as f64);
+            }
             self.find_actuations(&part, self.tissue.params.iterations);
         }
         self.dynamics.positions.copy_from_slice(&self.quasistatic.x);
@@ -208,7 +232,15 @@ impl PerformingFace {
         if let Some(lips) = &mut self.lips {
             lips.forget();
         }
+        if let Some(drive) = &mut self.drive {
+            drive.targets[0] = drive.targets[1].clone();
+        }
         self.press.forget();
+        if let Some(mouth) = &mut self.mouth {
+            mouth.press.forget();
+            mouth.place(&weights);
+            mouth.touches.jump(&IN_HEAD);
+        }
         self.touches.jump(&self.head_way());
         self.touches.end_frame(0.0);
     }
@@ -232,6 +264,9 @@ impl PerformingFace {
             lips.clear(&mut self.system);
         }
         self.press.clear(&mut self.system);
+        if let Some(mouth) = &self.mouth {
+            mouth.press.clear(&mut self.system);
+        }
         let options = SolveOptions { iterations, ..Default::default() };
         let skin: Vec<DVec3> = (0..self.quasistatic.markers)
             .map(|place| self.tissue.target(weights, self.tissue.layout.vertices[place] as usize))
@@ -246,6 +281,10 @@ impl PerformingFace {
                 &options,
                 &mut quasistatic.x,
             );
+            if let Some(drive) = &self.drive {
+                drive.improve(&self.tissue, weights, &quasistatic.x, &mut self.actuations);
+                continue;
+            }
             let miss = |(target, x): (&DVec3, &Row<f32>)| *target - position(x);
             let misses: Vec<DVec3> = skin.iter().zip(&quasistatic.x).map(miss).collect();
             if let Some(control) = &quasistatic.control {
@@ -286,20 +325,31 @@ impl PerformingFace {
         let gravity = DVec3::from_array(self.tissue.params.gravity);
         self.apply_forces(back * gravity - gravity);
         self.find_base(weights);
-        self.begin_touches(share);
+        self.begin_touches(weights, share);
         self.prepare_contact(true, share);
         self.dynamics.begin(&self.system);
         // The lips slide while they are pushed apart: half way what lies over what is looked at again.
         let iterations = self.tissue.params.iterations;
         let options = |iterations| SolveOptions { iterations, ..Default::default() };
         self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations.div_ceil(2)));
-        self.press.find_forces(&self.tissue, &self.touches, &self.dynamics.positions);
+        let x = &self.dynamics.positions;
+        self.press.find_forces(&self.tissue, &self.touches, x);
+        if let Some(mouth) = &mut self.mouth {
+            mouth.press.find_forces(&self.tissue, &mouth.touches, x);
+        }
         self.prepare_contact(false, share);
         self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations / 2));
         let x = &self.dynamics.positions;
         self.press.react(&self.tissue, &mut self.touches, x, (share, h as f32));
+        if let Some(mouth) = &mut self.mouth {
+            mouth.press.react(&self.tissue, &mut mouth.touches, x, (1.0, h as f32));
+        }
         self.part();
-        self.press.end(&self.tissue, &mut self.touches, &self.dynamics.positions);
+        let x = &self.dynamics.positions;
+        self.press.end(&self.tissue, &mut self.touches, x);
+        if let Some(mouth) = &mut self.mouth {
+            mouth.press.end(&self.tissue, &mut mouth.touches, x);
+        }
         self.dynamics.finish();
         let (seed, sticks) = (self.tissue.params.seed, self.tissue.params.stickiness > 0.0);
         if let (Some(lips), true) = (&mut self.lips, sticks) {
@@ -314,12 +364,16 @@ impl PerformingFace {
         self.head.at_step = *pose;
     }
 
-    /// Moves what touches the skin to where it is at the end of a step.
-    fn begin_touches(&mut self, share: f32) {
+    /// Moves what touches the skin, and the teeth, to where they are at the end of a step.
+    fn begin_touches(&mut self, weights: &[f32], share: f32) {
         let way: HeadWay = self.head_way();
         let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
         let seconds = self.tissue.params.step_time as f32;
         self.press.begin(&self.tissue, &mut self.touches, &state, (&way, share, seconds));
+        if let Some(mouth) = &mut self.mouth {
+            mouth.place(weights);
+            mouth.press.begin(&self.tissue, &mut mouth.touches, &state, (&IN_HEAD, 1.0, seconds));
+        }
     }
 
     /// Constraints between the lips and on what is touched: where they meet now and, for the lips at the start of a step, where the
@@ -335,7 +389,12 @@ impl PerformingFace {
         }
         let (tissue, x) = (&self.tissue, &self.dynamics.positions);
         self.press.prepare(tissue, &self.touches, x, share, &mut self.system);
-        self.step_factor.add_candidates(&self.press.rows(tissue, &self.touches));
+        let mut touched = self.press.rows(tissue, &self.touches);
+        if let Some(mouth) = &mut self.mouth {
+            mouth.press.prepare(tissue, &mouth.touches, x, share, &mut self.system);
+            touched.extend(mouth.press.rows(tissue, &mouth.touches));
+        }
+        self.step_factor.add_candidates(&touched);
         // Without its constraints in the matrix a step still sees their forces and finds its way, only slower.
         if self.step_factor.set_transient(self.system.transient_rows()).is_err() {
             debug_assert!(false, "constraints only act on candidates");
@@ -355,6 +414,9 @@ impl PerformingFace {
             }
             let first = lifts.rows.len();
             self.press.missing(&self.tissue, &self.touches, &self.dynamics.positions, &mut lifts);
+            if let Some(mouth) = &self.mouth {
+                mouth.press.missing(&self.tissue, &mouth.touches, &self.dynamics.positions, &mut lifts);
+            }
             if lifts.rows.is_empty() {
                 break;
             }

@@ -1,3 +1,4 @@
+mod markers;
 mod touching;
 
 use std::sync::{Arc, LazyLock};

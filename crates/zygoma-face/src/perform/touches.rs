@@ -56,6 +56,13 @@ impl SkinPoints {
     }
 }
 
+impl SkinPoints {
+    /// Triangles of the whole mesh that follow the flesh fully.
+    pub(super) fn triangles(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+}
+
 impl PerformingFace {
     /// What presses and pulls.
     pub fn touches(&self) -> &Touches {

@@ -206,3 +206,44 @@ fn all_shapes_press_and_fast_ones_do_not_pass() {
         assert!(force.dot(normal) > 0.05, "{force} N");
     }
 }
+
+/// Where a finger presses the lips in, teeth hold them up; the plain rig's and the toothless flesh's lips get into the teeth.
+#[test]
+fn lips_do_not_pass_into_the_teeth() {
+    let rig = Head::new(&HeadOptions::default()).rig();
+    let deepest = |with_teeth: bool| {
+        let mut finger = Finger::sphere("lip-lower", Drive::Bounded { force: 2.0 });
+        if with_teeth {
+            finger.face.set_teeth(Teeth::of_rig(&rig).unwrap());
+        }
+        finger.go(0.02, Vec3::ZERO);
+        let mut worst = 0.0f32;
+        for _ in 0..90 {
+            finger.face.advance(1.0 / 60.0);
+            worst = worst.max(finger.face.teeth().penetration);
+        }
+        let touch = finger.face.touches().get(finger.touch).unwrap();
+        let depth = (finger.pose(0.0, Vec3::ZERO).translation - touch.place().translation).dot(finger.normal);
+        let teeth = Teeth::of_rig(&rig).unwrap();
+        let weights = weights_of(&[]);
+        let surface = finger.face.advance(1.0 / 60.0);
+        let inside = |v: &u32| {
+            let rest = teeth.depth(&weights, FACE.0.positions[*v as usize]) > 0.0;
+            if rest { 0.0 } else { teeth.depth(&weights, surface[*v as usize]) }
+        };
+        let lips = FACE.1.skin.iter().filter(|v| surface[**v as usize].distance(finger.at) < 0.025);
+        (depth, worst, lips.map(inside).fold(0.0, f32::max), finger.face.volume().inverted)
+    };
+    let ((free, _, into, _), (held, worst, left, inverted)) = (deepest(false), deepest(true));
+    println!(
+        "2 N push the lip in by {:.1} mm and {:.2} mm into the teeth; with teeth by {:.1} mm, {:.3} mm ({:.3} mm) into them, {inverted} inside out",
+        1e3 * free,
+        1e3 * into,
+        1e3 * held,
+        1e3 * left,
+        1e3 * worst
+    );
+    assert!(into > 1e-3, "without teeth the lip gets into them: {into} m");
+    assert!(held < free - 1e-3, "{held} {free} m");
+    assert!(left < 3e-4, "{left} m");
+}
