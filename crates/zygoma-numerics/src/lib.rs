@@ -4,19 +4,21 @@
 //! registers that the machine has, [`low_rank`] compresses many frames into few basis vectors under a bound on the
 //! largest error, and [`random`] gives numbers that depend on what they are for and not on who asked first.
 //! A [`Cholesky`] factor solves sparse symmetric systems in `f64`, a [`PackedFactor`] three at once in `f32`
-//! within a frame. [`svd3`] decomposes 3×3 matrices, eight at a
-//! time, and [`Lbfgs`] remembers curvature.
+//! within a frame, and a [`SplitFactor`] on two threads. [`svd3`] decomposes 3×3 matrices, eight at a
+//! time, [`Lbfgs`] remembers curvature, and [`vectors`] are long.
 
 pub mod low_rank;
 pub mod random;
 pub mod simd;
 pub mod svd3;
+pub mod vectors;
 
 mod cholesky;
 mod dissection;
 mod lbfgs;
 mod packed;
 mod packed_kernels;
+mod split;
 mod symmetric;
 #[cfg(test)]
 mod test_matrices;
@@ -25,4 +27,5 @@ pub use cholesky::{Analysis, Cholesky, NotPositiveDefinite};
 pub use dissection::nested_dissection;
 pub use lbfgs::{Lbfgs, Real};
 pub use packed::{PackedAnalysis, PackedFactor, Row};
+pub use split::SplitFactor;
 pub use symmetric::{SymmetricMatrix, inverse};

@@ -1,4 +1,5 @@
-//! The fast solve: one factored matrix, three right-hand sides at once, `f32`, one thread, no allocation.
+//! The fast solve: one factored matrix, three right-hand sides at once, `f32`, one thread, no allocation
+//! ([`SplitFactor`](crate::SplitFactor) makes two threads of it).
 //!
 //! The factor is stored as a block LDLᵀ in panels of up to eight columns: with L the Cholesky factor, L₁ the
 //! triangle of a panel and V the rows below it, a panel holds V' = V L₁⁻¹ and D⁻¹ = L₁⁻ᵀ L₁⁻¹. Then
@@ -44,6 +45,18 @@ pub(crate) struct Panel {
     pub(crate) values: usize,
 }
 
+impl Panel {
+    /// Whether it lies among the wide ones.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.width > NARROW
+    }
+
+    /// Numbers stored for each of its rows.
+    pub(crate) fn stored_width(&self) -> usize {
+        if self.is_wide() { WIDE } else { NARROW }
+    }
+}
+
 /// What the pattern of a matrix decides: the panels. Keeps its place when values change.
 #[derive(Debug)]
 pub struct PackedAnalysis {
@@ -68,6 +81,11 @@ impl PackedAnalysis {
     /// Analyses the pattern of a matrix whose rows already are in the order of elimination
     /// (see [`nested_dissection`](crate::nested_dissection) and [`SymmetricMatrix::permuted`]).
     pub fn new(matrix: &SymmetricMatrix) -> Self {
+        Self::cut(matrix, |_| Vec::new())
+    }
+
+    /// The same with panels that end at some columns: `cuts` is asked for them, given the rows below each column's diagonal.
+    pub(crate) fn cut(matrix: &SymmetricMatrix, cuts: impl FnOnce(&Self) -> Vec<usize>) -> Self {
         let natural: Vec<usize> = (0..matrix.size()).collect();
         let symbolic = factorize_symbolic_cholesky(
             pattern(matrix),
@@ -82,7 +100,8 @@ impl PackedAnalysis {
         let mut analysis =
             Self { symbolic, panels: Vec::new(), rows: Vec::new(), wide_len: 0, narrow_len: 0 };
         let size = matrix.size();
-        for (first, width) in partition(size, |column| analysis.below(column)) {
+        let cuts = cuts(&analysis);
+        for (first, width) in partition(size, &cuts, |column| analysis.below(column)) {
             let rows = panel_rows(first, width, |column| analysis.below(column));
             let start = analysis.rows.len();
             let values = if width > NARROW { &mut analysis.wide_len } else { &mut analysis.narrow_len };
@@ -180,7 +199,7 @@ impl PackedAnalysis {
     }
 
     /// Rows of one column of the factor below its diagonal.
-    fn below(&self, column: usize) -> &[usize] {
+    pub(crate) fn below(&self, column: usize) -> &[usize] {
         &self.column(column).1[1..]
     }
 }
@@ -224,13 +243,8 @@ impl PackedFactor {
     /// # Panics
     /// If `rhs` has another length than the matrix.
     pub fn solve_in_place(&self, rhs: &mut [Row]) {
-        assert_eq!(rhs.len(), self.size, "one row per unknown");
-        #[cfg(target_arch = "x86_64")]
-        if let Some(kernels) = crate::packed_kernels::Avx2::new() {
-            kernels.run(self, rhs);
-            return;
-        }
-        self.solve_with(&Plain, rhs);
+        self.run(Pass::Forward(None), rhs);
+        self.run(Pass::Backward(None, None), rhs);
     }
 
     /// The same without vector instructions beyond the baseline.
@@ -239,38 +253,89 @@ impl PackedFactor {
     /// If `rhs` has another length than the matrix.
     pub fn solve_in_place_plain(&self, rhs: &mut [Row]) {
         assert_eq!(rhs.len(), self.size, "one row per unknown");
-        self.solve_with(&Plain, rhs);
+        self.run_with(&Plain, Pass::Forward(None), rhs);
+        self.run_with(&Plain, Pass::Backward(None, None), rhs);
+    }
+
+    /// Goes through panels one way.
+    ///
+    /// # Panics
+    /// If `rhs` has another length than the matrix.
+    pub(crate) fn run(&self, pass: Pass<'_>, rhs: &mut [Row]) {
+        assert_eq!(rhs.len(), self.size, "one row per unknown");
+        #[cfg(target_arch = "x86_64")]
+        if let Some(kernels) = crate::packed_kernels::Avx2::new() {
+            kernels.run(self, pass, rhs);
+            return;
+        }
+        self.run_with(&Plain, pass, rhs);
     }
 
     #[inline(always)]
-    pub(crate) fn solve_with(&self, kernels: &impl Kernels, rhs: &mut [Row]) {
-        for panel in &self.panels {
-            let rows = &self.rows[panel.rows.0..panel.rows.1];
-            let below = panel.values + panel.width;
-            let own = &rhs[panel.first..panel.first + panel.width];
-            if panel.width > NARROW {
-                let columns = padded::<WIDE>(own);
-                kernels.forward_wide(&self.wide[below..below + rows.len()], rows, &columns, rhs);
-            } else {
-                let columns = padded::<NARROW>(own);
-                kernels.forward_narrow(&self.narrow[below..below + rows.len()], rows, &columns, rhs);
+    pub(crate) fn run_with(&self, kernels: &impl Kernels, pass: Pass<'_>, rhs: &mut [Row]) {
+        match pass {
+            Pass::Forward(None) => {
+                for panel in &self.panels {
+                    self.forward(kernels, panel, rhs);
+                }
             }
-        }
-        for panel in self.panels.iter().rev() {
-            let rows = &self.rows[panel.rows.0..panel.rows.1];
-            let end = panel.values + panel.width + rows.len();
-            let own = panel.first..panel.first + panel.width;
-            if panel.width > NARROW {
-                let values = self.wide[panel.values..end].split_at(panel.width);
-                let solved = kernels.backward_wide(values.0, values.1, rows, &rhs[own.clone()], rhs);
-                rhs[own].copy_from_slice(&solved[..panel.width]);
-            } else {
-                let values = self.narrow[panel.values..end].split_at(panel.width);
-                let solved = kernels.backward_narrow(values.0, values.1, rows, &rhs[own.clone()], rhs);
-                rhs[own].copy_from_slice(&solved[..panel.width]);
+            Pass::Forward(Some(some)) => {
+                for index in some {
+                    self.forward(kernels, &self.panels[*index as usize], rhs);
+                }
+            }
+            Pass::Backward(None, from) => {
+                for panel in self.panels.iter().rev() {
+                    self.backward(kernels, panel, from, rhs);
+                }
+            }
+            Pass::Backward(Some(some), from) => {
+                for index in some.iter().rev() {
+                    self.backward(kernels, &self.panels[*index as usize], from, rhs);
+                }
             }
         }
     }
+
+    #[inline(always)]
+    fn forward(&self, kernels: &impl Kernels, panel: &Panel, rhs: &mut [Row]) {
+        let rows = &self.rows[panel.rows.0..panel.rows.1];
+        let below = panel.values + panel.width;
+        let own = &rhs[panel.first..panel.first + panel.width];
+        if panel.width > NARROW {
+            let columns = padded::<WIDE>(own);
+            kernels.forward_wide(&self.wide[below..below + rows.len()], rows, &columns, rhs);
+        } else {
+            let columns = padded::<NARROW>(own);
+            kernels.forward_narrow(&self.narrow[below..below + rows.len()], rows, &columns, rhs);
+        }
+    }
+
+    #[inline(always)]
+    fn backward(&self, kernels: &impl Kernels, panel: &Panel, from: Option<&[Row]>, rhs: &mut [Row]) {
+        let rows = &self.rows[panel.rows.0..panel.rows.1];
+        let end = panel.values + panel.width + rows.len();
+        let own = panel.first..panel.first + panel.width;
+        let source = &from.unwrap_or(rhs)[own.clone()];
+        if panel.width > NARROW {
+            let values = self.wide[panel.values..end].split_at(panel.width);
+            let solved = kernels.backward_wide(values.0, values.1, rows, source, rhs);
+            rhs[own].copy_from_slice(&solved[..panel.width]);
+        } else {
+            let values = self.narrow[panel.values..end].split_at(panel.width);
+            let solved = kernels.backward_narrow(values.0, values.1, rows, source, rhs);
+            rhs[own].copy_from_slice(&solved[..panel.width]);
+        }
+    }
+}
+
+/// One way through the panels: all of them, or some in ascending order.
+#[derive(Clone, Copy)]
+pub(crate) enum Pass<'a> {
+    /// From the first to the last.
+    Forward(Option<&'a [u32]>),
+    /// From the last to the first, with right-hand sides that lie elsewhere than solutions go, if given.
+    Backward(Option<&'a [u32]>, Option<&'a [Row]>),
 }
 
 #[inline(always)]
@@ -282,13 +347,14 @@ fn padded<const W: usize>(rows: &[Row]) -> [Row; W] {
     columns
 }
 
-/// Splits the columns into panels (first column, width) so that the estimated time of a solve is least.
-fn partition<'a>(size: usize, below: impl Fn(usize) -> &'a [usize]) -> Vec<(usize, usize)> {
+/// Splits the columns into panels (first column, width) that end at the cuts, so that the estimated time of a solve is least.
+fn partition<'a>(size: usize, cuts: &[usize], below: impl Fn(usize) -> &'a [usize]) -> Vec<(usize, usize)> {
     let mut best = vec![(f64::INFINITY, 0); size + 1];
     best[0] = (0.0, 0);
     for first in 0..size {
         let mut rows: Vec<usize> = Vec::new();
-        for width in 1..=WIDE.min(size - first) {
+        let end = cuts.iter().copied().filter(|cut| *cut > first).min().unwrap_or(size);
+        for width in 1..=WIDE.min(end - first) {
             rows = merged(&rows, below(first + width - 1));
             let count = rows.iter().filter(|row| **row >= first + width).count();
             let time = best[first].0 + panel_time(width, count);

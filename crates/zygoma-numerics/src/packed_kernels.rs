@@ -1,6 +1,6 @@
 //! The inner loops of the packed solve, once in plain Rust and once for AVX2.
 
-use crate::packed::{NARROW, PackedFactor, Row, WIDE};
+use crate::packed::{NARROW, PackedFactor, Pass, Row, WIDE};
 
 /// What a panel does to the right-hand sides. `values` has one row per entry of `rows`.
 pub(crate) trait Kernels {
@@ -126,7 +126,7 @@ mod avx2 {
     use pulp::cast;
     use pulp::x86::V3;
 
-    use super::{Kernels, NARROW, PackedFactor, Row, WIDE};
+    use super::{Kernels, NARROW, PackedFactor, Pass, Row, WIDE};
 
     /// AVX2 with fused multiply-add.
     ///
@@ -151,16 +151,16 @@ mod avx2 {
             V3::try_new().map(|simd| Self { simd, spreads: [spread(0), spread(2), spread(4), spread(6)] })
         }
 
-        pub(crate) fn run(&self, factor: &PackedFactor, rhs: &mut [Row]) {
-            struct Solve<'a>(&'a Avx2, &'a PackedFactor, &'a mut [Row]);
-            impl pulp::NullaryFnOnce for Solve<'_> {
+        pub(crate) fn run(&self, factor: &PackedFactor, pass: Pass<'_>, rhs: &mut [Row]) {
+            struct Run<'a>(&'a Avx2, &'a PackedFactor, Pass<'a>, &'a mut [Row]);
+            impl pulp::NullaryFnOnce for Run<'_> {
                 type Output = ();
                 #[inline(always)]
                 fn call(self) {
-                    self.1.solve_with(self.0, self.2);
+                    self.1.run_with(self.0, self.2, self.3);
                 }
             }
-            self.simd.vectorize(Solve(self, factor, rhs));
+            self.simd.vectorize(Run(self, factor, pass, rhs));
         }
 
         #[inline(always)]

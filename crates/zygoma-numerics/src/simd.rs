@@ -28,6 +28,15 @@ pub fn is_scalar_forced() -> bool {
     ARCH.is_none()
 }
 
+/// AVX2 and fused products, where kernels run on them: for what the portable interface cannot say.
+#[cfg(target_arch = "x86_64")]
+pub fn avx2() -> Option<pulp::x86::V3> {
+    match *ARCH {
+        Some(pulp::Arch::V3(simd)) => Some(simd),
+        _ => None,
+    }
+}
+
 /// The name of the instruction set that kernels run on.
 pub fn instruction_set() -> &'static str {
     match *ARCH {

@@ -107,7 +107,7 @@ fn main() {
     let mut compliance = None;
     let built = timed(&mut || compliance = Prefactored::<f32>::new(&base, &candidates).ok());
     let mut compliance = compliance.expect(positive);
-    let changed = timed(&mut || compliance.set_transient(rows.clone()).expect("all are candidates"));
+    let changed = timed(&mut || compliance.set_transient(&rows).expect("all are candidates"));
     let mut fresh = None;
     let refactored =
         timed(&mut || fresh = Prefactored::<f32>::new(&system.matrix_with_transients(&diagonal), &[]).ok());

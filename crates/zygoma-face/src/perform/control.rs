@@ -1,15 +1,18 @@
 //! Which actuations bring the flesh closest to where its markers should be (*Progressive PD*, §3.2).
 
 use glam::DVec3;
-use zygoma_physics::projective::DenseFactor;
+use rayon::prelude::*;
+use zygoma_numerics::simd::Runs;
+use zygoma_numerics::vectors;
+use zygoma_physics::projective::{DenseFactor, Row, row};
 
 /// A constant least-squares problem: how markers follow actuations.
 ///
 /// The paper takes the response with projections kept, which is far smaller than the true one wherever flesh turns, so that its
 /// actuations overshoot. The true response to the force that holds a shape is the shape.
 pub(super) struct Control {
-    /// How each marker moves with each actuation.
-    response: Vec<Vec<DVec3>>,
+    /// How each marker moves with each actuation, a row for each marker.
+    response: Vec<Runs>,
     normal: DenseFactor,
     regularisation: f64,
 }
@@ -18,9 +21,11 @@ pub(super) struct Control {
 const REACH: f32 = 0.3;
 
 impl Control {
-    /// The problem for markers that move in a given way with each actuation.
+    /// The problem for markers that move as given with each actuation.
     pub(super) fn new(response: Vec<Vec<DVec3>>, regularisation: f64) -> Option<Self> {
-        let inner = |a: &[DVec3], b: &[DVec3]| -> f64 { a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum() };
+        let response: Vec<Vec<Row<f32>>> =
+            response.into_iter().map(|moves| moves.into_iter().map(row).collect()).collect();
+        let inner = |a: &[Row<f32>], b: &[Row<f32>]| vectors::dot(a.as_flattened(), b.as_flattened());
         let count = response.len();
         let size: f64 = response.iter().map(|r| inner(r, r)).sum::<f64>() / count.max(1) as f64;
         let regularisation = regularisation * size.max(1e-30);
@@ -28,18 +33,19 @@ impl Control {
             inner(&response[i], &response[j]) + if i == j { regularisation } else { 0.0 }
         };
         let normal = DenseFactor::new(count, entry)?;
+        let response = response.iter().map(|rows| Runs::from_dense(rows.as_flattened(), 8)).collect();
         Some(Self { response, normal, regularisation })
     }
 
     /// Improves actuations, given what the markers still miss and the weights that they should not leave by far.
     pub(super) fn improve(&self, misses: &[DVec3], weights: &[f32], actuations: &mut [f32]) {
-        let mut rhs: Vec<[f64; 3]> = self
-            .response
-            .iter()
-            .enumerate()
-            .map(|(k, response)| {
-                let pull: f64 = response.iter().zip(misses).map(|(r, miss)| r.dot(*miss)).sum();
-                [pull + self.regularisation * f64::from(weights[k] - actuations[k]), 0.0, 0.0]
+        let misses: Vec<Row<f32>> = misses.iter().map(|miss| row(*miss)).collect();
+        let pulls: Vec<f64> =
+            self.response.par_iter().with_min_len(8).map(|r| product(r, misses.as_flattened())).collect();
+        let mut rhs: Vec<[f64; 4]> = (0..pulls.len())
+            .map(|k| {
+                let back = self.regularisation * f64::from(weights[k] - actuations[k]);
+                [pulls[k] + back, 0.0, 0.0, 0.0]
             })
             .collect();
         self.normal.solve(&mut rhs);
@@ -47,4 +53,16 @@ impl Control {
             *actuation = (*actuation + change[0] as f32).clamp(weight - REACH, weight + REACH);
         }
     }
+}
+
+/// The product of a vector of which only some runs are not zero with another one.
+fn product(sparse: &Runs, with: &[f32]) -> f64 {
+    let mut values = sparse.values();
+    let mut sum = 0.0;
+    for (start, length) in sparse.runs() {
+        let (now, later) = values.split_at(*length as usize);
+        sum += vectors::dot(now, &with[*start as usize..][..*length as usize]);
+        values = later;
+    }
+    sum
 }

@@ -14,6 +14,8 @@ mod mouth;
 mod params;
 mod press;
 mod run;
+mod stages;
+mod step_contact;
 mod teeth;
 #[cfg(test)]
 mod tests;
@@ -25,5 +27,6 @@ pub use measures::VolumeReport;
 pub use mouth::TeethReport;
 pub use params::PerformParams;
 pub use run::{LipReport, PerformingFace};
+pub use stages::Stages;
 pub use teeth::Teeth;
 pub use tissue::Tissue;

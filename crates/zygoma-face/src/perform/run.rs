@@ -1,23 +1,25 @@
 //! Flesh in motion.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use glam::{DQuat, DVec3, Vec3};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
-use zygoma_numerics::simd::accumulate_runs;
+use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_physics::projective::{
     Attachments, Dynamics, Handle, Prefactored, Row, SolveOptions, Solver, System, position, row,
 };
 
-use super::contact::{LipContact, Stiffness, Surface};
+use super::contact::{LipContact, Surface};
 use super::control::Control;
 use super::markers::Drive;
-use super::mouth::{IN_HEAD, Mouth};
-use super::press::{Lifts, Press};
+use super::mouth::Mouth;
+use super::press::Press;
+use super::stages::Stages;
 use super::tissue::{Tissue, factor};
 use super::touches::handling;
-use crate::touch::{HeadWay, Touches};
+use crate::touch::Touches;
 
 /// A face made of flesh that performs: weights and a head pose go in, surfaces come out.
 ///
@@ -28,19 +30,22 @@ pub struct PerformingFace {
     pub(super) system: System<f32>,
     holds: Handle<Attachments<f32>>,
     pub(super) dynamics: Dynamics<f32>,
-    step_factor: Prefactored<f32>,
-    quasistatic: Quasistatic,
-    lips: Option<LipContact>,
+    pub(super) step_factor: Prefactored<f32>,
+    pub(super) quasistatic: Quasistatic,
+    pub(super) lips: Option<LipContact>,
     pub(super) touches: Touches,
-    press: Press,
+    pub(super) press: Press,
     /// The teeth that it meets, if any.
     pub(super) mouth: Option<Mouth>,
     /// The markers that it follows, if any.
     pub(super) drive: Option<Drive>,
     /// The whole mesh without what follows the flesh.
-    base: Vec<Vec3>,
-    rest: Vec<Row<f32>>,
-    report: LipReport,
+    pub(super) base: Vec<Vec3>,
+    pub(super) rest: Vec<Row<f32>>,
+    /// The blendforces, where they are not zero.
+    forces: Vec<Runs>,
+    pub(super) stages: Stages,
+    pub(super) report: LipReport,
     pub(super) head: Head,
     clock: Clock,
     /// Weights at the end of the last and of the present frame.
@@ -65,11 +70,11 @@ pub struct LipReport {
 }
 
 /// The equilibrium in which actuations are found.
-struct Quasistatic {
+pub(super) struct Quasistatic {
     factor: Prefactored<f32>,
     control: Option<Control>,
     solver: Solver<f32>,
-    x: Vec<Row<f32>>,
+    pub(super) x: Vec<Row<f32>>,
     /// Free rows that are skin; they come first.
     markers: usize,
 }
@@ -114,6 +119,10 @@ impl PerformingFace {
             x: rest.clone(),
             markers,
         };
+        let forces = |forces: &Vec<DVec3>| {
+            let rows: Vec<Row<f32>> = forces.iter().map(|force| row(*force)).collect();
+            Runs::from_dense(rows.as_flattened(), 8)
+        };
         let none = vec![0.0; tissue.moves.len()];
         let mut performing = Self {
             head: Head { poses: [STILL; 2], at_step: STILL, velocities: vec![DVec3::ZERO; layout.free] },
@@ -123,6 +132,8 @@ impl PerformingFace {
             before: rest.clone(),
             base: tissue.skin.neutral.clone(),
             rest,
+            forces: tissue.forces.iter().map(forces).collect(),
+            stages: Stages::default(),
             lips,
             touches: Touches::new(handling(params.step_time), tissue.touchable.samples.len()),
             press,
@@ -152,6 +163,11 @@ impl PerformingFace {
         &self.actuations
     }
 
+    /// Where the time of the last frame went.
+    pub fn stages(&self) -> &Stages {
+        &self.stages
+    }
+
     /// The weights that the face should have at the end of the next frame. It follows no markers any more.
     pub fn set_weights(&mut self, weights: &[f32]) {
         self.drive = None;
@@ -174,9 +190,17 @@ impl PerformingFace {
     /// Moves on by a frame and gives the surface at its end, in metres in the head's frame. Without time the face settles where it
     /// is told to be.
     pub fn advance(&mut self, seconds: f64) -> &[Vec3] {
+        // On a thread that others can take work from: otherwise each piece of it would be handed over and waited for.
+        rayon::scope(|_| self.advance_here(seconds));
+        &self.positions
+    }
+
+    fn advance_here(&mut self, seconds: f64) {
+        self.stages = Stages::default();
         if seconds <= 0.0 {
             self.settle();
-            return self.output(1.0);
+            self.output(1.0);
+            return;
         }
         self.touches.begin_frame();
         let h = self.tissue.params.step_time;
@@ -205,7 +229,7 @@ impl PerformingFace {
         if let Some(drive) = &mut self.drive {
             drive.targets[0] = drive.targets[1].clone();
         }
-        self.output((1.0 - self.clock.ahead / h) as f32)
+        self.output((1.0 - self.clock.ahead / h) as f32);
     }
 
     /// Comes to rest at the present weights and pose.
@@ -229,20 +253,10 @@ impl PerformingFace {
         self.before.copy_from_slice(&self.quasistatic.x);
         self.head.velocities.fill(DVec3::ZERO);
         self.clock.ahead = 0.0;
-        if let Some(lips) = &mut self.lips {
-            lips.forget();
-        }
         if let Some(drive) = &mut self.drive {
             drive.targets[0] = drive.targets[1].clone();
         }
-        self.press.forget();
-        if let Some(mouth) = &mut self.mouth {
-            mouth.press.forget();
-            mouth.place(&weights);
-            mouth.touches.jump(&IN_HEAD);
-        }
-        self.touches.jump(&self.head_way());
-        self.touches.end_frame(0.0);
+        self.forget_contact(&weights);
     }
 
     /// Puts kinematic vertices and attachments where the rig and the jaw have them.
@@ -259,30 +273,31 @@ impl PerformingFace {
     /// Finds actuations for an equilibrium without inertia, gravity and contact: found for the step itself (eq. 11), they would cancel
     /// its inertia.
     fn find_actuations(&mut self, weights: &[f32], iterations: usize) {
+        let began = Instant::now();
         self.place(weights);
-        if let Some(lips) = &self.lips {
-            lips.clear(&mut self.system);
-        }
-        self.press.clear(&mut self.system);
-        if let Some(mouth) = &self.mouth {
-            mouth.press.clear(&mut self.system);
-        }
+        self.clear_contact();
         let options = SolveOptions { iterations, ..Default::default() };
         let skin: Vec<DVec3> = (0..self.quasistatic.markers)
             .map(|place| self.tissue.target(weights, self.tissue.layout.vertices[place] as usize))
             .collect();
+        self.stages.place += began.elapsed();
         for _ in 0..self.tissue.params.control_iterations {
+            let began = Instant::now();
             self.apply_forces(DVec3::ZERO);
+            self.stages.control += began.elapsed();
             let quasistatic = &mut self.quasistatic;
-            quasistatic.solver.minimise(
+            let report = quasistatic.solver.minimise(
                 &self.system,
                 None,
                 &mut quasistatic.factor,
                 &options,
                 &mut quasistatic.x,
             );
+            self.stages.add(&report);
+            let began = Instant::now();
             if let Some(drive) = &self.drive {
                 drive.improve(&self.tissue, weights, &quasistatic.x, &mut self.actuations);
+                self.stages.control += began.elapsed();
                 continue;
             }
             let miss = |(target, x): (&DVec3, &Row<f32>)| *target - position(x);
@@ -290,26 +305,27 @@ impl PerformingFace {
             if let Some(control) = &quasistatic.control {
                 control.improve(&misses, weights, &mut self.actuations);
             }
+            self.stages.control += began.elapsed();
         }
     }
 
     /// Blendforces, and an acceleration of everything.
     fn apply_forces(&mut self, acceleration: DVec3) {
-        for (place, force) in self.system.forces.iter_mut().enumerate() {
-            *force = row(self.tissue.masses[place] * acceleration);
-        }
-        for (actuation, forces) in self.actuations.iter().zip(&self.tissue.forces) {
-            if *actuation != 0.0 {
-                for (sum, force) in self.system.forces.iter_mut().zip(forces) {
-                    (0..3).for_each(|k| sum[k] += actuation * force[k] as f32);
-                }
+        if acceleration == DVec3::ZERO {
+            self.system.forces.fill([0.0; 4]);
+        } else {
+            for (force, mass) in self.system.forces.iter_mut().zip(&self.tissue.masses) {
+                *force = row(*mass * acceleration);
             }
         }
+        let fits = accumulate_runs(self.system.forces.as_flattened_mut(), &self.actuations, &self.forces);
+        debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
     }
 
     /// One step of the physics, which ends at a share of the frame, when the head has a pose.
     fn step(&mut self, weights: &[f32], pose: &RigidMotion, share: f32) {
         self.find_actuations(weights, self.tissue.params.control_steps);
+        let began = Instant::now();
         let h = self.tissue.params.step_time;
         let back = pose.rotation.inverse();
         // Inertia: in the world each vertex would go on as it went.
@@ -325,111 +341,35 @@ impl PerformingFace {
         let gravity = DVec3::from_array(self.tissue.params.gravity);
         self.apply_forces(back * gravity - gravity);
         self.find_base(weights);
-        self.begin_touches(weights, share);
-        self.prepare_contact(true, share);
+        self.stages.inertia += began.elapsed();
+        self.begin_contact(weights, share);
         self.dynamics.begin(&self.system);
         // The lips slide while they are pushed apart: half way what lies over what is looked at again.
         let iterations = self.tissue.params.iterations;
         let options = |iterations| SolveOptions { iterations, ..Default::default() };
-        self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations.div_ceil(2)));
-        let x = &self.dynamics.positions;
-        self.press.find_forces(&self.tissue, &self.touches, x);
-        if let Some(mouth) = &mut self.mouth {
-            mouth.press.find_forces(&self.tissue, &mouth.touches, x);
-        }
-        self.prepare_contact(false, share);
-        self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations / 2));
-        let x = &self.dynamics.positions;
-        self.press.react(&self.tissue, &mut self.touches, x, (share, h as f32));
-        if let Some(mouth) = &mut self.mouth {
-            mouth.press.react(&self.tissue, &mut mouth.touches, x, (1.0, h as f32));
-        }
-        self.part();
-        let x = &self.dynamics.positions;
-        self.press.end(&self.tissue, &mut self.touches, x);
-        if let Some(mouth) = &mut self.mouth {
-            mouth.press.end(&self.tissue, &mut mouth.touches, x);
-        }
+        let report =
+            self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations.div_ceil(2)));
+        self.stages.add(&report);
+        self.renew_contact(share);
+        let report = self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations / 2));
+        self.stages.add(&report);
+        self.end_contact(share);
         self.dynamics.finish();
+        let began = Instant::now();
         let (seed, sticks) = (self.tissue.params.seed, self.tissue.params.stickiness > 0.0);
         if let (Some(lips), true) = (&mut self.lips, sticks) {
             let after = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
             lips.stick(&after, h, seed);
             self.report.sticky = lips.sticky_count();
         }
+        self.stages.contact += began.elapsed();
+        let began = Instant::now();
         for place in 0..free {
             let now = pose.apply(position(&self.dynamics.positions[place]));
             self.head.velocities[place] = (now - worlds[place]) / h;
         }
+        self.stages.inertia += began.elapsed();
         self.head.at_step = *pose;
-    }
-
-    /// Moves what touches the skin, and the teeth, to where they are at the end of a step.
-    fn begin_touches(&mut self, weights: &[f32], share: f32) {
-        let way: HeadWay = self.head_way();
-        let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
-        let seconds = self.tissue.params.step_time as f32;
-        self.press.begin(&self.tissue, &mut self.touches, &state, (&way, share, seconds));
-        if let Some(mouth) = &mut self.mouth {
-            mouth.place(weights);
-            mouth.press.begin(&self.tissue, &mut mouth.touches, &state, (&IN_HEAD, 1.0, seconds));
-        }
-    }
-
-    /// Constraints between the lips and on what is touched: where they meet now and, for the lips at the start of a step, where the
-    /// actuations would lead them.
-    fn prepare_contact(&mut self, at_start: bool, share: f32) {
-        let surface = |x| Surface { base: &self.base, rest: &self.rest, x };
-        if let Some(lips) = &mut self.lips {
-            let states = [surface(&self.dynamics.positions), surface(&self.quasistatic.x)];
-            let params = &self.tissue.params;
-            let stiffness = Stiffness { contact: params.contact, sticky: params.stickiness };
-            lips.prepare(&states[..if at_start { 2 } else { 1 }], stiffness, &mut self.system);
-            self.report.constraints = lips.constraint_count(&self.system);
-        }
-        let (tissue, x) = (&self.tissue, &self.dynamics.positions);
-        self.press.prepare(tissue, &self.touches, x, share, &mut self.system);
-        let mut touched = self.press.rows(tissue, &self.touches);
-        if let Some(mouth) = &mut self.mouth {
-            mouth.press.prepare(tissue, &mouth.touches, x, share, &mut self.system);
-            touched.extend(mouth.press.rows(tissue, &mouth.touches));
-        }
-        self.step_factor.add_candidates(&touched);
-        // Without its constraints in the matrix a step still sees their forces and finds its way, only slower.
-        if self.step_factor.set_transient(self.system.transient_rows()).is_err() {
-            debug_assert!(false, "constraints only act on candidates");
-        }
-    }
-
-    /// Parts what the search left of one lip in the other or of the skin in a collider: by the smallest motion of the flesh that does.
-    fn part(&mut self) {
-        const ROUNDS: usize = 3;
-        for _ in 0..ROUNDS {
-            let mut lifts = Lifts::default();
-            if let Some(lips) = &mut self.lips {
-                let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
-                let (rows, missing) = lips.missing(&state, self.tissue.layout.free);
-                lifts.directions = vec![lips.axis().as_dvec3(); rows.len()];
-                (lifts.rows, lifts.amounts) = (rows, missing);
-            }
-            let first = lifts.rows.len();
-            self.press.missing(&self.tissue, &self.touches, &self.dynamics.positions, &mut lifts);
-            if let Some(mouth) = &self.mouth {
-                mouth.press.missing(&self.tissue, &mouth.touches, &self.dynamics.positions, &mut lifts);
-            }
-            if lifts.rows.is_empty() {
-                break;
-            }
-            let touched: Vec<u32> =
-                lifts.rows[first..].iter().flat_map(|row| row.entries.iter().map(|e| e.0)).collect();
-            self.step_factor.add_candidates(&touched);
-            let Ok(pushed) = self.step_factor.push(&lifts.rows, &lifts.directions, &lifts.amounts) else {
-                break;
-            };
-            for (x, way) in self.dynamics.positions.iter_mut().zip(pushed) {
-                (0..3).for_each(|k| x[k] += way[k]);
-            }
-        }
     }
 
     /// Neutral and detail of the whole mesh for some weights.
@@ -441,7 +381,8 @@ impl PerformingFace {
     }
 
     /// The full-resolution surface between the last two steps.
-    fn output(&mut self, share: f32) -> &[Vec3] {
+    fn output(&mut self, share: f32) {
+        let began = Instant::now();
         let skin = self.tissue.skin_count();
         for vertex in 0..skin {
             let place = self.tissue.layout.rows[vertex] as usize;
@@ -459,6 +400,6 @@ impl PerformingFace {
             let projected = lips.project(&mut self.positions);
             (self.report.projected, self.report.penetration) = (projected.moved, projected.left);
         }
-        &self.positions
+        self.stages.output += began.elapsed();
     }
 }

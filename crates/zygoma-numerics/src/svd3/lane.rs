@@ -29,6 +29,8 @@ pub trait Lane:
     fn less(self, other: Self) -> Self::Mask;
     /// `yes` where the mask is set, `no` elsewhere.
     fn pick(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// Whether some number is above a limit.
+    fn any_above(self, limit: f64) -> bool;
 }
 
 macro_rules! single {
@@ -64,6 +66,10 @@ macro_rules! single {
             fn pick(mask: bool, yes: Self, no: Self) -> Self {
                 if mask { yes } else { no }
             }
+            #[inline(always)]
+            fn any_above(self, limit: f64) -> bool {
+                self > limit as $number
+            }
         }
     };
 }
@@ -78,6 +84,18 @@ pub struct Wide<S: Simd> {
 }
 
 impl<S: Simd> Wide<S> {
+    /// A register.
+    #[inline(always)]
+    pub fn new(simd: S, values: S::f32s) -> Self {
+        Self { simd, values }
+    }
+
+    /// The register.
+    #[inline(always)]
+    pub fn values(self) -> S::f32s {
+        self.values
+    }
+
     /// The first numbers of a slice that holds at least a register of them.
     #[inline(always)]
     pub fn load(simd: S, from: &[f32]) -> Self {
@@ -151,6 +169,10 @@ impl<S: Simd> Lane for Wide<S> {
     fn pick(mask: S::m32s, yes: Self, no: Self) -> Self {
         Self { values: yes.simd.select_f32s(mask, yes.values, no.values), ..yes }
     }
+    #[inline(always)]
+    fn any_above(self, limit: f64) -> bool {
+        self.largest() > limit as f32
+    }
 }
 
 /// Two of them side by side: while one waits for a quotient or a root, the other has work.
@@ -210,5 +232,9 @@ impl<T: Lane> Lane for Pair<T> {
     #[inline(always)]
     fn pick(mask: Self::Mask, yes: Self, no: Self) -> Self {
         Self(T::pick(mask.0, yes.0, no.0), T::pick(mask.1, yes.1, no.1))
+    }
+    #[inline(always)]
+    fn any_above(self, limit: f64) -> bool {
+        T::pick(self.0.less(self.1), self.1, self.0).any_above(limit)
     }
 }

@@ -10,22 +10,36 @@ use zygoma_numerics::svd3::{Lane, Vec3};
 /// by [`svd3`](zygoma_numerics::svd3::svd3), and what comes back is positive.
 ///
 /// At the closest point each s satisfies s² − d s = κ with one κ for all. The smallest one, t, is the unknown: κ = t² − d₂ t, and
-/// the product of all three less its goal is found zero by Newton's method, from a t that is not too small.
+/// the product of all three less its goal is found zero by Newton's method: from the first-order guess where that is near the goal, and
+/// otherwise from a t that is not too small.
 #[inline(always)]
 pub(super) fn closest_product<T: Lane>(d: Vec3<T>, product: T, cube_root: T) -> Vec3<T> {
     let (half, quarter, four) = (product.splat(0.5), product.splat(0.25), product.splat(4.0));
     let tiny = product.splat(T::TINY.sqrt());
-    let mut t = T::pick(d[2].less(cube_root), cube_root, d[2]);
+    let safe = T::pick(d[2].less(cube_root), cube_root, d[2]);
+    // Towards the goal along the gradient of the product, the cofactors.
+    let cofactors = [d[1] * d[2], d[2] * d[0], d[0] * d[1]];
+    let miss = product - d[2] * cofactors[2];
+    let guess = (miss * cofactors[2] / (dot(cofactors, cofactors) + tiny)) + d[2];
+    let far = T::pick(guess.less(safe), safe - guess, guess - safe);
+    let mut t = T::pick(far.less(quarter * cube_root), guess, safe);
     for _ in 0..3 + 3 * T::NEWTON_STEPS {
         let (roots, s) = larger_values(d, t, half, four);
         let both = s[0] * s[1];
         let miss = t.mul_add(both, -product);
-        // d(s₀ s₁)/dt, through κ.
-        let turn = (t + t - d[2]) * (s[1] / (roots[0] + tiny) + s[0] / (roots[1] + tiny));
-        let slope = t.mul_add(turn, both);
-        let next = t - miss / (slope + tiny);
+        // d(t s₀ s₁)/dt, through κ, times both roots.
+        let turn = (t + t - d[2]) * s[1].mul_add(roots[1], s[0] * roots[0]);
+        let root = roots[0] * roots[1];
+        let slope = t.mul_add(turn, both * root);
+        let next = t - miss * root / (slope + tiny);
         let least = t * quarter;
-        t = T::pick(least.less(next), next, least);
+        let next = T::pick(least.less(next), next, least);
+        let change = (next - t).abs() / t;
+        t = next;
+        // Each step squares the error: the next one would change nothing.
+        if !change.any_above(T::EPSILON.sqrt()) {
+            break;
+        }
     }
     let (_, s) = larger_values(d, t, half, four);
     [s[0], s[1], t]

@@ -73,14 +73,10 @@ impl<T: Precision> Dynamics<T> {
                 self.positions[i][k] = push.mul_add(system.forces[i][k], self.predicted[i][k]);
             }
         }
-        let inertia = Inertia { weights: &self.weights, predicted: &self.predicted };
-        let predicted = self.solver.energy(system, Some(&inertia), &self.positions);
-        self.start.copy_from_slice(&self.positions[..free]);
         // What is held fast to something that moves starts better where it was.
-        self.positions[..free].copy_from_slice(&self.before);
-        if predicted < self.solver.energy(system, Some(&inertia), &self.positions) {
-            self.positions[..free].copy_from_slice(&self.start);
-        }
+        self.start.copy_from_slice(&self.before);
+        let inertia = Inertia { weights: &self.weights, predicted: &self.predicted };
+        self.solver.choose_start(system, Some(&inertia), &mut self.positions, &mut self.start);
     }
 
     /// Comes closer to the end of a step. May be called again after transient constraints have changed.

@@ -2,11 +2,10 @@
 
 use std::any::Any;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use zygoma_numerics::Real;
-use zygoma_numerics::simd::{self, Simd, WithSimd};
-use zygoma_numerics::svd3::matrix::scale_add;
-use zygoma_numerics::svd3::{LANES, Vec3, Wide};
+use zygoma_numerics::svd3::{LANES, Vec3};
 
 use super::derivative::Differentiable;
 use super::stencil::Stencil;
@@ -23,17 +22,18 @@ pub struct Elements<T, K, const N: usize, const R: usize, const P: usize> {
 }
 
 #[derive(Clone, Debug)]
-struct Batch<T, const N: usize, const R: usize, const P: usize> {
-    vertices: [[u32; LANES]; N],
-    coefficients: [[[T; LANES]; N]; R],
-    parameters: [[T; LANES]; P],
+pub(super) struct Batch<T, const N: usize, const R: usize, const P: usize> {
+    pub(super) vertices: [[u32; LANES]; N],
+    pub(super) coefficients: [[[T; LANES]; N]; R],
+    pub(super) parameters: [[T; LANES]; P],
 }
 
 /// A number in which groups of elements can be evaluated: `f32` on wide registers, `f64` one element at a time.
 pub trait Precision: Real {
-    /// Adds the gradient of all elements and returns their energy.
+    /// Adds the gradient of a part of the elements and returns their energy.
     fn accumulate<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>(
         elements: &Elements<Self, K, N, R, P>,
+        part: Part,
         x: &[Row<Self>],
         gradient: &mut [Row<Self>],
     ) -> f64;
@@ -42,39 +42,38 @@ pub trait Precision: Real {
 impl Precision for f64 {
     fn accumulate<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>(
         elements: &Elements<Self, K, N, R, P>,
+        part: Part,
         x: &[Row<Self>],
         gradient: &mut [Row<Self>],
     ) -> f64 {
-        elements.accumulate_scalar(x, gradient)
+        elements.accumulate_scalar(elements.part(part), x, gradient)
     }
 }
 
 impl Precision for f32 {
     fn accumulate<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>(
         elements: &Elements<Self, K, N, R, P>,
+        part: Part,
         x: &[Row<Self>],
         gradient: &mut [Row<Self>],
     ) -> f64 {
-        let batches = &elements.batches;
-        if batches.len() < SPLIT {
-            return simd::run(Accumulate { batches, x, gradient, kind: elements.kind });
-        }
-        // Always the same two halves, so that sums do not depend on the number of threads.
-        let (first, second) = batches.split_at(batches.len() / 2);
-        let mut other = vec![[0.0; 4]; gradient.len()];
-        let (a, b) = rayon::join(
-            || simd::run(Accumulate { batches: first, x, gradient: &mut *gradient, kind: elements.kind }),
-            || simd::run(Accumulate { batches: second, x, gradient: &mut other, kind: elements.kind }),
-        );
-        for (sum, row) in gradient.iter_mut().zip(&other) {
-            (0..3).for_each(|k| sum[k] += row[k]);
-        }
-        a + b
+        super::batches::accumulate::<K, N, R, P>(&elements.batches[elements.part(part)], x, gradient)
     }
 }
 
-/// From this many batches on, two threads are worth their start. Ours.
-const SPLIT: usize = 1000;
+/// Which elements of a group are meant: all, or one of two parts that two threads can go through at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All.
+    All,
+    /// Those of the first thread: all of a small group.
+    First,
+    /// The others.
+    Second,
+}
+
+/// From this many batches on, a group is split between two threads. Ours.
+pub(super) const SPLIT: usize = 500;
 
 impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> Default
     for Elements<T, K, N, R, P>
@@ -177,10 +176,21 @@ impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, cons
         self.batches[element / LANES].sample(element % LANES, x)
     }
 
-    /// Adds the gradient and returns the energy, one element after the other.
-    pub fn accumulate_scalar(&self, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
+    /// The batches of a part.
+    fn part(&self, part: Part) -> Range<usize> {
+        let count = self.batches.len();
+        let middle = if count < SPLIT { count } else { count / 2 };
+        match part {
+            Part::All => 0..count,
+            Part::First => 0..middle,
+            Part::Second => middle..count,
+        }
+    }
+
+    /// Adds the gradient of some batches and returns their energy, one element after the other.
+    fn accumulate_scalar(&self, batches: Range<usize>, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
         let mut energy = 0.0;
-        for element in 0..self.count {
+        for element in LANES * batches.start..(LANES * batches.end).min(self.count) {
             let (batch, lane) = (&self.batches[element / LANES], element % LANES);
             let parameters = batch.parameters.map(|p| p[lane]);
             let (part, stress) = K::evaluate(&batch.sample(lane, x), &parameters);
@@ -217,98 +227,15 @@ impl<T: Real, const N: usize, const R: usize, const P: usize> Batch<T, N, R, P> 
     }
 }
 
-/// Evaluates all batches, eight elements at a time.
-struct Accumulate<'a, K, const N: usize, const R: usize, const P: usize> {
-    batches: &'a [Batch<f32, N, R, P>],
-    x: &'a [Row<f32>],
-    gradient: &'a mut [Row<f32>],
-    kind: PhantomData<fn() -> K>,
-}
-
-impl<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> WithSimd
-    for Accumulate<'_, K, N, R, P>
-{
-    type Output = f64;
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let mut energy = 0.0;
-        let mut corners = [[[0.0_f32; LANES]; 3]; N];
-        let mut energies = [0.0_f32; LANES];
-        for batch in self.batches {
-            for i in 0..N {
-                for lane in 0..LANES {
-                    let row = self.x[batch.vertices[i][lane] as usize];
-                    corners[i][0][lane] = row[0];
-                    corners[i][1][lane] = row[1];
-                    corners[i][2][lane] = row[2];
-                }
-            }
-            for part in (0..LANES).step_by(S::F32_LANES) {
-                evaluate_part::<S, K, N, R, P>(simd, batch, part, &mut corners, &mut energies);
-            }
-            for i in 0..N {
-                for lane in 0..LANES {
-                    let row = &mut self.gradient[batch.vertices[i][lane] as usize];
-                    row[0] += corners[i][0][lane];
-                    row[1] += corners[i][1][lane];
-                    row[2] += corners[i][2][lane];
-                }
-            }
-            for part in energies {
-                energy += f64::from(part);
-            }
-        }
-        energy
-    }
-}
-
-/// Turns positions of corners into their gradients, for as many elements as a register holds.
-#[inline(always)]
-fn evaluate_part<S: Simd, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>(
-    simd: S,
-    batch: &Batch<f32, N, R, P>,
-    part: usize,
-    corners: &mut [[[f32; LANES]; 3]; N],
-    energies: &mut [f32; LANES],
-) {
-    let zero = Wide::load(simd, &[0.0; LANES]);
-    let mut z = [[zero; 3]; R];
-    for i in 0..N {
-        let x = [
-            Wide::load(simd, &corners[i][0][part..]),
-            Wide::load(simd, &corners[i][1][part..]),
-            Wide::load(simd, &corners[i][2][part..]),
-        ];
-        for r in 0..R {
-            let c = Wide::load(simd, &batch.coefficients[r][i][part..]);
-            z[r] = scale_add(c, x, z[r]);
-        }
-    }
-    let mut parameters = [zero; P];
-    for p in 0..P {
-        parameters[p] = Wide::load(simd, &batch.parameters[p][part..]);
-    }
-    let (energy, stress) = K::evaluate(&z, &parameters);
-    energy.store(&mut energies[part..]);
-    for i in 0..N {
-        let mut force = [zero; 3];
-        for r in 0..R {
-            let c = Wide::load(simd, &batch.coefficients[r][i][part..]);
-            force = scale_add(c, stress[r], force);
-        }
-        for k in 0..3 {
-            force[k].store(&mut corners[i][k][part..]);
-        }
-    }
-}
-
 /// Is given the weight and the entries of a row.
 pub type VisitRow<'a> = dyn FnMut(f64, &[(u32, f64)]) + 'a;
 
 /// Elements of any kind.
-pub trait Group<T>: Send + Any {
-    /// Adds the gradient and returns the energy.
-    fn accumulate(&self, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64;
+pub trait Group<T>: Send + Sync + Any {
+    /// Adds the gradient of a part and returns its energy.
+    fn accumulate(&self, part: Part, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64;
+    /// Whether there is a second part.
+    fn is_split(&self) -> bool;
     /// Names the rows c and weights w whose Σ w cᵀc is this group's part of the global matrix (Z of eq. 6), as (vertex,
     /// coefficient). A vertex may come twice.
     fn each_row(&self, visit: &mut VisitRow<'_>);
@@ -325,8 +252,12 @@ pub trait Group<T>: Send + Any {
 impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> Group<T>
     for Elements<T, K, N, R, P>
 {
-    fn accumulate(&self, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
-        T::accumulate(self, x, gradient)
+    fn accumulate(&self, part: Part, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
+        T::accumulate(self, part, x, gradient)
+    }
+
+    fn is_split(&self) -> bool {
+        !self.part(Part::Second).is_empty()
     }
 
     fn each_row(&self, visit: &mut VisitRow<'_>) {

@@ -347,7 +347,7 @@ fn compliance_is_as_good_as_a_fresh_factor() {
     let mut candidates: Vec<u32> = rows.iter().flat_map(|row| row.entries.iter().map(|e| e.0)).collect();
     let mut fresh = Prefactored::<f64>::new(&system.matrix_with_transients(&hold), &[]).unwrap();
     let mut updated = Prefactored::<f64>::new(&system.matrix(&hold), &candidates).unwrap();
-    updated.set_transient(rows.clone()).unwrap();
+    updated.set_transient(&rows).unwrap();
     let q: Vec<Row<f64>> = shaken(&block, 1.0);
     let (mut a, mut b) = (q.clone(), q.clone());
     fresh.solve(&q, &mut a);
@@ -358,7 +358,7 @@ fn compliance_is_as_good_as_a_fresh_factor() {
     }
     candidates.retain(|v| *v != last);
     let mut narrow = Prefactored::<f64>::new(&system.matrix(&hold), &candidates).unwrap();
-    assert_eq!(narrow.set_transient(rows), Err(TransientError::NoCandidate(last)));
+    assert_eq!(narrow.set_transient(&rows), Err(TransientError::NoCandidate(last)));
 }
 
 #[test]

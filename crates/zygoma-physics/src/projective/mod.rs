@@ -3,10 +3,12 @@
 //! A [`System`] holds [`Elements`] of several [`Kind`]s; each samples its vertices with a [`Stencil`] (a deformation gradient, an edge,
 //! a curvature vector, a position) and pulls the sample to the closest point of a set. Weights come from a [`Material`] and
 //! the rest volume or area. A [`Solver`] finds equilibria and [`Dynamics`] makes implicit Euler steps, both by L-BFGS around a
-//! [`GlobalStep`]: the [`Prefactored`] Cholesky solve or [`GaussSeidel`] iterations. After *Progressive PD* with the energies of
+//! [`GlobalStep`]: the [`Prefactored`] Cholesky solve, [`GaussSeidel`] iterations, or the one after the other, made in the [`Background`]. After *Progressive PD* with the energies of
 //! the later systems; the minimum is that of the true energy, in which every closest point moves along.
 
 mod adjoint;
+mod background;
+mod batches;
 mod closest;
 mod dense;
 mod derivative;
@@ -27,20 +29,21 @@ mod system;
 mod test_bodies;
 
 pub use adjoint::{NotConverged, adjoint};
+pub use background::Background;
 pub use dense::DenseFactor;
 pub use derivative::Differentiable;
 pub use dynamics::Dynamics;
-pub use elements::{Elements, Group, Precision, Row, VisitRow};
+pub use elements::{Elements, Group, Part, Precision, Row, VisitRow};
 pub use gauss_seidel::GaussSeidel;
 pub use kinds::{
     GradientTarget, HalfSpace, Kind, Length, Line, Shape, Strain, StrainLimit, Target, Tissue, TriangleArea,
     TriangleStrain, Volume,
 };
 pub use material::Material;
-pub use prefactored::{ColumnFactor, Factored, OrderedFactor, Prefactored, TransientError};
-pub use solve::{GlobalStep, Inertia, LineSearch, SolveOptions, SolveReport, Solver};
+pub use prefactored::{ColumnFactor, Factored, Prefactored, TransientError};
+pub use solve::{GlobalStep, Inertia, LineSearch, SolveOptions, SolveReport, SolveTimes, Solver};
 pub use stencil::{Point, Stencil};
-pub use system::{Handle, MatrixRow, RigidPoints, System, VertexBeyond, position, row};
+pub use system::{Evaluated, Handle, MatrixRow, RigidPoints, System, VertexBeyond, position, row};
 
 /// Tetrahedra with strain and volume.
 pub type TissueTets<T> = Elements<T, Tissue, 4, 3, 4>;

@@ -1,18 +1,18 @@
 //! The global step through a sparse Cholesky factor, with constraints that come and go.
 //!
 //! The factor is of what stays, A. Rows C of transient constraints with weights W between *candidate* vertices change the
-//! inverse by a small dense system: (A + CᵀWC)⁻¹ q = y − A⁻¹Cᵀ (W⁻¹ + C A⁻¹ Cᵀ)⁻¹ C y with y = A⁻¹ q. The compliance, A⁻¹ between
-//! candidates, is computed once, when the factor is made or when a vertex is first needed; a change of constraints costs one dense factor of
-//! their number, each solve one solve more.
+//! inverse by a small dense system: (A + CᵀWC)⁻¹ q = A⁻¹ (q − Cᵀλ) with λ = (W⁻¹ + C A⁻¹ Cᵀ)⁻¹ C A⁻¹ q. The compliance, A⁻¹ between
+//! candidates, is computed once; a change of constraints costs one dense factor of their number, and each solve the substitutions
+//! that lead from and to candidates once more.
 
 use std::sync::Arc;
 
 use glam::DVec3;
-use zygoma_numerics::{
-    Analysis, Cholesky, NotPositiveDefinite, PackedAnalysis, PackedFactor, SymmetricMatrix, nested_dissection,
-};
+use rayon::prelude::*;
+use zygoma_numerics::simd::{self, Simd, WithSimd};
+use zygoma_numerics::{Analysis, Cholesky, NotPositiveDefinite, SplitFactor, SymmetricMatrix};
 
-use super::dense::DenseFactor;
+use super::dense::{DenseFactor, dot};
 use super::elements::{Precision, Row};
 use super::solve::GlobalStep;
 use super::system::MatrixRow;
@@ -25,33 +25,37 @@ pub trait Factored: Precision {
     fn factor(matrix: &SymmetricMatrix) -> Result<Self::Factor, NotPositiveDefinite>;
     /// Solves in place.
     fn solve(factor: &mut Self::Factor, rows: &mut [Row<Self>]);
-}
-
-/// A packed factor and the order of its rows.
-pub struct OrderedFactor {
-    order: Vec<u32>,
-    factor: PackedFactor,
-    scratch: Vec<Row<f32>>,
+    /// Names the rows at which right-hand sides are corrected.
+    fn mark(factor: &mut Self::Factor, rows: &[u32]);
+    /// Solves A x = b − c in place, for c at the marked rows only: `correct` is given A⁻¹ b there and replaces it by c.
+    fn solve_corrected(
+        factor: &mut Self::Factor,
+        rows: &mut [Row<Self>],
+        correct: impl FnOnce(&mut [Row<Self>]),
+    );
 }
 
 impl Factored for f32 {
-    type Factor = OrderedFactor;
+    type Factor = SplitFactor;
 
-    fn factor(matrix: &SymmetricMatrix) -> Result<OrderedFactor, NotPositiveDefinite> {
-        let order = nested_dissection(&matrix.neighbours());
-        let permuted = matrix.permuted(&order);
-        let factor = PackedAnalysis::new(&permuted).factor(&permuted)?;
-        Ok(OrderedFactor { scratch: vec![[0.0; 4]; order.len()], order, factor })
+    fn factor(matrix: &SymmetricMatrix) -> Result<SplitFactor, NotPositiveDefinite> {
+        SplitFactor::new(matrix)
     }
 
-    fn solve(ordered: &mut OrderedFactor, rows: &mut [Row<f32>]) {
-        for (place, vertex) in ordered.scratch.iter_mut().zip(&ordered.order) {
-            *place = rows[*vertex as usize];
-        }
-        ordered.factor.solve_in_place(&mut ordered.scratch);
-        for (place, vertex) in ordered.scratch.iter().zip(&ordered.order) {
-            rows[*vertex as usize] = *place;
-        }
+    fn solve(factor: &mut SplitFactor, rows: &mut [Row<f32>]) {
+        factor.solve(rows);
+    }
+
+    fn mark(factor: &mut SplitFactor, rows: &[u32]) {
+        factor.mark(rows);
+    }
+
+    fn solve_corrected(
+        factor: &mut SplitFactor,
+        rows: &mut [Row<f32>],
+        correct: impl FnOnce(&mut [Row<f32>]),
+    ) {
+        factor.solve_corrected(rows, correct);
     }
 }
 
@@ -59,6 +63,7 @@ impl Factored for f32 {
 pub struct ColumnFactor {
     factor: Cholesky,
     column: Vec<f64>,
+    marked: Vec<u32>,
 }
 
 impl Factored for f64 {
@@ -66,7 +71,8 @@ impl Factored for f64 {
 
     fn factor(matrix: &SymmetricMatrix) -> Result<ColumnFactor, NotPositiveDefinite> {
         let analysis: Arc<Analysis> = Analysis::new(matrix);
-        Ok(ColumnFactor { factor: Cholesky::new(analysis, matrix)?, column: vec![0.0; matrix.size()] })
+        let column = vec![0.0; matrix.size()];
+        Ok(ColumnFactor { factor: Cholesky::new(analysis, matrix)?, column, marked: Vec::new() })
     }
 
     fn solve(columns: &mut ColumnFactor, rows: &mut [Row<f64>]) {
@@ -76,30 +82,50 @@ impl Factored for f64 {
             columns.column.iter().zip(rows.iter_mut()).for_each(|(number, row)| row[k] = *number);
         }
     }
-}
 
-/// Candidates beyond the first that are kept. Ours: their compliance takes 16 MB.
-const MOST_ADDED: usize = 2000;
+    fn mark(columns: &mut ColumnFactor, rows: &[u32]) {
+        columns.marked = rows.to_vec();
+    }
+
+    fn solve_corrected(
+        columns: &mut ColumnFactor,
+        rows: &mut [Row<f64>],
+        correct: impl FnOnce(&mut [Row<f64>]),
+    ) {
+        let mut solved = rows.to_vec();
+        Self::solve(columns, &mut solved);
+        let mut values: Vec<Row<f64>> = columns.marked.iter().map(|row| solved[*row as usize]).collect();
+        correct(&mut values);
+        for (row, value) in columns.marked.iter().zip(&values) {
+            (0..3).for_each(|k| rows[*row as usize][k] -= value[k]);
+        }
+        Self::solve(columns, rows);
+    }
+}
 
 /// A global step from a factor made once.
 pub struct Prefactored<T: Factored> {
     factor: T::Factor,
-    /// Place of each vertex among the candidates.
-    candidate: Vec<Option<u32>>,
-    /// A⁻¹ between candidates: the lower triangle, row by row, so that candidates can be added.
-    compliance: Vec<f64>,
+    /// Vertices that transient constraints may act on, and the place of each vertex among them.
     candidates: Vec<u32>,
-    /// How many of the candidates were named when the factor was made; others may be forgotten.
+    candidate: Vec<Option<u32>>,
+    /// How many of them were named at the start.
     lasting: usize,
+    /// A⁻¹ between candidates, a line for each.
+    compliance: Vec<Vec<f64>>,
     transient: Option<Transient>,
-    correction: Vec<[f64; 3]>,
     scratch: Vec<Row<T>>,
 }
 
 struct Transient {
-    rows: Vec<MatrixRow>,
+    /// Rows between the vertices that they act on, which are those marked in the factor.
+    rows: Vec<PlacedRow>,
     factor: DenseFactor,
+    correction: Vec<[f64; 4]>,
 }
+
+/// Places with their coefficients.
+type PlacedRow = Vec<(u32, f64)>;
 
 /// A transient constraint that acts on a vertex without compliance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -116,40 +142,45 @@ impl<T: Factored> Prefactored<T> {
     /// Factors the matrix of what stays, and finds the compliance of the candidates.
     pub fn new(matrix: &SymmetricMatrix, candidates: &[u32]) -> Result<Self, NotPositiveDefinite> {
         let size = matrix.size();
-        let mut made = Self {
+        let mut prefactored = Self {
             factor: T::factor(matrix)?,
-            candidate: vec![None; size],
-            compliance: Vec::new(),
             candidates: Vec::new(),
+            candidate: vec![None; size],
             lasting: 0,
+            compliance: Vec::new(),
             transient: None,
-            correction: Vec::new(),
             scratch: vec![[T::default(); 4]; size],
         };
-        made.append(candidates);
-        made.lasting = made.candidates.len();
-        Ok(made)
+        prefactored.append(candidates);
+        prefactored.lasting = prefactored.candidates.len();
+        Ok(prefactored)
     }
 
-    /// Finds the compliance of vertices that are not candidates yet. It is kept for later; what would be too much to keep is forgotten, never
-    /// the first candidates.
+    /// The factor of what stays.
+    pub fn factor(&self) -> &T::Factor {
+        &self.factor
+    }
+
+    /// Lets transient constraints act on more vertices: a third of a solve each, once. Their compliance is kept for later; what would be too much to
+    /// keep is forgotten with the present constraints, never the first candidates.
     ///
     /// # Panics
     /// If a vertex is not there.
     pub fn add_candidates(&mut self, vertices: &[u32]) {
-        let is_new = |candidate: &[Option<u32>], v: u32| candidate[v as usize].is_none();
-        let new = vertices.iter().filter(|v| is_new(&self.candidate, **v)).count();
+        let new = vertices.iter().filter(|v| self.candidate[**v as usize].is_none()).count();
         if self.candidates.len() + new > self.lasting + MOST_ADDED {
             for vertex in self.candidates.drain(self.lasting..) {
                 self.candidate[vertex as usize] = None;
             }
-            self.compliance.truncate(self.lasting * (self.lasting + 1) / 2);
+            self.compliance.truncate(self.lasting);
+            self.compliance.iter_mut().for_each(|line| line.truncate(self.lasting));
+            self.transient = None;
         }
         self.append(vertices);
     }
 
     fn append(&mut self, vertices: &[u32]) {
-        let first = self.candidates.len();
+        let known = self.candidates.len();
         for vertex in vertices {
             let place = &mut self.candidate[*vertex as usize];
             if place.is_none() {
@@ -158,40 +189,92 @@ impl<T: Factored> Prefactored<T> {
             }
         }
         // Three columns at a time, as x, y and z.
-        for start in (first..self.candidates.len()).step_by(3) {
-            let columns = start..(start + 3).min(self.candidates.len());
+        for columns in self.candidates[known..].chunks(3) {
             self.scratch.fill([T::default(); 4]);
-            for (k, column) in columns.clone().enumerate() {
-                self.scratch[self.candidates[column] as usize][k] = T::of(1.0);
+            for (k, vertex) in columns.iter().enumerate() {
+                self.scratch[*vertex as usize][k] = T::of(1.0);
             }
             T::solve(&mut self.factor, &mut self.scratch);
-            for (k, column) in columns.enumerate() {
-                let line = self.candidates[..=column].iter();
-                self.compliance.extend(line.map(|vertex| self.scratch[*vertex as usize][k].into()));
+            for k in 0..columns.len() {
+                let line = self.candidates.iter().map(|v| self.scratch[*v as usize][k].into()).collect();
+                self.compliance.push(line);
             }
+        }
+        let (old, new) = self.compliance.split_at_mut(known);
+        for (place, line) in old.iter_mut().enumerate() {
+            line.extend(new.iter().map(|other| other[place]));
         }
     }
 
     /// Replaces the transient constraints.
-    pub fn set_transient(&mut self, rows: Vec<MatrixRow>) -> Result<(), TransientError> {
+    pub fn set_transient(&mut self, rows: &[MatrixRow]) -> Result<(), TransientError> {
         self.transient = None;
         if rows.is_empty() {
             return Ok(());
         }
-        let places = self.places(&rows)?;
-        let entry = |i: usize, j: usize| -> f64 {
-            let own = if i == j { 1.0 / rows[i].weight } else { 0.0 };
-            own + self.coupling(&places[i], &places[j])
-        };
-        let factor = DenseFactor::new(rows.len(), entry).ok_or(TransientError::NotPositiveDefinite)?;
-        self.correction = vec![[0.0; 3]; rows.len()];
-        self.transient = Some(Transient { rows, factor });
+        let mut lines = self.couplings(&self.places(rows)?);
+        for ((i, line), row) in lines.iter_mut().enumerate().zip(rows) {
+            line[i] += 1.0 / row.weight;
+        }
+        let factor = DenseFactor::of_triangle(rows.len(), lines.concat());
+        let factor = factor.ok_or(TransientError::NotPositiveDefinite)?;
+        let mut vertices: Vec<u32> = rows.iter().flat_map(|row| row.entries.iter().map(|e| e.0)).collect();
+        vertices.sort_unstable();
+        vertices.dedup();
+        T::mark(&mut self.factor, &vertices);
+        let place = |(vertex, c): &(u32, f64)| (vertices.partition_point(|v| v < vertex) as u32, *c);
+        let rows: Vec<PlacedRow> = rows.iter().map(|row| row.entries.iter().map(place).collect()).collect();
+        self.transient = Some(Transient { factor, correction: vec![[0.0; 4]; rows.len()], rows });
         Ok(())
+    }
+
+    /// Rows between places of candidates.
+    fn places(&self, rows: &[MatrixRow]) -> Result<Vec<PlacedRow>, TransientError> {
+        let place = |(vertex, c): &(u32, f64)| {
+            let known = self.candidate.get(*vertex as usize).copied().flatten();
+            known.map(|place| (place, *c)).ok_or(TransientError::NoCandidate(*vertex))
+        };
+        rows.iter().map(|row| row.entries.iter().map(place).collect()).collect()
+    }
+
+    /// C A⁻¹ Cᵀ of some rows, the lines of its lower triangle.
+    fn couplings(&self, rows: &[PlacedRow]) -> Vec<Vec<f64>> {
+        let (compliance, count) = (&self.compliance, self.candidates.len());
+        let line = |i: usize| {
+            let mut answer = vec![0.0; count];
+            simd::run(Combine { lines: compliance, row: &rows[i], sum: &mut answer });
+            let lifted = |row: &PlacedRow| row.iter().map(|(place, c)| c * answer[*place as usize]).sum();
+            rows[..=i].iter().map(lifted).collect()
+        };
+        (0..rows.len()).into_par_iter().with_min_len(16).map(line).collect()
     }
 }
 
+/// sum += Σ c · line.
+struct Combine<'a> {
+    lines: &'a [Vec<f64>],
+    row: &'a [(u32, f64)],
+    sum: &'a mut [f64],
+}
+
+impl WithSimd for Combine<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (place, c) in self.row {
+            for (sum, value) in self.sum.iter_mut().zip(&self.lines[*place as usize]) {
+                *sum += c * value;
+            }
+        }
+    }
+}
+
+/// Most candidates that are kept beside the first ones. Ours: their compliance is a few thousand numbers squared.
+const MOST_ADDED: usize = 2000;
 /// Sweeps over one-sided constraints; each costs as many products as there are pairs of them.
 const SWEEPS: usize = 60;
+/// Sweeps end when none of the constraints moves by more than this share of the largest amount.
+const SETTLED: f64 = 1e-10;
 
 impl<T: Factored> Prefactored<T> {
     /// The smallest motion (measured by the matrix of what stays) that lifts every row Σ c s along its own direction (of length 1) by at least
@@ -202,27 +285,17 @@ impl<T: Factored> Prefactored<T> {
         directions: &[DVec3],
         amounts: &[f64],
     ) -> Result<&[Row<T>], TransientError> {
-        let places = self.places(rows)?;
+        let lines = self.couplings(&self.places(rows)?);
         let count = rows.len();
         let mut couplings = vec![0.0; count * count];
-        for i in 0..count {
-            for j in 0..=i {
-                let along = directions[i].dot(directions[j]);
-                let coupling = along * self.coupling(&places[i], &places[j]);
+        for (i, line) in lines.iter().enumerate() {
+            for (j, coupling) in line.iter().enumerate() {
+                let coupling = coupling * directions[i].dot(directions[j]);
                 (couplings[i * count + j], couplings[j * count + i]) = (coupling, coupling);
             }
         }
-        // Projected Gauss-Seidel for the forces: they push, or they are nothing.
         let mut forces = vec![0.0; count];
-        for _ in 0..SWEEPS {
-            for i in 0..count {
-                let line = &couplings[i * count..][..count];
-                let lifted: f64 = line.iter().zip(&forces).map(|(c, f)| c * f).sum();
-                if line[i] > 0.0 {
-                    forces[i] = f64::max(forces[i] + (amounts[i] - lifted) / line[i], 0.0);
-                }
-            }
-        }
+        simd::run(Sweep { couplings: &couplings, amounts, forces: &mut forces });
         self.scratch.fill([T::default(); 4]);
         for ((force, direction), row) in forces.iter().zip(directions).zip(rows) {
             for (vertex, c) in &row.entries {
@@ -233,48 +306,68 @@ impl<T: Factored> Prefactored<T> {
         T::solve(&mut self.factor, &mut self.scratch);
         Ok(&self.scratch)
     }
+}
 
-    /// Rows between places of candidates.
-    fn places(&self, rows: &[MatrixRow]) -> Result<Vec<Vec<(usize, f64)>>, TransientError> {
-        let place = |(vertex, c): &(u32, f64)| {
-            let known = self.candidate.get(*vertex as usize).copied().flatten();
-            known.map(|place| (place as usize, *c)).ok_or(TransientError::NoCandidate(*vertex))
-        };
-        rows.iter().map(|row| row.entries.iter().map(place).collect()).collect()
-    }
+/// Projected Gauss-Seidel for forces: they push, or they are nothing.
+struct Sweep<'a> {
+    couplings: &'a [f64],
+    amounts: &'a [f64],
+    forces: &'a mut [f64],
+}
 
-    /// c A⁻¹ dᵀ of two rows.
-    fn coupling(&self, c: &[(usize, f64)], d: &[(usize, f64)]) -> f64 {
-        let at = |a: usize, b: usize| {
-            let (low, high) = if a < b { (a, b) } else { (b, a) };
-            self.compliance[high * (high + 1) / 2 + low]
-        };
-        c.iter().map(|(a, c)| c * d.iter().map(|(b, d)| d * at(*a, *b)).sum::<f64>()).sum()
+impl WithSimd for Sweep<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let count = self.forces.len();
+        let mut largest = 0.0_f64;
+        for amount in self.amounts {
+            largest = largest.max(amount.abs());
+        }
+        for _ in 0..SWEEPS {
+            let mut moved = 0.0_f64;
+            for i in 0..count {
+                let line = &self.couplings[i * count..][..count];
+                if line[i] > 0.0 {
+                    let lifted = dot(simd, line, self.forces);
+                    let force = f64::max(self.forces[i] + (self.amounts[i] - lifted) / line[i], 0.0);
+                    moved = moved.max((force - self.forces[i]).abs() * line[i]);
+                    self.forces[i] = force;
+                }
+            }
+            if moved <= SETTLED * largest {
+                break;
+            }
+        }
     }
 }
 
 impl<T: Factored> GlobalStep<T> for Prefactored<T> {
     fn solve(&mut self, q: &[Row<T>], s: &mut [Row<T>]) {
         s.copy_from_slice(q);
-        T::solve(&mut self.factor, s);
-        let Some(transient) = &self.transient else { return };
-        for (sum, row) in self.correction.iter_mut().zip(&transient.rows) {
-            *sum = [0.0; 3];
-            for (vertex, c) in &row.entries {
-                (0..3).for_each(|k| sum[k] += c * s[*vertex as usize][k].into());
+        let Some(transient) = &mut self.transient else {
+            return T::solve(&mut self.factor, s);
+        };
+        T::solve_corrected(&mut self.factor, s, |values| transient.correct(values));
+    }
+}
+
+impl Transient {
+    /// From A⁻¹ q at the marked vertices to Cᵀλ there.
+    fn correct<T: Precision>(&mut self, values: &mut [Row<T>]) {
+        for (sum, row) in self.correction.iter_mut().zip(&self.rows) {
+            *sum = [0.0; 4];
+            for (place, c) in row {
+                (0..3).for_each(|k| sum[k] += c * values[*place as usize][k].into());
             }
         }
-        transient.factor.solve(&mut self.correction);
-        self.scratch.fill([T::default(); 4]);
-        for (lambda, row) in self.correction.iter().zip(&transient.rows) {
-            for (vertex, c) in &row.entries {
-                let place = &mut self.scratch[*vertex as usize];
-                (0..3).for_each(|k| place[k] = place[k] + T::of(c * lambda[k]));
+        self.factor.solve(&mut self.correction);
+        values.fill([T::default(); 4]);
+        for (lambda, row) in self.correction.iter().zip(&self.rows) {
+            for (place, c) in row {
+                let value = &mut values[*place as usize];
+                (0..3).for_each(|k| value[k] = value[k] + T::of(c * lambda[k]));
             }
-        }
-        T::solve(&mut self.factor, &mut self.scratch);
-        for (s, correction) in s.iter_mut().zip(&self.scratch) {
-            (0..3).for_each(|k| s[k] = s[k] - correction[k]);
         }
     }
 }
@@ -354,8 +447,8 @@ mod tests {
         let mut named = Prefactored::<f64>::new(&matrix, &[1, 5, 8, 30]).unwrap();
         let row = |v: u32| MatrixRow { weight: 3.0, entries: vec![(v, 1.0)] };
         let rows = || wanted.iter().map(|v| row(*v)).collect::<Vec<_>>();
-        late.set_transient(rows()).unwrap();
-        named.set_transient(rows()).unwrap();
+        late.set_transient(&rows()).unwrap();
+        named.set_transient(&rows()).unwrap();
         let q: Vec<Row<f64>> = (0..size).map(|i| [i as f64, 1.0, 0.0, 0.0]).collect();
         let mut solved = [q.clone(), q.clone()];
         late.solve(&q, &mut solved[0]);

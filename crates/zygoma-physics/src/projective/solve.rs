@@ -1,9 +1,12 @@
 //! Finding the minimum: quasi-Newton steps around a global step (*Progressive PD*, §5).
 
-use zygoma_numerics::Lbfgs;
+use std::time::{Duration, Instant};
+
+use zygoma_numerics::simd::{self, Simd, WithSimd};
+use zygoma_numerics::{Lbfgs, vectors};
 
 use super::elements::{Precision, Row};
-use super::system::System;
+use super::system::{Evaluated, System};
 
 /// About A⁻¹, for A the matrix of the global step over the free vertices.
 pub trait GlobalStep<T> {
@@ -43,11 +46,24 @@ pub struct SolveOptions {
     pub decrease: f64,
     /// Stops when the gradient has fallen to this share of the first one (Euclidean norm).
     pub tolerance: f64,
+    /// Stops after a step that moved no vertex by more than this along any axis, m.
+    pub least_motion: f64,
+    /// Starts with what L-BFGS remembers of the last minimisation: for one that goes on where that one ended, at most with other
+    /// forces, which do not curve the energy.
+    pub keep_memory: bool,
 }
 
 impl Default for SolveOptions {
     fn default() -> Self {
-        Self { iterations: 8, history: 5, line_search: LineSearch::Armijo, decrease: 0.1, tolerance: 0.0 }
+        Self {
+            iterations: 8,
+            history: 5,
+            line_search: LineSearch::Armijo,
+            decrease: 0.1,
+            tolerance: 0.0,
+            least_motion: 0.0,
+            keep_memory: false,
+        }
     }
 }
 
@@ -62,6 +78,27 @@ pub struct SolveReport {
     pub extra_evaluations: usize,
     /// Whether it ended because no step lowered the energy any more.
     pub stalled: bool,
+    /// Where the time went.
+    pub times: SolveTimes,
+}
+
+/// Where the time of minimisations went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SolveTimes {
+    /// Energies and gradients.
+    pub evaluate: Duration,
+    /// The global step.
+    pub solve: Duration,
+    /// All the rest: memory of L-BFGS, and steps.
+    pub other: Duration,
+}
+
+impl std::ops::AddAssign for SolveTimes {
+    fn add_assign(&mut self, more: Self) {
+        self.evaluate += more.evaluate;
+        self.solve += more.solve;
+        self.other += more.other;
+    }
 }
 
 impl SolveReport {
@@ -84,11 +121,16 @@ pub struct Solver<T> {
     memory: Lbfgs<T>,
     gradient: Vec<Row<T>>,
     next_gradient: Vec<Row<T>>,
+    /// Sums of a second thread.
+    spare: Vec<Row<T>>,
     start: Vec<Row<T>>,
     q: Vec<Row<T>>,
     direction: Vec<Row<T>>,
     /// The largest energy met: the size of the terms in whose sum it is lost.
     largest_energy: f64,
+    /// What is known at the start of a minimisation already: its gradient is in `gradient`.
+    known: Option<Evaluated>,
+    times: SolveTimes,
 }
 
 /// How often a step is halved before the search gives up.
@@ -107,16 +149,36 @@ impl<T: Precision> Solver<T> {
             memory: Lbfgs::new(0),
             gradient: rows(all),
             next_gradient: rows(all),
+            spare: Vec::new(),
             start: rows(free),
             q: rows(free),
             direction: rows(free),
             largest_energy: 0.0,
+            known: None,
+            times: SolveTimes::default(),
         }
     }
 
-    /// The energy at `x`, with inertia if given.
-    pub fn energy(&mut self, system: &System<T>, inertia: Option<&Inertia<'_, T>>, x: &[Row<T>]) -> f64 {
-        evaluate(system, inertia, x, &mut self.next_gradient)
+    /// Of two places the one with less energy: `x`, or `other` for the free vertices, which then changes places with it. A minimisation
+    /// that starts there next need not evaluate it again.
+    pub fn choose_start(
+        &mut self,
+        system: &System<T>,
+        inertia: Option<&Inertia<'_, T>>,
+        x: &mut [Row<T>],
+        other: &mut [Row<T>],
+    ) {
+        let here = self.evaluate(system, inertia, x);
+        std::mem::swap(&mut self.gradient, &mut self.next_gradient);
+        x[..other.len()].swap_with_slice(other);
+        let there = self.evaluate(system, inertia, x);
+        if there.energy < here.energy {
+            std::mem::swap(&mut self.gradient, &mut self.next_gradient);
+            self.known = Some(there);
+        } else {
+            x[..other.len()].swap_with_slice(other);
+            self.known = Some(here);
+        }
     }
 
     /// Moves the free vertices of `x` to where the energy (with inertia, if given) is least.
@@ -128,16 +190,36 @@ impl<T: Precision> Solver<T> {
         options: &SolveOptions,
         x: &mut [Row<T>],
     ) -> SolveReport {
+        let began = Instant::now();
+        let mut report = self.run(system, inertia, global, options, x);
+        report.times = std::mem::take(&mut self.times);
+        report.times.other = began.elapsed().saturating_sub(report.times.evaluate + report.times.solve);
+        report
+    }
+
+    fn run(
+        &mut self,
+        system: &System<T>,
+        inertia: Option<&Inertia<'_, T>>,
+        global: &mut dyn GlobalStep<T>,
+        options: &SolveOptions,
+        x: &mut [Row<T>],
+    ) -> SolveReport {
         let free = system.free_count();
-        if self.memory.history() == options.history {
-            self.memory.clear();
-        } else {
+        if self.memory.history() != options.history {
             self.memory = Lbfgs::new(options.history);
+        } else if !options.keep_memory {
+            self.memory.clear();
         }
         global.begin();
-        let mut energy = evaluate(system, inertia, x, &mut self.gradient);
+        let start = self.known.take().unwrap_or_else(|| {
+            let start = self.evaluate(system, inertia, x);
+            std::mem::swap(&mut self.gradient, &mut self.next_gradient);
+            start
+        });
+        let mut energy = start.energy;
         self.largest_energy = energy.abs();
-        let first = norm(&self.gradient);
+        let first = start.square.sqrt();
         let mut report = SolveReport { energies: vec![energy], gradient: [first; 2], ..Default::default() };
         for _ in 0..options.iterations {
             if report.gradient[0] <= options.tolerance * first || first == 0.0 {
@@ -160,13 +242,24 @@ impl<T: Precision> Solver<T> {
                 global.sharpen();
             }
             report.extra_evaluations += trials - 1;
-            energy = next;
-            self.remember(x);
+            energy = next.energy;
+            let moved = self.remember(x);
             std::mem::swap(&mut self.gradient, &mut self.next_gradient);
             report.energies.push(energy);
-            report.gradient[0] = norm(&self.gradient);
+            report.gradient[0] = next.square.sqrt();
+            if moved < options.least_motion {
+                break;
+            }
         }
         report
+    }
+
+    /// Evaluates into `next_gradient`.
+    fn evaluate(&mut self, system: &System<T>, inertia: Option<&Inertia<'_, T>>, x: &[Row<T>]) -> Evaluated {
+        let began = Instant::now();
+        let evaluated = system.evaluate(inertia, x, &mut self.next_gradient, &mut self.spare);
+        self.times.evaluate += began.elapsed();
+        evaluated
     }
 
     /// Algorithm 1: a direction that leads downhill, and the slope along it.
@@ -174,7 +267,9 @@ impl<T: Precision> Solver<T> {
         self.q.copy_from_slice(&self.gradient[..free]);
         self.memory.forward(self.q.as_flattened_mut());
         let mut s = std::mem::take(&mut self.next_gradient);
+        let began = Instant::now();
         global.solve(&self.q, &mut s[..free]);
+        self.times.solve += began.elapsed();
         let mut slope = 0.0;
         for _ in 0..MOST_REFINEMENTS {
             self.direction.copy_from_slice(&s[..free]);
@@ -198,17 +293,16 @@ impl<T: Precision> Solver<T> {
         energy: f64,
         slope: f64,
         x: &mut [Row<T>],
-    ) -> Option<(f64, usize)> {
+    ) -> Option<(Evaluated, usize)> {
         let (mut low, mut high, mut length) = (0.0, f64::INFINITY, 1.0);
         for trial in 1..=MOST_TRIALS {
-            for ((x, start), along) in x.iter_mut().zip(&self.start).zip(&self.direction) {
-                for k in 0..3 {
-                    x[k] = T::of(-length).mul_add(along[k], start[k]);
-                }
-            }
-            let next = evaluate(system, inertia, x, &mut self.next_gradient);
+            let free = self.start.len();
+            x[..free].copy_from_slice(&self.start);
+            vectors::add_scaled(x[..free].as_flattened_mut(), &[(-length, self.direction.as_flattened())]);
+            let evaluated = self.evaluate(system, inertia, x);
+            let next = evaluated.energy;
             if options.line_search == LineSearch::None {
-                return Some((next, 1));
+                return Some((evaluated, 1));
             }
             let falls = next <= energy + options.decrease * length * slope && next < energy
                 || self.is_flat(options, energy, next, slope);
@@ -219,7 +313,7 @@ impl<T: Precision> Solver<T> {
             {
                 low = length;
             } else {
-                return Some((next, trial));
+                return Some((evaluated, trial));
             }
             length = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * low };
         }
@@ -234,50 +328,58 @@ impl<T: Precision> Solver<T> {
             && -dot(&self.next_gradient, &self.direction) <= (2.0 * options.decrease - 1.0) * slope
     }
 
-    /// Gives the memory the step just made.
-    fn remember(&mut self, x: &[Row<T>]) {
-        for (start, x) in self.start.iter_mut().zip(x) {
-            for k in 0..3 {
-                start[k] = x[k] - start[k];
-            }
-        }
-        for ((q, next), last) in self.q.iter_mut().zip(&self.next_gradient).zip(&self.gradient) {
-            for k in 0..3 {
-                q[k] = next[k] - last[k];
-            }
-        }
+    /// Gives the memory the step just made. The largest motion along any axis.
+    fn remember(&mut self, x: &[Row<T>]) -> f64 {
+        let moved = simd::run(Differences {
+            from: [self.start.as_flattened_mut(), self.q.as_flattened_mut()],
+            x: x.as_flattened(),
+            gradients: [self.next_gradient.as_flattened(), self.gradient.as_flattened()],
+        });
         self.memory.push(self.start.as_flattened(), self.q.as_flattened());
+        moved
     }
 }
 
-/// Energy and gradient with inertia.
-fn evaluate<T: Precision>(
-    system: &System<T>,
-    inertia: Option<&Inertia<'_, T>>,
-    x: &[Row<T>],
-    gradient: &mut [Row<T>],
-) -> f64 {
-    let mut energy = system.energy_and_gradient(x, gradient);
-    if let Some(inertia) = inertia {
-        for (((weight, predicted), x), row) in
-            inertia.weights.iter().zip(inertia.predicted).zip(x).zip(gradient)
-        {
-            let mut sum = 0.0;
-            for k in 0..3 {
-                let off = x[k] - predicted[k];
-                row[k] = weight.mul_add(off, row[k]);
-                sum += (off * off).into();
+/// Turns the start of a step into the step, and finds the change of the gradient.
+struct Differences<'a, T> {
+    from: [&'a mut [T]; 2],
+    x: &'a [T],
+    gradients: [&'a [T]; 2],
+}
+
+impl<T: Precision> WithSimd for Differences<'_, T> {
+    type Output = f64;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let [start, change] = self.from;
+        let mut largest = [T::default(); 8];
+        let (starts, _) = start.as_chunks_mut::<8>();
+        let rest = 8 * starts.len();
+        for (start, x) in starts.iter_mut().zip(self.x.as_chunks::<8>().0) {
+            for k in 0..8 {
+                start[k] = x[k] - start[k];
+                let moved = start[k].abs();
+                largest[k] = if moved > largest[k] { moved } else { largest[k] };
             }
-            energy += 0.5 * (*weight).into() * sum;
         }
+        for (start, x) in start[rest..].iter_mut().zip(&self.x[rest..]) {
+            *start = *x - *start;
+            let moved = start.abs();
+            largest[0] = if moved > largest[0] { moved } else { largest[0] };
+        }
+        let [next, last] = self.gradients;
+        for ((change, next), last) in change.iter_mut().zip(next).zip(last) {
+            *change = *next - *last;
+        }
+        let mut most = 0.0;
+        for moved in largest {
+            most = f64::max(most, moved.into());
+        }
+        most
     }
-    energy
 }
 
 fn dot<T: Precision>(a: &[Row<T>], b: &[Row<T>]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (0..3).map(|k| a[k].into() * b[k].into()).sum::<f64>()).sum()
-}
-
-fn norm<T: Precision>(a: &[Row<T>]) -> f64 {
-    dot(a, a).sqrt()
+    let count = a.len().min(b.len());
+    vectors::dot(a[..count].as_flattened(), b[..count].as_flattened())
 }

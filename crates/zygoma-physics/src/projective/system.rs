@@ -3,9 +3,11 @@
 use std::marker::PhantomData;
 
 use glam::{DAffine3, DVec3};
-use zygoma_numerics::SymmetricMatrix;
+use zygoma_numerics::simd::{self, Simd, WithSimd};
+use zygoma_numerics::{SymmetricMatrix, vectors};
 
-use super::elements::{Group, Precision, Row};
+use super::elements::{Group, Part, Precision, Row};
+use super::solve::Inertia;
 
 /// Vertices with potentials between them.
 ///
@@ -110,17 +112,56 @@ impl<T: Precision> System<T> {
     /// # Panics
     /// If the slices do not have one row per vertex.
     pub fn energy_and_gradient(&self, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
+        self.evaluate(None, x, gradient, &mut Vec::new()).energy
+    }
+
+    /// The same with the inertia of a step, and memory for a second thread's sums that is kept from call to call.
+    ///
+    /// # Panics
+    /// If the slices do not have one row per vertex.
+    pub fn evaluate(
+        &self,
+        inertia: Option<&Inertia<'_, T>>,
+        x: &[Row<T>],
+        gradient: &mut [Row<T>],
+        spare: &mut Vec<Row<T>>,
+    ) -> Evaluated {
         assert!(x.len() == self.vertices && gradient.len() == self.vertices, "one row per vertex");
-        gradient.fill([T::default(); 4]);
-        let mut energy: f64 = self.groups.iter().map(|group| group.accumulate(x, gradient)).sum();
+        let add_up = |part: Part, gradient: &mut [Row<T>]| -> f64 {
+            gradient.fill([T::default(); 4]);
+            self.groups.iter().map(|group| group.accumulate(part, x, gradient)).sum()
+        };
+        // Always the same two parts, so that sums do not depend on the number of threads.
+        let mut energy = if self.groups.iter().any(|group| group.is_split()) {
+            spare.resize(self.vertices, [T::default(); 4]);
+            let (first, second) =
+                rayon::join(|| add_up(Part::First, gradient), || add_up(Part::Second, spare));
+            first + second
+        } else {
+            spare.clear();
+            add_up(Part::All, gradient)
+        };
         gradient[self.free..].fill([T::default(); 4]);
-        for ((force, x), row) in self.forces.iter().zip(x).zip(gradient) {
-            for k in 0..3 {
-                energy -= (force[k] * x[k]).into();
-                row[k] = row[k] - force[k];
-            }
-        }
-        energy
+        let middle = vectors::middle(4 * self.free).map_or(self.free, |middle| middle / 4);
+        let (first, second) = gradient[..self.free].split_at_mut(middle);
+        let rest = |from: usize, gradient| {
+            simd::run(AddRest {
+                forces: &self.forces[from..],
+                inertia: inertia.map(|i| (&i.weights[from..], &i.predicted[from..])),
+                other: spare.get(from..).unwrap_or(&[]),
+                x: &x[from..],
+                gradient,
+            })
+        };
+        let mut evaluated = if second.is_empty() {
+            rest(0, first)
+        } else {
+            let (a, b) = rayon::join(|| rest(0, first), || rest(middle, second));
+            Evaluated { energy: a.energy + b.energy, square: a.square + b.square }
+        };
+        energy += evaluated.energy;
+        evaluated.energy = energy;
+        evaluated
     }
 
     /// The rows of the groups that come and go, over the free vertices.
@@ -184,6 +225,59 @@ impl<T: Precision> System<T> {
         }
         out[self.free..].fill([0.0; 3]);
         out
+    }
+}
+
+/// What an evaluation says beside the gradient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evaluated {
+    /// The energy.
+    pub energy: f64,
+    /// The square of the gradient's Euclidean norm.
+    pub square: f64,
+}
+
+/// What is left to add to the sums of two threads: each other's, forces and inertia.
+struct AddRest<'a, T> {
+    forces: &'a [Row<T>],
+    /// Weights and predicted positions.
+    inertia: Option<(&'a [T], &'a [Row<T>])>,
+    other: &'a [Row<T>],
+    x: &'a [Row<T>],
+    gradient: &'a mut [Row<T>],
+}
+
+impl<T: Precision> WithSimd for AddRest<'_, T> {
+    type Output = Evaluated;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Evaluated {
+        let Self { forces, inertia, other, x, gradient } = self;
+        // All four numbers of a row, without the one that is only carried along.
+        let seen = [T::of(1.0), T::of(1.0), T::of(1.0), T::default()];
+        let (mut energies, mut squares) = ([0.0; 4], [0.0; 4]);
+        for (row, other) in gradient.iter_mut().zip(other) {
+            for k in 0..4 {
+                row[k] = row[k] + other[k];
+            }
+        }
+        if let Some((weights, predicted)) = inertia {
+            for (((row, x), weight), predicted) in gradient.iter_mut().zip(x).zip(weights).zip(predicted) {
+                for k in 0..4 {
+                    let off = (x[k] - predicted[k]) * seen[k];
+                    let pull = *weight * off;
+                    row[k] = row[k] + pull;
+                    energies[k] += 0.5 * (pull * off).into();
+                }
+            }
+        }
+        for ((row, x), force) in gradient.iter_mut().zip(x).zip(forces) {
+            for k in 0..4 {
+                energies[k] -= (force[k] * x[k] * seen[k]).into();
+                row[k] = (row[k] - force[k]) * seen[k];
+                squares[k] += (row[k] * row[k]).into();
+            }
+        }
+        Evaluated { energy: energies.iter().sum(), square: squares.iter().sum() }
     }
 }
 

@@ -1,0 +1,141 @@
+//! Long vectors: products and sums in an order that never changes, whichever thread does which part.
+//!
+//! A vector is gone through in pieces that stay in the first cache, so that of many vectors that meet one each is read from far away
+//! only once. Long ones are always cut into the same two halves, one for each of two threads.
+
+use crate::Real;
+use crate::simd::{self, Simd, WithSimd};
+
+/// Numbers of a piece.
+const PIECE: usize = 2048;
+/// From this many numbers on, a second thread is worth its start. Ours.
+const LONG: usize = 16 * PIECE;
+
+/// Where a vector is cut in two, if it is long.
+pub fn middle(length: usize) -> Option<usize> {
+    (length >= LONG).then(|| (length / 2).next_multiple_of(PIECE))
+}
+
+/// a · b.
+pub fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
+    dots(&[a], b)[0]
+}
+
+/// The products of some vectors with one.
+pub fn dots<T: Real>(vectors: &[&[T]], with: &[T]) -> Vec<f64> {
+    let Some(middle) = middle(with.len()) else {
+        return part_of_dots(vectors, with, 0);
+    };
+    let (mut first, second) = rayon::join(
+        || part_of_dots(vectors, &with[..middle], 0),
+        || part_of_dots(vectors, &with[middle..], middle),
+    );
+    first.iter_mut().zip(&second).for_each(|(sum, part)| *sum += part);
+    first
+}
+
+fn part_of_dots<T: Real>(vectors: &[&[T]], with: &[T], start: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; vectors.len()];
+    for (piece, with) in with.chunks(PIECE).enumerate() {
+        let from = start + piece * PIECE;
+        for (sum, vector) in sums.iter_mut().zip(vectors) {
+            *sum += T::short_dot(&vector[from..from + with.len()], with);
+        }
+    }
+    sums
+}
+
+/// y += Σ scale · vector.
+pub fn add_scaled<T: Real>(y: &mut [T], vectors: &[(f64, &[T])]) {
+    let Some(middle) = middle(y.len()) else {
+        return add_part(y, vectors, 0);
+    };
+    let (first, second) = y.split_at_mut(middle);
+    rayon::join(|| add_part(first, vectors, 0), || add_part(second, vectors, middle));
+}
+
+fn add_part<T: Real>(y: &mut [T], vectors: &[(f64, &[T])], start: usize) {
+    for (piece, y) in y.chunks_mut(PIECE).enumerate() {
+        let from = start + piece * PIECE;
+        for (scale, vector) in vectors {
+            T::add_short(y, *scale, &vector[from..from + y.len()]);
+        }
+    }
+}
+
+/// a · b of short vectors, in partial sums that a compiler can keep in one register.
+pub(crate) fn plain_dot<T: Real>(a: &[T], b: &[T]) -> f64 {
+    const WIDTH: usize = 16;
+    let mut sums = [T::default(); WIDTH];
+    let (a, a_rest) = a.as_chunks::<WIDTH>();
+    let (b, b_rest) = b.as_chunks::<WIDTH>();
+    for (a, b) in a.iter().zip(b) {
+        for k in 0..WIDTH {
+            sums[k] = a[k].mul_add(b[k], sums[k]);
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| (*a).into() * (*b).into()).sum();
+    sums.iter().map(|sum| (*sum).into()).sum::<f64>() + rest
+}
+
+/// a · b in single precision, for vectors so short that partial sums stay accurate.
+pub(crate) fn wide_dot(a: &[f32], b: &[f32]) -> f64 {
+    struct Dot<'a>(&'a [f32], &'a [f32]);
+    impl WithSimd for Dot<'_> {
+        type Output = f64;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> f64 {
+            let (a, a_rest) = S::as_simd_f32s(self.0);
+            let (b, b_rest) = S::as_simd_f32s(self.1);
+            let zero = simd.splat_f32s(0.0);
+            let mut sums = [zero; 4];
+            let (a, a_last) = a.as_chunks::<4>();
+            let (b, b_last) = b.as_chunks::<4>();
+            for (a, b) in a.iter().zip(b) {
+                for k in 0..4 {
+                    sums[k] = simd.mul_add_e_f32s(a[k], b[k], sums[k]);
+                }
+            }
+            for (a, b) in a_last.iter().zip(b_last) {
+                sums[0] = simd.mul_add_e_f32s(*a, *b, sums[0]);
+            }
+            let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+            let total: f64 = sums.iter().map(|sum| f64::from(simd.reduce_sum_f32s(*sum))).sum();
+            total + rest
+        }
+    }
+    simd::run(Dot(a, b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_sums_of_single_precision_are_accurate() {
+        let tenths = vec![0.1_f32; 3_000_017];
+        let exact = 3_000_017.0 * f64::from(0.1_f32) * f64::from(0.1_f32);
+        assert!((dot(&tenths, &tenths) / exact - 1.0).abs() < 1e-6);
+        let doubles = vec![0.1_f64; 100_003];
+        assert!((dot(&doubles, &doubles) / 1000.03 - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn every_length_is_covered() {
+        for length in [0, 1, 7, 8, 40, PIECE, PIECE + 5, LONG, LONG + 3] {
+            let numbers: Vec<f32> = (0..length).map(|i| (i % 7) as f32).collect();
+            let ones = vec![1.0_f32; length];
+            let exact: f64 = numbers.iter().map(|n| f64::from(*n)).sum();
+            assert_eq!(dots(&[&numbers, &ones], &ones), [exact, length as f64]);
+            let mut sum = numbers.clone();
+            add_scaled(&mut sum, &[(2.0, &ones), (-1.0, &numbers)]);
+            assert!(sum.iter().all(|value| *value == 2.0));
+        }
+    }
+
+    #[test]
+    fn both_ways_to_add_up_agree() {
+        let numbers: Vec<f32> = (0..1003).map(|i| ((i * 37) % 101) as f32 / 50.0 - 1.0).collect();
+        assert!((wide_dot(&numbers, &numbers) - plain_dot(&numbers, &numbers)).abs() < 1e-4);
+    }
+}

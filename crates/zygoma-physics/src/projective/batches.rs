@@ -1,0 +1,298 @@
+//! The evaluation of batches: sixteen elements at a time, from rows of positions to rows of the gradient.
+
+use std::marker::PhantomData;
+
+use zygoma_numerics::simd::{self, Simd, WithSimd};
+use zygoma_numerics::svd3::matrix::scale_add;
+use zygoma_numerics::svd3::{LANES, Lane, Pair, Vec3, Wide};
+
+use super::derivative::Differentiable;
+use super::elements::{Batch, Row};
+
+/// Adds the gradient of some batches and returns their energy.
+pub(super) fn accumulate<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>(
+    batches: &[Batch<f32, N, R, P>],
+    x: &[Row<f32>],
+    gradient: &mut [Row<f32>],
+) -> f64 {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v3) = simd::avx2() {
+        let corners = avx2::Transposed(v3);
+        return v3.vectorize(Accumulate::<_, _, K, N, R, P> {
+            simd: v3,
+            corners,
+            batches,
+            x,
+            gradient,
+            kind: PhantomData,
+        });
+    }
+    struct Portable<'a, K, const N: usize, const R: usize, const P: usize>(
+        &'a [Batch<f32, N, R, P>],
+        &'a [Row<f32>],
+        &'a mut [Row<f32>],
+        PhantomData<fn() -> K>,
+    );
+    impl<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> WithSimd
+        for Portable<'_, K, N, R, P>
+    {
+        type Output = f64;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> f64 {
+            let Self(batches, x, gradient, kind) = self;
+            Accumulate { simd, corners: OneByOne, batches, x, gradient, kind }.run()
+        }
+    }
+    simd::run(Portable::<K, N, R, P>(batches, x, gradient, PhantomData))
+}
+
+/// How rows of vertices become registers of coordinates, and back.
+trait Corners<S: Simd>: Copy {
+    /// x, y and z of as many vertices as a register holds, from lane `part` on.
+    fn gather(self, simd: S, x: &[Row<f32>], vertices: &[u32; LANES], part: usize) -> Vec3<Wide<S>>;
+    /// Adds to the rows of vertices.
+    fn scatter(self, forces: Vec3<Wide<S>>, vertices: &[u32; LANES], part: usize, gradient: &mut [Row<f32>]);
+}
+
+/// Number by number, on any machine.
+#[derive(Clone, Copy)]
+struct OneByOne;
+
+impl<S: Simd> Corners<S> for OneByOne {
+    #[inline(always)]
+    fn gather(self, simd: S, x: &[Row<f32>], vertices: &[u32; LANES], part: usize) -> Vec3<Wide<S>> {
+        let mut numbers = [[0.0; LANES]; 3];
+        for lane in part..part + S::F32_LANES {
+            let row = x[vertices[lane] as usize];
+            for k in 0..3 {
+                numbers[k][lane] = row[k];
+            }
+        }
+        [
+            Wide::load(simd, &numbers[0][part..]),
+            Wide::load(simd, &numbers[1][part..]),
+            Wide::load(simd, &numbers[2][part..]),
+        ]
+    }
+
+    #[inline(always)]
+    fn scatter(self, forces: Vec3<Wide<S>>, vertices: &[u32; LANES], part: usize, gradient: &mut [Row<f32>]) {
+        let mut numbers = [[0.0; LANES]; 3];
+        for k in 0..3 {
+            forces[k].store(&mut numbers[k][part..]);
+        }
+        for lane in part..part + S::F32_LANES {
+            let row = &mut gradient[vertices[lane] as usize];
+            for k in 0..3 {
+                row[k] += numbers[k][lane];
+            }
+        }
+    }
+}
+
+/// The work on some batches.
+struct Accumulate<'a, S, C, K, const N: usize, const R: usize, const P: usize> {
+    simd: S,
+    corners: C,
+    batches: &'a [Batch<f32, N, R, P>],
+    x: &'a [Row<f32>],
+    gradient: &'a mut [Row<f32>],
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<S: Simd, C: Corners<S>, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>
+    Accumulate<'_, S, C, K, N, R, P>
+{
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let Self { simd, corners, batches, x, gradient, .. } = self;
+        let mut total = 0.0;
+        let mut energies = [0.0_f32; LANES];
+        let (pairs, last) = batches.as_chunks::<2>();
+        for [a, b] in pairs {
+            for part in (0..LANES).step_by(S::F32_LANES) {
+                let (za, zb) = (sample(simd, corners, a, part, x), sample(simd, corners, b, part, x));
+                let mut z = [[Pair(za[0][0], zb[0][0]); 3]; R];
+                for r in 0..R {
+                    for k in 0..3 {
+                        z[r][k] = Pair(za[r][k], zb[r][k]);
+                    }
+                }
+                let (pa, pb) = (parameters(simd, a, part), parameters(simd, b, part));
+                let mut p = [z[0][0]; P];
+                for k in 0..P {
+                    p[k] = Pair(pa[k], pb[k]);
+                }
+                let (energy, stress) = K::evaluate(&z, &p);
+                let (mut sa, mut sb) = (za, zb);
+                for r in 0..R {
+                    for k in 0..3 {
+                        (sa[r][k], sb[r][k]) = (stress[r][k].0, stress[r][k].1);
+                    }
+                }
+                spread(simd, corners, a, part, &sa, gradient);
+                spread(simd, corners, b, part, &sb, gradient);
+                (energy.0 + energy.1).store(&mut energies[part..]);
+            }
+            total += sum(&energies);
+        }
+        for batch in last {
+            for part in (0..LANES).step_by(S::F32_LANES) {
+                let z = sample(simd, corners, batch, part, x);
+                let (energy, stress) = K::evaluate(&z, &parameters(simd, batch, part));
+                spread(simd, corners, batch, part, &stress, gradient);
+                energy.store(&mut energies[part..]);
+            }
+            total += sum(&energies);
+        }
+        total
+    }
+}
+
+#[inline(always)]
+fn sum(energies: &[f32; LANES]) -> f64 {
+    let mut sum = 0.0;
+    for energy in energies {
+        sum += f64::from(*energy);
+    }
+    sum
+}
+
+/// z = G x.
+#[inline(always)]
+fn sample<S: Simd, C: Corners<S>, const N: usize, const R: usize, const P: usize>(
+    simd: S,
+    corners: C,
+    batch: &Batch<f32, N, R, P>,
+    part: usize,
+    x: &[Row<f32>],
+) -> [Vec3<Wide<S>>; R] {
+    let zero = Wide::load(simd, &[0.0; LANES]);
+    let mut z = [[zero; 3]; R];
+    for i in 0..N {
+        let at = corners.gather(simd, x, &batch.vertices[i], part);
+        for r in 0..R {
+            let c = Wide::load(simd, &batch.coefficients[r][i][part..]);
+            z[r] = scale_add(c, at, z[r]);
+        }
+    }
+    z
+}
+
+#[inline(always)]
+fn parameters<S: Simd, const N: usize, const R: usize, const P: usize>(
+    simd: S,
+    batch: &Batch<f32, N, R, P>,
+    part: usize,
+) -> [Wide<S>; P] {
+    let mut parameters = [Wide::load(simd, &[0.0; LANES]); P];
+    for p in 0..P {
+        parameters[p] = Wide::load(simd, &batch.parameters[p][part..]);
+    }
+    parameters
+}
+
+/// Adds Gᵀ stress.
+#[inline(always)]
+fn spread<S: Simd, C: Corners<S>, const N: usize, const R: usize, const P: usize>(
+    simd: S,
+    corners: C,
+    batch: &Batch<f32, N, R, P>,
+    part: usize,
+    stress: &[Vec3<Wide<S>>; R],
+    gradient: &mut [Row<f32>],
+) {
+    for i in 0..N {
+        let mut force = [stress[0][0].splat(0.0); 3];
+        for r in 0..R {
+            let c = Wide::load(simd, &batch.coefficients[r][i][part..]);
+            force = scale_add(c, stress[r], force);
+        }
+        corners.scatter(force, &batch.vertices[i], part, gradient);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::{__m128, __m256};
+
+    use pulp::cast;
+    use pulp::x86::V3;
+
+    use super::{Accumulate, Corners, Differentiable, LANES, Row, Vec3, Wide};
+
+    /// Eight rows at a time, by permutations within registers.
+    #[derive(Clone, Copy)]
+    pub(super) struct Transposed(pub(super) V3);
+
+    impl Transposed {
+        #[inline(always)]
+        fn pair(self, low: Row<f32>, high: Row<f32>) -> __m256 {
+            let (low, high): (__m128, __m128) = (cast(low), cast(high));
+            self.0.avx._mm256_insertf128_ps::<1>(self.0.avx._mm256_castps128_ps256(low), high)
+        }
+
+        #[inline(always)]
+        fn low_halves(self, a: __m256, b: __m256) -> __m256 {
+            cast(self.0.avx._mm256_unpacklo_pd(cast(a), cast(b)))
+        }
+
+        #[inline(always)]
+        fn high_halves(self, a: __m256, b: __m256) -> __m256 {
+            cast(self.0.avx._mm256_unpackhi_pd(cast(a), cast(b)))
+        }
+
+        #[inline(always)]
+        fn add_pair(self, rows: __m256, low: u32, high: u32, gradient: &mut [Row<f32>]) {
+            let first = self.0.avx._mm256_castps256_ps128(rows);
+            let row = &mut gradient[low as usize];
+            *row = cast(self.0.sse._mm_add_ps(cast(*row), first));
+            let second = self.0.avx._mm256_extractf128_ps::<1>(rows);
+            let row = &mut gradient[high as usize];
+            *row = cast(self.0.sse._mm_add_ps(cast(*row), second));
+        }
+    }
+
+    impl Corners<V3> for Transposed {
+        #[inline(always)]
+        fn gather(self, simd: V3, x: &[Row<f32>], v: &[u32; LANES], _: usize) -> Vec3<Wide<V3>> {
+            // Rows k and k + 4 side by side, so that permutations within halves bring all into order.
+            let r0 = self.pair(x[v[0] as usize], x[v[4] as usize]);
+            let r1 = self.pair(x[v[1] as usize], x[v[5] as usize]);
+            let r2 = self.pair(x[v[2] as usize], x[v[6] as usize]);
+            let r3 = self.pair(x[v[3] as usize], x[v[7] as usize]);
+            let avx = simd.avx;
+            let (xy01, xy23) = (avx._mm256_unpacklo_ps(r0, r1), avx._mm256_unpacklo_ps(r2, r3));
+            let (zw01, zw23) = (avx._mm256_unpackhi_ps(r0, r1), avx._mm256_unpackhi_ps(r2, r3));
+            [
+                Wide::new(simd, cast(self.low_halves(xy01, xy23))),
+                Wide::new(simd, cast(self.high_halves(xy01, xy23))),
+                Wide::new(simd, cast(self.low_halves(zw01, zw23))),
+            ]
+        }
+
+        #[inline(always)]
+        fn scatter(self, forces: Vec3<Wide<V3>>, v: &[u32; LANES], _: usize, gradient: &mut [Row<f32>]) {
+            let [x, y, z]: [__m256; 3] =
+                [cast(forces[0].values()), cast(forces[1].values()), cast(forces[2].values())];
+            let avx = self.0.avx;
+            let zero = avx._mm256_setzero_ps();
+            let (xy01, xy23) = (avx._mm256_unpacklo_ps(x, y), avx._mm256_unpackhi_ps(x, y));
+            let (zw01, zw23) = (avx._mm256_unpacklo_ps(z, zero), avx._mm256_unpackhi_ps(z, zero));
+            self.add_pair(self.low_halves(xy01, zw01), v[0], v[4], gradient);
+            self.add_pair(self.high_halves(xy01, zw01), v[1], v[5], gradient);
+            self.add_pair(self.low_halves(xy23, zw23), v[2], v[6], gradient);
+            self.add_pair(self.high_halves(xy23, zw23), v[3], v[7], gradient);
+        }
+    }
+
+    impl<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> pulp::NullaryFnOnce
+        for Accumulate<'_, V3, Transposed, K, N, R, P>
+    {
+        type Output = f64;
+        #[inline(always)]
+        fn call(self) -> f64 {
+            self.run()
+        }
+    }
+}
