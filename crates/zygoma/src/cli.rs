@@ -381,6 +381,10 @@ pub(crate) enum BenchWhat {
     Soak(BenchSoakArgs),
     /// Frames of a face of flesh whose lips press and stick: one step of 8 iterations each.
     Tissue(BenchTissueArgs),
+    /// How fast solvers get to the end of one step of flesh with lips that press and stick.
+    Convergence(BenchConvergenceArgs),
+    /// 3×3 decompositions: error and time over sampled matrices, and what remembering them is worth.
+    Svd(BenchSvdArgs),
     /// Frames that a tab of the viewer gets while a finger strokes the face.
     #[cfg(feature = "view")]
     View(BenchViewArgs),
@@ -411,6 +415,32 @@ pub(crate) struct BenchTissueArgs {
     /// Frames to measure.
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) frames: usize,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchConvergenceArgs {
+    /// Triangles of the simulated skin.
+    #[arg(long, value_name = "N", default_value_t = 14_000)]
+    pub(crate) triangles: usize,
+
+    /// Write the figure there, as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchSvdArgs {
+    /// Matrices to decompose.
+    #[arg(long, value_name = "N", default_value_t = 1 << 24)]
+    pub(crate) matrices: usize,
 
     /// Print the report as JSON.
     #[arg(long)]

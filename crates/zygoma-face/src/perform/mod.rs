@@ -17,6 +17,7 @@ mod run;
 mod stages;
 mod step_contact;
 mod teeth;
+mod study;
 #[cfg(test)]
 mod tests;
 mod tissue;
@@ -29,4 +30,5 @@ pub use params::PerformParams;
 pub use run::{LipReport, PerformingFace};
 pub use stages::Stages;
 pub use teeth::Teeth;
+pub use study::StepProblem;
 pub use tissue::Tissue;

@@ -2,7 +2,7 @@
 //!
 //! [`svd3`] is written once over [`Lane`]: a single `f32` or `f64`, or a register. [`svd3_batch`] runs it on batches
 //! of eight, [`svd3_batch_scalar`] is its plain twin. [`Expansion`] and [`Memo`] are the first-order approximation and the memo
-//! of *Progressive PD*, §6; the example `svd_speed` says what they are worth.
+//! of *Progressive PD*, §6; `zygoma bench svd` says what they are worth.
 
 mod batch;
 mod decompose;

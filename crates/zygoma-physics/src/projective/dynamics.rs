@@ -46,6 +46,16 @@ impl<T: Precision> Dynamics<T> {
         self.masses.iter().map(|mass| mass / (self.step * self.step)).collect()
     }
 
+    /// The inertia of the last step.
+    pub fn inertia(&self) -> Inertia<'_, T> {
+        Inertia { weights: &self.weights, predicted: &self.predicted }
+    }
+
+    /// Where the free vertices were at the start of the last step.
+    pub fn before(&self) -> &[Row<T>] {
+        &self.before
+    }
+
     /// One time step (Algorithm 2). The system's forces act over it.
     pub fn step(
         &mut self,
@@ -60,7 +70,7 @@ impl<T: Precision> Dynamics<T> {
     }
 
     /// Begins a step: the search for its end starts at the predicted positions as the paper's does, or at the last ones where the energy
-    /// is lower there.
+    /// is lower there. The system must not change between this and the first search.
     pub fn begin(&mut self, system: &System<T>) {
         let free = self.masses.len();
         let h = T::of(self.step);

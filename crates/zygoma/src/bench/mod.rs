@@ -1,11 +1,13 @@
 //! Benchmarks: medians with spread, each beside a reference measured in the same run.
 
+pub(crate) mod convergence;
 pub(crate) mod fit;
 mod harness;
 pub(crate) mod head;
 pub(crate) mod interactive;
 pub(crate) mod rig;
 pub(crate) mod soak;
+pub(crate) mod svd;
 pub(crate) mod tissue;
 #[cfg(feature = "view")]
 pub(crate) mod view;

@@ -1,16 +1,19 @@
 //! Frames of flesh with lips that press and stick.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, Tissue};
+use zygoma_face::interactive::{BuildParams, Face, build};
+use zygoma_face::perform::{PerformParams, PerformingFace, Stages, Tissue};
 use zygoma_head::{Head, HeadOptions, Level};
+use zygoma_rig::Rig;
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::jaw::jaw_driven_shapes;
+
+use super::harness::{Spread, milliseconds};
 
 /// Frames before the lips are pressed together and stuck.
 const WARM_UP: usize = 20;
@@ -39,9 +42,89 @@ pub(crate) struct TissueSize {
     pub(crate) frame_ms: f64,
     pub(crate) p10_ms: f64,
     pub(crate) p90_ms: f64,
+    /// Milliseconds by stage of the frames about the median: they add up to it.
+    pub(crate) stages_ms: TissueStages,
+    /// Iterations of the control and of the step in these frames, on average.
+    pub(crate) all_iterations: f64,
     /// The plain rig in the same run.
     pub(crate) plain_rig_ms: f64,
     pub(crate) build_seconds: f64,
+}
+
+/// Milliseconds by stage.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct TissueStages {
+    /// Energies and gradients.
+    pub(crate) evaluate: f64,
+    /// Global steps: solves with the sparse factor.
+    pub(crate) solve: f64,
+    /// What else minimisations do: memory of L-BFGS, and steps.
+    pub(crate) search: f64,
+    /// Where rig and bone have the flesh.
+    pub(crate) place: f64,
+    /// Forces of the actuations, and the actuations.
+    pub(crate) control: f64,
+    /// Inertia of the head's motion.
+    pub(crate) inertia: f64,
+    /// Where lips meet, and what sticks.
+    pub(crate) contact: f64,
+    /// What their constraints change about the global step.
+    pub(crate) constrain: f64,
+    /// Parting what is left.
+    pub(crate) part: f64,
+    /// The surface at full resolution.
+    pub(crate) output: f64,
+    /// What is left of the frame: begins of steps, mostly.
+    pub(crate) other: f64,
+}
+
+impl TissueStages {
+    fn of(stages: &Stages, frame_ms: f64) -> Self {
+        let ms = |time: Duration| 1e3 * time.as_secs_f64();
+        let mut found = Self {
+            evaluate: ms(stages.solve.evaluate),
+            solve: ms(stages.solve.solve),
+            search: ms(stages.solve.other),
+            place: ms(stages.place),
+            control: ms(stages.control),
+            inertia: ms(stages.inertia),
+            contact: ms(stages.contact),
+            constrain: ms(stages.constrain),
+            part: ms(stages.part),
+            output: ms(stages.output),
+            other: frame_ms,
+        };
+        found.other -= found.sum() - frame_ms;
+        found
+    }
+
+    fn sum(&self) -> f64 {
+        let minimised = self.evaluate + self.solve + self.search + self.control + self.place;
+        minimised + self.inertia + self.contact + self.constrain + self.part + self.output + self.other
+    }
+
+    fn plus(self, share: f64, more: &Self) -> Self {
+        Self {
+            evaluate: self.evaluate + share * more.evaluate,
+            solve: self.solve + share * more.solve,
+            search: self.search + share * more.search,
+            place: self.place + share * more.place,
+            control: self.control + share * more.control,
+            inertia: self.inertia + share * more.inertia,
+            contact: self.contact + share * more.contact,
+            constrain: self.constrain + share * more.constrain,
+            part: self.part + share * more.part,
+            output: self.output + share * more.output,
+            other: self.other + share * more.other,
+        }
+    }
+}
+
+/// A frame that was measured.
+struct Timed {
+    ms: f64,
+    stages: TissueStages,
+    iterations: usize,
 }
 
 /// Measures frames of one physics step each.
@@ -57,63 +140,93 @@ pub(crate) fn run(sizes: &[usize], frames: usize) -> anyhow::Result<TissueReport
     })
 }
 
+/// A face of flesh whose lips are pressed together and stick, and a cheek that never rests.
+pub(super) struct Scene {
+    pub(super) rig: Rig,
+    pub(super) face: Face,
+    pub(super) tissue: Arc<Tissue>,
+    pub(super) performing: PerformingFace,
+    pub(super) params: PerformParams,
+    pub(super) weights: Vec<f32>,
+    frame: usize,
+    close: Option<usize>,
+    smile: Option<usize>,
+}
+
+impl Scene {
+    pub(super) fn new(triangles: usize) -> anyhow::Result<Self> {
+        let level = if triangles > 14_000 { Level::High } else { Level::Middle };
+        let rig = Head::new(&HeadOptions { level, ..HeadOptions::default() }).rig_with_texture(None);
+        let mesh = rig.skin();
+        let build_params = BuildParams {
+            triangles,
+            uniform_stiffness: Some(1.0),
+            corrected: false,
+            ..BuildParams::default()
+        };
+        let face = build(&rig.name, mesh, &build_params, &mut |_| Continue::Yes)?;
+        let params = PerformParams { stickiness: STICKINESS, ..PerformParams::default() };
+        let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &params)?);
+        let mut performing = PerformingFace::new(tissue.clone())?;
+        performing.advance(0.0);
+        let find = |name: &str| mesh.shapes.iter().position(|shape| shape.name == name);
+        let (close, smile) = (find("mouthClose"), find("mouthSmileLeft"));
+        let weights = vec![0.0; mesh.shapes.len()];
+        Ok(Self { rig, face, tissue, performing, params, weights, frame: 0, close, smile })
+    }
+
+    /// Moves on by a frame of one step; the milliseconds that it took.
+    pub(super) fn advance(&mut self) -> f64 {
+        if let (Some(close), Some(smile)) = (self.close, self.smile) {
+            self.weights[close] = PRESSED * (self.frame as f32 / WARM_UP as f32).min(1.0);
+            self.weights[smile] = 0.2 + 0.2 * (0.3 * self.frame as f32).sin();
+        }
+        self.frame += 1;
+        self.performing.set_weights(&self.weights);
+        milliseconds(|| {
+            self.performing.advance(self.params.step_time);
+        })
+    }
+}
+
 fn measure(triangles: usize, frames: usize) -> anyhow::Result<TissueSize> {
-    let level = if triangles > 14_000 { Level::High } else { Level::Middle };
-    let rig = Head::new(&HeadOptions { level, ..HeadOptions::default() }).rig_with_texture(None);
-    let mesh = rig.skin();
     let began = Instant::now();
-    let build_params =
-        BuildParams { triangles, uniform_stiffness: Some(1.0), corrected: false, ..BuildParams::default() };
-    let face = build(&rig.name, mesh, &build_params, &mut |_| Continue::Yes)?;
-    let params = PerformParams { stickiness: STICKINESS, ..PerformParams::default() };
-    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &params)?);
-    let mut performing = PerformingFace::new(tissue.clone())?;
+    let mut scene = Scene::new(triangles)?;
     let build_seconds = began.elapsed().as_secs_f64();
-    let mut weights = vec![0.0; mesh.shapes.len()];
-    let close = mesh.shapes.iter().position(|shape| shape.name == "mouthClose");
-    let smile = mesh.shapes.iter().position(|shape| shape.name == "mouthSmileLeft");
-    let evaluator = Evaluator::new(mesh);
-    let mut plain = vec![Vec3::ZERO; mesh.positions.len()];
+    let evaluator = Evaluator::new(scene.rig.skin());
+    let mut plain = vec![Vec3::ZERO; scene.rig.skin().positions.len()];
     let (mut times, mut rig_times) = (Vec::new(), Vec::new());
     let (mut contacts, mut sticky) = (0, 0);
-    performing.advance(0.0);
     for frame in 0..WARM_UP + frames {
-        // Pressed lips, and a cheek that never rests.
-        if let (Some(close), Some(smile)) = (close, smile) {
-            weights[close] = PRESSED * (frame as f32 / WARM_UP as f32).min(1.0);
-            weights[smile] = 0.2 + 0.2 * (0.3 * frame as f32).sin();
-        }
-        performing.set_weights(&weights);
-        let began = Instant::now();
-        performing.advance(params.step_time);
-        let taken = 1e3 * began.elapsed().as_secs_f64();
-        let began = Instant::now();
-        evaluator.evaluate(&weights, &mut plain);
-        let rig_taken = 1e3 * began.elapsed().as_secs_f64();
+        let ms = scene.advance();
+        let rig_ms = milliseconds(|| evaluator.evaluate(&scene.weights, &mut plain));
         if frame >= WARM_UP {
-            times.push(taken);
-            rig_times.push(rig_taken);
-            sticky = sticky.max(performing.lips().sticky);
-            contacts = contacts.max(
-                performing.lips().constraints - performing.lips().sticky.min(performing.lips().constraints),
-            );
+            let stages = scene.performing.stages();
+            times.push(Timed { ms, stages: TissueStages::of(stages, ms), iterations: stages.iterations });
+            rig_times.push(rig_ms);
+            let lips = scene.performing.lips();
+            sticky = sticky.max(lips.sticky);
+            contacts = contacts.max(lips.constraints - lips.sticky.min(lips.constraints));
         }
     }
-    let share = |times: &mut Vec<f64>, percent: usize| {
-        times.sort_by(f64::total_cmp);
-        times.get(times.len() * percent / 100).copied().unwrap_or(0.0)
-    };
+    times.sort_by(|a, b| a.ms.total_cmp(&b.ms));
+    let spread = Spread::of(times.iter().map(|timed| timed.ms).collect());
+    let (middle, half) = (times.len() / 2, times.len() / 20);
+    let about = &times[middle.saturating_sub(half)..(middle + half + 1).min(times.len())];
+    let share = 1.0 / about.len().max(1) as f64;
     Ok(TissueSize {
-        triangles: face.shell.triangles.len(),
-        vertices: 2 * face.shell.vertex_count(),
-        tetrahedra: tissue.tet_count(),
-        iterations: params.iterations,
+        triangles: scene.face.shell.triangles.len(),
+        vertices: 2 * scene.face.shell.vertex_count(),
+        tetrahedra: scene.tissue.tet_count(),
+        iterations: scene.params.iterations,
         contacts,
         sticky,
-        frame_ms: share(&mut times, 50),
-        p10_ms: share(&mut times, 10),
-        p90_ms: share(&mut times, 90),
-        plain_rig_ms: share(&mut rig_times, 50),
+        frame_ms: spread.median_ms,
+        p10_ms: spread.p10_ms,
+        p90_ms: spread.p90_ms,
+        stages_ms: about.iter().fold(TissueStages::default(), |sum, timed| sum.plus(share, &timed.stages)),
+        all_iterations: share * about.iter().map(|timed| timed.iterations as f64).sum::<f64>(),
+        plain_rig_ms: Spread::of(rig_times).median_ms,
         build_seconds,
     })
 }

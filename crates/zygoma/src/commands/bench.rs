@@ -2,9 +2,14 @@
 
 use std::io::Write;
 
+use anyhow::Context;
+
 use crate::bench::fit::FitReport;
 use crate::bench::{self, Report};
-use crate::cli::{BenchArgs, BenchInteractiveArgs, BenchSoakArgs, BenchTissueArgs, BenchWhat};
+use crate::cli::{
+    BenchArgs, BenchConvergenceArgs, BenchInteractiveArgs, BenchSoakArgs, BenchSvdArgs, BenchTissueArgs,
+    BenchWhat,
+};
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     match &args.what {
@@ -14,6 +19,8 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         BenchWhat::Interactive(args) => interactive(args),
         BenchWhat::Soak(args) => soak(args),
         BenchWhat::Tissue(args) => tissue(args),
+        BenchWhat::Convergence(args) => convergence(args),
+        BenchWhat::Svd(args) => svd(args),
         #[cfg(feature = "view")]
         BenchWhat::View(args) => tell_tab(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
     }
@@ -76,6 +83,89 @@ fn tissue(args: &BenchTissueArgs) -> anyhow::Result<()> {
             size.p90_ms,
             size.plain_rig_ms,
             size.build_seconds,
+        )?;
+        let stages = &size.stages_ms;
+        writeln!(
+            out,
+            "  ms: evaluate {:.2}, solve {:.2}, search {:.2} ({:.0} iterations with the control's); place {:.2}, control {:.2}, inertia {:.2}, \
+             contact {:.2}, constrain {:.2}, part {:.2}, output {:.2}, other {:.2}",
+            stages.evaluate,
+            stages.solve,
+            stages.search,
+            size.all_iterations,
+            stages.place,
+            stages.control,
+            stages.inertia,
+            stages.contact,
+            stages.constrain,
+            stages.part,
+            stages.output,
+            stages.other,
+        )?;
+    }
+    Ok(())
+}
+
+fn convergence(args: &BenchConvergenceArgs) -> anyhow::Result<()> {
+    let report = bench::convergence::run(args.triangles)?;
+    if let Some(path) = &args.plot {
+        std::fs::write(path, report.chart().to_svg())
+            .with_context(|| format!("cannot write the figure to {}", path.display()))?;
+    }
+    if args.json {
+        return crate::json::print(&report);
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "{} vertices, {} tetrahedra, {} constraints, {} threads",
+        report.vertices, report.tetrahedra, report.constraints, report.threads
+    )?;
+    for way in &report.ways {
+        let after = |k: usize| way.relative_errors[k.min(way.relative_errors.len() - 1)];
+        writeln!(
+            out,
+            "{:<36} change {:>7.2} ms, iteration {:>5.2} ms; relative error {:.1e} at 16 ms, {:.1e} after 8 iterations, {:.1e} after 40",
+            way.name,
+            way.change_ms,
+            way.iteration_ms,
+            way.at_16_ms,
+            after(8),
+            after(40),
+        )?;
+    }
+    Ok(())
+}
+
+fn svd(args: &BenchSvdArgs) -> anyhow::Result<()> {
+    let report = bench::svd::run(args.matrices);
+    if args.json {
+        return crate::json::print(&report);
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "{} matrices on {}, median ns per matrix: eight at a time {:.1}, scalar twin {:.1}, nalgebra {:.1}",
+        report.matrices, report.instruction_set, report.wide_ns, report.scalar_ns, report.nalgebra_ns
+    )?;
+    writeln!(
+        out,
+        "error ‖UDVᵀ − F‖: mean {:.1e}, worst {:.1e}; nalgebra's worst {:.1e}",
+        report.mean_error, report.worst_error, report.nalgebra_worst_error
+    )?;
+    for memo in &report.memos {
+        writeln!(
+            out,
+            "strain {}, way {}, memo of the {}: kept {} %, approximated {} %, computed {} %; {:.1} ns, {:.1} always computed; R off by {:.1e}",
+            memo.strain,
+            memo.way,
+            memo.kept,
+            memo.kept_percent,
+            memo.approximated_percent,
+            memo.computed_percent,
+            memo.mean_ns,
+            memo.always_ns,
+            memo.rotation_error,
         )?;
     }
     Ok(())

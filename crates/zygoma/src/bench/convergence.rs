@@ -1,0 +1,211 @@
+//! How fast ways to the end of a step get there (*Progressive PD*, Fig. 3).
+//!
+//! All start from the same step of the built-in head with its lips pressed together and stuck. Times hold what a change of constraints costs
+//! each way before its first iteration: a new factor, the small dense factor of the compliance, or next to nothing.
+
+use std::time::Instant;
+
+use serde::Serialize;
+use zygoma_face::perform::StepProblem;
+use zygoma_numerics::{NotPositiveDefinite, SymmetricMatrix};
+use zygoma_physics::projective::{
+    Background, GaussSeidel, GlobalStep, LineSearch, MatrixRow, Prefactored, SolveOptions, SolveReport,
+    Solver,
+};
+use zygoma_picture::{Chart, Line, Scale};
+
+use super::harness::milliseconds;
+use super::tissue::Scene;
+
+/// Frames until the lips are pressed together and stuck, and the cheek is on its way.
+const FRAMES: usize = 26;
+/// Iterations of each way.
+const ITERATIONS: usize = 40;
+/// Iterations after which the energy falls no more.
+const FAR: usize = 400;
+/// The iteration at which a factor made in the background takes over, as in the paper.
+const SWITCH: usize = 8;
+/// Runs of each way; the fastest counts.
+const RUNS: usize = 5;
+
+/// The step, and how each way got to its end.
+#[derive(Serialize)]
+pub(crate) struct ConvergenceReport {
+    pub(crate) vertices: usize,
+    pub(crate) tetrahedra: usize,
+    pub(crate) constraints: usize,
+    pub(crate) threads: usize,
+    pub(crate) ways: Vec<Way>,
+}
+
+/// One way.
+#[derive(Serialize)]
+pub(crate) struct Way {
+    pub(crate) name: &'static str,
+    /// Milliseconds that a change of constraints costs before the first iteration.
+    pub(crate) change_ms: f64,
+    /// Mean milliseconds of an iteration.
+    pub(crate) iteration_ms: f64,
+    /// (E − E*) / (E₀ − E*) at the start and after each iteration.
+    pub(crate) relative_errors: Vec<f64>,
+    /// Relative error at 16 ms, change of constraints included.
+    pub(crate) at_16_ms: f64,
+}
+
+/// Compares the ways on a face of some size.
+pub(crate) fn run(triangles: usize) -> anyhow::Result<ConvergenceReport> {
+    let mut scene = Scene::new(triangles)?;
+    (0..FRAMES).for_each(|_| drop(scene.advance()));
+    let problem = scene.performing.last_step();
+    let stays = problem.system.matrix(&problem.diagonal);
+    let all = problem.system.matrix_with_transients(&problem.diagonal);
+    let rows = problem.system.transient_rows();
+    let runs = runs(&problem, &stays, &all, &rows)?;
+    let mut solver = Solver::new(problem.system);
+    let mut x = problem.start.clone();
+    let far = options(FAR, 5, LineSearch::Wolfe);
+    let mut fresh = Prefactored::<f32>::new(&all, &[])?;
+    let longest = solver.minimise(problem.system, Some(&problem.inertia), &mut fresh, &far, &mut x);
+    let energies = runs.iter().map(|run| &run.report).chain([&longest]).flat_map(|report| &report.energies);
+    let least = energies.copied().fold(f64::INFINITY, f64::min);
+    Ok(ConvergenceReport {
+        vertices: problem.system.vertex_count(),
+        tetrahedra: scene.tissue.tet_count(),
+        constraints: rows.len(),
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        ways: runs.iter().map(|run| run.way(least)).collect(),
+    })
+}
+
+/// How one way went.
+struct Run {
+    name: &'static str,
+    change_ms: f64,
+    total_ms: f64,
+    report: SolveReport,
+}
+
+impl Run {
+    fn way(&self, least: f64) -> Way {
+        let first = self.report.energies[0];
+        let error = |energy: &f64| (energy - least) / (first - least);
+        let relative_errors: Vec<f64> = self.report.energies.iter().map(error).collect();
+        let iteration_ms = self.total_ms / self.report.iterations().max(1) as f64;
+        let done = ((16.0 - self.change_ms) / iteration_ms).max(0.0) as usize;
+        let at_16_ms = relative_errors[done.min(relative_errors.len() - 1)];
+        Way { name: self.name, change_ms: self.change_ms, iteration_ms, relative_errors, at_16_ms }
+    }
+}
+
+fn options(iterations: usize, history: usize, line_search: LineSearch) -> SolveOptions {
+    SolveOptions { iterations, history, line_search, ..Default::default() }
+}
+
+/// Every way, its own change of constraints timed before it.
+fn runs(
+    problem: &StepProblem<'_>,
+    stays: &SymmetricMatrix,
+    all: &SymmetricMatrix,
+    rows: &[MatrixRow],
+) -> Result<Vec<Run>, NotPositiveDefinite> {
+    let plain = options(ITERATIONS, 0, LineSearch::None);
+    let quasi_newton = options(ITERATIONS, 5, LineSearch::Armijo);
+    let mut candidates: Vec<u32> =
+        rows.iter().flat_map(|row| row.entries.iter().map(|entry| entry.0)).collect();
+    candidates.sort_unstable();
+    candidates.dedup();
+    let mut one = GaussSeidel::new(stays).with_fixed_iterations(1);
+    let mut adaptive = GaussSeidel::new(stays);
+    let mut compliance = Prefactored::<f32>::new(stays, &candidates)?;
+    let mut offline = Background::new(stays, SWITCH);
+    let mut fresh = None;
+    let refactored = milliseconds(|| fresh = Some(Prefactored::<f32>::new(all, &[])));
+    let Some(fresh) = fresh else { return Ok(Vec::new()) };
+    let mut fresh = fresh?;
+    let set = |step: &mut GaussSeidel<f32>| milliseconds(|| step.set_transient(rows));
+    let (one_ms, adaptive_ms) = (set(&mut one), set(&mut adaptive));
+    let compliance_ms = milliseconds(|| {
+        // All rows act on candidates, and weights are positive.
+        let _ = compliance.set_transient(rows);
+    });
+    let mut found = vec![
+        go("Gauss-Seidel PD, one iteration", problem, &mut one, &plain, one_ms),
+        go("Cholesky PD", problem, &mut fresh, &plain, refactored),
+        go("L-BFGS, new Cholesky factor", problem, &mut fresh, &quasi_newton, refactored),
+        go("L-BFGS, adaptive Gauss-Seidel", problem, &mut adaptive, &quasi_newton, adaptive_ms),
+    ];
+    let mut best: Option<Run> = None;
+    for _ in 0..RUNS {
+        // The factor is made while iterations go on: once for each run.
+        let began = Instant::now();
+        offline.refactor(rows, all.clone());
+        let change = 1e3 * began.elapsed().as_secs_f64();
+        let run = once("L-BFGS, Gauss-Seidel, then Cholesky", problem, &mut offline, &quasi_newton, change);
+        if best.as_ref().is_none_or(|best| run.total_ms < best.total_ms) {
+            best = Some(run);
+        }
+    }
+    found.extend(best);
+    found.push(go("L-BFGS, compliance", problem, &mut compliance, &quasi_newton, compliance_ms));
+    Ok(found)
+}
+
+/// The fastest of some runs.
+fn go(
+    name: &'static str,
+    problem: &StepProblem<'_>,
+    global: &mut dyn GlobalStep<f32>,
+    options: &SolveOptions,
+    change_ms: f64,
+) -> Run {
+    let mut best = once(name, problem, global, options, change_ms);
+    for _ in 1..RUNS {
+        let run = once(name, problem, global, options, change_ms);
+        if run.total_ms < best.total_ms {
+            best = run;
+        }
+    }
+    best
+}
+
+fn once(
+    name: &'static str,
+    problem: &StepProblem<'_>,
+    global: &mut dyn GlobalStep<f32>,
+    options: &SolveOptions,
+    change_ms: f64,
+) -> Run {
+    let mut solver = Solver::new(problem.system);
+    let mut x = problem.start.clone();
+    let mut report = SolveReport::default();
+    let total_ms = milliseconds(|| {
+        report = solver.minimise(problem.system, Some(&problem.inertia), global, options, &mut x);
+    });
+    Run { name, change_ms, total_ms, report }
+}
+
+impl ConvergenceReport {
+    /// The figure.
+    pub(crate) fn chart(&self) -> Chart {
+        let line = |way: &Way| {
+            let points = way
+                .relative_errors
+                .iter()
+                .enumerate()
+                .map(|(k, error)| [way.change_ms + k as f64 * way.iteration_ms, error.max(1e-7)])
+                .collect();
+            Line { name: way.name.to_owned(), points }
+        };
+        Chart {
+            title: format!(
+                "One step of flesh: {} tetrahedra, {} constraints between the lips, {} threads",
+                self.tetrahedra, self.constraints, self.threads
+            ),
+            x_label: "milliseconds, change of constraints included".to_owned(),
+            y_label: "relative error of the energy".to_owned(),
+            x_scale: Scale::Log,
+            y_scale: Scale::Log,
+            lines: self.ways.iter().map(line).collect(),
+        }
+    }
+}
