@@ -40,12 +40,12 @@ pub fn fit_rigid_motion(from: &[DVec3], to: &[DVec3]) -> RigidMotion {
         let (p, q) = (*p - from_mean, *q - to_mean);
         covariance += DMat3::from_cols(q * p.x, q * p.y, q * p.z);
     }
-    let rotation = largest_rotation(covariance);
+    let rotation = closest_rotation(covariance);
     RigidMotion { rotation, translation: to_mean - rotation * from_mean }
 }
 
-/// The rotation R that maximises tr(Rᵀ M), where M = Σ q pᵀ.
-fn largest_rotation(m: DMat3) -> DQuat {
+/// The rotation R that maximises tr(Rᵀ M): for M = Σ q pᵀ the one that best carries the points p onto q, both about their means.
+pub fn closest_rotation(m: DMat3) -> DQuat {
     let at = |row: usize, col: usize| m.col(col)[row];
     let horn = DMat4::from_cols(
         DVec4::new(

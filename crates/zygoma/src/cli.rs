@@ -185,6 +185,16 @@ pub(crate) struct PerformArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
 
+    /// Leaves a part free to swing, with no bone and no muscle in it: a region of the rig or a place such as 'ear' or 'ear-left'.
+    /// May be given again. Without it, long parts that no shape moves are found and left free; 'none' leaves none.
+    #[arg(long, value_name = "PART")]
+    pub(crate) free: Vec<String>,
+
+    /// Thickness of the flesh, as a text file with one number for each vertex of the mesh, in millimetres. Without it flesh reaches
+    /// down to the bone where there are bones, and is as thick as the parameters say where there are none.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) thickness: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) performance: PerformanceArgs,
 }

@@ -4,6 +4,7 @@ mod anatomy_pictures;
 mod bench;
 mod cli;
 mod commands;
+mod flesh_input;
 mod json;
 mod markers;
 mod pictures;

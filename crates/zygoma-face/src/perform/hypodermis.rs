@@ -107,7 +107,7 @@ fn area(skin: &[DVec3], t: &[u32; 3]) -> f64 {
 }
 
 /// Normals that all triangles around a vertex face: where the mean normal turns its back on one of them, it is pulled round.
-fn seen_normals(skin: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3> {
+pub(super) fn seen_normals(skin: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3> {
     let mut around = vec![Vec::new(); skin.len()];
     for t in triangles {
         let [a, b, c] = t.map(|v| skin[v as usize]);

@@ -3,9 +3,17 @@
 //! [`Tissue`] is a layer of tetrahedra under a face's shell, attached to the bone; a [`PerformingFace`] drives it with forces that hold
 //! the artist's shapes, so that it follows the rig and still has weight.
 
+mod bones;
 mod contact;
 mod control;
+mod depth;
+mod footing;
+mod forces;
+mod free;
+#[cfg(test)]
+mod free_tests;
 mod hypodermis;
+mod jaw_motion;
 mod lips;
 mod markers;
 mod measures;
@@ -16,19 +24,25 @@ mod press;
 mod run;
 mod stages;
 mod step_contact;
-mod teeth;
+mod stiffness;
+#[cfg(test)]
+mod stiffness_tests;
 mod study;
+mod teeth;
 #[cfg(test)]
 mod tests;
 mod tissue;
 mod touches;
 
+pub use bones::{BoneSurface, Bones};
+pub use free::FreePart;
+pub use jaw_motion::JawMotion;
 pub use markers::{MarkerError, MarkerMiss, Markers};
 pub use measures::VolumeReport;
 pub use mouth::TeethReport;
 pub use params::PerformParams;
 pub use run::{LipReport, PerformingFace};
 pub use stages::Stages;
-pub use teeth::Teeth;
 pub use study::StepProblem;
-pub use tissue::Tissue;
+pub use teeth::Teeth;
+pub use tissue::{Tissue, TissueInput};

@@ -43,7 +43,7 @@ impl Mouth {
         let samples = &tissue.touchable.samples;
         let mut touches = Touches::new(handling(tissue.params.step_time), samples.len());
         let mut press = Press::new(tissue.params.contact, system);
-        let poses: Vec<Pose> = teeth.poses(&[]).collect();
+        let poses: Vec<Pose> = teeth.poses(&[], &tissue.jaw_pose(&[]));
         let rows = teeth.arches().zip(&poses).map(|(arch, pose)| touches.add(arch, *pose, Drive::Kinematic));
         let rows: Vec<TouchId> = rows.collect();
         for (arch, pose) in teeth.arches().zip(&poses) {
@@ -57,9 +57,9 @@ impl Mouth {
         Self { teeth, touches, press, rows }
     }
 
-    /// Puts the teeth where they are for some weights.
-    pub(super) fn place(&mut self, weights: &[f32]) {
-        for (row, pose) in self.rows.iter().zip(self.teeth.poses(weights)) {
+    /// Puts the teeth where they are for some weights and a pose of the jaw.
+    pub(super) fn place(&mut self, weights: &[f32], jaw: &RigidMotion) {
+        for (row, pose) in self.rows.iter().zip(self.teeth.poses(weights, jaw)) {
             if let Some(touch) = self.touches.get_mut(*row) {
                 touch.pose = pose;
             }

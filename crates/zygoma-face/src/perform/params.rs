@@ -12,6 +12,8 @@ use super::hypodermis::HypodermisParams;
 pub struct PerformParams {
     /// τ of eq. 12, thickness of the flesh, m. Where a fold leaves no room it becomes thinner by itself.
     pub thickness: f64,
+    /// Over a skull flesh reaches down to the bone, but is no thinner and no thicker than these, m.
+    pub thickness_range: [f64; 2],
     /// w_smooth of eq. 13.
     pub smooth: f64,
     /// w_lap of eq. 13.
@@ -26,9 +28,17 @@ pub struct PerformParams {
     /// Stiffness with which active muscles hold the skin at the expression, N/m per m² of skin. Forces alone would let a strongly
     /// puckered mouth buckle.
     pub tone: f64,
-    /// How much firmer that hold is where a shape squeezes the skin together, per share of its area lost: forces alone would let it fold,
-    /// as under an open jaw.
+    /// How much firmer that hold is where a shape squeezes the skin together, per share of its area lost and by the shape's weight: forces
+    /// alone would let it fold, as under an open jaw.
     pub bracing: f64,
+    /// Whether stiffness is found from the shapes, from region to region (§4.2), or the same everywhere.
+    pub fit_stiffness: bool,
+    /// How many regions of the skin have a stiffness of their own.
+    pub stiffness_regions: usize,
+    /// The least and the largest factor by which it may differ from the values above.
+    pub stiffness_bounds: [f64; 2],
+    /// How little it may change from region to region.
+    pub stiffness_smooth: f64,
     /// Density, kg/m³.
     pub density: f64,
     /// How little actuations may differ from the weights that drive them: the weight of that difference against a marker's miss.
@@ -55,6 +65,7 @@ impl Default for PerformParams {
     fn default() -> Self {
         Self {
             thickness: 0.006,
+            thickness_range: [0.003, 0.01],
             smooth: 0.3,
             keep_curvature: 1.0,
             young: 3e4,
@@ -62,6 +73,10 @@ impl Default for PerformParams {
             attachment: 8e4,
             tone: 6e4,
             bracing: 30.0,
+            fit_stiffness: false,
+            stiffness_regions: 32,
+            stiffness_bounds: [0.3, 3.0],
+            stiffness_smooth: 0.1,
             density: 1000.0,
             regularisation: 0.1,
             contact: 3e7,

@@ -26,7 +26,7 @@ impl PerformingFace {
         }
         if let Some(mouth) = &mut self.mouth {
             mouth.press.forget();
-            mouth.place(weights);
+            mouth.place(weights, &self.tissue.jaw_pose(weights));
             mouth.touches.jump(&IN_HEAD);
         }
         self.press.forget();
@@ -42,7 +42,7 @@ impl PerformingFace {
         let seconds = self.tissue.params.step_time as f32;
         self.press.begin(&self.tissue, &mut self.touches, &state, (&way, share, seconds));
         if let Some(mouth) = &mut self.mouth {
-            mouth.place(weights);
+            mouth.place(weights, &self.tissue.jaw_pose(weights));
             mouth.press.begin(&self.tissue, &mut mouth.touches, &state, (&IN_HEAD, 1.0, seconds));
         }
         self.stages.contact += began.elapsed();

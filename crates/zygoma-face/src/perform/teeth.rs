@@ -31,10 +31,12 @@ struct DentalRow {
     /// Some vertices, and where each shape of the skin (by number) moves them.
     guides: Vec<DVec3>,
     moves: Vec<(usize, Vec<DVec3>)>,
+    /// Whether it rides with the jaw: it is the lower one, and no shape moves it.
+    rides: bool,
 }
 
 impl Teeth {
-    /// Finds meshes or regions of a rig that are called teeth. The lower row counts only where the rig moves it with the jaw.
+    /// Finds meshes or regions of a rig that are called teeth. The lower row goes where the rig's shapes move it, or else with the jaw.
     pub fn of_rig(rig: &Rig) -> Option<Self> {
         let mut rows = [Found::default(), Found::default()];
         for (index, mesh) in rig.meshes.iter().enumerate() {
@@ -64,27 +66,32 @@ impl Teeth {
         self.rows.is_empty()
     }
 
-    /// How deep a place in the head's frame is inside the teeth for some weights of the skin's shapes, m; 0 outside.
-    pub fn depth(&self, weights: &[f32], at: Vec3) -> f32 {
+    /// How deep a place in the head's frame is inside the teeth for some weights of the skin's shapes and a pose of the jaw, m; 0 outside.
+    pub fn depth(&self, weights: &[f32], jaw: &RigidMotion, at: Vec3) -> f32 {
         let depth = |row: &DentalRow| {
-            let collider = Collider::new(ColliderShape::Mesh(Box::new(row.arch.clone())), row.pose(weights));
+            let collider =
+                Collider::new(ColliderShape::Mesh(Box::new(row.arch.clone())), row.pose(weights, jaw));
             collider.clearance(at, 0.0).map_or(0.0, |clearance| -clearance.distance)
         };
         self.rows.iter().map(depth).fold(0.0, f32::max)
     }
 
-    /// The arches, and where they are for some weights, in the head's frame.
+    /// The arches; [`poses`](Self::poses) tells where they are in the head's frame.
     pub(super) fn arches(&self) -> impl Iterator<Item = ColliderShape> {
         self.rows.iter().map(|row| ColliderShape::Mesh(Box::new(row.arch.clone())))
     }
 
-    pub(super) fn poses(&self, weights: &[f32]) -> impl Iterator<Item = Pose> {
-        self.rows.iter().map(|row| row.pose(weights))
+    pub(super) fn poses(&self, weights: &[f32], jaw: &RigidMotion) -> Vec<Pose> {
+        self.rows.iter().map(|row| row.pose(weights, jaw)).collect()
     }
 }
 
 impl DentalRow {
-    fn pose(&self, weights: &[f32]) -> Pose {
+    fn pose(&self, weights: &[f32], jaw: &RigidMotion) -> Pose {
+        if self.rides {
+            let middle = jaw.apply(self.middle.as_dvec3()).as_vec3();
+            return Pose { rotation: jaw.rotation.as_quat(), translation: middle };
+        }
         let mut moved = self.guides.clone();
         let mut is_moved = false;
         for (shape, offsets) in &self.moves {
@@ -171,7 +178,7 @@ impl Found {
     fn row(self, is_lower: bool) -> Option<DentalRow> {
         let is_moved =
             self.moves.iter().any(|(_, offsets)| offsets.iter().any(|offset| offset.length() > 1e-3));
-        if self.points.len() < FEWEST || (is_lower && !is_moved) {
+        if self.points.len() < FEWEST {
             return None;
         }
         let middle = self.points.iter().sum::<Vec3>() / self.points.len() as f32;
@@ -182,6 +189,7 @@ impl Found {
         Some(DentalRow {
             arch: ColliderMesh::new(around, triangles).ok()?,
             middle,
+            rides: is_lower && !is_moved,
             guides: some(&self.points),
             moves: self
                 .moves
@@ -292,8 +300,11 @@ fn arch(points: &[Vec3]) -> Option<(Vec<Vec3>, Vec<[u32; 3]>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use glam::DQuat;
     use zygoma_geometry::topology::EdgeCounts;
     use zygoma_head::{Head, HeadOptions};
+
+    const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
     #[test]
     fn an_arch_is_a_closed_solid_around_its_teeth() {
@@ -310,7 +321,8 @@ mod tests {
             let mesh = rig.meshes.iter().find(|mesh| mesh.name == name).unwrap();
             // The outermost vertices of the front teeth are at the surface of the arch.
             let front = mesh.positions.iter().map(|p| p.z).fold(f32::MIN, f32::max);
-            let collider = Collider::new(ColliderShape::Mesh(Box::new(row.arch.clone())), row.pose(&[]));
+            let collider =
+                Collider::new(ColliderShape::Mesh(Box::new(row.arch.clone())), row.pose(&[], &STILL));
             for p in mesh.positions.iter().filter(|p| p.z > front - 1e-3) {
                 let clearance = collider.clearance(*p, 1e-3).unwrap();
                 assert!(clearance.distance.abs() < 1e-3, "{name}: {clearance:?}");
@@ -321,8 +333,14 @@ mod tests {
         let skin = rig.skin();
         let weights: Vec<f32> =
             skin.shapes.iter().map(|shape| f32::from(u8::from(shape.name == "jawOpen"))).collect();
-        let moved = |row: &DentalRow| row.pose(&weights).translation.distance(row.middle);
+        let moved = |row: &DentalRow| row.pose(&weights, &STILL).translation.distance(row.middle);
         assert!(moved(&teeth.rows[0]) < 1e-4 && moved(&teeth.rows[1]) > 5e-3);
+        let mut bare = rig.clone();
+        bare.meshes.iter_mut().filter(|mesh| is_teeth(&mesh.name)).for_each(|mesh| mesh.shapes.clear());
+        let teeth = Teeth::of_rig(&bare).unwrap();
+        let down = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::NEG_Y * 0.01 };
+        let moved = |row: &DentalRow| row.pose(&weights, &down).translation.distance(row.middle);
+        assert!(moved(&teeth.rows[0]) < 1e-6 && (moved(&teeth.rows[1]) - 0.01).abs() < 1e-6);
     }
 
     #[test]

@@ -1,4 +1,5 @@
 mod markers;
+mod sticking;
 mod touching;
 
 use std::sync::{Arc, LazyLock};

@@ -2,20 +2,25 @@
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
+use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::normals::area_vector;
-use zygoma_geometry::tets::volume;
+use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::Runs;
 use zygoma_physics::projective::{
-    Attachments, Elements, Factored, Handle, Precision, Prefactored, Row, SolveOptions, Solver, Stencil,
-    System, TissueTets, TriangleStrain, position, row,
+    Attachments, Elements, Factored, Handle, Precision, Prefactored, Stencil, System, TissueTets,
+    TriangleStrain,
 };
 use zygoma_rig::arkit;
 
 use super::PerformParams;
-use super::hypodermis::Flesh;
+use super::bones::Bones;
+use super::depth::Depths;
+use super::footing::{Foot, Footing, JawShapes, carried};
+use super::hypodermis::{Flesh, seen_normals};
 use super::lips::Lips;
+use super::stiffness::{FitOptions, Regions, StiffnessFit, StiffnessMap};
 use super::touches::SkinPoints;
 use crate::interactive::{Face, FaceShape};
 
@@ -30,6 +35,30 @@ const INVERTED: f64 = 0.02;
 /// How often flesh is made thinner where shapes crush it, by which factor.
 const THINNINGS: usize = 2;
 const THINNER: f64 = 0.6;
+/// How often stiffness is fitted, each time to the balance that the last one gives.
+const STIFFNESS_ROUNDS: usize = 2;
+
+/// What flesh is made from.
+#[derive(Clone, Copy)]
+pub struct TissueInput<'a> {
+    /// The face with its shell and shapes.
+    pub face: &'a Face,
+    /// The shapes that move the jaw ([`jaw_driven_shapes`](zygoma_rig::jaw::jaw_driven_shapes)).
+    pub jaw: &'a [usize],
+    /// The skull, where it is known. Without, what lies under skin that the jaw carries rides along.
+    pub bones: Option<&'a Bones>,
+    /// Thickness of the flesh at each vertex of the whole mesh, m, where it is painted.
+    pub thickness: Option<&'a [f64]>,
+    /// Which vertices of the whole mesh are left free: no bone and no muscle holds them. Empty for none.
+    pub free: &'a [bool],
+}
+
+impl<'a> TissueInput<'a> {
+    /// A face of which nothing more is known.
+    pub fn new(face: &'a Face, jaw: &'a [usize]) -> Self {
+        Self { face, jaw, bones: None, thickness: None, free: &[] }
+    }
+}
 
 /// Flesh under a face's shell, ready to be put in motion, once or many times. Lengths in metres.
 pub struct Tissue {
@@ -44,16 +73,23 @@ pub struct Tissue {
     pub(super) masses: Vec<f64>,
     /// Displacement of the skin by each shape at weight 1.
     pub(super) moves: Vec<Vec<DVec3>>,
-    /// Which shapes carry the jaw, and with it what is attached to it.
-    pub(super) is_jaw: Vec<bool>,
+    /// What the flesh is attached to.
+    footing: Footing,
+    /// Shapes that carry what is below the skin along though they move no bone.
+    carrying: Vec<usize>,
+    /// Vertices of the skin that nothing holds, nor what lies below them.
+    pub(super) is_loose: Vec<bool>,
     /// The force on each free row that holds each shape at weight 1: the blendforces.
     pub(super) forces: Vec<Vec<DVec3>>,
     /// Vertices of the skin that follow the rig exactly, with what lies below them.
-    is_held: Vec<bool>,
+    pub(super) is_held: Vec<bool>,
     /// Area of each vertex' skin, m².
     areas: Vec<f64>,
-    /// Stiffness with which muscles hold each vertex of the skin, N/m per m².
-    tone: Vec<f64>,
+    /// How much of its area the skin around a vertex loses by each shape, beyond what it bears, where it does.
+    squeeze: Vec<Vec<(u32, f64)>>,
+    /// How stiff the flesh is from place to place.
+    stiffness: StiffnessMap,
+    misfit: Option<f64>,
 }
 
 /// The whole mesh of a face: how it follows the flesh.
@@ -65,15 +101,16 @@ pub(super) struct Skin {
 }
 
 impl Skin {
-    fn new(face: &Face, lips: &Lips) -> Self {
+    /// `moves` are those of the shell, in metres.
+    fn new(face: &Face, lips: &Lips, moves: &[Vec<DVec3>]) -> Self {
         let height = face.height as f32;
         let mut embedding = face.embedding.clone();
         lips.part(&mut embedding, face);
         let detail = |shape: usize| {
-            let coarse = face.shapes[shape].coarse.to_dense(face.shell.vertex_count());
+            let coarse: Vec<Vec3> = moves[shape].iter().map(|d| d.as_vec3()).collect();
             let mut dense = face.displacements(shape);
             for (vertex, offset) in dense.iter_mut().enumerate() {
-                *offset = height * (*offset - embedding.displacement(vertex, &coarse));
+                *offset = height * *offset - embedding.displacement(vertex, &coarse);
             }
             Runs::from_dense(bytemuck::cast_slice(&dense), 8)
         };
@@ -96,7 +133,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    fn new(is_free: &[bool]) -> Self {
+    pub(super) fn new(is_free: &[bool]) -> Self {
         let (free, held): (Vec<u32>, Vec<u32>) =
             (0..is_free.len() as u32).partition(|vertex| is_free[*vertex as usize]);
         let count = free.len();
@@ -111,39 +148,57 @@ impl Tissue {
     /// The flesh of a face. `jaw` names the shapes that move the jaw
     /// ([`jaw_driven_shapes`](zygoma_rig::jaw::jaw_driven_shapes)).
     pub fn new(face: &Face, jaw: &[usize], params: &PerformParams) -> Result<Self, NotPositiveDefinite> {
+        Self::build(&TissueInput::new(face, jaw), params)
+    }
+
+    /// The flesh of a face, with what is known of its inside.
+    pub fn build(input: &TissueInput, params: &PerformParams) -> Result<Self, NotPositiveDefinite> {
+        let TissueInput { face, jaw, .. } = *input;
+        let triangles = &face.shell.triangles;
         let skin: Vec<DVec3> = face.shell.rest.iter().map(|p| face.height * *p).collect();
         let count = skin.len();
         let areas: Vec<f64> = face.shell.area.iter().map(|area| area * face.height * face.height).collect();
-        let is_held = face.held.clone();
+        let is_loose = loose_vertices(input);
+        let is_held: Vec<bool> = (0..count).map(|v| face.held[v] && !is_loose[v]).collect();
         let layout = Layout::new(&(0..2 * count).map(|v| !is_held[v % count]).collect::<Vec<_>>());
-        let move_of = |shape: &FaceShape| -> Vec<DVec3> {
-            shape.coarse.to_dense(count).iter().map(|offset| face.height * offset.as_dvec3()).collect()
-        };
+        let moves = skin_moves(face, &is_loose);
         let lips = Lips::find(face, jaw);
-        let mut thickness = vec![params.thickness; count];
+        let depths = Depths::find(input, &skin, &seen_normals(&skin, triangles), params);
+        let mut thickness = depths.thickness.clone();
         let make = |thickness: &[f64], left_out: &[bool]| {
-            Flesh::new(&skin, &face.shell.triangles, thickness.to_vec(), left_out, &params.hypodermis())
+            Flesh::new(&skin, triangles, thickness.to_vec(), left_out, &params.hypodermis())
         };
-        let mut left_out = vec![false; face.shell.triangles.len()];
+        let (carrying, bony): (Vec<usize>, Vec<usize>) = jaw.iter().partition(|shape| closes(face, **shape));
+        let jaw_shapes = JawShapes { skin: &skin, moves: &moves, shapes: &bony };
+        let footing = match input.bones {
+            Some(bones) => {
+                Footing::on_bones(bones.jaw.clone(), &jaw_shapes, &depths.below, &depths.thickness)
+            }
+            None => Footing::of_skin(&jaw_shapes),
+        };
+        let squeeze = squeeze(&skin, triangles, &moves);
+        let mut left_out = vec![false; triangles.len()];
         let flesh = make(&thickness, &left_out)?;
-        let whole = Skin::new(face, &lips);
+        let whole = Skin::new(face, &lips, &moves);
         let mut tissue = Self {
             touchable: SkinPoints::new(face, &whole.embedding, &layout),
             skin: whole,
             lips,
             masses: masses(&flesh, &layout, params.density),
-            moves: face.shapes.iter().map(move_of).collect(),
-            is_jaw: (0..face.shapes.len()).map(|shape| jaw.contains(&shape)).collect(),
+            moves,
+            footing,
+            carrying,
+            is_loose,
             forces: Vec::new(),
             params: params.clone(),
             flesh,
             layout,
             is_held,
             areas,
-            tone: Vec::new(),
+            squeeze,
+            stiffness: StiffnessMap::uniform(count),
+            misfit: None,
         };
-        let squeeze = squeeze(&skin, &face.shell.triangles, &tissue.moves);
-        tissue.tone = squeeze.iter().map(|s| params.tone * (1.0 + params.bracing * s)).collect();
         // Where a shape crushes an element, the flesh becomes thinner, and where that is not enough, there is none.
         for round in 0..=THINNINGS {
             let (forces, fullness) = tissue.find_forces(face)?;
@@ -162,7 +217,51 @@ impl Tissue {
             tissue.flesh = make(&thickness, &left_out)?;
             tissue.masses = masses(&tissue.flesh, &tissue.layout, tissue.params.density);
         }
+        if params.fit_stiffness {
+            tissue.fit_stiffness(face)?;
+        }
         Ok(tissue)
+    }
+
+    /// Finds from place to place how stiff the flesh is, and the forces anew.
+    fn fit_stiffness(&mut self, face: &Face) -> Result<(), NotPositiveDefinite> {
+        let options =
+            FitOptions { bounds: self.params.stiffness_bounds, smooth: self.params.stiffness_smooth };
+        let is_counted: Vec<bool> =
+            self.is_held.iter().zip(&self.is_loose).map(|(held, loose)| !held && !loose).collect();
+        let regions =
+            Regions::spread(&self.flesh.mesh.positions[..self.skin_count()], self.params.stiffness_regions);
+        // The balance below the skin depends on what is found.
+        for _ in 0..STIFFNESS_ROUNDS {
+            let poses = self.poses(face)?;
+            let fit = StiffnessFit {
+                flesh: &self.flesh,
+                triangles: &face.shell.triangles,
+                areas: &self.areas,
+                is_counted: &is_counted,
+                regions: &regions,
+                params: &self.params,
+            };
+            let (found, misfit) = fit.solve(&poses, &options);
+            (self.stiffness, self.misfit) = (found, Some(misfit));
+        }
+        self.forces = self.find_forces(face)?.0;
+        Ok(())
+    }
+
+    /// How much of the shapes' misfit to forces along them is left after stiffnesses were fitted; none where they were not.
+    pub fn stiffness_misfit(&self) -> Option<f64> {
+        self.misfit
+    }
+
+    /// How stiff the flesh below each vertex of the shell is over the parameters' stiffness: strain, volume and attachment.
+    pub fn stiffness(&self, vertex: usize) -> [f64; 3] {
+        [&self.stiffness.strain, &self.stiffness.volume, &self.stiffness.attachment].map(|map| map[vertex])
+    }
+
+    /// Where the lower jaw is for some weights, in the head's frame; unmoved where no shape moves it.
+    pub fn jaw_pose(&self, weights: &[f32]) -> RigidMotion {
+        self.footing.pose(weights)
     }
 
     /// Number of tetrahedra.
@@ -194,7 +293,11 @@ impl Tissue {
         let mut tets = TissueTets::new();
         for tet in &self.flesh.mesh.tets {
             if let Some(stencil) = Stencil::tetrahedron(&rest, tet.map(|v| layout.rows[v as usize])) {
-                tets.push(&stencil, params.material().tissue(stencil.size, 1.0));
+                let [strain, volume] = self.stiffness.of_element(tet);
+                let mut weights = params.material().tissue(stencil.size, 1.0);
+                weights[0] *= strain;
+                weights[1] *= volume;
+                tets.push(&stencil, weights);
             }
         }
         // Where there is no room for flesh, skin alone holds together.
@@ -205,10 +308,12 @@ impl Tissue {
                 sheet.push(&stencil, [weight]);
             }
         }
+        // A factor of this system is for the firmest hold: what is softer is found by the search.
+        let tone = self.tone(&vec![1.0; self.moves.len()]);
         let mut holds = Attachments::new();
         for vertex in 0..2 * self.skin_count() {
             let at = self.flesh.mesh.positions[vertex];
-            holds.push(&Stencil::vertex(layout.rows[vertex]), self.hold(vertex, at));
+            holds.push(&Stencil::vertex(layout.rows[vertex]), self.hold(vertex, at, &tone));
         }
         let fits = "the layout has a row for every vertex";
         system.add(tets).expect(fits);
@@ -217,13 +322,16 @@ impl Tissue {
         (system, holds)
     }
 
-    /// Where the bone has the hypodermis under each vertex for some weights: what lies under skin that the jaw carries rides along.
-    pub(super) fn attachment(&self, weights: &[f32], vertex: usize) -> DVec3 {
-        let carried: DVec3 = (0..weights.len())
-            .filter(|shape| self.is_jaw[*shape] && weights[*shape] != 0.0)
-            .map(|shape| f64::from(weights[shape]) * self.moves[shape][vertex])
-            .sum();
-        self.flesh.mesh.positions[self.skin_count() + vertex] + carried
+    /// Where the bone has the hypodermis under a vertex, for some weights and the jaw's pose.
+    pub(super) fn attachment(&self, weights: &[f32], pose: &RigidMotion, vertex: usize) -> DVec3 {
+        let positions = &self.flesh.mesh.positions;
+        let foot = Foot {
+            vertex,
+            at: positions[self.skin_count() + vertex],
+            skin: positions[vertex],
+            moves: &self.moves,
+        };
+        self.footing.place(&foot, weights, pose) + carried(&self.carrying, weights, &foot)
     }
 
     /// Tells the attachments where the bone is.
@@ -235,16 +343,35 @@ impl Tissue {
     ) {
         let holds = system.group_mut(holds);
         let skin = self.skin_count();
+        let (pose, tone) = (self.jaw_pose(weights), self.tone(weights));
         for vertex in 0..skin {
-            holds.set_parameters(vertex, self.hold(vertex, self.target(weights, vertex)));
-            holds.set_parameters(skin + vertex, self.hold(skin + vertex, self.attachment(weights, vertex)));
+            holds.set_parameters(vertex, self.hold(vertex, self.target(weights, vertex), &tone));
+            let below = self.attachment(weights, &pose, vertex);
+            holds.set_parameters(skin + vertex, self.hold(skin + vertex, below, &tone));
         }
     }
 
+    /// Stiffness with which muscles hold each vertex of the skin for some weights, N/m per m²: a shape that squeezes the skin makes it firmer.
+    fn tone(&self, weights: &[f32]) -> Vec<f64> {
+        let PerformParams { tone, bracing, .. } = self.params;
+        let mut firm = vec![tone; self.skin_count()];
+        for (weight, squeeze) in weights.iter().zip(&self.squeeze).filter(|(weight, _)| **weight > 0.0) {
+            for (vertex, lost) in squeeze {
+                let firm = &mut firm[*vertex as usize];
+                *firm = firm.max(tone * (1.0 + bracing * lost * f64::from(*weight).min(1.0)));
+            }
+        }
+        firm
+    }
+
     /// Parameters of what holds a vertex somewhere: the tone of the muscles for the skin, the bone for what lies below it.
-    fn hold(&self, vertex: usize, at: DVec3) -> [f64; 4] {
+    fn hold(&self, vertex: usize, at: DVec3, tone: &[f64]) -> [f64; 4] {
         let skin = self.skin_count();
-        let stiffness = if vertex < skin { self.tone[vertex] } else { self.params.attachment };
+        let stiffness = match vertex {
+            _ if self.is_loose[vertex % skin] => 0.0,
+            _ if vertex < skin => tone[vertex],
+            _ => self.params.attachment * self.stiffness.attachment[vertex - skin],
+        };
         [stiffness * self.areas[vertex % skin], at.x, at.y, at.z]
     }
 
@@ -257,75 +384,40 @@ impl Tissue {
             .sum();
         self.flesh.mesh.positions[vertex] + moved
     }
-
-    /// The blendforces: what holds the skin at each shape while the flesh below it is in equilibrium.
-    ///
-    /// The paper takes the shapes themselves for forces, c B, and fits stiffnesses for which these hold them; taking what holds
-    /// them leaves no such error to a fit. `mouthClose` is made on top of an open jaw, and so is its force.
-    ///
-    /// Beside them the least share of its volume that each element keeps.
-    fn find_forces(&self, face: &Face) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), NotPositiveDefinite> {
-        let count = self.skin_count();
-        let is_free: Vec<bool> = (0..2 * count).map(|v| v >= count && !self.is_held[v - count]).collect();
-        let pinned = Layout::new(&is_free);
-        let (mut below, holds) = self.system::<f32>(&pinned);
-        let (mut all, all_holds) = self.system::<f32>(&self.layout);
-        let mut global = Prefactored::<f32>::new(&below.matrix(&[]), &[])?;
-        let rest = self.flesh.mesh.volumes();
-        let mut fullness = vec![1.0_f64; rest.len()];
-        let mut held = |weights: &[f32]| -> Vec<DVec3> {
-            self.attach(&mut below, holds, weights);
-            self.attach(&mut all, all_holds, weights);
-            let mut x: Vec<Row<f32>> =
-                pinned.vertices.iter().map(|v| row(self.target(weights, *v as usize))).collect();
-            let options = SolveOptions { iterations: 40, tolerance: 1e-3, ..Default::default() };
-            Solver::new(&below).minimise(&below, None, &mut global, &options, &mut x);
-            let place = |v: &u32| x[pinned.rows[*v as usize] as usize];
-            for ((tet, rest), least) in self.flesh.mesh.tets.iter().zip(&rest).zip(&mut fullness) {
-                *least = least.min(volume(tet.map(|v| position(&place(&v)))) / rest);
-            }
-            let x: Vec<Row<f32>> = self.layout.vertices.iter().map(place).collect();
-            let mut gradient = x.clone();
-            all.energy_and_gradient(&x, &mut gradient);
-            // Below the skin what is left is the tolerance of the equilibrium.
-            let force = |(place, g): (usize, &Row<f32>)| {
-                let is_skin = (self.layout.vertices[place] as usize) < count;
-                if is_skin { position(g) } else { DVec3::ZERO }
-            };
-            gradient[..self.layout.free].iter().enumerate().map(force).collect()
-        };
-        let shapes = face.shapes.len();
-        let only = |shapes_at_one: &[usize]| -> Vec<f32> {
-            (0..shapes).map(|shape| if shapes_at_one.contains(&shape) { 1.0 } else { 0.0 }).collect()
-        };
-        let mut forces = Vec::with_capacity(shapes);
-        for shape in 0..shapes {
-            forces.push(match base_shape(face, shape) {
-                None => held(&only(&[shape])),
-                Some(base) => {
-                    let (both, alone) = (held(&only(&[shape, base])), held(&only(&[base])));
-                    both.iter().zip(&alone).map(|(a, b)| *a - *b).collect()
-                }
-            });
-        }
-        Ok((forces, fullness))
-    }
 }
 
-/// The shape on top of which another is made.
-fn base_shape(face: &Face, shape: usize) -> Option<usize> {
-    let is = |index: usize, wanted: &str| {
-        arkit::recognise(&face.shapes[index].name).is_some_and(|recognised| recognised.shape == wanted)
+/// Which vertices of the shell lie where the whole mesh is left free.
+fn loose_vertices(input: &TissueInput) -> Vec<bool> {
+    let is_free = |v: u32| input.free.get(v as usize).copied().unwrap_or(false);
+    let face = input.face;
+    let on = |place: &SurfacePoint| face.triangles[place.triangle as usize].iter().all(|v| is_free(*v));
+    face.places.iter().map(on).collect()
+}
+
+/// Displacement of the shell by each shape at weight 1, m; where it is loose it follows none.
+fn skin_moves(face: &Face, is_loose: &[bool]) -> Vec<Vec<DVec3>> {
+    let move_of = |shape: &FaceShape| -> Vec<DVec3> {
+        let dense = shape.coarse.to_dense(is_loose.len());
+        let moved = |(offset, loose): (&Vec3, &bool)| match loose {
+            true => DVec3::ZERO,
+            false => face.height * offset.as_dvec3(),
+        };
+        dense.iter().zip(is_loose).map(moved).collect()
     };
-    is(shape, "mouthClose").then(|| (0..face.shapes.len()).find(|index| is(*index, "jawOpen"))).flatten()
+    face.shapes.iter().map(move_of).collect()
 }
 
-/// How much of its area the skin around each vertex loses by some shape, beyond what it bears without folding.
-fn squeeze(skin: &[DVec3], triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Vec<f64> {
+/// Whether a shape closes the lips over a jaw that stays open.
+fn closes(face: &Face, shape: usize) -> bool {
+    arkit::recognise(&face.shapes[shape].name).is_some_and(|recognised| recognised.shape == "mouthClose")
+}
+
+/// How much of its area the skin around each vertex loses by each shape, beyond what it bears without folding.
+fn squeeze(skin: &[DVec3], triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Vec<Vec<(u32, f64)>> {
     // Ours: a fifth is common in smiles and brows, and stays smooth.
     const BORNE: f64 = 0.2;
-    let mut most = vec![0.0_f64; skin.len()];
-    for moved in moves {
+    let by_shape = |moved: &Vec<DVec3>| {
+        let mut most = vec![0.0_f64; skin.len()];
         for t in triangles {
             let area = |at: &dyn Fn(usize) -> DVec3| {
                 let [a, b, c] = t.map(|v| at(v as usize));
@@ -334,8 +426,9 @@ fn squeeze(skin: &[DVec3], triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Vec<
             let lost = 1.0 - area(&|v| skin[v] + moved[v]) / area(&|v| skin[v]) - BORNE;
             t.iter().for_each(|v| most[*v as usize] = most[*v as usize].max(lost));
         }
-    }
-    most
+        (0..).zip(most).filter(|(_, lost)| *lost > 0.0).collect()
+    };
+    moves.par_iter().map(by_shape).collect()
 }
 
 fn masses(flesh: &Flesh, layout: &Layout, density: f64) -> Vec<f64> {

@@ -8,16 +8,17 @@ use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, Face, Places, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, Tissue, VolumeReport};
+use zygoma_face::perform::{PerformParams, PerformingFace, Teeth, Tissue, VolumeReport};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::jaw::jaw_driven_shapes;
-use zygoma_rig::{JointRole, Rig, Take};
+use zygoma_rig::{JointRole, Rig, Shape, Take, arkit};
 
 use crate::cli::PerformArgs;
 use crate::commands::animated::{self, CompressionSummary, Format};
 use crate::commands::input;
+use crate::flesh_input::{BoneSource, FleshInput};
 use crate::markers::FollowedMarkers;
 use crate::progress::Progress;
 use crate::reports::perform::Chronicle;
@@ -39,6 +40,9 @@ struct Summary {
     fps: f64,
     /// Tracks of the take that no shape of the rig answers to.
     unmatched: Vec<String>,
+    /// Where the bones come from, and what hangs free.
+    bones: BoneSource,
+    free_parts: Vec<String>,
     tetrahedra: usize,
     /// Triangles of the coarse skin below which there is no room for flesh.
     bare_triangles: usize,
@@ -56,18 +60,30 @@ struct Summary {
     seconds: f64,
 }
 
-/// How the flesh keeps its volume over all frames, and how the plain rig would.
+/// How the flesh keeps its volume, and how the plain rig would. Frames with puffed cheeks, which hold more air and not more flesh, are
+/// counted apart.
 #[derive(Serialize)]
 struct VolumeSummary {
+    #[serde(flatten)]
+    frames: VolumeOver,
+    /// The same where the cheeks are puffed, if they ever are.
+    cheek_puff: Option<VolumeOver>,
+    /// The most elements that were inside out in a frame.
+    inverted: usize,
+}
+
+/// Volume over some frames.
+#[derive(Serialize)]
+struct VolumeOver {
+    frames: usize,
     /// Volume over its volume at rest, smallest and largest.
     total: [f64; 2],
+    plain_total: [f64; 2],
     /// |det F − 1| per element, mean over frames of its mean and of what 95 % stay below.
     mean_change: f64,
     p95_change: f64,
     plain_mean_change: f64,
     plain_p95_change: f64,
-    /// The most elements that were inside out in a frame.
-    inverted: usize,
 }
 
 /// What happened between the lips.
@@ -84,6 +100,9 @@ struct LipSummary {
     /// Most contacts and sticky springs.
     constraints: usize,
     sticky: usize,
+    /// Most contacts with teeth, and the deepest that flesh was in them.
+    teeth_contacts: usize,
+    teeth_penetration_mm: f64,
 }
 
 /// How closely the skin followed its markers.
@@ -145,7 +164,9 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         Some(path) => TouchScript::read(path, &face, &places)?,
         None => TouchScript::default(),
     };
-    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(rig.skin()), &params)?);
+    let jaw = jaw_driven_shapes(rig.skin());
+    let flesh = FleshInput::new(&rig, &face, jaw, args.thickness.as_deref(), &args.free)?;
+    let tissue = Arc::new(Tissue::build(&flesh.tissue(&face), &params)?);
     let markers = args.markers.as_deref().map(|path| FollowedMarkers::read(path, &tissue)).transpose()?;
     let mut take = match &args.performance.take {
         Some(name) => input::read_take(name, &rig)?,
@@ -172,6 +193,8 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         frames: outcome.deviations.len(),
         fps: args.performance.fps,
         unmatched: Binding::new(&rig, &take).unmatched,
+        bones: flesh.bone_source,
+        free_parts: flesh.free_parts.clone(),
         tetrahedra: tissue.tet_count(),
         bare_triangles: tissue.bare_count(),
         deviation: outcome.deviation(&face, &places, false),
@@ -189,9 +212,10 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         compression: None,
         seconds: 0.0,
     };
+    let lines: Vec<String> = summary.lines().into_iter().chain(flesh.lines()).collect();
     if let Some(folder) = &args.performance.report {
         let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
-        reports::perform::write(folder, &story, &chronicle, &summary.lines())?;
+        reports::perform::write(folder, &story, &chronicle, &lines)?;
     }
     let Outcome { frames, props, .. } = outcome;
     summary.compression =
@@ -201,7 +225,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         return crate::json::print(&summary);
     }
     let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
-    animated::tell(&summary.lines(), unmatched, summary.compression.as_ref(), summary.seconds)
+    animated::tell(&lines, unmatched, summary.compression.as_ref(), summary.seconds)
 }
 
 /// What is performed.
@@ -225,6 +249,9 @@ impl Performance<'_> {
         let evaluator = Evaluator::new(rig.skin());
         let head = take.motion(JointRole::Head);
         let mut performing = PerformingFace::new(tissue.clone())?;
+        if let Some(teeth) = Teeth::of_rig(rig) {
+            performing.set_teeth(teeth);
+        }
         if let Some(markers) = self.markers {
             performing.follow(markers.on(tissue)?);
         }
@@ -239,6 +266,9 @@ impl Performance<'_> {
             frame_ms: 0.0,
         };
         let mut chronicle = Chronicle::default();
+        let is_puff =
+            |shape: &Shape| arkit::recognise(&shape.name).is_some_and(|found| found.shape == "cheekPuff");
+        let puff = rig.skin().shapes.iter().position(is_puff);
         let mut weights = vec![0.0; evaluator.shape_count()];
         let mut plain = vec![Vec3::ZERO; face.vertex_count()];
         let mut shown = rig.skin().positions.clone();
@@ -270,8 +300,10 @@ impl Performance<'_> {
                 .push([performing.penetration(), performing.touches().head_load().force.length()]);
             outcome.penetration.push(performing.lips().penetration.max(performing.penetration()));
             chronicle.lips.push(performing.lips());
+            chronicle.teeth.push(performing.teeth());
             chronicle.misses.push(performing.marker_miss());
             chronicle.volumes.push([performing.volume(), tissue.plain_volume(&weights)]);
+            chronicle.puffed.push(puff.is_some_and(|shape| weights[shape] > 0.0));
             bar.set(frame + 1);
         }
         outcome.props = player.into_props();
@@ -281,19 +313,55 @@ impl Performance<'_> {
 
 impl VolumeSummary {
     fn of(chronicle: &Chronicle) -> Self {
-        let volumes = &chronicle.volumes;
+        let all = || chronicle.volumes.iter().zip(&chronicle.puffed);
+        let over = |puffed: bool| {
+            VolumeOver::of(&all().filter(|(_, p)| **p == puffed).map(|(v, _)| *v).collect::<Vec<_>>())
+        };
+        Self {
+            frames: over(false),
+            cheek_puff: Some(over(true)).filter(|puff| puff.frames > 0),
+            inverted: chronicle.volumes.iter().map(|[flesh, _]| flesh.inverted).max().unwrap_or(0),
+        }
+    }
+}
+
+impl VolumeOver {
+    fn of(volumes: &[[VolumeReport; 2]]) -> Self {
         let mean = |value: &dyn Fn(&[VolumeReport; 2]) -> f64| {
             volumes.iter().map(value).sum::<f64>() / volumes.len().max(1) as f64
         };
-        let totals = || volumes.iter().map(|[flesh, _]| flesh.total);
+        let range = |k: usize| {
+            let totals = || volumes.iter().map(|pair| pair[k].total);
+            [totals().fold(f64::INFINITY, f64::min), totals().fold(0.0, f64::max)]
+                .map(|t| if t.is_finite() { t } else { 1.0 })
+        };
         Self {
-            total: [totals().fold(f64::INFINITY, f64::min), totals().fold(0.0, f64::max)],
+            frames: volumes.len(),
+            total: range(0),
+            plain_total: range(1),
             mean_change: mean(&|v| v[0].mean),
             p95_change: mean(&|v| v[0].p95),
             plain_mean_change: mean(&|v| v[1].mean),
             plain_p95_change: mean(&|v| v[1].p95),
-            inverted: volumes.iter().map(|[flesh, _]| flesh.inverted).max().unwrap_or(0),
         }
+    }
+}
+
+impl std::fmt::Display for VolumeOver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{:.3} to {:.3} of its volume (plain rig: {:.3} to {:.3}); an element's changes by {:.1} % on average and 95 % of them by less \
+             than {:.1} % (plain rig: {:.1} % and {:.1} %)",
+            self.total[0],
+            self.total[1],
+            self.plain_total[0],
+            self.plain_total[1],
+            100.0 * self.mean_change,
+            100.0 * self.p95_change,
+            100.0 * self.plain_mean_change,
+            100.0 * self.plain_p95_change,
+        )
     }
 }
 
@@ -301,7 +369,7 @@ impl LipSummary {
     fn of(chronicle: &Chronicle) -> Self {
         let most = |k: usize| chronicle.crossings.iter().map(|pair| pair[k]).max().unwrap_or(0);
         let frames = |k: usize| chronicle.crossings.iter().filter(|pair| pair[k] > 0).count();
-        let lips = &chronicle.lips;
+        let (lips, teeth) = (&chronicle.lips, &chronicle.teeth);
         Self {
             crossings: most(0),
             plain_crossings: most(1),
@@ -310,6 +378,9 @@ impl LipSummary {
             projected_mm: 1e3 * f64::from(lips.iter().map(|lips| lips.projected).fold(0.0, f32::max)),
             constraints: lips.iter().map(|lips| lips.constraints).max().unwrap_or(0),
             sticky: lips.iter().map(|lips| lips.sticky).max().unwrap_or(0),
+            teeth_contacts: teeth.iter().map(|teeth| teeth.contacts).max().unwrap_or(0),
+            teeth_penetration_mm: 1e3
+                * f64::from(teeth.iter().map(|teeth| teeth.penetration).fold(0.0, f32::max)),
         }
     }
 }
@@ -331,17 +402,11 @@ impl Summary {
             lines.push(format!("the flesh leaves the rig by {deviation}"));
         }
         let volume = &self.volume;
-        lines.push(format!(
-            "it keeps {:.3} to {:.3} of its volume; an element's changes by {:.1} % on average and 95 % of them by less than {:.1} % \
-             (plain rig: {:.1} % and {:.1} %); at most {} of them are inside out",
-            volume.total[0],
-            volume.total[1],
-            100.0 * volume.mean_change,
-            100.0 * volume.p95_change,
-            100.0 * volume.plain_mean_change,
-            100.0 * volume.plain_p95_change,
-            volume.inverted
-        ));
+        lines
+            .push(format!("it keeps {}; at most {} elements are inside out", volume.frames, volume.inverted));
+        if let Some(puff) = &volume.cheek_puff {
+            lines.push(format!("with puffed cheeks it keeps {puff}"));
+        }
         let lips = &self.lips;
         lines.push(format!(
             "lips cross in {} frames (plain rig: {}), in at most {} pairs of triangles (plain rig: {}); up to {} contacts, {} sticky \
@@ -354,6 +419,12 @@ impl Summary {
             lips.sticky,
             lips.projected_mm
         ));
+        if lips.teeth_contacts > 0 {
+            lines.push(format!(
+                "up to {} places of the flesh press on teeth, at most {:.3} mm deep",
+                lips.teeth_contacts, lips.teeth_penetration_mm
+            ));
+        }
         if let Some(markers) = &self.markers {
             lines.push(format!(
                 "it misses the {} markers of {} by {:.3} mm on average and {:.2} mm at worst",

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use glam::Vec3;
 use zygoma_face::interactive::Places;
-use zygoma_face::perform::{LipReport, MarkerMiss, VolumeReport};
+use zygoma_face::perform::{LipReport, MarkerMiss, TeethReport, VolumeReport};
 use zygoma_picture::{Bounds, Chart, Line, Report, View, grid};
 use zygoma_rig::binding::Binding;
 use zygoma_rig::frames::Frames;
@@ -28,8 +28,12 @@ pub(crate) struct Chronicle {
     pub(crate) lips: Vec<LipReport>,
     /// Volume of the flesh, and under the plain rig.
     pub(crate) volumes: Vec<[VolumeReport; 2]>,
+    /// Whether the cheeks are puffed.
+    pub(crate) puffed: Vec<bool>,
     /// How deep anything was in the skin, m, and the force of all touches on the head, N.
     pub(crate) touches: Vec<[f32; 2]>,
+    /// What is between flesh and teeth.
+    pub(crate) teeth: Vec<TeethReport>,
     /// How far the skin is from its markers.
     pub(crate) misses: Vec<MarkerMiss>,
 }

@@ -2,6 +2,7 @@
 
 mod avatar;
 mod cli;
+mod perform;
 mod programs;
 mod project;
 mod simulate;

@@ -228,8 +228,8 @@ fn lips_do_not_pass_into_the_teeth() {
         let weights = weights_of(&[]);
         let surface = finger.face.advance(1.0 / 60.0);
         let inside = |v: &u32| {
-            let rest = teeth.depth(&weights, FACE.0.positions[*v as usize]) > 0.0;
-            if rest { 0.0 } else { teeth.depth(&weights, surface[*v as usize]) }
+            let rest = teeth.depth(&weights, &UPRIGHT, FACE.0.positions[*v as usize]) > 0.0;
+            if rest { 0.0 } else { teeth.depth(&weights, &UPRIGHT, surface[*v as usize]) }
         };
         let lips = FACE.1.skin.iter().filter(|v| surface[**v as usize].distance(finger.at) < 0.025);
         (depth, worst, lips.map(inside).fold(0.0, f32::max), finger.face.volume().inverted)

@@ -1,0 +1,123 @@
+//! A skull under a face: how deep it lies below the skin, and which bone is nearest.
+
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+use zygoma_geometry::triangle_tree::TriangleTree;
+use zygoma_rig::{Rig, RigMesh};
+
+use super::jaw_motion::JawMotion;
+
+/// Names by which the bones of a rig are known.
+const CRANIUM: [&str; 2] = ["cranium", "skull"];
+const MANDIBLE: [&str; 3] = ["mandible", "jawbone", "jaw_bone"];
+
+/// The surface of a bone at rest, m.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoneSurface {
+    /// Vertices.
+    pub positions: Vec<DVec3>,
+    /// Triangles, counter-clockwise from outside.
+    pub triangles: Vec<[u32; 3]>,
+}
+
+/// The bones under a face.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bones {
+    /// Skull without the lower jaw; it moves with the head.
+    pub cranium: BoneSurface,
+    /// Lower jaw at rest.
+    pub mandible: BoneSurface,
+    /// How it moves.
+    pub jaw: JawMotion,
+}
+
+impl Bones {
+    /// The bones that a rig has as meshes: one named cranium or skull, and a mandible with shapes of the skin's names.
+    pub fn of_rig(rig: &Rig) -> Option<Self> {
+        let named = |names: &[&str]| {
+            let is = |mesh: &&RigMesh| names.iter().any(|name| mesh.name.eq_ignore_ascii_case(name));
+            rig.meshes.iter().find(is).filter(|mesh| !mesh.positions.is_empty())
+        };
+        let (cranium, mandible) = (named(&CRANIUM)?, named(&MANDIBLE)?);
+        Some(Self::of_meshes(cranium, mandible, rig.skin()))
+    }
+
+    /// The bones in two meshes under a skin.
+    pub fn of_meshes(cranium: &RigMesh, mandible: &RigMesh, skin: &RigMesh) -> Self {
+        Self {
+            cranium: BoneSurface::of(cranium),
+            mandible: BoneSurface::of(mandible),
+            jaw: JawMotion::of_mesh(mandible, skin),
+        }
+    }
+}
+
+impl BoneSurface {
+    fn of(mesh: &RigMesh) -> Self {
+        Self {
+            positions: mesh.positions.iter().map(|p| p.as_dvec3()).collect(),
+            triangles: mesh.faces.triangles(),
+        }
+    }
+}
+
+/// What lies below a vertex of the skin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Below {
+    /// How deep the bone lies along the normal, m; none where the way leads past all bones or out of the skin first.
+    pub(super) bone: Option<f64>,
+    /// How far the skin's other side is along the normal.
+    pub(super) skin: Option<f64>,
+    /// Distance from the cranium and from the mandible.
+    pub(super) distances: [f64; 2],
+}
+
+/// Looks below each vertex of a skin, along its inward normal.
+pub(super) fn look_below(
+    bones: &Bones,
+    skin: &[DVec3],
+    triangles: &[[u32; 3]],
+    normals: &[DVec3],
+) -> Vec<Below> {
+    let surfaces = [Searchable::new(&bones.cranium), Searchable::new(&bones.mandible)];
+    let own = Searchable::of(skin.iter().map(|p| p.as_vec3()).collect(), triangles.to_vec());
+    let below = |vertex: usize| {
+        let (at, inward) = (skin[vertex].as_vec3(), -normals[vertex].as_vec3());
+        let opposite = own.along(at, inward, |t| !triangles[t as usize].contains(&(vertex as u32)));
+        let hits = surfaces.each_ref().map(|surface| surface.along(at, inward, |_| true));
+        let nearest = hits.iter().flatten().copied().reduce(f64::min);
+        Below {
+            bone: nearest.filter(|depth| opposite.is_none_or(|other| *depth < other)),
+            skin: opposite,
+            distances: surfaces.each_ref().map(|surface| surface.distance(at)),
+        }
+    };
+    (0..skin.len()).into_par_iter().map(below).collect()
+}
+
+struct Searchable {
+    positions: Vec<Vec3>,
+    triangles: Vec<[u32; 3]>,
+    tree: TriangleTree,
+}
+
+impl Searchable {
+    fn new(surface: &BoneSurface) -> Self {
+        Self::of(surface.positions.iter().map(|p| p.as_vec3()).collect(), surface.triangles.clone())
+    }
+
+    fn of(positions: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Self {
+        let tree = TriangleTree::new(&positions, &triangles);
+        Self { positions, triangles, tree }
+    }
+
+    fn along(&self, at: Vec3, direction: Vec3, accepted: impl Fn(u32) -> bool) -> Option<f64> {
+        let hit = self.tree.first_hit(&self.positions, &self.triangles, at, direction, 0.0, accepted)?;
+        Some(f64::from(hit.distance))
+    }
+
+    fn distance(&self, at: Vec3) -> f64 {
+        let nearest = self.tree.closest(&self.positions, &self.triangles, at, f32::INFINITY);
+        nearest.map_or(f64::INFINITY, |nearest| f64::from(nearest.distance))
+    }
+}

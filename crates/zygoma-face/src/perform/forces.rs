@@ -1,0 +1,133 @@
+//! The forces that make the expressions: what holds the artist's shapes.
+
+use glam::DVec3;
+use zygoma_geometry::tets::volume;
+use zygoma_numerics::NotPositiveDefinite;
+use zygoma_physics::projective::{
+    Attachments, Handle, Prefactored, Row, SolveOptions, Solver, System, position, row,
+};
+use zygoma_rig::arkit;
+
+use super::stiffness::Posed;
+use super::tissue::{Layout, Tissue};
+use crate::interactive::Face;
+
+/// Flesh whose skin is held where the rig has it, the rest in balance.
+struct Held {
+    /// All vertices.
+    positions: Vec<DVec3>,
+    /// The force on each free row that holds it.
+    forces: Vec<DVec3>,
+}
+
+/// Finds what holds expressions.
+struct Holder<'a> {
+    tissue: &'a Tissue,
+    /// The skin is not free here.
+    pinned: Layout,
+    below: System<f32>,
+    below_holds: Handle<Attachments<f32>>,
+    all: System<f32>,
+    all_holds: Handle<Attachments<f32>>,
+    global: Prefactored<f32>,
+}
+
+impl<'a> Holder<'a> {
+    fn new(tissue: &'a Tissue) -> Result<Self, NotPositiveDefinite> {
+        let count = tissue.skin_count();
+        let is_free: Vec<bool> = (0..2 * count)
+            .map(|v| (v >= count || tissue.is_loose[v]) && !tissue.is_held[v % count])
+            .collect();
+        let pinned = Layout::new(&is_free);
+        let (below, below_holds) = tissue.system::<f32>(&pinned);
+        let (all, all_holds) = tissue.system::<f32>(&tissue.layout);
+        let global = Prefactored::<f32>::new(&below.matrix(&[]), &[])?;
+        Ok(Self { tissue, pinned, below, below_holds, all, all_holds, global })
+    }
+
+    fn hold(&mut self, weights: &[f32]) -> Held {
+        let (tissue, pinned) = (self.tissue, &self.pinned);
+        tissue.attach(&mut self.below, self.below_holds, weights);
+        tissue.attach(&mut self.all, self.all_holds, weights);
+        let mut x: Vec<Row<f32>> =
+            pinned.vertices.iter().map(|v| row(tissue.target(weights, *v as usize))).collect();
+        let options = SolveOptions { iterations: 40, tolerance: 1e-3, ..Default::default() };
+        Solver::new(&self.below).minimise(&self.below, None, &mut self.global, &options, &mut x);
+        let place = |v: &u32| x[pinned.rows[*v as usize] as usize];
+        let ordered: Vec<Row<f32>> = tissue.layout.vertices.iter().map(place).collect();
+        let mut gradient = ordered.clone();
+        self.all.energy_and_gradient(&ordered, &mut gradient);
+        // Below the skin, and where it is loose, what is left is the tolerance of the equilibrium.
+        let force = |(place, g): (usize, &Row<f32>)| {
+            let vertex = tissue.layout.vertices[place] as usize;
+            let is_driven = vertex < tissue.skin_count() && !tissue.is_loose[vertex];
+            if is_driven { position(g) } else { DVec3::ZERO }
+        };
+        Held {
+            positions: pinned.rows.iter().map(|place| position(&x[*place as usize])).collect(),
+            forces: gradient[..tissue.layout.free].iter().enumerate().map(force).collect(),
+        }
+    }
+}
+
+impl Tissue {
+    /// The blendforces: what holds the skin at each shape while the flesh below it is in equilibrium.
+    ///
+    /// The paper takes the shapes themselves for forces, c B, and fits stiffnesses for which these hold them; taking what holds
+    /// them leaves no such error to a fit. `mouthClose` is made on top of an open jaw, and so is its force.
+    ///
+    /// Beside them the least share of its volume that each element keeps.
+    pub(super) fn find_forces(
+        &self,
+        face: &Face,
+    ) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), NotPositiveDefinite> {
+        let mut holder = Holder::new(self)?;
+        let rest = self.flesh.mesh.volumes();
+        let mut fullness = vec![1.0_f64; rest.len()];
+        let mut held = |weights: &[f32]| -> Vec<DVec3> {
+            let Held { positions, forces } = holder.hold(weights);
+            for ((tet, rest), least) in self.flesh.mesh.tets.iter().zip(&rest).zip(&mut fullness) {
+                *least = least.min(volume(tet.map(|v| positions[v as usize])) / rest);
+            }
+            forces
+        };
+        let shapes = face.shapes.len();
+        let mut forces = Vec::with_capacity(shapes);
+        for shape in 0..shapes {
+            forces.push(match base_shape(face, shape) {
+                None => held(&only(shapes, &[shape])),
+                Some(base) => {
+                    let (both, alone) = (held(&only(shapes, &[shape, base])), held(&only(shapes, &[base])));
+                    both.iter().zip(&alone).map(|(a, b)| *a - *b).collect()
+                }
+            });
+        }
+        Ok((forces, fullness))
+    }
+
+    /// The flesh posed by each shape alone; those that are made on top of another are left out.
+    pub(super) fn poses(&self, face: &Face) -> Result<Vec<Posed>, NotPositiveDefinite> {
+        let mut holder = Holder::new(self)?;
+        let shapes = face.shapes.len();
+        let mut pose = |shape: usize| {
+            let weights = only(shapes, &[shape]);
+            let jaw = self.jaw_pose(&weights);
+            let feet = (0..self.skin_count()).map(|v| self.attachment(&weights, &jaw, v)).collect();
+            Posed { positions: holder.hold(&weights).positions, feet, moves: self.moves[shape].clone() }
+        };
+        Ok((0..shapes).filter(|shape| base_shape(face, *shape).is_none()).map(&mut pose).collect())
+    }
+}
+
+/// Weights that are 1 for some shapes and 0 for all others.
+fn only(count: usize, shapes_at_one: &[usize]) -> Vec<f32> {
+    (0..count).map(|shape| if shapes_at_one.contains(&shape) { 1.0 } else { 0.0 }).collect()
+}
+
+/// The shape on top of which another is made.
+fn base_shape(face: &Face, shape: usize) -> Option<usize> {
+    let is = |index: usize, wanted: &str| {
+        arkit::recognise(&face.shapes[index].name).is_some_and(|recognised| recognised.shape == wanted)
+    };
+    is(shape, "mouthClose").then(|| (0..face.shapes.len()).find(|index| is(*index, "jawOpen"))).flatten()
+}

@@ -1,0 +1,284 @@
+//! Stiffnesses found from the blendshapes: those for which the shapes, taken as forces, hold themselves (*Progressive PD*, §4.2).
+//!
+//! The paper gives no formula. Internal forces at a shape are linear in the weights w of the potentials, so the forces c_b B_b along each
+//! shape b balance them best for the smallest Σ_b ‖Σ_k w_k g_k(b) − c_b B_b‖² / ‖B_b‖², per region k of the flesh and kind of potential,
+//! bounded, smooth from region to region, and of mean 1 for each kind. A mean over all kinds would leave the one that does least work to
+//! take all weight from the others: on a real rig strain and volume fall to their bounds everywhere.
+
+use glam::DVec3;
+use rayon::prelude::*;
+use zygoma_geometry::topology::half_edges;
+use zygoma_physics::projective::{Elements, Group, Part, Row, Stencil, Strain, Volume, position, row};
+
+use super::PerformParams;
+use super::hypodermis::Flesh;
+
+/// Kinds of potentials: strain, volume and the attachment to the bone.
+const KINDS: usize = 3;
+/// Steps of the search for the best weights; each is a product with a matrix of some dozens of rows.
+const STEPS: usize = 20_000;
+/// A search ends when a step changes no weight by more than this.
+const SETTLED: f64 = 1e-9;
+
+/// How stiff the flesh at each vertex of the skin is, over the parameters' stiffness.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct StiffnessMap {
+    pub(super) strain: Vec<f64>,
+    pub(super) volume: Vec<f64>,
+    pub(super) attachment: Vec<f64>,
+}
+
+impl StiffnessMap {
+    /// The parameters' stiffness everywhere.
+    pub(super) fn uniform(count: usize) -> Self {
+        Self { strain: vec![1.0; count], volume: vec![1.0; count], attachment: vec![1.0; count] }
+    }
+
+    /// Strain and volume of an element between vertices of the skin and those below them.
+    pub(super) fn of_element(&self, vertices: &[u32]) -> [f64; 2] {
+        let count = self.strain.len();
+        [&self.strain, &self.volume]
+            .map(|map| vertices.iter().map(|v| map[*v as usize % count]).sum::<f64>() / vertices.len() as f64)
+    }
+}
+
+/// How a fit is bounded. Ours, the paper says nothing of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FitOptions {
+    /// Least and largest factor.
+    pub(super) bounds: [f64; 2],
+    /// Weight of the difference between neighbouring regions against the mean misfit of a weight.
+    pub(super) smooth: f64,
+}
+
+/// Regions that overlap smoothly: how much of each vertex of a skin belongs to each of them.
+pub(super) struct Regions {
+    /// Region and share, for each vertex; shares sum to 1.
+    shares: Vec<Vec<(u32, f64)>>,
+    count: usize,
+}
+
+impl Regions {
+    /// About as many regions as wanted, spread over the skin by always taking the farthest vertex next.
+    pub(super) fn spread(skin: &[DVec3], wanted: usize) -> Self {
+        let Some(first) = skin.first() else { return Self { shares: Vec::new(), count: 0 } };
+        let mut seeds = vec![*first];
+        let mut away: Vec<f64> = skin.iter().map(|p| p.distance(*first)).collect();
+        while seeds.len() < wanted.min(skin.len()) {
+            let farthest = (0..skin.len()).max_by(|a, b| away[*a].total_cmp(&away[*b])).unwrap_or(0);
+            seeds.push(skin[farthest]);
+            for (away, p) in away.iter_mut().zip(skin) {
+                *away = away.min(p.distance(skin[farthest]));
+            }
+        }
+        let width = away.iter().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+        let shares = |p: &DVec3| {
+            let bell = |seed: &DVec3| (-(p.distance(*seed) / width).powi(2) * 2.0).exp();
+            let all: Vec<(u32, f64)> = (0..).zip(seeds.iter().map(bell)).filter(|(_, w)| *w > 0.01).collect();
+            let sum: f64 = all.iter().map(|(_, w)| w).sum();
+            all.iter().map(|(seed, w)| (*seed, w / sum)).collect()
+        };
+        Self { shares: skin.iter().map(shares).collect(), count: seeds.len() }
+    }
+
+    /// Pairs of regions that share triangles.
+    fn neighbours(&self, triangles: &[[u32; 3]]) -> Vec<(usize, usize)> {
+        let main = |v: u32| {
+            let shares = self.shares[v as usize].iter();
+            shares.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(region, _)| *region as usize)
+        };
+        let edges = triangles.iter().flat_map(|t| half_edges(*t)).map(|(a, b)| (main(a), main(b)));
+        let mut pairs: Vec<_> = edges.filter(|(a, b)| a < b).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
+    pub(super) fn spread_out(&self, values: &[f64]) -> Vec<f64> {
+        let at =
+            |shares: &Vec<(u32, f64)>| shares.iter().map(|(region, w)| w * values[*region as usize]).sum();
+        self.shares.iter().map(at).collect()
+    }
+}
+
+/// Flesh in the pose of a shape.
+pub(super) struct Posed {
+    /// All vertices: the skin where the shape has it, what is below it in balance.
+    pub(super) positions: Vec<DVec3>,
+    /// Where the bone holds what is below.
+    pub(super) feet: Vec<DVec3>,
+    /// Displacement of the skin, B_b.
+    pub(super) moves: Vec<DVec3>,
+}
+
+/// The flesh whose stiffness is looked for.
+pub(super) struct StiffnessFit<'a> {
+    pub(super) flesh: &'a Flesh,
+    pub(super) triangles: &'a [[u32; 3]],
+    pub(super) areas: &'a [f64],
+    /// Vertices of the skin that take part.
+    pub(super) is_counted: &'a [bool],
+    pub(super) regions: &'a Regions,
+    pub(super) params: &'a PerformParams,
+}
+
+impl StiffnessFit<'_> {
+    /// The stiffness for which the poses hold best, with how much smaller the misfit is than with the parameters' own.
+    pub(super) fn solve(&self, poses: &[Posed], options: &FitOptions) -> (StiffnessMap, f64) {
+        let size = KINDS * self.regions.count;
+        let parts: Vec<Vec<f64>> = poses.par_iter().filter_map(|pose| self.misfit(pose)).collect();
+        let mut matrix = vec![0.0; size * size];
+        for part in &parts {
+            matrix.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);
+        }
+        let even = vec![1.0; size];
+        let before = form(&matrix, &even);
+        let scale = (0..size).map(|i| matrix[i * size + i]).sum::<f64>() / size.max(1) as f64;
+        let mut smoothed = matrix.clone();
+        for (a, b) in self.regions.neighbours(self.triangles) {
+            for kind in 0..KINDS {
+                let (i, j) = (KINDS * a + kind, KINDS * b + kind);
+                let weight = options.smooth * scale;
+                smoothed[i * size + i] += weight;
+                smoothed[j * size + j] += weight;
+                smoothed[i * size + j] -= weight;
+                smoothed[j * size + i] -= weight;
+            }
+        }
+        let found = smallest_form(&smoothed, options.bounds, even);
+        let map = |kind: usize| {
+            let values: Vec<f64> = (0..self.regions.count).map(|r| found[KINDS * r + kind]).collect();
+            self.regions.spread_out(&values)
+        };
+        let gain = if before > 0.0 { form(&matrix, &found) / before } else { 1.0 };
+        (StiffnessMap { strain: map(0), volume: map(1), attachment: map(2) }, gain)
+    }
+
+    /// The matrix of the quadratic form in the weights that one pose adds, with the best c_b put in; none for a shape that moves nothing.
+    fn misfit(&self, pose: &Posed) -> Option<Vec<f64>> {
+        let count = self.areas.len();
+        let forces = self.forces(pose);
+        let size = forces.len();
+        // Forces per area, each counted by its area, so that the fit does not depend on the mesh.
+        let product = |a: &[DVec3], b: &[DVec3]| -> f64 {
+            (0..a.len())
+                .filter(|v| self.is_counted[v % count])
+                .map(|v| a[v].dot(b[v]) / self.areas[v % count])
+                .sum()
+        };
+        let along: Vec<DVec3> = (0..2 * count)
+            .map(|v| if v < count { self.areas[v] * pose.moves[v] } else { DVec3::ZERO })
+            .collect();
+        let length = product(&along, &along);
+        if length <= 0.0 {
+            return None;
+        }
+        let kept: Vec<f64> = forces.iter().map(|g| product(g, &along)).collect();
+        let mut matrix = vec![0.0; size * size];
+        for i in 0..size {
+            for j in 0..=i {
+                let value = (product(&forces[i], &forces[j]) - kept[i] * kept[j] / length) / length;
+                matrix[i * size + j] = value;
+                matrix[j * size + i] = value;
+            }
+        }
+        Some(matrix)
+    }
+
+    /// g_k: the force of each region and kind at weight 1 on every vertex.
+    fn forces(&self, pose: &Posed) -> Vec<Vec<DVec3>> {
+        let count = self.areas.len();
+        let rest = &self.flesh.mesh.positions;
+        let x: Vec<Row<f64>> = pose.positions.iter().map(|p| row(*p)).collect();
+        let material = self.params.material();
+        let mut forces = vec![vec![DVec3::ZERO; 2 * count]; KINDS * self.regions.count];
+        let mut gradient: Vec<Row<f64>> = vec![[0.0; 4]; 2 * count];
+        for tet in &self.flesh.mesh.tets {
+            let Some(stencil) = Stencil::tetrahedron(rest, *tet) else { continue };
+            let mut strain = Elements::<f64, Strain, 4, 3, 1>::new();
+            strain.push(&stencil, [material.strain_weight() * stencil.size]);
+            let mut volume = Elements::<f64, Volume, 4, 3, 3>::new();
+            volume.push(&stencil, [material.volume_weight() * stencil.size, 1.0, 1.0]);
+            let groups: [&dyn Group<f64>; 2] = [&strain, &volume];
+            for (kind, group) in groups.iter().enumerate() {
+                tet.iter().for_each(|v| gradient[*v as usize] = [0.0; 4]);
+                group.accumulate(Part::All, &x, &mut gradient);
+                for corner in tet {
+                    for (region, share) in &self.regions.shares[*corner as usize % count] {
+                        for v in tet {
+                            forces[KINDS * *region as usize + kind][*v as usize] +=
+                                0.25 * share * position(&gradient[*v as usize]);
+                        }
+                    }
+                }
+            }
+        }
+        for v in 0..count {
+            let pull = self.params.attachment * self.areas[v] * (pose.positions[count + v] - pose.feet[v]);
+            for (region, share) in &self.regions.shares[v] {
+                forces[KINDS * *region as usize + 2][count + v] += *share * pull;
+            }
+        }
+        forces
+    }
+}
+
+/// wᵀ Q w.
+fn form(matrix: &[f64], w: &[f64]) -> f64 {
+    w.iter().zip(applied(matrix, w)).map(|(w, q)| w * q).sum()
+}
+
+fn applied(matrix: &[f64], w: &[f64]) -> Vec<f64> {
+    matrix.chunks(w.len().max(1)).map(|line| line.iter().zip(w).map(|(q, w)| q * w).sum()).collect()
+}
+
+/// The weights of mean 1 for each kind within bounds for which wᵀ Q w is smallest, by projected gradients with momentum (\[Beck and Teboulle 2009\]).
+fn smallest_form(matrix: &[f64], bounds: [f64; 2], start: Vec<f64>) -> Vec<f64> {
+    let size = start.len();
+    // No eigenvalue is larger than the largest sum of a row.
+    let steepest =
+        matrix.chunks(size.max(1)).map(|line| line.iter().map(|q| q.abs()).sum()).fold(0.0, f64::max);
+    if steepest <= 0.0 {
+        return start;
+    }
+    let (mut w, mut ahead, mut momentum) = (start.clone(), start, 1.0_f64);
+    for _ in 0..STEPS {
+        let slope = applied(matrix, &ahead);
+        let stepped: Vec<f64> = ahead.iter().zip(&slope).map(|(w, s)| w - s / steepest).collect();
+        let next = projected(&stepped, bounds);
+        let later = 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt());
+        let rising: f64 = slope.iter().zip(next.iter().zip(&w)).map(|(s, (n, w))| s * (n - w)).sum();
+        let push = if rising > 0.0 { 0.0 } else { (momentum - 1.0) / later };
+        momentum = if rising > 0.0 { 1.0 } else { later };
+        let change = next.iter().zip(&w).map(|(n, w)| (n - w).abs()).fold(0.0, f64::max);
+        ahead = next.iter().zip(&w).map(|(n, w)| n + push * (n - w)).collect();
+        w = next;
+        if change < SETTLED {
+            break;
+        }
+    }
+    w
+}
+
+/// The closest weights within bounds of mean 1 for each kind.
+fn projected(w: &[f64], bounds: [f64; 2]) -> Vec<f64> {
+    let mut out = w.to_vec();
+    for kind in 0..KINDS {
+        let own: Vec<f64> = w.iter().skip(kind).step_by(KINDS).copied().collect();
+        out.iter_mut().skip(kind).step_by(KINDS).zip(of_mean_one(&own, bounds)).for_each(|(o, w)| *o = w);
+    }
+    out
+}
+
+/// The closest numbers within bounds of mean 1: all shifted alike, then clamped; the shift is found by halving.
+fn of_mean_one(w: &[f64], [low, high]: [f64; 2]) -> Vec<f64> {
+    let clamped = |shift: f64| w.iter().map(move |w| (w + shift).clamp(low, high));
+    let largest = w.iter().map(|w| w.abs()).fold(high, f64::max);
+    let (mut from, mut to) = (-2.0 * largest, 2.0 * largest);
+    for _ in 0..80 {
+        let middle = 0.5 * (from + to);
+        let mean = clamped(middle).sum::<f64>() / w.len() as f64;
+        if mean < 1.0 { from = middle } else { to = middle }
+    }
+    clamped(0.5 * (from + to)).collect()
+}

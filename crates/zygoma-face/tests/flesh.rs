@@ -1,0 +1,150 @@
+//! Flesh on the built-in head and on rigs that nobody here made: it follows the expressions of the tour, keeps its volume, and lags behind
+//! a shaken head. The whole tour, frame by frame, is what `zygoma perform RIG --take tour --json` reports.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use glam::Vec3;
+use rayon::prelude::*;
+use zygoma_face::interactive::fit::Continue;
+use zygoma_face::interactive::{BuildParams, Face, Places, build};
+use zygoma_face::perform::{Bones, PerformParams, PerformingFace, Tissue, TissueInput};
+use zygoma_head::anatomy::Anatomy;
+use zygoma_head::{Head, HeadOptions, Level, built_in_takes};
+use zygoma_rig::binding::Binding;
+use zygoma_rig::evaluate::Evaluator;
+use zygoma_rig::formats::{Limits, read_rig};
+use zygoma_rig::jaw::jaw_driven_shapes;
+use zygoma_rig::{JointRole, Rig, Take};
+
+/// Middles of the tour's expressions, s.
+const HELD: [f64; 12] = [1.1, 2.35, 3.45, 4.45, 5.35, 6.15, 6.9, 7.5, 9.0, 9.6, 10.3, 11.2];
+/// The one with puffed cheeks, which is listed apart.
+const PUFFED: f64 = 8.25;
+const FPS: f64 = 60.0;
+
+struct Made {
+    rig: Rig,
+    face: Face,
+    tissue: Arc<Tissue>,
+}
+
+fn make(rig: Rig) -> Made {
+    let params = BuildParams {
+        triangles: 2500,
+        uniform_stiffness: Some(1.0),
+        corrected: false,
+        ..BuildParams::default()
+    };
+    let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).unwrap();
+    let (jaw, bones) = (jaw_driven_shapes(rig.skin()), Bones::of_rig(&rig));
+    let input = TissueInput { bones: bones.as_ref(), ..TissueInput::new(&face, &jaw) };
+    let tissue = Arc::new(Tissue::build(&input, &PerformParams::default()).unwrap());
+    Made { rig, face, tissue }
+}
+
+fn built_in() -> Rig {
+    let head = Head::new(&HeadOptions { level: Level::Middle, ..HeadOptions::default() });
+    let mut rig = head.rig_with_texture(None);
+    rig.meshes.extend(Anatomy::new(&head).rig_meshes(&head));
+    rig
+}
+
+fn rigs() -> Vec<Made> {
+    let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
+    let mut rigs = vec![built_in()];
+    for path in ["rigs/facecap.glb", "ict/FaceXModel"].map(|path| data.join(path)) {
+        match path.exists() {
+            true => rigs.push(read_rig(&path, &Limits::default()).unwrap()),
+            false => println!("{} is not there: skipped", path.display()),
+        }
+    }
+    rigs.into_par_iter().map(make).collect()
+}
+
+fn take(name: &str) -> Take {
+    built_in_takes().into_iter().find(|take| take.name == name).unwrap()
+}
+
+/// Mean distance from the plain rig in an expression of the tour, mm, after its change of volume was checked.
+fn hold(made: &Made, tour: &Take, seconds: f64) -> f32 {
+    let Made { rig, face, tissue } = made;
+    let (binding, evaluator) = (Binding::new(rig, tour), Evaluator::new(rig.skin()));
+    let mut weights = vec![0.0; evaluator.shape_count()];
+    binding.weights_at(tour, rig.skin, seconds, &mut weights);
+    let mut plain = vec![Vec3::ZERO; face.vertex_count()];
+    evaluator.evaluate(&weights, &mut plain);
+    let mut performing = PerformingFace::new(tissue.clone()).unwrap();
+    performing.set_weights(&weights);
+    performing.advance(0.0);
+    for _ in 0..6 {
+        performing.advance(1.0 / FPS);
+    }
+    let shown = performing.advance(1.0 / FPS).to_vec();
+    let off = face.skin.iter().map(|v| 1e3 * shown[*v as usize].distance(plain[*v as usize]));
+    let (mean, worst) = (off.clone().sum::<f32>() / face.skin.len() as f32, off.fold(0.0, f32::max));
+    let (flesh, under_rig) = (performing.volume(), tissue.plain_volume(&weights));
+    println!(
+        "{} at {seconds:.2} s: off the rig by {mean:.3} mm, at most {worst:.2}; volume {:.4}, elements {:.3} p95 {:.3}, {} inverted \
+         (plain rig {:.4}, {:.3} p95 {:.3}, {} inverted)",
+        rig.name,
+        flesh.total,
+        flesh.mean,
+        flesh.p95,
+        flesh.inverted,
+        under_rig.total,
+        under_rig.mean,
+        under_rig.p95,
+        under_rig.inverted
+    );
+    if seconds != PUFFED {
+        assert!((flesh.total - 1.0).abs() < 0.02, "{} at {seconds} s: {flesh:?}", rig.name);
+    }
+    assert!(flesh.mean <= under_rig.mean && flesh.p95 <= under_rig.p95, "{flesh:?} {under_rig:?}");
+    mean
+}
+
+/// How far the shake moves the cheeks, and how far they still are from rest at its end, mm.
+fn shake(made: &Made) -> [f32; 2] {
+    let Made { rig, face, tissue } = made;
+    let shake = take("shake");
+    let mut performing = PerformingFace::new(tissue.clone()).unwrap();
+    performing.advance(0.0);
+    let rest = performing.advance(1.0 / FPS).to_vec();
+    let places = Places::new(face);
+    let near = |v: &usize| {
+        let is_in = |name: &str| {
+            let place = places.find(name).unwrap();
+            rest[*v].distance(rest[place.vertex as usize]) < place.radius
+        };
+        is_in("cheek-left") || is_in("cheek-right")
+    };
+    let cheeks: Vec<usize> = face.skin.iter().map(|v| *v as usize).filter(near).collect();
+    let pivot = rig.pivot(JointRole::Head).unwrap_or_default();
+    let motion = shake.motion(JointRole::Head).unwrap();
+    let (mut most, mut now) = (0.0_f32, 0.0);
+    for frame in 0..(3.0 * FPS) as usize {
+        let mut pose = motion.sample(frame as f64 / FPS).unwrap();
+        pose.translation += pivot - pose.rotation * pivot;
+        performing.set_head_pose(&pose);
+        let shown = performing.advance(1.0 / FPS);
+        now = cheeks.iter().map(|v| 1e3 * shown[*v].distance(rest[*v])).fold(0.0, f32::max);
+        most = most.max(now);
+    }
+    println!("{}: shaken, the cheeks move by up to {most:.2} mm; {now:.3} mm are left at the end", rig.name);
+    [most, now]
+}
+
+#[test]
+fn flesh_follows_the_tour_keeps_its_volume_and_lags_behind_a_shake() {
+    let tour = take("tour");
+    for made in rigs() {
+        let means: Vec<f32> = HELD.par_iter().map(|seconds| hold(&made, &tour, *seconds)).collect();
+        let mean = means.iter().sum::<f32>() / means.len() as f32;
+        hold(&made, &tour, PUFFED);
+        println!("{}: off the rig by {mean:.3} mm on average", made.rig.name);
+        assert!(mean < 0.5, "{}: {mean} mm", made.rig.name);
+        let [moved, left] = shake(&made);
+        assert!(moved >= 1.0 && left < 0.1, "{}: {moved} mm, {left} mm", made.rig.name);
+    }
+}

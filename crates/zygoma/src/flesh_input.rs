@@ -1,0 +1,197 @@
+//! What is known of a rig's inside: its bones, the thickness of its flesh and what hangs free.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde::Serialize;
+use zygoma_face::interactive::{Face, Places};
+use zygoma_face::perform::{Bones, FreePart, TissueInput};
+use zygoma_head::anatomy::Anatomy;
+use zygoma_head::{Head, HeadOptions, Level};
+use zygoma_rig::{Rig, RigMesh, arkit};
+
+/// Where bones come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum BoneSource {
+    /// Meshes of the rig.
+    Rig,
+    /// The rig is the built-in head, whose anatomy is known.
+    BuiltIn,
+    /// Nowhere: the jaw's motion is found from the skin.
+    None,
+}
+
+/// A face with what is known of its inside.
+pub(crate) struct FleshInput {
+    jaw: Vec<usize>,
+    bones: Option<Bones>,
+    pub(crate) bone_source: BoneSource,
+    thickness: Option<Vec<f64>>,
+    free: Vec<bool>,
+    /// What hangs free, as words.
+    pub(crate) free_parts: Vec<String>,
+}
+
+impl FleshInput {
+    /// Looks for bones and for parts that hang free; `thickness` and `free` are what the user named.
+    pub(crate) fn new(
+        rig: &Rig,
+        face: &Face,
+        jaw: Vec<usize>,
+        thickness: Option<&Path>,
+        free: &[String],
+    ) -> anyhow::Result<Self> {
+        let (bones, bone_source) = find_bones(rig);
+        let (free, free_parts) = find_free(rig.skin(), face, free)?;
+        let thickness = thickness.map(|path| read_thickness(path, face.vertex_count())).transpose()?;
+        Ok(Self { jaw, bones, bone_source, thickness, free, free_parts })
+    }
+
+    /// What flesh is made from.
+    pub(crate) fn tissue<'a>(&'a self, face: &'a Face) -> TissueInput<'a> {
+        TissueInput {
+            face,
+            jaw: &self.jaw,
+            bones: self.bones.as_ref(),
+            thickness: self.thickness.as_deref(),
+            free: &self.free,
+        }
+    }
+
+    /// What was found, a sentence a line.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![match self.bone_source {
+            BoneSource::Rig => "the rig's own cranium and mandible carry the flesh".to_owned(),
+            BoneSource::BuiltIn => {
+                "this is the built-in head: its cranium and mandible carry the flesh".to_owned()
+            }
+            BoneSource::None => {
+                "the rig has no bones: the jaw's motion is found from the skin that it carries".to_owned()
+            }
+        }];
+        if !self.free_parts.is_empty() {
+            lines.push(format!("no bone and no shape holds {}: left free", self.free_parts.join(", ")));
+        }
+        lines
+    }
+}
+
+/// The bones of a rig: its own, or those of the built-in head.
+fn find_bones(rig: &Rig) -> (Option<Bones>, BoneSource) {
+    if let Some(bones) = Bones::of_rig(rig) {
+        return (Some(bones), BoneSource::Rig);
+    }
+    match built_in_head(rig.skin()) {
+        Some(head) => {
+            let meshes = Anatomy::new(&head).rig_meshes(&head);
+            let named = |name: &str| meshes.iter().find(|mesh| mesh.name == name);
+            match (named("cranium"), named("mandible")) {
+                (Some(cranium), Some(mandible)) => {
+                    (Some(Bones::of_meshes(cranium, mandible, rig.skin())), BoneSource::BuiltIn)
+                }
+                _ => (None, BoneSource::None),
+            }
+        }
+        None => (None, BoneSource::None),
+    }
+}
+
+/// The built-in head with its dials at rest, if this is its skin. Heads with other dials bring their bones along where they are written
+/// with their anatomy.
+fn built_in_head(skin: &RigMesh) -> Option<Head> {
+    /// How far a file may have rounded positions, m.
+    const SAME: f64 = 1e-5;
+    let level = [(Level::Low, 2_500..5_000), (Level::Middle, 5_000..10_000), (Level::High, 10_000..20_000)]
+        .into_iter()
+        .find(|(_, counts)| counts.contains(&skin.positions.len()) && skin.name == "skin")?
+        .0;
+    let head = Head::new(&HeadOptions { level, ..HeadOptions::default() });
+    // A file may split vertices along texture seams, but keeps where they are.
+    let bounds = |points: &mut dyn Iterator<Item = glam::DVec3>| {
+        points.fold((glam::DVec3::MAX, glam::DVec3::MIN), |(low, high), p| (low.min(p), high.max(p)))
+    };
+    let (low, high) = bounds(&mut skin.positions.iter().map(|p| p.as_dvec3()));
+    let (head_low, head_high) = bounds(&mut head.skin.positions.iter().copied());
+    let same = low.distance(head_low) < SAME && high.distance(head_high) < SAME;
+    same.then_some(head)
+}
+
+/// Flags the vertices that are left free: those named, or else what stands out and no shape moves.
+fn find_free(skin: &RigMesh, face: &Face, names: &[String]) -> anyhow::Result<(Vec<bool>, Vec<String>)> {
+    let mut free = vec![false; face.vertex_count()];
+    let mut flag = |vertices: &mut dyn Iterator<Item = u32>| {
+        vertices.for_each(|v| {
+            if let Some(flag) = free.get_mut(v as usize) {
+                *flag = true;
+            }
+        })
+    };
+    let mut words = Vec::new();
+    if names.is_empty() {
+        for part in FreePart::find(face) {
+            flag(&mut part.vertices.iter().copied());
+            words.push(format!(
+                "a part of {:.0} mm that stands out at ({:.0}, {:.0}, {:.0}) mm",
+                1e3 * part.length,
+                1e3 * part.tip.x,
+                1e3 * part.tip.y,
+                1e3 * part.tip.z
+            ));
+        }
+        return Ok((free, words));
+    }
+    let places = Places::new(face);
+    for name in names.iter().filter(|name| !name.eq_ignore_ascii_case("none")) {
+        let key = arkit::key(name);
+        let regions: Vec<_> = skin.regions.iter().filter(|region| arkit::key(&region.name) == key).collect();
+        let named: Vec<_> = places
+            .iter()
+            .filter(|place| arkit::key(&place.name).starts_with(&key) && !key.is_empty())
+            .collect();
+        if regions.is_empty() && named.is_empty() {
+            let known: Vec<&str> = (skin.regions.iter().map(|region| region.name.as_str()))
+                .chain(places.iter().map(|place| place.name.as_str()))
+                .collect();
+            bail!("--free {name}: there is no such part; known are {}, or 'none'", known.join(", "));
+        }
+        if regions.is_empty() {
+            for place in named {
+                flag(&mut FreePart::of_place(face, place).into_iter());
+                words.push(format!("the {}", place.name));
+            }
+        } else {
+            for region in regions {
+                flag(&mut region.vertices.clone().map(|v| v as u32));
+                words.push(format!("the region '{}'", region.name));
+            }
+        }
+    }
+    Ok((free, words))
+}
+
+/// Thickness in millimetres, a number for each vertex of the mesh, as text.
+fn read_thickness(path: &Path, count: usize) -> anyhow::Result<Vec<f64>> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("{}: reading failed", path.display()))?;
+    let mut values = Vec::with_capacity(count);
+    for (line, word) in
+        (1..).zip(text.lines()).flat_map(|(line, text)| text.split_whitespace().map(move |w| (line, w)))
+    {
+        match word.parse::<f64>() {
+            Ok(value) if value > 0.0 && value.is_finite() => values.push(1e-3 * value),
+            _ => bail!("{}: line {line}: '{word}' is not a thickness in millimetres", path.display()),
+        }
+        if values.len() > count {
+            break;
+        }
+    }
+    if values.len() != count {
+        bail!(
+            "{}: it should have one number for each of the mesh's {count} vertices, but has {}",
+            path.display(),
+            if values.len() > count { "more".to_owned() } else { values.len().to_string() }
+        );
+    }
+    Ok(values)
+}
