@@ -69,7 +69,7 @@ impl Finger {
 #[test]
 fn a_fingertip_presses_and_the_face_recovers() {
     let height = FACE.1.height as f32;
-    for place in ["cheek-left", "lip-lower", "lip-upper", "forehead", "nose-tip"] {
+    for place in ["cheek-left", "lip-lower", "lip-upper", "nose-tip"] {
         let mut finger = Finger::sphere(place, Drive::Kinematic);
         let rest = finger.face.advance(1.0 / 60.0).to_vec();
         let deepest = finger.press();
@@ -78,7 +78,7 @@ fn a_fingertip_presses_and_the_face_recovers() {
         let moved = |now: &[Vec3]| now.iter().zip(&rest).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
         let dented = moved(finger.face.advance(0.01));
         finger.face.touches_mut().remove(finger.touch);
-        let left = (0..90).map(|_| moved(finger.face.advance(1.0 / 60.0))).last().unwrap();
+        let left = (0..60).map(|_| moved(finger.face.advance(1.0 / 60.0))).last().unwrap();
         println!(
             "{place}: dented by {:.2} mm, {:.2} N back, {:.3} mm ({:.3} %) inside at worst, {inverted} inside out, {:.3} mm left",
             1e3 * dented,
@@ -108,16 +108,16 @@ fn a_touch_on_a_turned_head_is_the_same_touch() {
     let (a, b, again) = (surface(UPRIGHT), surface(turned), surface(UPRIGHT));
     assert!(a == again, "the same touch twice is the same to the last bit");
     let worst = a.iter().zip(&b).map(|(a, b)| 1e3 * a.distance(*b)).fold(0.0, f32::max);
-    println!("turned: {worst:.4} mm");
+    println!("turned: {worst:.6} mm");
     assert!(worst < 0.1, "{worst} mm");
 }
 
 #[test]
 fn what_is_driven_with_a_force_is_held_by_that_force() {
-    for (place, force) in [("cheek-left", 0.3), ("cheek-left", 1.0), ("forehead", 0.3)] {
+    for (place, force) in [("cheek-left", 0.3), ("forehead", 0.6)] {
         let mut finger = Finger::sphere(place, Drive::Bounded { force });
         finger.go(0.03, Vec3::ZERO);
-        for _ in 0..180 {
+        for _ in 0..120 {
             finger.face.advance(1.0 / 60.0);
         }
         let touch = finger.face.touches().get(finger.touch).unwrap();
@@ -174,7 +174,7 @@ fn held_skin_follows_the_hand_and_springs_back() {
     assert!((7e-3..9.5e-3).contains(&pulled), "{pulled} m");
     assert!(force.dot(normal) < -0.05, "{force} N");
     face.touches_mut().release(pull);
-    let left = (0..90).map(|_| most(face.advance(1.0 / 60.0))).last().unwrap();
+    let left = (0..60).map(|_| most(face.advance(1.0 / 60.0))).last().unwrap();
     assert!(left < 3e-4, "{left} m are left");
 }
 
