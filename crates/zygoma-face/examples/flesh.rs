@@ -128,18 +128,22 @@ fn main() -> Outcome<()> {
     let mut performing = PerformingFace::new(tissue.clone())?;
     performing.advance(0.0);
     let rest = performing.advance(0.02).to_vec();
-    let cheeks: Vec<usize> = ["cheek-left", "cheek-right"]
-        .iter()
-        .filter_map(|name| places.find(name))
-        .map(|p| p.vertex as usize)
-        .collect();
+    let near = |v: &usize| {
+        ["cheek-left", "cheek-right"]
+            .iter()
+            .filter_map(|name| places.find(name))
+            .any(|place| rest[*v].distance(rest[place.vertex as usize]) < place.radius)
+    };
+    let cheeks: Vec<usize> = face.skin.iter().map(|v| *v as usize).filter(near).collect();
+    let mouth = places.find("mouth-left").map_or(Vec3::ZERO, |place| rest[place.vertex as usize]);
+    // The axis of the built-in head lies half its height behind its lips.
+    let axis = DVec3::new(0.0, 0.0, f64::from(mouth.z) - 0.5 * face.height);
     let (mut most, mut anywhere, mut left) = (0.0_f32, 0.0_f32, 0.0_f32);
-    for frame in 0..85 {
-        let angle = if frame < 25 { 0.4 * (frame as f64 * 0.02 * 25.0).sin() } else { 0.0 };
-        performing.set_head_pose(&RigidMotion {
-            rotation: DQuat::from_rotation_y(angle),
-            translation: DVec3::ZERO,
-        });
+    for frame in 0..90 {
+        let angle =
+            if frame < 30 { 0.6 * (frame as f64 * 0.02 * 6.0 * std::f64::consts::PI).sin() } else { 0.0 };
+        let rotation = DQuat::from_rotation_y(angle);
+        performing.set_head_pose(&RigidMotion { rotation, translation: axis - rotation * axis });
         let now = performing.advance(0.02);
         left = cheeks.iter().map(|v| 1e3 * now[*v].distance(rest[*v])).fold(0.0, f32::max);
         most = most.max(left);

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, Face, Places, build};
@@ -120,7 +120,9 @@ fn shake(made: &Made) -> [f32; 2] {
         is_in("cheek-left") || is_in("cheek-right")
     };
     let cheeks: Vec<usize> = face.skin.iter().map(|v| *v as usize).filter(near).collect();
-    let pivot = rig.pivot(JointRole::Head).unwrap_or_default();
+    // The axis of the built-in head lies half its height behind its lips; not every rig says where its own is.
+    let lips = ["mouth-left", "mouth-right"].map(|name| rest[places.find(name).unwrap().vertex as usize]);
+    let pivot = 0.5 * (lips[0] + lips[1]).as_dvec3() - 0.5 * face.height * DVec3::Z;
     let motion = shake.motion(JointRole::Head).unwrap();
     let (mut most, mut now) = (0.0_f32, 0.0);
     for frame in 0..(3.0 * FPS) as usize {

@@ -387,7 +387,7 @@ pub(crate) enum BenchWhat {
     Rig(BenchRigArgs),
     /// Frames of an interactive face: 10 ms, 5 steps, one thread, a finger on the cheek half of the time.
     Interactive(BenchInteractiveArgs),
-    /// Random violent touching: nothing may break, and the face must come back.
+    /// Random violent touching, or random takes for flesh: nothing may break, and the face must come back.
     Soak(BenchSoakArgs),
     /// Frames of a face of flesh whose lips press and stick: one step of 8 iterations each.
     Tissue(BenchTissueArgs),
@@ -496,6 +496,10 @@ pub(crate) struct BenchSoakArgs {
     /// Rig to touch; the built-in head when none is given.
     #[arg(long, value_name = "RIG")]
     pub(crate) rig: Option<PathBuf>,
+
+    /// Random takes for flesh instead: leaping weights, a shaken head, sticky lips.
+    #[arg(long)]
+    pub(crate) tissue: bool,
 
     /// Simulated seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]

@@ -121,3 +121,44 @@ impl Searchable {
         nearest.map_or(f64::INFINITY, |nearest| f64::from(nearest.distance))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zygoma_geometry::shapes;
+
+    #[test]
+    fn bone_is_seen_below_skin_and_the_skins_other_side_where_there_is_none() {
+        let (ball, triangles) = shapes::sphere(40, 60);
+        let scaled = |by: f64, at: DVec3| BoneSurface {
+            positions: ball.iter().map(|p| at + by * p.as_dvec3()).collect(),
+            triangles: triangles.clone(),
+        };
+        let bones = Bones {
+            cranium: scaled(0.05, DVec3::new(0.0, 0.04, 0.0)),
+            mandible: scaled(0.02, DVec3::new(0.0, -0.07, 0.0)),
+            jaw: JawMotion::still(),
+        };
+        let skin = scaled(0.1, DVec3::ZERO).positions;
+        let normals: Vec<DVec3> = skin.iter().map(|p| p.normalize()).collect();
+        let below = look_below(&bones, &skin, &triangles, &normals);
+        let at = |way: DVec3| {
+            let nearest =
+                (0..skin.len()).max_by(|a, b| normals[*a].dot(way).total_cmp(&normals[*b].dot(way)));
+            below[nearest.unwrap()]
+        };
+        let top = at(DVec3::Y);
+        assert!((top.bone.unwrap() - 0.01).abs() < 1e-3 && top.distances[0] < top.distances[1], "{top:?}");
+        let chin = at(-DVec3::Y);
+        assert!(
+            (chin.bone.unwrap() - 0.01).abs() < 1e-3 && chin.distances[1] < chin.distances[0],
+            "{chin:?}"
+        );
+        // Bone that lies beyond the skin's other side is not below it.
+        let outside = Bones { cranium: scaled(0.01, DVec3::new(-0.3, 0.0, 0.0)), ..bones };
+        let below = look_below(&outside, &skin, &triangles, &normals);
+        let side = (0..skin.len()).max_by(|a, b| skin[*a].x.total_cmp(&skin[*b].x)).unwrap();
+        assert_eq!(below[side].bone, None);
+        assert!((below[side].skin.unwrap() - 0.2).abs() < 2e-3, "{:?}", below[side]);
+    }
+}

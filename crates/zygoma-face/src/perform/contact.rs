@@ -233,7 +233,12 @@ impl LipContact {
             rows[heaviest(weights)]
         };
         let key = |m: &Meeting| [pushed(&m.upper), pushed(&m.lower)];
-        self.meetings.sort_by(|a, b| key(a).cmp(&key(b)).then(a.gap.total_cmp(&b.gap)));
+        let mut keyed: Vec<([u32; 2], u32)> = (0..).zip(&self.meetings).map(|(k, m)| (key(m), k)).collect();
+        keyed.sort_by(|(a, i), (b, j)| {
+            let gap = |k: u32| self.meetings[k as usize].gap;
+            a.cmp(b).then(gap(*i).total_cmp(&gap(*j)))
+        });
+        self.meetings = keyed.iter().map(|(_, k)| self.meetings[*k as usize]).collect();
         self.kept.clear();
         for same in self.meetings.chunk_by(|a, b| key(a) == key(b)) {
             let area = |m: &Meeting| {

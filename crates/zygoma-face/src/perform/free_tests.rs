@@ -158,13 +158,13 @@ fn antennae_swing_on_a_shake_settle_and_keep_their_volume() {
     face.set_head_pose(&RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO });
     // A soft antenna of this length sways about once a second.
     let mut left = Vec::new();
-    for _ in 0..6 {
+    for _ in 0..8 {
         let second = (0..50).map(|_| moved(face.advance(0.02), true)).fold(0.0, f32::max);
         left.push(second);
     }
     println!("swings second by second: {left:.2?} mm");
     assert!(left.windows(2).all(|pair| pair[1] < pair[0]), "every second less: {left:?}");
-    assert!(left[5] < 0.02 * tips, "{left:?}");
+    assert!(left[7] < 0.02 * tips, "{left:?}");
 }
 
 #[test]

@@ -73,8 +73,11 @@ pub(super) struct Order {
     /// Two coordinates across the axis, and the one along it.
     flat: Vec<Vec3>,
     faces: [Vec<bool>; 2],
+    /// Triangles of both lips, then edges.
     grids: [Grid; 4],
     found: Vec<Meeting>,
+    /// Where edges pass over each other: found beside the others.
+    found_edges: Vec<Meeting>,
     /// Where both lips lie, of the last state that was looked at.
     area: Option<Area>,
     crossing: Vec<[u32; 2]>,
@@ -113,6 +116,7 @@ impl Order {
             flat: vec![Vec3::ZERO; positions.len()],
             grids: std::array::from_fn(|_| Grid::default()),
             found: Vec::new(),
+            found_edges: Vec::new(),
             area: None,
             crossing: Vec::new(),
         };
@@ -160,23 +164,44 @@ impl Order {
             }
         }
         let area = Area::new(low, high, self.cell);
-        for side in 0..2 {
-            let flat = &self.flat;
-            self.grids[side]
-                .fill(&area, &self.triangles[side].iter().map(|t| Some(t.map(|v| flat[v as usize]))));
-            let faces = &self.faces[side];
-            let corners = self.edges[side].iter().map(|e| {
-                let faces = e.triangles.iter().any(|t| faces[*t as usize]);
-                faces.then(|| [e.ends[0], e.ends[1], e.ends[0]].map(|v| flat[v as usize]))
+        // What is far above all of the other lip, or far below, meets nothing.
+        let heights = [lower_high.z + margin, upper_low.z - margin];
+        let (flat, triangles, edges, faces) = (&self.flat, &self.triangles, &self.edges, &self.faces);
+        let fill = |side: usize, [of_triangles, of_edges]: [&mut Grid; 2]| {
+            let is_far = |corners: [Vec3; 3]| match side {
+                0 => corners.iter().all(|p| p.z > heights[0]),
+                _ => corners.iter().all(|p| p.z < heights[1]),
+            };
+            let near = |corners: [u32; 3]| {
+                Some(corners.map(|v| flat[v as usize])).filter(|corners| !is_far(*corners))
+            };
+            of_triangles.fill(&area, triangles[side].iter().map(|t| near(*t)));
+            let corners = edges[side].iter().map(|e| {
+                let faces = e.triangles.iter().any(|t| faces[side][*t as usize]);
+                if faces { near([e.ends[0], e.ends[1], e.ends[0]]) } else { None }
             });
-            self.grids[2 + side].fill(&area, &corners);
-        }
-        for vertex in 0..self.flat.len() as u32 {
-            if !self.is_unordered[vertex as usize] {
-                self.find_at_vertex(vertex, &area, margins.vertex);
-            }
-        }
-        self.find_edges(&area, margins.edge);
+            of_edges.fill(&area, corners);
+        };
+        let [first, second, third, fourth] = &mut self.grids;
+        rayon::join(|| fill(0, [first, third]), || fill(1, [second, fourth]));
+        let (mut found, mut found_edges) =
+            (std::mem::take(&mut self.found), std::mem::take(&mut self.found_edges));
+        found_edges.clear();
+        let order = &*self;
+        rayon::join(
+            || {
+                let is_near = |vertex: u32| {
+                    let height = order.flat[vertex as usize].z;
+                    if (vertex as usize) < order.upper { height <= heights[0] } else { height >= heights[1] }
+                };
+                let vertices =
+                    (0..order.flat.len() as u32).filter(|v| !order.is_unordered[*v as usize] && is_near(*v));
+                found.extend(vertices.filter_map(|v| order.find_at_vertex(v, &area, margins.vertex)));
+            },
+            || order.find_edges(&area, margins.edge, &mut found_edges),
+        );
+        found.extend_from_slice(&found_edges);
+        (self.found, self.found_edges) = (found, found_edges);
         self.area = Some(area);
         &self.found
     }
@@ -186,21 +211,21 @@ impl Order {
     pub(super) fn find_crossings(&mut self) -> &[Meeting] {
         let Some(area) = &self.area else { return &self.found };
         for (index, upper) in self.triangles[0].iter().enumerate() {
-            let p = upper.map(|v| self.flat[v as usize]);
-            let (low, high) = (p[0].min(p[1]).min(p[2]), p[0].max(p[1]).max(p[2]));
+            let [low, high] = self.grids[0].boxes[index];
             let Some((from, to)) = area.cells_of(low, high) else { continue };
+            let p = upper.map(|v| self.flat[v as usize]);
             for y in from[1]..=to[1] {
                 for x in from[0]..=to[0] {
                     for other in self.grids[1].cell([x, y]) {
-                        let lower = &self.triangles[1][*other as usize];
-                        let q = lower.map(|v| self.flat[v as usize]);
-                        let (other_low, other_high) = (q[0].min(q[1]).min(q[2]), q[0].max(q[1]).max(q[2]));
+                        let [other_low, other_high] = self.grids[1].boxes[*other as usize];
                         let corner = low.max(other_low);
                         let apart = corner.cmpgt(high.min(other_high)).any();
                         // Each pair once: in the first cell that both reach.
                         if apart || area.first_cell(corner) != [x, y] {
                             continue;
                         }
+                        let lower = &self.triangles[1][*other as usize];
+                        let q = lower.map(|v| self.flat[v as usize]);
                         if triangles_cross(p.map(Vec3::as_dvec3), q.map(Vec3::as_dvec3)) {
                             self.crossing.push([index as u32, *other]);
                         }
@@ -246,16 +271,24 @@ impl Order {
     }
 
     /// The triangle of the other lip that a vertex must not pass.
-    fn find_at_vertex(&mut self, vertex: u32, area: &Area, margin: f32) {
+    fn find_at_vertex(&self, vertex: u32, area: &Area, margin: f32) -> Option<Meeting> {
         let is_upper = (vertex as usize) < self.upper;
         let other = usize::from(is_upper);
         let p = self.flat[vertex as usize];
-        let Some(cell) = area.cell_of(p) else { return };
+        let cell = area.cell_of(p)?;
         // Heights of an upper vertex are turned round, so that it always looks up at the other lip.
         let sign = if is_upper { -1.0 } else { 1.0 };
         let height = sign * p.z;
         let (mut behind, mut ahead): (Option<Hit>, Option<Hit>) = (None, None);
+        // Beyond, a triangle is neither near enough nor one that the vertex is inside of.
+        let (lowest, highest) =
+            if is_upper { (p.z - margin, p.z + DEEPEST) } else { (p.z - DEEPEST, p.z + margin) };
         for triangle in self.grids[other].cell(cell) {
+            let [low, high] = self.grids[other].boxes[*triangle as usize];
+            let is_beside = p.x < low.x || p.x > high.x || p.y < low.y || p.y > high.y;
+            if is_beside || high.z < lowest || low.z > highest {
+                continue;
+            }
             let corners = self.triangles[other][*triangle as usize];
             let Some(weights) = barycentric(p, corners.map(|v| self.flat[v as usize])) else { continue };
             let at: f32 = (0..3).map(|k| weights[k] * self.flat[corners[k] as usize].z).sum();
@@ -273,25 +306,30 @@ impl Order {
         // Inside the other lip what is just behind is the face that looks this way.
         let inside =
             behind.filter(|hit| self.faces[other][hit.triangle as usize] && height - hit.height < DEEPEST);
-        let Some(hit) = inside.or(ahead.filter(|hit| hit.height - height < margin)) else { return };
+        let hit = inside.or(ahead.filter(|hit| hit.height - height < margin))?;
         let own = Place::vertex(vertex);
         let there = Place { vertices: self.triangles[other][hit.triangle as usize], weights: hit.weights };
         let (upper, lower) = if is_upper { (own, there) } else { (there, own) };
-        self.found.push(Meeting { upper, lower, gap: hit.height - height });
+        Some(Meeting { upper, lower, gap: hit.height - height })
     }
 
     /// Edges of the lips that pass over each other.
-    fn find_edges(&mut self, area: &Area, margin: f32) {
-        for edge in &self.edges[0] {
-            if !edge.triangles.iter().any(|t| self.faces[0][*t as usize]) {
-                continue;
-            }
+    fn find_edges(&self, area: &Area, margin: f32, found: &mut Vec<Meeting>) {
+        for (edge, [low, high]) in self.edges[0].iter().zip(&self.grids[2].boxes) {
+            let Some((from, to)) = area.cells_of(*low, *high) else { continue };
             let ends = edge.ends.map(|v| self.flat[v as usize]);
-            let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-            let Some((from, to)) = area.cells_of(low, high) else { continue };
             for y in from[1]..=to[1] {
                 for x in from[0]..=to[0] {
                     for index in self.grids[3].cell([x, y]) {
+                        let [other_low, other_high] = self.grids[3].boxes[*index as usize];
+                        let is_beside = low.x > other_high.x
+                            || high.x < other_low.x
+                            || low.y > other_high.y
+                            || high.y < other_low.y;
+                        let (highest, lowest) = (high.z - other_low.z, low.z - other_high.z);
+                        if is_beside || lowest > margin || highest < -DEEPEST_EDGE {
+                            continue;
+                        }
                         let other = &self.edges[1][*index as usize];
                         let others = other.ends.map(|v| self.flat[v as usize]);
                         let Some([s, t]) = crossing(ends, others) else { continue };
@@ -302,7 +340,7 @@ impl Order {
                         }
                         let gap = at.z - others[0].lerp(others[1], t).z;
                         if gap < margin && gap > -DEEPEST_EDGE {
-                            self.found.push(Meeting {
+                            found.push(Meeting {
                                 upper: Place::on_edge(edge.ends, s),
                                 lower: Place::on_edge(other.ends, t),
                                 gap,
@@ -411,22 +449,25 @@ struct Grid {
     width: usize,
     starts: Vec<u32>,
     items: Vec<u32>,
+    /// The lowest and highest corner of each item; of those left out one that reaches nothing.
+    boxes: Vec<[Vec3; 2]>,
 }
 
 impl Grid {
     /// Sorts corners of triangles (or edges, with one end twice) into cells.
-    fn fill(&mut self, area: &Area, corners: &(impl Iterator<Item = Option<[Vec3; 3]>> + Clone)) {
+    fn fill(&mut self, area: &Area, corners: impl Iterator<Item = Option<[Vec3; 3]>>) {
+        self.boxes.clear();
+        self.boxes.extend(corners.map(|corners| {
+            corners.map_or([Vec3::MAX, Vec3::MIN], |[a, b, c]| [a.min(b).min(c), a.max(b).max(c)])
+        }));
         self.width = area.size[0];
         self.starts.clear();
         self.starts.resize(area.size[0] * area.size[1] + 1, 0);
-        let cells = |corners: Option<[Vec3; 3]>| {
-            let [a, b, c] = corners?;
-            area.cells_of(a.min(b).min(c), a.max(b).max(c))
-        };
+        let boxes = &self.boxes;
         let each = |starts: &mut Vec<u32>, items: Option<&mut Vec<u32>>| {
             let mut items = items;
-            for (index, corners) in (0..).zip(corners.clone()) {
-                let Some((from, to)) = cells(corners) else { continue };
+            for (index, [low, high]) in (0..).zip(boxes) {
+                let Some((from, to)) = area.cells_of(*low, *high) else { continue };
                 for y in from[1]..=to[1] {
                     for x in from[0]..=to[0] {
                         let place = &mut starts[y * area.size[0] + x];

@@ -75,6 +75,9 @@ pub(super) struct Quasistatic {
     control: Option<Control>,
     solver: Solver<f32>,
     pub(super) x: Vec<Row<f32>>,
+    /// The equilibrium before, and where the present one would be if it went on as from that one.
+    last: Vec<Row<f32>>,
+    onward: Vec<Row<f32>>,
     /// Free rows that are skin; they come first.
     markers: usize,
 }
@@ -90,6 +93,9 @@ pub(super) struct Head {
 struct Clock {
     ahead: f64,
 }
+
+/// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
+const SETTLED: f64 = 4e-6;
 
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
@@ -117,6 +123,8 @@ impl PerformingFace {
             control,
             solver: Solver::new(&system),
             x: rest.clone(),
+            last: rest.clone(),
+            onward: rest[..layout.free].to_vec(),
             markers,
         };
         let forces = |forces: &Vec<DVec3>| {
@@ -241,6 +249,7 @@ impl PerformingFace {
         // From the neutral in small steps: a jump to a wide open mouth may leave elements inside out.
         const STEPS: usize = 10;
         self.quasistatic.x.copy_from_slice(&self.rest);
+        self.quasistatic.last.copy_from_slice(&self.rest);
         for step in 1..=STEPS {
             let part: Vec<f32> = weights.iter().map(|w| w * step as f32 / STEPS as f32).collect();
             self.actuations.copy_from_slice(&part);
@@ -274,25 +283,31 @@ impl PerformingFace {
     /// its inertia.
     fn find_actuations(&mut self, weights: &[f32], iterations: usize) {
         let began = Instant::now();
+        let quasistatic = &mut self.quasistatic;
+        for (k, onward) in quasistatic.onward.iter_mut().enumerate() {
+            let (x, last) = (quasistatic.x[k], quasistatic.last[k]);
+            (0..3).for_each(|axis| onward[axis] = x[axis] + (x[axis] - last[axis]));
+        }
+        quasistatic.last.copy_from_slice(&quasistatic.x);
         self.place(weights);
         self.clear_contact();
-        let options = SolveOptions { iterations, ..Default::default() };
+        let options = SolveOptions { iterations, least_motion: SETTLED, ..Default::default() };
         let skin: Vec<DVec3> = (0..self.quasistatic.markers)
             .map(|place| self.tissue.target(weights, self.tissue.layout.vertices[place] as usize))
             .collect();
         self.stages.place += began.elapsed();
-        for _ in 0..self.tissue.params.control_iterations {
+        for round in 0..self.tissue.params.control_iterations {
             let began = Instant::now();
             self.apply_forces(DVec3::ZERO);
             self.stages.control += began.elapsed();
             let quasistatic = &mut self.quasistatic;
-            let report = quasistatic.solver.minimise(
-                &self.system,
-                None,
-                &mut quasistatic.factor,
-                &options,
-                &mut quasistatic.x,
-            );
+            let (solver, x) = (&mut quasistatic.solver, &mut quasistatic.x);
+            if round == 0 {
+                solver.choose_start(&self.system, None, x, &mut quasistatic.onward);
+            }
+            // Between rounds only forces change, and what was learnt of the energy still holds.
+            let options = SolveOptions { keep_memory: round > 0, ..options };
+            let report = solver.minimise(&self.system, None, &mut quasistatic.factor, &options, x);
             self.stages.add(&report);
             let began = Instant::now();
             if let Some(drive) = &self.drive {

@@ -2,8 +2,8 @@
 //!
 //! The paper gives no formula. Internal forces at a shape are linear in the weights w of the potentials, so the forces c_b B_b along each
 //! shape b balance them best for the smallest Σ_b ‖Σ_k w_k g_k(b) − c_b B_b‖² / ‖B_b‖², per region k of the flesh and kind of potential,
-//! bounded, smooth from region to region, and of mean 1 for each kind. A mean over all kinds would leave the one that does least work to
-//! take all weight from the others: on a real rig strain and volume fall to their bounds everywhere.
+//! bounded, smooth from region to region, and of mean 1. In that mean each weight counts by its own misfit: otherwise regions that no shape
+//! moves, and the kind that does least work, take all weight from the others.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -145,7 +145,8 @@ impl StiffnessFit<'_> {
                 smoothed[j * size + i] -= weight;
             }
         }
-        let found = smallest_form(&smoothed, options.bounds, even);
+        let counts: Vec<f64> = (0..size).map(|i| matrix[i * size + i]).collect();
+        let found = smallest_form(&smoothed, &counts, options.bounds);
         let map = |kind: usize| {
             let values: Vec<f64> = (0..self.regions.count).map(|r| found[KINDS * r + kind]).collect();
             self.regions.spread_out(&values)
@@ -232,20 +233,23 @@ fn applied(matrix: &[f64], w: &[f64]) -> Vec<f64> {
     matrix.chunks(w.len().max(1)).map(|line| line.iter().zip(w).map(|(q, w)| q * w).sum()).collect()
 }
 
-/// The weights of mean 1 for each kind within bounds for which wᵀ Q w is smallest, by projected gradients with momentum (\[Beck and Teboulle 2009\]).
-fn smallest_form(matrix: &[f64], bounds: [f64; 2], start: Vec<f64>) -> Vec<f64> {
-    let size = start.len();
+/// The weights of mean 1 within bounds for which wᵀ Q w is smallest, by projected gradients with momentum (\[Beck and Teboulle 2009\]).
+/// `counts` is how much each counts in the mean.
+fn smallest_form(matrix: &[f64], counts: &[f64], bounds: [f64; 2]) -> Vec<f64> {
+    let start = vec![1.0; counts.len()];
+    let total: f64 = counts.iter().sum();
     // No eigenvalue is larger than the largest sum of a row.
-    let steepest =
-        matrix.chunks(size.max(1)).map(|line| line.iter().map(|q| q.abs()).sum()).fold(0.0, f64::max);
-    if steepest <= 0.0 {
+    let rows = matrix.chunks(start.len().max(1)).map(|line| line.iter().map(|q| q.abs()).sum());
+    let steepest = rows.fold(0.0, f64::max);
+    if steepest <= 0.0 || total <= 0.0 {
         return start;
     }
+    let counts: Vec<f64> = counts.iter().map(|count| count / total).collect();
     let (mut w, mut ahead, mut momentum) = (start.clone(), start, 1.0_f64);
     for _ in 0..STEPS {
         let slope = applied(matrix, &ahead);
         let stepped: Vec<f64> = ahead.iter().zip(&slope).map(|(w, s)| w - s / steepest).collect();
-        let next = projected(&stepped, bounds);
+        let next = projected(&stepped, &counts, bounds);
         let later = 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt());
         let rising: f64 = slope.iter().zip(next.iter().zip(&w)).map(|(s, (n, w))| s * (n - w)).sum();
         let push = if rising > 0.0 { 0.0 } else { (momentum - 1.0) / later };
@@ -260,25 +264,17 @@ fn smallest_form(matrix: &[f64], bounds: [f64; 2], start: Vec<f64>) -> Vec<f64> 
     w
 }
 
-/// The closest weights within bounds of mean 1 for each kind.
-fn projected(w: &[f64], bounds: [f64; 2]) -> Vec<f64> {
-    let mut out = w.to_vec();
-    for kind in 0..KINDS {
-        let own: Vec<f64> = w.iter().skip(kind).step_by(KINDS).copied().collect();
-        out.iter_mut().skip(kind).step_by(KINDS).zip(of_mean_one(&own, bounds)).for_each(|(o, w)| *o = w);
-    }
-    out
-}
-
-/// The closest numbers within bounds of mean 1: all shifted alike, then clamped; the shift is found by halving.
-fn of_mean_one(w: &[f64], [low, high]: [f64; 2]) -> Vec<f64> {
-    let clamped = |shift: f64| w.iter().map(move |w| (w + shift).clamp(low, high));
-    let largest = w.iter().map(|w| w.abs()).fold(high, f64::max);
-    let (mut from, mut to) = (-2.0 * largest, 2.0 * largest);
-    for _ in 0..80 {
+/// The closest weights of mean 1 within bounds: each shifted by how much it counts, then clamped; the shift is found by halving.
+fn projected(w: &[f64], counts: &[f64], [low, high]: [f64; 2]) -> Vec<f64> {
+    let shifted =
+        |shift: f64| w.iter().zip(counts).map(move |(w, count)| (w + shift * count).clamp(low, high));
+    let most = counts.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let far = 10.0 * w.iter().map(|w| w.abs()).fold(high, f64::max) * counts.len() as f64 / most;
+    let (mut from, mut to) = (-far, far);
+    for _ in 0..100 {
         let middle = 0.5 * (from + to);
-        let mean = clamped(middle).sum::<f64>() / w.len() as f64;
+        let mean: f64 = shifted(middle).zip(counts).map(|(w, count)| w * count).sum();
         if mean < 1.0 { from = middle } else { to = middle }
     }
-    clamped(0.5 * (from + to)).collect()
+    shifted(0.5 * (from + to)).collect()
 }

@@ -35,6 +35,8 @@ const INVERTED: f64 = 0.02;
 /// How often flesh is made thinner where shapes crush it, by which factor.
 const THINNINGS: usize = 2;
 const THINNER: f64 = 0.6;
+/// From this weight on a shape that squeezes the skin braces it fully: folds begin early. Ours.
+const BRACED: f64 = 0.3;
 /// How often stiffness is fitted, each time to the balance that the last one gives.
 const STIFFNESS_ROUNDS: usize = 2;
 
@@ -356,9 +358,10 @@ impl Tissue {
         let PerformParams { tone, bracing, .. } = self.params;
         let mut firm = vec![tone; self.skin_count()];
         for (weight, squeeze) in weights.iter().zip(&self.squeeze).filter(|(weight, _)| **weight > 0.0) {
+            let share = (f64::from(*weight) / BRACED).min(1.0);
             for (vertex, lost) in squeeze {
                 let firm = &mut firm[*vertex as usize];
-                *firm = firm.max(tone * (1.0 + bracing * lost * f64::from(*weight).min(1.0)));
+                *firm = firm.max(tone * (1.0 + bracing * share * lost));
             }
         }
         firm

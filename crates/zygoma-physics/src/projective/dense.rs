@@ -68,7 +68,7 @@ impl WithSimd for Factor<'_> {
 
 /// a · b of slices of equal length.
 #[inline(always)]
-pub(super) fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
+fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
     let (a, a_rest) = S::as_simd_f64s(a);
     let (b, b_rest) = S::as_simd_f64s(b);
     let mut sums = [simd.splat_f64s(0.0); 4];

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use zygoma_numerics::simd::{self, Simd, WithSimd};
 use zygoma_numerics::{Analysis, Cholesky, NotPositiveDefinite, SplitFactor, SymmetricMatrix};
 
-use super::dense::{DenseFactor, dot};
+use super::dense::DenseFactor;
 use super::elements::{Precision, Row};
 use super::solve::GlobalStep;
 use super::system::MatrixRow;
@@ -318,21 +318,28 @@ struct Sweep<'a> {
 impl WithSimd for Sweep<'_> {
     type Output = ();
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+    fn with_simd<S: Simd>(self, _: S) {
         let count = self.forces.len();
         let mut largest = 0.0_f64;
         for amount in self.amounts {
             largest = largest.max(amount.abs());
         }
+        let mut lifted = vec![0.0; count];
         for _ in 0..SWEEPS {
             let mut moved = 0.0_f64;
             for i in 0..count {
                 let line = &self.couplings[i * count..][..count];
                 if line[i] > 0.0 {
-                    let lifted = dot(simd, line, self.forces);
-                    let force = f64::max(self.forces[i] + (self.amounts[i] - lifted) / line[i], 0.0);
-                    moved = moved.max((force - self.forces[i]).abs() * line[i]);
-                    self.forces[i] = force;
+                    let force = f64::max(self.forces[i] + (self.amounts[i] - lifted[i]) / line[i], 0.0);
+                    let change = force - self.forces[i];
+                    // Most constraints have room and stay without force: these cost nothing.
+                    if change != 0.0 {
+                        self.forces[i] = force;
+                        moved = moved.max(change.abs() * line[i]);
+                        for (lifted, coupling) in lifted.iter_mut().zip(line) {
+                            *lifted += change * coupling;
+                        }
+                    }
                 }
             }
             if moved <= SETTLED * largest {

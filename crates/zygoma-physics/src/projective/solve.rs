@@ -172,12 +172,13 @@ impl<T: Precision> Solver<T> {
         std::mem::swap(&mut self.gradient, &mut self.next_gradient);
         x[..other.len()].swap_with_slice(other);
         let there = self.evaluate(system, inertia, x);
-        if there.energy < here.energy {
-            std::mem::swap(&mut self.gradient, &mut self.next_gradient);
-            self.known = Some(there);
-        } else {
+        // An energy that is no number is never the lower one.
+        if here.energy <= there.energy {
             x[..other.len()].swap_with_slice(other);
             self.known = Some(here);
+        } else {
+            std::mem::swap(&mut self.gradient, &mut self.next_gradient);
+            self.known = Some(there);
         }
     }
 
@@ -190,10 +191,11 @@ impl<T: Precision> Solver<T> {
         options: &SolveOptions,
         x: &mut [Row<T>],
     ) -> SolveReport {
-        let began = Instant::now();
+        let (began, earlier) = (Instant::now(), self.times.evaluate);
         let mut report = self.run(system, inertia, global, options, x);
         report.times = std::mem::take(&mut self.times);
-        report.times.other = began.elapsed().saturating_sub(report.times.evaluate + report.times.solve);
+        let known = report.times.evaluate + report.times.solve;
+        report.times.other = (began.elapsed() + earlier).saturating_sub(known);
         report
     }
 

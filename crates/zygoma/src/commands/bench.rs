@@ -172,7 +172,10 @@ fn svd(args: &BenchSvdArgs) -> anyhow::Result<()> {
 }
 
 fn soak(args: &BenchSoakArgs) -> anyhow::Result<()> {
-    let found = bench::soak::run(args.rig.as_deref(), args.seconds, args.seed)?;
+    if args.tissue {
+        return soak_flesh(args);
+    }
+    let found = bench::soak::shell::run(args.rig.as_deref(), args.seconds, args.seed)?;
     if args.json {
         crate::json::print(&found)?;
     } else {
@@ -188,6 +191,29 @@ fn soak(args: &BenchSoakArgs) -> anyhow::Result<()> {
             found.farthest,
             found.left_percent,
             found.releases,
+        )?;
+    }
+    found.check()
+}
+
+fn soak_flesh(args: &BenchSoakArgs) -> anyhow::Result<()> {
+    let found = bench::soak::flesh::run(args.rig.as_deref(), args.seconds, args.seed)?;
+    if args.json {
+        crate::json::print(&found)?;
+    } else {
+        writeln!(
+            std::io::stdout(),
+            "{:.0} s of random takes in {} frames ({:.1} s of work): up to {:.1} mm from the rig and {} elements inside out in motion; \
+             after {} rests {} inside out, {} crossings of the lips and {:.3} mm left",
+            found.simulated_seconds,
+            found.frames,
+            found.seconds,
+            1e3 * found.farthest,
+            found.inverted_in_motion,
+            found.rests,
+            found.inverted_left,
+            found.crossings_left,
+            1e3 * found.distance_left,
         )?;
     }
     found.check()

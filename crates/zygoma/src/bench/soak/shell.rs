@@ -15,10 +15,9 @@ use zygoma_face::interactive::{
     BuildParams, Drive, Face, InteractiveFace, PullId, RunParams, TouchId, build,
 };
 use zygoma_geometry::rigid::RigidMotion;
-use zygoma_head::{Head, HeadOptions};
-use zygoma_numerics::random::Keyed;
 use zygoma_physics::contact::{ColliderShape, Pose};
-use zygoma_rig::formats::{self, Limits};
+
+use super::{Dice, rig_or_head};
 
 /// Nothing is faster than this, in heights per second.
 const TOP_SPEED: f32 = 50.5;
@@ -32,9 +31,6 @@ const RECOVERY: f64 = 2.0;
 
 /// Simulated seconds from one letting go to the next.
 const ROUND: f64 = 8.0;
-
-/// The stream of random numbers.
-const SOAK: u64 = 71;
 
 /// What a soak found.
 #[derive(Debug, Default, Serialize)]
@@ -57,10 +53,7 @@ pub(crate) struct Soaked {
 
 /// Touches a rig, or the built-in head, for some simulated seconds.
 pub(crate) fn run(path: Option<&Path>, seconds: f64, seed: u64) -> anyhow::Result<Soaked> {
-    let rig = match path {
-        Some(path) => formats::read_rig(path, &Limits::default())?,
-        None => Head::new(&HeadOptions::default()).rig(),
-    };
+    let rig = rig_or_head(path)?;
     let params = BuildParams { triangles: 2000, uniform_stiffness: Some(2.0), ..BuildParams::default() };
     let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes)?;
     soak(&face, seconds, seed)
@@ -105,8 +98,7 @@ impl Soaked {
 /// Someone who does everything to a face that should not be done.
 struct Mischief {
     running: InteractiveFace,
-    random: Keyed,
-    drawn: u64,
+    dice: Dice,
     touches: Vec<TouchId>,
     pulls: Vec<PullId>,
     weights: Vec<f32>,
@@ -123,8 +115,7 @@ impl Mischief {
         let high = points().fold(Vec3::MIN, Vec3::max);
         Ok(Self {
             running,
-            random: Keyed::new(seed, SOAK),
-            drawn: 0,
+            dice: Dice::new(seed),
             touches: Vec::new(),
             pulls: Vec::new(),
             weights: vec![0.0; face.shapes.len()],
@@ -133,79 +124,65 @@ impl Mischief {
         })
     }
 
-    /// From 0 to 1.
-    fn number(&mut self) -> f32 {
-        self.drawn += 1;
-        self.random.uniform(self.drawn) as f32
-    }
-
-    fn chance(&mut self, share: f32) -> bool {
-        self.number() < share
-    }
-
-    fn vector(&mut self) -> Vec3 {
-        2.0 * Vec3::new(self.number(), self.number(), self.number()) - 1.0
-    }
-
     /// Does something bad, and says how long the next frame is.
     fn act(&mut self) -> f64 {
-        let place = self.middle + self.reach * self.vector();
-        if self.touches.len() < 4 && self.chance(0.1) {
-            let radius = 0.002 + 0.03 * self.number();
-            let shape = if self.chance(0.5) {
+        let place = self.middle + self.reach * self.dice.vector();
+        if self.touches.len() < 4 && self.dice.chance(0.1) {
+            let radius = 0.002 + 0.03 * self.dice.number();
+            let shape = if self.dice.chance(0.5) {
                 ColliderShape::Sphere { radius }
             } else {
-                ColliderShape::Capsule { half_length: 0.05 * self.number(), radius }
+                ColliderShape::Capsule { half_length: 0.05 * self.dice.number(), radius }
             };
-            let drive = if self.chance(0.5) {
+            let drive = if self.dice.chance(0.5) {
                 Drive::Kinematic
             } else {
-                Drive::Bounded { force: 20.0 * self.number().powi(4) }
+                Drive::Bounded { force: 20.0 * self.dice.number().powi(4) }
             };
             self.touches.push(self.running.touches_mut().add(shape, Pose::at(place), drive));
         }
         for index in 0..self.touches.len() {
-            if self.chance(0.4) {
-                let at = self.middle + self.reach * self.vector();
-                let friction = if self.chance(0.5) { self.number() } else { 0.0 };
+            if self.dice.chance(0.4) {
+                let at = self.middle + self.reach * self.dice.vector();
+                let friction = if self.dice.chance(0.5) { self.dice.number() } else { 0.0 };
                 if let Some(touch) = self.running.touches_mut().get_mut(self.touches[index]) {
                     (touch.pose, touch.friction) = (Pose::at(at), friction);
                 }
             }
         }
-        if self.chance(0.05) && !self.touches.is_empty() {
+        if self.dice.chance(0.05) && !self.touches.is_empty() {
             let touch = self.touches.remove(0);
             self.running.touches_mut().remove(touch);
         }
         self.pull(place);
-        if self.chance(0.3) {
+        if self.dice.chance(0.3) {
             for shape in 0..self.weights.len() {
-                self.weights[shape] = if self.chance(0.15) { 1.3 * self.number() } else { 0.0 };
+                self.weights[shape] = if self.dice.chance(0.15) { 1.3 * self.dice.number() } else { 0.0 };
             }
             self.running.set_weights(&self.weights);
         }
-        if self.chance(0.2) {
-            let turn = 0.8 * self.vector();
+        if self.dice.chance(0.2) {
+            let turn = 0.8 * self.dice.vector();
             let rotation = DQuat::from_scaled_axis(turn.as_dvec3());
-            let translation: DVec3 = 0.2 * self.vector().as_dvec3();
+            let translation: DVec3 = 0.2 * self.dice.vector().as_dvec3();
             self.running.set_head_pose(&RigidMotion { rotation, translation });
         }
-        if self.chance(0.01) {
+        if self.dice.chance(0.01) {
             self.change_params();
         }
-        [1.0 / 20.0, 1.0 / 30.0, 1.0 / 60.0, 1.0 / 144.0, 0.001][(5.0 * self.number()) as usize % 5]
+        self.dice.frame()
     }
 
     fn pull(&mut self, place: Vec3) {
-        if self.pulls.len() < 2 && self.chance(0.05) {
-            let radius = 0.02 * self.number();
+        if self.pulls.len() < 2 && self.dice.chance(0.05) {
+            let radius = 0.02 * self.dice.number();
             self.pulls.push(self.running.grab(place, radius));
         }
         for index in 0..self.pulls.len() {
-            let to = self.middle + self.reach * self.vector();
+            let to = self.middle + self.reach * self.dice.vector();
             self.running.touches_mut().drag(self.pulls[index], to);
         }
-        if self.chance(0.05) && !self.pulls.is_empty() {
+        if self.dice.chance(0.05) && !self.pulls.is_empty() {
             let pull = self.pulls.remove(0);
             self.running.touches_mut().release(pull);
         }
@@ -213,11 +190,11 @@ impl Mischief {
 
     fn change_params(&mut self) {
         let mut shell = self.running.face().params.clone();
-        shell.density *= f64::from(0.2 + 3.0 * self.number());
-        shell.damping = f64::from(5.0 * self.number());
-        shell.max_pressure *= f64::from(0.5 + 2.0 * self.number());
-        let gravity = (20.0 * self.vector()).as_dvec3().to_array();
-        let stiffness_scale = f64::from(10f32.powf(self.number() - 0.5));
+        shell.density *= f64::from(0.2 + 3.0 * self.dice.number());
+        shell.damping = f64::from(5.0 * self.dice.number());
+        shell.max_pressure *= f64::from(0.5 + 2.0 * self.dice.number());
+        let gravity = (20.0 * self.dice.vector()).as_dvec3().to_array();
+        let stiffness_scale = f64::from(10f32.powf(self.dice.number() - 0.5));
         let params = RunParams { shell: Some(shell), stiffness_scale, gravity, ..RunParams::default() };
         self.running.set_params(params);
         // Waiting keeps the same seed the same, however fast the machine is.
@@ -254,7 +231,7 @@ impl Mischief {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zygoma_head::Level;
+    use zygoma_head::{Head, HeadOptions, Level};
 
     #[test]
     fn a_face_survives_seconds_of_violence() {

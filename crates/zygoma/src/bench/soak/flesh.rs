@@ -1,0 +1,193 @@
+//! Random takes for flesh.
+//!
+//! Weights that leap, a head that is shaken, sticky lips and frames of all lengths. Nothing may become infinite, and whenever the
+//! face may rest, no element stays inside out and it comes back to the rig.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::ensure;
+use glam::{DQuat, DVec3, Vec3};
+use serde::Serialize;
+use zygoma_face::interactive::fit::Continue;
+use zygoma_face::interactive::{BuildParams, build};
+use zygoma_face::perform::{PerformParams, PerformingFace, Tissue};
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_rig::evaluate::Evaluator;
+use zygoma_rig::jaw::jaw_driven_shapes;
+use zygoma_rig::{Rig, RigMesh};
+
+use super::{Dice, rig_or_head};
+
+/// Simulated seconds from one rest to the next, and how long it is, s.
+const ROUND: f64 = 6.0;
+const REST: f64 = 2.0;
+
+/// What may be left of all motion after a rest, m.
+const LEFT: f32 = 5e-4;
+
+/// Nothing is farther than this from where the rig has it, m.
+const FARTHEST: f32 = 0.3;
+
+/// Stiffness of sticky lips, N/m per m².
+const STICKINESS: f64 = 2e6;
+
+/// How long a head needs to come most of the way to where it is thrown, s.
+const THROW: f64 = 0.05;
+
+/// What a soak of flesh found.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct FleshSoaked {
+    pub(crate) simulated_seconds: f64,
+    pub(crate) frames: usize,
+    /// Wall-clock seconds of the frames.
+    pub(crate) seconds: f64,
+    pub(crate) all_finite: bool,
+    /// The farthest that a vertex was from the rig in motion, m.
+    pub(crate) farthest: f32,
+    /// The most elements that were inside out at once in motion.
+    pub(crate) inverted_in_motion: usize,
+    /// How often the face rested, and what was left then: elements inside out, crossing pairs of lip triangles beyond those of the
+    /// rig itself, and the worst distance from the rig, m.
+    pub(crate) rests: usize,
+    pub(crate) inverted_left: usize,
+    pub(crate) crossings_left: usize,
+    pub(crate) distance_left: f32,
+}
+
+/// Lets a rig of flesh, or the built-in head, perform random takes for some simulated seconds.
+pub(crate) fn run(path: Option<&Path>, seconds: f64, seed: u64) -> anyhow::Result<FleshSoaked> {
+    soak(&rig_or_head(path)?, 4000, seconds, seed)
+}
+
+fn soak(rig: &Rig, triangles: usize, seconds: f64, seed: u64) -> anyhow::Result<FleshSoaked> {
+    let mesh = rig.skin();
+    let build_params =
+        BuildParams { triangles, uniform_stiffness: Some(1.0), corrected: false, ..BuildParams::default() };
+    let face = build(&rig.name, mesh, &build_params, &mut |_| Continue::Yes)?;
+    let params = PerformParams { stickiness: STICKINESS, seed, ..PerformParams::default() };
+    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &params)?);
+    let mut performance = Performance::new(tissue, mesh, seed)?;
+    let mut found = FleshSoaked { all_finite: true, ..FleshSoaked::default() };
+    while found.simulated_seconds < seconds {
+        let end = found.simulated_seconds + ROUND.min(seconds);
+        while found.simulated_seconds < end {
+            let frame = performance.act();
+            performance.advance(frame, &mut found);
+        }
+        performance.rest(&mut found);
+    }
+    Ok(found)
+}
+
+impl FleshSoaked {
+    /// Complains about what must not happen.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        ensure!(self.all_finite, "a vertex became infinite or not a number");
+        ensure!(self.farthest <= FARTHEST, "the skin was {} m from the rig", self.farthest);
+        ensure!(self.inverted_left == 0, "{} elements stayed inside out", self.inverted_left);
+        ensure!(self.crossings_left == 0, "the lips stayed in each other {} times", self.crossings_left);
+        ensure!(self.distance_left <= LEFT, "{} m were left after {REST} s of rest", self.distance_left);
+        Ok(())
+    }
+}
+
+/// Someone who knows no measure.
+struct Performance {
+    tissue: Arc<Tissue>,
+    performing: PerformingFace,
+    dice: Dice,
+    weights: Vec<f32>,
+    /// Where the head is, and where it is thrown.
+    turn: [DVec3; 2],
+    place: [DVec3; 2],
+    rig: Evaluator,
+    /// The plain rig's surface.
+    plain: Vec<Vec3>,
+}
+
+impl Performance {
+    fn new(tissue: Arc<Tissue>, mesh: &RigMesh, seed: u64) -> anyhow::Result<Self> {
+        let mut performing = PerformingFace::new(tissue.clone())?;
+        performing.advance(0.0);
+        Ok(Self {
+            tissue,
+            performing,
+            dice: Dice::new(seed),
+            weights: vec![0.0; mesh.shapes.len()],
+            rig: Evaluator::new(mesh),
+            turn: [DVec3::ZERO; 2],
+            place: [DVec3::ZERO; 2],
+            plain: mesh.positions.clone(),
+        })
+    }
+
+    /// Leaps to another expression, throws the head elsewhere, and says how long the next frame is.
+    fn act(&mut self) -> f64 {
+        if self.dice.chance(0.2) {
+            for shape in 0..self.weights.len() {
+                self.weights[shape] = if self.dice.chance(0.15) { 1.2 * self.dice.number() } else { 0.0 };
+            }
+            self.performing.set_weights(&self.weights);
+        }
+        if self.dice.chance(0.1) {
+            self.turn[1] = 0.8 * self.dice.vector().as_dvec3();
+            self.place[1] = 0.2 * self.dice.vector().as_dvec3();
+        }
+        self.dice.frame()
+    }
+
+    fn advance(&mut self, seconds: f64, found: &mut FleshSoaked) {
+        let share = 1.0 - (-seconds / THROW).exp();
+        for [now, goal] in [&mut self.turn, &mut self.place] {
+            *now = now.lerp(*goal, share);
+        }
+        let rotation = DQuat::from_scaled_axis(self.turn[0]);
+        self.performing.set_head_pose(&RigidMotion { rotation, translation: self.place[0] });
+        let began = Instant::now();
+        let surface = self.performing.advance(seconds);
+        found.seconds += began.elapsed().as_secs_f64();
+        found.all_finite &= surface.iter().all(|p| p.is_finite());
+        self.rig.evaluate(&self.weights, &mut self.plain);
+        found.farthest = found.farthest.max(farthest(surface, &self.plain));
+        found.inverted_in_motion = found.inverted_in_motion.max(self.performing.volume().inverted);
+        found.frames += 1;
+        found.simulated_seconds += seconds;
+    }
+
+    /// Comes to rest at the neutral face.
+    fn rest(&mut self, found: &mut FleshSoaked) {
+        self.weights.fill(0.0);
+        self.performing.set_weights(&self.weights);
+        (self.turn[1], self.place[1]) = (DVec3::ZERO, DVec3::ZERO);
+        let end = found.simulated_seconds + REST;
+        while found.simulated_seconds < end {
+            self.advance(1.0 / 60.0, found);
+        }
+        let surface = self.performing.advance(1.0 / 60.0);
+        let crossings = self.tissue.lip_crossings(surface);
+        found.crossings_left += crossings.saturating_sub(self.tissue.lip_crossings(&self.plain));
+        found.distance_left = found.distance_left.max(farthest(surface, &self.plain));
+        found.inverted_left = found.inverted_left.max(self.performing.volume().inverted);
+        found.rests += 1;
+    }
+}
+
+fn farthest(a: &[Vec3], b: &[Vec3]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zygoma_head::{Head, HeadOptions, Level};
+
+    #[test]
+    fn flesh_survives_a_random_take() {
+        let rig = Head::new(&HeadOptions::sampled(1, Level::Low)).rig();
+        let found = soak(&rig, 1000, 3.0, 3).unwrap();
+        found.check().unwrap();
+        assert!(found.frames > 100 && found.farthest > 0.005 && found.rests == 1, "{found:?}");
+    }
+}
