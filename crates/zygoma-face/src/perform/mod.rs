@@ -15,25 +15,34 @@ mod free_tests;
 mod hypodermis;
 mod jaw_motion;
 mod lips;
+mod markers;
 mod measures;
 mod meet;
+mod mouth;
 mod params;
+mod press;
 mod run;
 mod stages;
+mod step_contact;
 mod stiffness;
 #[cfg(test)]
 mod stiffness_tests;
 mod study;
+mod teeth;
 #[cfg(test)]
 mod tests;
 mod tissue;
+mod touches;
 
 pub use bones::{BoneSurface, Bones};
 pub use free::FreePart;
 pub use jaw_motion::JawMotion;
+pub use markers::{MarkerError, MarkerMiss, Markers};
 pub use measures::VolumeReport;
+pub use mouth::TeethReport;
 pub use params::PerformParams;
 pub use run::{LipReport, PerformingFace};
 pub use stages::Stages;
 pub use study::StepProblem;
+pub use teeth::Teeth;
 pub use tissue::{Tissue, TissueInput};

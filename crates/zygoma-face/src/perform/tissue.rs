@@ -21,6 +21,7 @@ use super::footing::{Foot, Footing, JawShapes, carried};
 use super::hypodermis::{Flesh, seen_normals};
 use super::lips::Lips;
 use super::stiffness::{FitOptions, Regions, StiffnessFit, StiffnessMap};
+use super::touches::SkinPoints;
 use crate::interactive::{Face, FaceShape};
 
 /// Thickness of skin without flesh, m. Ours.
@@ -67,6 +68,7 @@ pub struct Tissue {
     /// What the face shows of the flesh: see [`Skin`].
     pub(super) skin: Skin,
     pub(super) lips: Lips,
+    pub(super) touchable: SkinPoints,
     pub(super) flesh: Flesh,
     pub(super) layout: Layout,
     /// Mass of each row, kg.
@@ -179,8 +181,10 @@ impl Tissue {
         let squeeze = squeeze(&skin, triangles, &moves);
         let mut left_out = vec![false; triangles.len()];
         let flesh = make(&thickness, &left_out)?;
+        let whole = Skin::new(face, &lips, &moves);
         let mut tissue = Self {
-            skin: Skin::new(face, &lips, &moves),
+            touchable: SkinPoints::new(face, &whole.embedding, &layout),
+            skin: whole,
             lips,
             masses: masses(&flesh, &layout, params.density),
             moves,
