@@ -96,8 +96,8 @@ struct Clock {
     ahead: f64,
 }
 
-/// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
-const SETTLED: f64 = 4e-6;
+/// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: half of the lips' clearance.
+const SETTLED: f64 = 2e-5;
 
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
