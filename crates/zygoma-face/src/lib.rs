@@ -1,7 +1,8 @@
 //! **What do users come for?**
 //!
 //! The systems of zygoma, one module each: [`interactive`] faces can be touched and pulled,
-//! and [`perform`] gives a performance flesh with weight.
+//! and [`perform`] gives a performance flesh with weight. [`touch`] is what presses on either.
 
 pub mod interactive;
 pub mod perform;
+pub mod touch;

@@ -113,6 +113,7 @@ pub(crate) struct BuildArgs {
 /// Let a built face perform a take with physics, and be touched.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("take", |take| take.required(true)),
     long_about = "Let a built face perform a take with physics, and be touched.\n\n\
         The rig that the face was built from is read again, so that an avatar comes back whole: as .glb (surfaces \
         compressed to few morph targets), .pc2, .mdd, .usda, or a folder of OBJs, one per frame, with the rig's own \
@@ -145,12 +146,16 @@ pub(crate) struct SimulateArgs {
 /// Give a rig flesh and let it perform a take.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("take", |take| take.required_unless_present("markers")),
     long_about = "Give a rig flesh and let it perform a take.\n\n\
         A layer of flesh is made under the skin, attached to the bone, and driven by forces that hold the rig's shapes: it follows the \
-        rig, lags behind a quick head and settles. OUT is .glb, .pc2, .mdd, .usda, or a folder of OBJs.",
+        rig, lags behind a quick head and settles. OUT is .glb, .pc2, .mdd, .usda, or a folder of OBJs.\n\
+        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.",
     after_help = "Examples:\n  zygoma perform face.glb --take tour -o tour.glb\n  \
         zygoma perform face.glb --take speech --sticky -o speech.glb --report report\n  \
-        zygoma perform face.glb --take shake -o shake.pc2 --json"
+        zygoma perform face.glb --take shake -o shake.pc2 --json\n  \
+        zygoma perform face.glb --take tour --touch poke.toml -o poked.glb\n  \
+        zygoma perform face.glb --markers markers.csv -o followed.glb"
 )]
 pub(crate) struct PerformArgs {
     #[command(flatten)]
@@ -167,6 +172,14 @@ pub(crate) struct PerformArgs {
     /// Seed of the chance with which sticky lips part.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+
+    /// Markers that drive the face instead of weights, as a CSV file: see docs/markers.md. A take beside them only moves the head.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markers: Option<PathBuf>,
+
+    /// What presses on the face and pulls at it, when and where: a touch script.
+    #[arg(long, value_name = "SCRIPT")]
+    pub(crate) touch: Option<PathBuf>,
 
     /// Parameters of the flesh, as a TOML file.
     #[arg(long, value_name = "FILE")]
@@ -192,7 +205,7 @@ pub(crate) struct PerformanceArgs {
     /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
     /// built-in takes tour, speech, shake and run.
     #[arg(long, value_name = "TAKE")]
-    pub(crate) take: String,
+    pub(crate) take: Option<String>,
 
     /// Frames per second of the output.
     #[arg(long, default_value_t = 60.0, value_parser = positive_number)]

@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod flesh_input;
 mod json;
+mod markers;
 mod pictures;
 mod progress;
 mod props;

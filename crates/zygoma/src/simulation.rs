@@ -17,7 +17,7 @@ use crate::spool::SpooledFrames;
 use crate::touch_script::{Moment, Player, Prop, TouchScript};
 
 /// Seconds after a touch in which skin may still be on its way back. Ours.
-const AFTERMATH: f64 = 0.5;
+pub(crate) const AFTERMATH: f64 = 0.5;
 
 /// What is performed.
 pub(crate) struct Performed<'a> {

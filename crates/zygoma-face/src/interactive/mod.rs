@@ -24,7 +24,6 @@ pub use face::{CertifiedFace, Face, FacePair, FaceShape, Tally};
 pub use origin::Origin;
 pub use places::{Place, Places};
 pub use poses::take_poses;
-pub use run::{
-    Contact, Deviation, Drive, Frame, HeadLoad, InteractiveFace, ParamsChange, PullId, RunParams, Stages,
-    Touch, TouchId, Touches,
-};
+pub use run::{Deviation, Frame, InteractiveFace, ParamsChange, RunParams, Stages};
+
+pub use crate::touch::{Contact, Drive, HeadLoad, PullId, Touch, TouchId, Touches};

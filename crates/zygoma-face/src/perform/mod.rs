@@ -16,27 +16,36 @@ mod hypodermis;
 mod jaw_motion;
 mod lips;
 mod live;
+mod markers;
 mod measures;
 mod meet;
+mod mouth;
 mod overlay;
 mod params;
+mod press;
 mod run;
 mod stages;
+mod step_contact;
 mod stiffness;
 #[cfg(test)]
 mod stiffness_tests;
 mod study;
+mod teeth;
 #[cfg(test)]
 mod tests;
 mod tissue;
+mod touches;
 
 pub use bones::{BoneSurface, Bones};
 pub use free::FreePart;
 pub use jaw_motion::JawMotion;
 pub use live::LiveParams;
+pub use markers::{MarkerError, MarkerMiss, Markers};
 pub use measures::VolumeReport;
+pub use mouth::TeethReport;
 pub use params::{PerformParams, STICKY};
 pub use run::{LipReport, PerformingFace};
 pub use stages::Stages;
 pub use study::StepProblem;
+pub use teeth::Teeth;
 pub use tissue::{Tissue, TissueInput};

@@ -11,11 +11,16 @@ use zygoma_physics::projective::{
     Attachments, Dynamics, Handle, Prefactored, Row, SolveOptions, Solver, System, position, row,
 };
 
-use super::contact::{LipContact, Stiffness, Surface};
+use super::contact::{LipContact, Surface};
 use super::control::Control;
 use super::live::LiveParams;
+use super::markers::Drive;
+use super::mouth::Mouth;
+use super::press::Press;
 use super::stages::Stages;
 use super::tissue::{Tissue, factor};
+use super::touches::handling;
+use crate::touch::Touches;
 
 /// A face made of flesh that performs: weights and a head pose go in, surfaces come out.
 ///
@@ -26,25 +31,31 @@ pub struct PerformingFace {
     pub(super) system: System<f32>,
     holds: Handle<Attachments<f32>>,
     pub(super) dynamics: Dynamics<f32>,
-    step_factor: Prefactored<f32>,
-    quasistatic: Quasistatic,
+    pub(super) step_factor: Prefactored<f32>,
+    pub(super) quasistatic: Quasistatic,
     pub(super) lips: Option<LipContact>,
     pub(super) live: LiveParams,
+    pub(super) touches: Touches,
+    pub(super) press: Press,
+    /// The teeth that it meets, if any.
+    pub(super) mouth: Option<Mouth>,
+    /// The markers that it follows, if any.
+    pub(super) drive: Option<Drive>,
     /// The whole mesh without what follows the flesh.
-    base: Vec<Vec3>,
-    rest: Vec<Row<f32>>,
+    pub(super) base: Vec<Vec3>,
+    pub(super) rest: Vec<Row<f32>>,
     /// The blendforces, where they are not zero.
     forces: Vec<Runs>,
-    stages: Stages,
+    pub(super) stages: Stages,
     pub(super) report: LipReport,
-    head: Head,
+    pub(super) head: Head,
     clock: Clock,
     /// Weights at the end of the last and of the present frame.
     weights: [Vec<f32>; 2],
     actuations: Vec<f32>,
     before: Vec<Row<f32>>,
     displacements: Vec<Vec3>,
-    positions: Vec<Vec3>,
+    pub(super) positions: Vec<Vec3>,
 }
 
 /// What is between the lips.
@@ -61,11 +72,11 @@ pub struct LipReport {
 }
 
 /// The equilibrium in which actuations are found.
-struct Quasistatic {
+pub(super) struct Quasistatic {
     factor: Prefactored<f32>,
     control: Option<Control>,
     solver: Solver<f32>,
-    x: Vec<Row<f32>>,
+    pub(super) x: Vec<Row<f32>>,
     /// The equilibrium before, and where the present one would be if it went on as from that one.
     last: Vec<Row<f32>>,
     onward: Vec<Row<f32>>,
@@ -74,8 +85,8 @@ struct Quasistatic {
 }
 
 /// Poses of the head at the end of the last frame, of the present one, and of the last step, with the world's velocities.
-struct Head {
-    poses: [RigidMotion; 2],
+pub(super) struct Head {
+    pub(super) poses: [RigidMotion; 2],
     at_step: RigidMotion,
     velocities: Vec<DVec3>,
 }
@@ -85,8 +96,8 @@ struct Clock {
     ahead: f64,
 }
 
-/// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
-const SETTLED: f64 = 4e-6;
+/// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: half of the lips' clearance.
+const SETTLED: f64 = 2e-5;
 
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
@@ -96,6 +107,7 @@ impl PerformingFace {
         let (layout, params) = (&tissue.layout, &tissue.params);
         let (mut system, holds) = tissue.system::<f32>(layout);
         let lips = LipContact::new(&tissue, tissue.lips.clone(), &mut system);
+        let press = Press::new(params.contact, &mut system);
         let candidates = lips.as_ref().map_or_else(Vec::new, |lips| lips.candidates(layout.free));
         let rest: Vec<Row<f32>> =
             layout.vertices.iter().map(|v| row(tissue.flesh.mesh.positions[*v as usize])).collect();
@@ -134,6 +146,10 @@ impl PerformingFace {
             stages: Stages::default(),
             lips,
             live: LiveParams::of(params),
+            touches: Touches::new(handling(params.step_time), tissue.touchable.samples.len()),
+            press,
+            drive: None,
+            mouth: None,
             report: LipReport::default(),
             displacements: vec![Vec3::ZERO; skin],
             positions: tissue.skin.neutral.clone(),
@@ -163,8 +179,13 @@ impl PerformingFace {
         &self.stages
     }
 
-    /// The weights that the face should have at the end of the next frame.
+    /// The weights that the face should have at the end of the next frame. It follows no markers any more.
     pub fn set_weights(&mut self, weights: &[f32]) {
+        self.drive = None;
+        self.aim_at(weights);
+    }
+
+    pub(super) fn aim_at(&mut self, weights: &[f32]) {
         for (own, weight) in self.weights[1].iter_mut().zip(weights) {
             *own = if weight.is_finite() { *weight } else { 0.0 };
         }
@@ -192,6 +213,7 @@ impl PerformingFace {
             self.output(1.0);
             return;
         }
+        self.touches.begin_frame();
         let h = self.tissue.params.step_time;
         // The physics has done `ahead` of this frame already.
         while self.clock.ahead < seconds {
@@ -200,17 +222,24 @@ impl PerformingFace {
             let weights: Vec<f32> = (0..self.actuations.len())
                 .map(|k| self.weights[0][k] + share as f32 * (self.weights[1][k] - self.weights[0][k]))
                 .collect();
+            if let Some(drive) = &mut self.drive {
+                drive.go_to(share);
+            }
             let [from, to] = &self.head.poses;
             let pose = RigidMotion {
                 rotation: from.rotation.slerp(to.rotation, share),
                 translation: from.translation.lerp(to.translation, share),
             };
             self.before.copy_from_slice(&self.dynamics.positions);
-            self.step(&weights, &pose);
+            self.step(&weights, &pose, share as f32);
         }
+        self.touches.end_frame((self.clock.ahead - seconds) as f32 / h as f32);
         self.clock.ahead -= seconds;
         self.weights[0] = self.weights[1].clone();
         self.head.poses[0] = self.head.poses[1];
+        if let Some(drive) = &mut self.drive {
+            drive.targets[0] = drive.targets[1].clone();
+        }
         self.output((1.0 - self.clock.ahead / h) as f32);
     }
 
@@ -227,15 +256,19 @@ impl PerformingFace {
         for step in 1..=STEPS {
             let part: Vec<f32> = weights.iter().map(|w| w * step as f32 / STEPS as f32).collect();
             self.actuations.copy_from_slice(&part);
+            if let Some(drive) = &mut self.drive {
+                drive.approach(step as f64 / STEPS as f64);
+            }
             self.find_actuations(&part, self.tissue.params.iterations);
         }
         self.dynamics.positions.copy_from_slice(&self.quasistatic.x);
         self.before.copy_from_slice(&self.quasistatic.x);
         self.head.velocities.fill(DVec3::ZERO);
         self.clock.ahead = 0.0;
-        if let Some(lips) = &mut self.lips {
-            lips.forget();
+        if let Some(drive) = &mut self.drive {
+            drive.targets[0] = drive.targets[1].clone();
         }
+        self.forget_contact(&weights);
     }
 
     /// Puts kinematic vertices and attachments where the rig and the jaw have them.
@@ -260,9 +293,7 @@ impl PerformingFace {
         }
         quasistatic.last.copy_from_slice(&quasistatic.x);
         self.place(weights);
-        if let Some(lips) = &self.lips {
-            lips.clear(&mut self.system);
-        }
+        self.clear_contact();
         let options = SolveOptions { iterations, least_motion: SETTLED, ..Default::default() };
         let skin: Vec<DVec3> = (0..self.quasistatic.markers)
             .map(|place| self.tissue.target(weights, self.tissue.layout.vertices[place] as usize))
@@ -282,6 +313,11 @@ impl PerformingFace {
             let report = solver.minimise(&self.system, None, &mut quasistatic.factor, &options, x);
             self.stages.add(&report);
             let began = Instant::now();
+            if let Some(drive) = &self.drive {
+                drive.improve(&self.tissue, weights, &quasistatic.x, &mut self.actuations);
+                self.stages.control += began.elapsed();
+                continue;
+            }
             let miss = |(target, x): (&DVec3, &Row<f32>)| *target - position(x);
             let misses: Vec<DVec3> = skin.iter().zip(&quasistatic.x).map(miss).collect();
             if let Some(control) = &quasistatic.control {
@@ -304,8 +340,8 @@ impl PerformingFace {
         debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
     }
 
-    /// One step of the physics, at the end of which the head has a pose.
-    fn step(&mut self, weights: &[f32], pose: &RigidMotion) {
+    /// One step of the physics, which ends at a share of the frame, when the head has a pose.
+    fn step(&mut self, weights: &[f32], pose: &RigidMotion, share: f32) {
         self.find_actuations(weights, self.tissue.params.control_steps);
         let began = Instant::now();
         let h = self.tissue.params.step_time;
@@ -325,7 +361,7 @@ impl PerformingFace {
         self.apply_forces(back * DVec3::from_array(self.live.gravity) - made_under);
         self.find_base(weights);
         self.stages.inertia += began.elapsed();
-        self.prepare_lips(true);
+        self.begin_contact(weights, share);
         self.dynamics.begin(&self.system);
         // The lips slide while they are pushed apart: half way what lies over what is looked at again.
         let iterations = self.tissue.params.iterations;
@@ -333,12 +369,10 @@ impl PerformingFace {
         let report =
             self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations.div_ceil(2)));
         self.stages.add(&report);
-        self.prepare_lips(false);
+        self.renew_contact(share);
         let report = self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations / 2));
         self.stages.add(&report);
-        let began = Instant::now();
-        self.part_lips();
-        self.stages.part += began.elapsed();
+        self.end_contact(share);
         self.dynamics.finish();
         let began = Instant::now();
         let (seed, sticks) = (self.tissue.params.seed, self.live.stickiness > 0.0);
@@ -355,45 +389,6 @@ impl PerformingFace {
         }
         self.stages.inertia += began.elapsed();
         self.head.at_step = *pose;
-    }
-
-    /// Constraints between the lips: where they meet now and, at the start of a step, where the actuations would lead them.
-    fn prepare_lips(&mut self, at_start: bool) {
-        let Some(lips) = &mut self.lips else { return };
-        let began = Instant::now();
-        let surface = |x| Surface { base: &self.base, rest: &self.rest, x };
-        let states = [surface(&self.dynamics.positions), surface(&self.quasistatic.x)];
-        let params = &self.tissue.params;
-        let stiffness = Stiffness { contact: params.contact, sticky: self.live.stickiness };
-        lips.prepare(&states[..if at_start { 2 } else { 1 }], stiffness, &mut self.system);
-        self.stages.contact += began.elapsed();
-        let began = Instant::now();
-        let rows = self.system.transient_rows();
-        self.report.constraints = rows.len();
-        // Without its constraints in the matrix a step still sees their forces and finds its way, only slower.
-        if self.step_factor.set_transient(&rows).is_err() {
-            debug_assert!(false, "lips only act on their candidates");
-        }
-        self.stages.constrain += began.elapsed();
-    }
-
-    /// Parts what the search left of one lip in the other: by the smallest motion of the flesh that does.
-    fn part_lips(&mut self) {
-        const ROUNDS: usize = 3;
-        let Some(lips) = &mut self.lips else { return };
-        let axis = lips.axis().as_dvec3();
-        for _ in 0..ROUNDS {
-            let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
-            let (rows, missing) = lips.missing(&state, self.tissue.layout.free);
-            if rows.is_empty() {
-                break;
-            }
-            let axes = vec![axis; rows.len()];
-            let Ok(pushed) = self.step_factor.push(&rows, &axes, &missing) else { break };
-            for (x, way) in self.dynamics.positions.iter_mut().zip(pushed) {
-                (0..3).for_each(|k| x[k] += way[k]);
-            }
-        }
     }
 
     /// Neutral and detail of the whole mesh for some weights.

@@ -1,3 +1,7 @@
+mod markers;
+mod sticking;
+mod touching;
+
 use std::sync::{Arc, LazyLock};
 
 use glam::{DQuat, DVec3, Vec3};

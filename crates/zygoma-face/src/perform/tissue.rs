@@ -21,6 +21,7 @@ use super::footing::{Foot, Footing, JawShapes, carried};
 use super::hypodermis::{Flesh, seen_normals};
 use super::lips::Lips;
 use super::stiffness::{FitOptions, Regions, StiffnessFit, StiffnessMap};
+use super::touches::SkinPoints;
 use crate::interactive::{Face, FaceShape};
 
 /// Thickness of skin without flesh, m. Ours.
@@ -67,6 +68,7 @@ pub struct Tissue {
     /// What the face shows of the flesh: see [`Skin`].
     pub(super) skin: Skin,
     pub(super) lips: Lips,
+    pub(super) touchable: SkinPoints,
     pub(super) flesh: Flesh,
     pub(super) layout: Layout,
     /// Mass of each row, kg.
@@ -179,8 +181,10 @@ impl Tissue {
         let squeeze = squeeze(&skin, triangles, &moves);
         let mut left_out = vec![false; triangles.len()];
         let flesh = make(&thickness, &left_out)?;
+        let whole = Skin::new(face, &lips, &moves);
         let mut tissue = Self {
-            skin: Skin::new(face, &lips, &moves),
+            touchable: SkinPoints::new(face, &whole.embedding, &layout),
+            skin: whole,
             lips,
             masses: masses(&flesh, &layout, params.density),
             moves,
@@ -397,9 +401,8 @@ fn loose_vertices(input: &TissueInput) -> Vec<bool> {
 fn skin_moves(face: &Face, is_loose: &[bool]) -> Vec<Vec<DVec3>> {
     let move_of = |shape: &FaceShape| -> Vec<DVec3> {
         let dense = shape.coarse.to_dense(is_loose.len());
-        let moved = |(offset, loose): (&Vec3, &bool)| match loose {
-            true => DVec3::ZERO,
-            false => face.height * offset.as_dvec3(),
+        let moved = |(offset, loose): (&Vec3, &bool)| {
+            if *loose { DVec3::ZERO } else { face.height * offset.as_dvec3() }
         };
         dense.iter().zip(is_loose).map(moved).collect()
     };

@@ -130,6 +130,11 @@ impl ColliderMesh {
     /// Inside or outside is told by the normals of the vertices around the nearest point, which is safe at edges and corners
     /// where the normal of one triangle alone is not.
     pub(super) fn probe(&self, point: Vec3, within: f32) -> Option<Probe> {
+        // Most points that are asked for are nowhere near.
+        let (low, high) = self.tree.bounds();
+        if point.distance_squared(point.clamp(low, high)) > within * within {
+            return None;
+        }
         // A point deep inside is farther from the surface than `within`, and must be found all the same.
         let nearest = self.tree.closest(&self.positions, &self.triangles, point, self.reach + within)?;
         let corners = self.triangles[nearest.triangle as usize];

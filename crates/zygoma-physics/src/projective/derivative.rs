@@ -8,7 +8,7 @@ use zygoma_numerics::svd3::{Mat3, Svd3, Vec3, svd3};
 
 use super::closest::{closest_area_multiplier, closest_product, orthonormal_columns, stretch_of_columns};
 use super::kinds::{
-    GradientTarget, HalfSpace, Kind, Length, Shape, Strain, StrainLimit, Target, Tissue, TriangleArea,
+    GradientTarget, HalfSpace, Kind, Length, Line, Shape, Strain, StrainLimit, Target, Tissue, TriangleArea,
     TriangleStrain, Volume, matrix_of,
 };
 
@@ -218,6 +218,14 @@ impl Differentiable<1, 2> for Length {
 impl Differentiable<1, 4> for Target {
     fn stress_change(_: &[Vec3<f64>; 1], p: &[f64; 4], change: &[Vec3<f64>; 1]) -> [Vec3<f64>; 1] {
         combine(p[0], change, &[[0.0; 3]])
+    }
+}
+
+impl Differentiable<1, 7> for Line {
+    fn stress_change(_: &[Vec3<f64>; 1], p: &[f64; 7], change: &[Vec3<f64>; 1]) -> [Vec3<f64>; 1] {
+        let along = [p[4], p[5], p[6]];
+        let free = dot(along, change[0]);
+        [std::array::from_fn(|k| p[0] * (change[0][k] - free * along[k]))]
     }
 }
 

@@ -42,6 +42,8 @@ pub struct TriangleArea;
 pub struct Length;
 /// A vector with a target, ½ w ‖z − t‖². Parameters: w and t.
 pub struct Target;
+/// A vector with a target line along which it is free, ½ w ‖z − t − n n·(z − t)‖²: what sticks to a surface. Parameters: w, t and the unit vector n.
+pub struct Line;
 /// A vector that must not lie behind a plane, ½ w min(n·z − o, 0)². Parameters: w, the unit normal n and o.
 pub struct HalfSpace;
 
@@ -174,6 +176,15 @@ impl Kind<1, 4> for Target {
     #[inline(always)]
     fn evaluate<T: Lane>(z: &[Vec3<T>; 1], p: &[T; 4]) -> (T, [Vec3<T>; 1]) {
         towards(z, &[[p[1], p[2], p[3]]], p[0])
+    }
+}
+
+impl Kind<1, 7> for Line {
+    #[inline(always)]
+    fn evaluate<T: Lane>(z: &[Vec3<T>; 1], p: &[T; 7]) -> (T, [Vec3<T>; 1]) {
+        let (target, along) = ([p[1], p[2], p[3]], [p[4], p[5], p[6]]);
+        let off = [z[0][0] - target[0], z[0][1] - target[1], z[0][2] - target[2]];
+        towards(z, &[scale_add(dot(along, off), along, target)], p[0])
     }
 }
 

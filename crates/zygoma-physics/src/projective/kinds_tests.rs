@@ -65,6 +65,7 @@ proptest! {
         check::<StrainLimit, 3, 3>(&solid, &[2.0, 0.9, 1.1], seed);
         check::<GradientTarget, 3, 10>(&solid, &with_goal, seed);
         check::<Target, 1, 4>(&gradient::<1>(seed, 0.25), &[2.0, 0.1, 0.2, 0.3], seed);
+        check::<Line, 1, 7>(&gradient::<1>(seed, 0.25), &[2.0, 0.1, 0.2, 0.3, 0.6, 0.0, 0.8], seed);
         check::<Length, 1, 2>(&gradient::<1>(seed, 0.25), &[2.0, 0.7], seed);
         let plane = gradient::<1>(seed, 0.25);
         prop_assume!((plane[0][0] - 0.8).abs() > 1e-3);

@@ -36,7 +36,7 @@ pub use dynamics::Dynamics;
 pub use elements::{Elements, Group, Part, Precision, Row, VisitRow};
 pub use gauss_seidel::GaussSeidel;
 pub use kinds::{
-    GradientTarget, HalfSpace, Kind, Length, Shape, Strain, StrainLimit, Target, Tissue, TriangleArea,
+    GradientTarget, HalfSpace, Kind, Length, Line, Shape, Strain, StrainLimit, Target, Tissue, TriangleArea,
     TriangleStrain, Volume,
 };
 pub use material::Material;

@@ -7,6 +7,7 @@ pub mod ict;
 mod input;
 mod limits;
 pub mod live_link;
+pub mod markers;
 pub mod obj;
 mod output;
 pub mod plain_csv;

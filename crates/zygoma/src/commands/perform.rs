@@ -8,7 +8,7 @@ use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, Face, Places, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, STICKY, Tissue, VolumeReport};
+use zygoma_face::perform::{PerformParams, PerformingFace, STICKY, Teeth, Tissue, VolumeReport};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
@@ -19,12 +19,13 @@ use crate::cli::PerformArgs;
 use crate::commands::animated::{self, CompressionSummary, Format};
 use crate::commands::input;
 use crate::flesh_input::{BoneSource, FleshInput};
+use crate::markers::FollowedMarkers;
 use crate::progress::Progress;
 use crate::reports::perform::Chronicle;
 use crate::reports::{self, simulation::Story};
-use crate::simulation::{DeviationSummary, Outcome, StagesMs, deviation};
+use crate::simulation::{AFTERMATH, DeviationSummary, FrameDeviation, Outcome, StagesMs, deviation};
 use crate::spool::{SpooledFrames, folder_of};
-use crate::touch_script::TouchScript;
+use crate::touch_script::{Moment, Player, TouchScript};
 
 /// What a performance did.
 #[derive(Serialize)]
@@ -46,6 +47,10 @@ struct Summary {
     deviation: Option<DeviationSummary>,
     volume: VolumeSummary,
     lips: LipSummary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    touched: Option<TouchSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    markers: Option<MarkerSummary>,
     milliseconds_per_frame: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     compression: Option<CompressionSummary>,
@@ -92,6 +97,44 @@ struct LipSummary {
     /// Most contacts and sticky springs.
     constraints: usize,
     sticky: usize,
+    /// Most contacts with teeth, and the deepest that flesh was in them.
+    teeth_contacts: usize,
+    teeth_penetration_mm: f64,
+}
+
+/// How closely the skin followed its markers.
+#[derive(Serialize)]
+struct MarkerSummary {
+    file: String,
+    markers: usize,
+    mean_miss_mm: f64,
+    worst_miss_mm: f64,
+}
+
+impl MarkerSummary {
+    fn of(markers: &FollowedMarkers, chronicle: &Chronicle) -> Self {
+        let misses = &chronicle.misses;
+        let sum: f64 = misses.iter().map(|miss| f64::from(miss.mean)).sum();
+        Self {
+            file: markers.path.display().to_string(),
+            markers: markers.take.markers.len(),
+            mean_miss_mm: 1e3 * sum / misses.len().max(1) as f64,
+            worst_miss_mm: 1e3 * f64::from(misses.iter().map(|miss| miss.worst).fold(0.0, f32::max)),
+        }
+    }
+}
+
+/// What touched the face, and how that went.
+#[derive(Serialize)]
+struct TouchSummary {
+    touches: usize,
+    /// How far the surface is from the plain rig in the frames in which nothing touches it.
+    untouched_deviation: Option<DeviationSummary>,
+    /// The deepest that anything was in the skin.
+    penetration_percent: f64,
+    penetration_mm: f64,
+    /// The strongest that all touches together pressed and pulled at the head.
+    force_n: f64,
 }
 
 pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
@@ -105,7 +148,6 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         params.seed = seed;
     }
     let rig = input::read_rig(&args.rig)?;
-    let take = input::read_take(&args.performance.take, &rig)?;
     // Flesh needs the shell's mesh and how the whole mesh follows it, not its stiffness.
     let build_params = BuildParams {
         triangles: args.triangles,
@@ -114,11 +156,33 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         ..BuildParams::default()
     };
     let face = build(&rig.name, rig.skin(), &build_params, &mut |_| Continue::Yes)?;
+    let places = Places::new(&face);
+    let touches = match &args.touch {
+        Some(path) => TouchScript::read(path, &face, &places)?,
+        None => TouchScript::default(),
+    };
     let jaw = jaw_driven_shapes(rig.skin());
     let flesh = FleshInput::new(&rig, &face, jaw, args.thickness.as_deref(), &args.free)?;
     let tissue = Arc::new(Tissue::build(&flesh.tissue(&face), &params)?);
-    let (fps, folder) = (args.performance.fps, folder_of(&args.performance.out));
-    let (outcome, chronicle) = perform(&rig, &take, &face, &tissue, fps, folder)?;
+    let markers = args.markers.as_deref().map(|path| FollowedMarkers::read(path, &tissue)).transpose()?;
+    let mut take = match &args.performance.take {
+        Some(name) => input::read_take(name, &rig)?,
+        None => Take::default(),
+    };
+    if let Some(markers) = &markers {
+        markers.replace_weights(&rig, &mut take);
+    }
+    let performance = Performance {
+        markers: markers.as_ref(),
+        rig: &rig,
+        take: &take,
+        touches: &touches,
+        face: &face,
+        tissue: &tissue,
+        fps: args.performance.fps,
+        folder: folder_of(&args.performance.out),
+    };
+    let (outcome, chronicle) = performance.run()?;
     let mut summary = Summary {
         rig: args.rig.rig.display().to_string(),
         out: args.performance.out.display().to_string(),
@@ -130,21 +194,29 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         free_parts: flesh.free_parts.clone(),
         tetrahedra: tissue.tet_count(),
         bare_triangles: tissue.bare_count(),
-        deviation: outcome.deviation(&face, &Places::new(&face), false),
+        deviation: outcome.deviation(&face, &places, false),
         volume: VolumeSummary::of(&chronicle),
         lips: LipSummary::of(&chronicle),
+        touched: args.touch.is_some().then(|| TouchSummary {
+            touches: touches.touches.len(),
+            untouched_deviation: outcome.deviation(&face, &places, true),
+            penetration_percent: 100.0 * chronicle.deepest() / face.height,
+            penetration_mm: 1e3 * chronicle.deepest(),
+            force_n: chronicle.strongest(),
+        }),
+        markers: markers.as_ref().map(|markers| MarkerSummary::of(markers, &chronicle)),
         milliseconds_per_frame: outcome.frame_ms,
         compression: None,
         seconds: 0.0,
     };
     let lines: Vec<String> = summary.lines().into_iter().chain(flesh.lines()).collect();
     if let Some(folder) = &args.performance.report {
-        let touches = TouchScript::default();
         let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
         reports::perform::write(folder, &story, &chronicle, &lines)?;
     }
+    let Outcome { frames, props, .. } = outcome;
     summary.compression =
-        animated::write(&rig, &take, outcome.frames, &[], &args.performance.out, &args.performance.animated)?;
+        animated::write(&rig, &take, frames, &props, &args.performance.out, &args.performance.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
     if args.performance.json {
         return crate::json::print(&summary);
@@ -153,56 +225,87 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     animated::tell(&lines, unmatched, summary.compression.as_ref(), summary.seconds)
 }
 
-/// Lets the flesh perform all frames of a take.
-fn perform(
-    rig: &Rig,
-    take: &Take,
-    face: &Face,
-    tissue: &Arc<Tissue>,
+/// What is performed.
+struct Performance<'a> {
+    rig: &'a Rig,
+    take: &'a Take,
+    markers: Option<&'a FollowedMarkers>,
+    touches: &'a TouchScript,
+    face: &'a Face,
+    tissue: &'a Arc<Tissue>,
     fps: f64,
-    folder: &Path,
-) -> anyhow::Result<(Outcome, Chronicle)> {
-    let binding = Binding::new(rig, take);
-    let evaluator = Evaluator::new(rig.skin());
-    let head = take.motion(JointRole::Head);
-    let mut performing = PerformingFace::new(tissue.clone())?;
-    let count = take.frame_count(fps);
-    let mut outcome = Outcome {
-        frames: SpooledFrames::new(folder, fps, face.vertex_count())?,
-        deviations: Vec::with_capacity(count),
-        penetration: Vec::with_capacity(count),
-        props: Vec::new(),
-        stages: StagesMs::default(),
-        frame_ms: 0.0,
-    };
-    let mut chronicle = Chronicle::default();
-    let is_puff =
-        |shape: &Shape| arkit::recognise(&shape.name).is_some_and(|found| found.shape == "cheekPuff");
-    let puff = rig.skin().shapes.iter().position(is_puff);
-    let mut weights = vec![0.0; evaluator.shape_count()];
-    let mut plain = vec![Vec3::ZERO; face.vertex_count()];
-    let still = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
-    let mut bar = Progress::new("simulating frames", count);
-    for frame in 0..count {
-        let time = take.start() + frame as f64 / fps;
-        binding.weights_at(take, rig.skin, time, &mut weights);
-        evaluator.evaluate(&weights, &mut plain);
-        performing.set_weights(&weights);
-        performing.set_head_pose(&head.and_then(|track| track.sample(time)).unwrap_or(still));
-        let began = Instant::now();
-        // The first frame is the face at rest in its first pose.
-        let shown = performing.advance(if frame == 0 { 0.0 } else { 1.0 / fps });
-        outcome.frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
-        outcome.deviations.push(deviation(shown, &plain));
-        chronicle.crossings.push([tissue.lip_crossings(shown), tissue.lip_crossings(&plain)]);
-        outcome.frames.push(shown)?;
-        outcome.penetration.push(performing.lips().penetration);
-        chronicle.lips.push(performing.lips());
-        chronicle.volumes.push([performing.volume(), tissue.plain_volume(&weights)]);
-        chronicle.puffed.push(puff.is_some_and(|shape| weights[shape] > 0.0));
-        bar.set(frame + 1);
+    /// Where frames wait until they are written.
+    folder: &'a Path,
+}
+
+impl Performance<'_> {
+    /// Lets the flesh perform all frames of a take.
+    fn run(&self) -> anyhow::Result<(Outcome, Chronicle)> {
+        let Self { rig, take, face, tissue, fps, .. } = *self;
+        let binding = Binding::new(rig, take);
+        let evaluator = Evaluator::new(rig.skin());
+        let head = take.motion(JointRole::Head);
+        let mut performing = PerformingFace::new(tissue.clone())?;
+        if let Some(teeth) = Teeth::of_rig(rig) {
+            performing.set_teeth(teeth);
+        }
+        if let Some(markers) = self.markers {
+            performing.follow(markers.on(tissue)?);
+        }
+        let mut player = Player::new(self.touches);
+        let count = take.frame_count(fps);
+        let mut outcome = Outcome {
+            frames: SpooledFrames::new(self.folder, fps, face.vertex_count())?,
+            deviations: Vec::with_capacity(count),
+            penetration: Vec::with_capacity(count),
+            props: Vec::new(),
+            stages: StagesMs::default(),
+            frame_ms: 0.0,
+        };
+        let mut chronicle = Chronicle::default();
+        let is_puff =
+            |shape: &Shape| arkit::recognise(&shape.name).is_some_and(|found| found.shape == "cheekPuff");
+        let puff = rig.skin().shapes.iter().position(is_puff);
+        let mut weights = vec![0.0; evaluator.shape_count()];
+        let mut plain = vec![Vec3::ZERO; face.vertex_count()];
+        let mut shown = rig.skin().positions.clone();
+        let still = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+        let mut bar = Progress::new("simulating frames", count);
+        for frame in 0..count {
+            let since = frame as f64 / fps;
+            let time = take.start() + since;
+            binding.weights_at(take, rig.skin, time, &mut weights);
+            evaluator.evaluate(&weights, &mut plain);
+            let pose = head.and_then(|track| track.sample(time)).unwrap_or(still);
+            match self.markers {
+                Some(markers) => performing.set_markers(&markers.take.sample(time)),
+                None => performing.set_weights(&weights),
+            }
+            performing.set_head_pose(&pose);
+            player.before(&mut performing, &Moment { time: since, plain: &plain, shown: &shown, head: pose });
+            let began = Instant::now();
+            // The first frame is the face at rest in its first pose.
+            shown.copy_from_slice(performing.advance(if frame == 0 { 0.0 } else { 1.0 / fps }));
+            outcome.frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
+            player.after(&performing);
+            let touched = self.touches.is_touched(since, AFTERMATH);
+            outcome.deviations.push(FrameDeviation { touched, ..deviation(&shown, &plain) });
+            chronicle.crossings.push([tissue.lip_crossings(&shown), tissue.lip_crossings(&plain)]);
+            outcome.frames.push(&shown)?;
+            chronicle
+                .touches
+                .push([performing.penetration(), performing.touches().head_load().force.length()]);
+            outcome.penetration.push(performing.lips().penetration.max(performing.penetration()));
+            chronicle.lips.push(performing.lips());
+            chronicle.teeth.push(performing.teeth());
+            chronicle.misses.push(performing.marker_miss());
+            chronicle.volumes.push([performing.volume(), tissue.plain_volume(&weights)]);
+            chronicle.puffed.push(puff.is_some_and(|shape| weights[shape] > 0.0));
+            bar.set(frame + 1);
+        }
+        outcome.props = player.into_props();
+        Ok((outcome, chronicle))
     }
-    Ok((outcome, chronicle))
 }
 
 impl VolumeSummary {
@@ -263,7 +366,7 @@ impl LipSummary {
     fn of(chronicle: &Chronicle) -> Self {
         let most = |k: usize| chronicle.crossings.iter().map(|pair| pair[k]).max().unwrap_or(0);
         let frames = |k: usize| chronicle.crossings.iter().filter(|pair| pair[k] > 0).count();
-        let lips = &chronicle.lips;
+        let (lips, teeth) = (&chronicle.lips, &chronicle.teeth);
         Self {
             crossings: most(0),
             plain_crossings: most(1),
@@ -272,6 +375,9 @@ impl LipSummary {
             projected_mm: 1e3 * f64::from(lips.iter().map(|lips| lips.projected).fold(0.0, f32::max)),
             constraints: lips.iter().map(|lips| lips.constraints).max().unwrap_or(0),
             sticky: lips.iter().map(|lips| lips.sticky).max().unwrap_or(0),
+            teeth_contacts: teeth.iter().map(|teeth| teeth.contacts).max().unwrap_or(0),
+            teeth_penetration_mm: 1e3
+                * f64::from(teeth.iter().map(|teeth| teeth.penetration).fold(0.0, f32::max)),
         }
     }
 }
@@ -310,6 +416,28 @@ impl Summary {
             lips.sticky,
             lips.projected_mm
         ));
+        if lips.teeth_contacts > 0 {
+            lines.push(format!(
+                "up to {} places of the flesh press on teeth, at most {:.3} mm deep",
+                lips.teeth_contacts, lips.teeth_penetration_mm
+            ));
+        }
+        if let Some(markers) = &self.markers {
+            lines.push(format!(
+                "it misses the {} markers of {} by {:.3} mm on average and {:.2} mm at worst",
+                markers.markers, markers.file, markers.mean_miss_mm, markers.worst_miss_mm
+            ));
+        }
+        if let Some(touched) = &self.touched {
+            if let Some(deviation) = &touched.untouched_deviation {
+                lines.push(format!("untouched, it leaves the rig by {deviation}"));
+            }
+            lines.push(format!(
+                "{} touches press and pull at the head with up to {:.2} N; nothing is deeper in the skin than {:.3} % of the height \
+                 ({:.3} mm)",
+                touched.touches, touched.force_n, touched.penetration_percent, touched.penetration_mm
+            ));
+        }
         lines
     }
 }

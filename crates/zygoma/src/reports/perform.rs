@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use glam::Vec3;
 use zygoma_face::interactive::Places;
-use zygoma_face::perform::{LipReport, VolumeReport};
+use zygoma_face::perform::{LipReport, MarkerMiss, TeethReport, VolumeReport};
 use zygoma_picture::{Bounds, Chart, Line, Report, View, grid};
 use zygoma_rig::binding::Binding;
 use zygoma_rig::frames::Frames;
@@ -30,6 +30,24 @@ pub(crate) struct Chronicle {
     pub(crate) volumes: Vec<[VolumeReport; 2]>,
     /// Whether the cheeks are puffed.
     pub(crate) puffed: Vec<bool>,
+    /// How deep anything was in the skin, m, and the force of all touches on the head, N.
+    pub(crate) touches: Vec<[f32; 2]>,
+    /// What is between flesh and teeth.
+    pub(crate) teeth: Vec<TeethReport>,
+    /// How far the skin is from its markers.
+    pub(crate) misses: Vec<MarkerMiss>,
+}
+
+impl Chronicle {
+    /// The deepest that anything was in the skin, m.
+    pub(crate) fn deepest(&self) -> f64 {
+        f64::from(self.touches.iter().map(|touch| touch[0]).fold(0.0, f32::max))
+    }
+
+    /// The strongest force of all touches on the head, N.
+    pub(crate) fn strongest(&self) -> f64 {
+        f64::from(self.touches.iter().map(|touch| touch[1]).fold(0.0, f32::max))
+    }
 }
 
 /// Writes the page to a folder.
@@ -43,6 +61,7 @@ pub(crate) fn write(
         .with_context(|| format!("{}: creating the folder failed", folder.display()))?;
     let mut page = Report::new(&format!("zygoma perform: {} performs {}", story.face.name, story.take.name));
     page.list(lines);
+    story.add_touches(&mut page)?;
     add_mouths(&mut page, story, chronicle)?;
     add_curves(&mut page, story, chronicle);
     story.add_deviation(&mut page);

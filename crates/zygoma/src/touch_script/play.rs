@@ -1,7 +1,7 @@
 //! A script at work: before each frame it puts colliders and held skin where they belong.
 
 use glam::{Quat, Vec3};
-use zygoma_face::interactive::{InteractiveFace, PullId, Touch, TouchId};
+use zygoma_face::touch::{PullId, Touch, TouchId, Touchable};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
@@ -70,7 +70,7 @@ impl<'a> Player<'a> {
     }
 
     /// Prepares the frame that ends at a moment.
-    pub(crate) fn before(&mut self, running: &mut InteractiveFace, moment: &Moment) {
+    pub(crate) fn before(&mut self, running: &mut dyn Touchable, moment: &Moment) {
         for (touch, state) in self.script.touches.iter().zip(&mut self.states) {
             let is_now = moment.time >= touch.from - 1e-9 && moment.time <= touch.to + 1e-9;
             if !is_now {
@@ -85,7 +85,7 @@ impl<'a> Player<'a> {
     }
 
     /// Notes where things are after a frame.
-    pub(crate) fn after(&mut self, running: &InteractiveFace) {
+    pub(crate) fn after(&mut self, running: &dyn Touchable) {
         for (prop, state) in self.props.iter_mut().zip(&self.states) {
             let pose = match state {
                 State::Touching { touch, .. } => running.touches().get(*touch).map(Touch::place),
@@ -180,7 +180,7 @@ fn in_world(pose: &Pose, head: &RigidMotion) -> Pose {
     }
 }
 
-fn begin(touch: &ScriptedTouch, running: &mut InteractiveFace, moment: &Moment) -> State {
+fn begin(touch: &ScriptedTouch, running: &mut dyn Touchable, moment: &Moment) -> State {
     match &touch.action {
         Action::Push { collider, .. } | Action::Carry { collider, .. } => {
             let start: Vec<(Vec3, Vec3)> =
@@ -200,7 +200,7 @@ fn begin(touch: &ScriptedTouch, running: &mut InteractiveFace, moment: &Moment) 
     }
 }
 
-fn advance(touch: &ScriptedTouch, running: &mut InteractiveFace, state: &mut State, moment: &Moment) {
+fn advance(touch: &ScriptedTouch, running: &mut dyn Touchable, state: &mut State, moment: &Moment) {
     match state {
         State::Touching { touch: id, start } => {
             let pose = in_world(&pose(touch, start, moment), &moment.head);
@@ -221,7 +221,7 @@ fn advance(touch: &ScriptedTouch, running: &mut InteractiveFace, state: &mut Sta
 }
 
 /// Takes away what has ended.
-fn end(running: &mut InteractiveFace, state: &mut State, is_over: bool) {
+fn end(running: &mut dyn Touchable, state: &mut State, is_over: bool) {
     match state {
         State::Touching { touch, .. } => running.touches_mut().remove(*touch),
         State::Holding { pull, .. } => running.touches_mut().release(*pull),

@@ -54,3 +54,48 @@ fn the_built_in_head_is_known_and_other_heads_bring_their_bones() {
         assert_eq!(told["free_parts"], serde_json::json!([]), "human ears are not that long");
     }
 }
+
+#[test]
+fn flesh_is_touched_and_follows_markers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    small_rig(path);
+    small_take(path);
+    let press = "[[push]]\nat = \"cheek-left\"\nfrom = 0.1\nto = 0.9\ndepth = 4\nradius = 12\n";
+    std::fs::write(path.join("press.toml"), press).expect("a file");
+    let rest = ["perform", "small", "--triangles", "300", "--fps", "20", "-o", "out.pc2"];
+    let with = |more: &[&'static str]| [&rest[..], more].concat();
+    let pressed = report(path, &with(&["--take", "take.csv", "--touch", "press.toml"]));
+    let touched = &pressed["touched"];
+    assert_eq!(touched["touches"], 1, "{pressed}");
+    assert!(touched["penetration_percent"].as_f64().unwrap() < 0.6, "{touched}");
+    assert!(touched["force_n"].as_f64().unwrap() > 0.01, "{touched}");
+
+    // The middle of the square and a corner of its inner part; the first is not seen in between.
+    let header = "time,middle.x,middle.y,middle.z,side.x,side.y,side.z\nrest,#220,,,#110,,\n";
+    let told = report(path, &with(&["--take", "take.csv"]));
+    assert!(told.get("markers").is_none());
+    let plain = |vertex: usize| small_position(path, vertex);
+    let [a, b] = [plain(220), plain(110)].map(|p| format!("{},{},{}", p[0], p[1], p[2]));
+    std::fs::write(path.join("m.csv"), format!("{header}0,{a},{b}\n0.2,,,,{b}\n0.4,{a},{b}\n"))
+        .expect("a file");
+    let followed = report(path, &with(&["--markers", "m.csv"]));
+    assert_eq!(followed["markers"]["markers"], 2, "{followed}");
+    assert!(followed["markers"]["worst_miss_mm"].as_f64().unwrap() < 0.5, "{followed}");
+    assert_eq!(followed["frames"], 9);
+
+    let beyond = header.replace("#110", "#441");
+    std::fs::write(path.join("beyond.csv"), format!("{beyond}0,{a},{b}\n")).expect("a file");
+    let error = fail(path, &with(&["--markers", "beyond.csv"]));
+    assert!(error.contains("beyond.csv") && error.contains("'side'") && error.contains("441"), "{error}");
+    std::fs::write(path.join("bad.csv"), "time,a.x,a.y\n").expect("a file");
+    assert!(fail(path, &with(&["--markers", "bad.csv"])).contains("row 1"));
+}
+
+/// A vertex of the small rig's neutral.
+fn small_position(folder: &std::path::Path, vertex: usize) -> [f32; 3] {
+    let text = std::fs::read_to_string(folder.join("small/neutral.obj")).expect("a neutral");
+    let line = text.lines().filter(|line| line.starts_with("v ")).nth(vertex).expect("a vertex");
+    let numbers: Vec<f32> = line[2..].split_whitespace().map(|n| n.parse().expect("a number")).collect();
+    [numbers[0], numbers[1], numbers[2]]
+}

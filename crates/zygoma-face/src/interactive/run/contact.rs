@@ -3,10 +3,8 @@
 use glam::{Vec3, Vec4, Vec4Swizzles};
 use zygoma_physics::shell::StepMatrices;
 
-use super::samples::Samples;
 use super::targets::{Fans, Targets};
-use super::touch::{Drive, Touch};
-use super::touches::{Contact, TouchId, Touches};
+use crate::touch::{Candidate, Contact, Drive, HeadWay, Hold, Layer, Near, Samples, Touches};
 
 /// Rounds over the contact points of a step, and sweeps in a round over those that are pressed; each sweep leaves less
 /// penetration than the one before. Ours.
@@ -26,60 +24,6 @@ const FAR: f32 = 0.1;
 
 /// Points that are farther than this share of the height from every collider are not looked at again within a step.
 const NEAR: f32 = 0.005;
-
-/// A point of the skin that may meet a collider in a frame.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    touch: u32,
-    sample: u32,
-    /// Where the point lies apart from the shell's own positions, at the start and at the end of the frame.
-    offset_before: Vec3,
-    offset_now: Vec3,
-    anchor: Option<Anchor>,
-}
-
-/// What a point sticks to by friction, in the collider's own frame. Measured from where the point was a step ago, the
-/// little that each step leaves would add up, and what rests would creep.
-type Anchor = Vec3;
-
-/// An anchor that lasts from frame to frame.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
-    touch: TouchId,
-    sample: u32,
-    anchor: Anchor,
-}
-
-/// A point that is near a collider in a step.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Near {
-    candidate: u32,
-    touch: u32,
-    sample: u32,
-    /// Where it lies apart from the shell's own positions at the end of the step.
-    offset: Vec3,
-    /// How far a force on it moves it, if all that carries it gives way.
-    compliance: f32,
-    hold: Hold,
-}
-
-/// What a collider does to a point in a step.
-#[derive(Clone, Copy, Debug, Default)]
-struct Hold {
-    /// Forces: along the normal, never pulling, and of friction.
-    pressing: f32,
-    dragging: Vec3,
-    /// Where the pressing is directed.
-    normal: Vec3,
-    anchor: Option<Anchor>,
-}
-
-/// What is drawn on the shell at one time: neutral and detail in metres, and what the shell misses of its target.
-#[derive(Clone, Copy)]
-pub(super) struct Layer<'a> {
-    pub(super) base: &'a [Vec3],
-    pub(super) residual: &'a [Vec4],
-}
 
 /// What the skin does during a frame apart from the shell's own motion, for finding contacts.
 pub(super) struct Skin<'a> {
@@ -210,7 +154,7 @@ pub(super) fn is_beyond(offset: Vec4, length: f32) -> bool {
 
 /// What bone does to a vertex of the shell in a step.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Support {
+struct Support {
     /// How far it pushed the vertex out.
     lift: f32,
     /// The way out.
@@ -226,23 +170,67 @@ impl Support {
     }
 }
 
+/// What bone does to each vertex of the shell, and which vertices that concerns.
+#[derive(Debug)]
+pub(super) struct Supports {
+    each: Vec<Support>,
+    listed: Vec<u32>,
+}
+
+impl Supports {
+    pub(super) fn new(vertices: usize) -> Self {
+        Self { each: vec![Support::default(); vertices], listed: Vec::with_capacity(vertices) }
+    }
+
+    /// One sweep over the bone below the skin that driven colliders press. Returns the largest displacement.
+    fn lift(&mut self, bone: &mut Bone<'_>, next: &mut [Vec4]) -> f32 {
+        let mut largest = 0.0f32;
+        for vertex in &self.listed {
+            let vertex = *vertex as usize;
+            let support = &mut self.each[vertex];
+            if support.is_overruled {
+                continue;
+            }
+            let (below, normal) = bone.below(vertex, next[vertex]);
+            let lift = (support.lift - below).max(0.0);
+            next[vertex] += ((lift - support.lift) * normal).extend(0.0);
+            largest = largest.max((lift - support.lift).abs());
+            (support.lift, support.normal) = (lift, normal);
+        }
+        largest
+    }
+}
+
 impl Touches {
+    /// Finds the points that may come within a margin of colliders in a frame that begins.
+    pub(super) fn find_candidates(&mut self, skin: &Skin<'_>, head: &HeadWay, margin: f32) {
+        self.begin_frame();
+        self.candidates.clear();
+        let farthest = skin.farthest();
+        for (index, (_, touch)) in (0u32..).zip(&self.touches) {
+            let reach = touch.collider.shape.reach() + margin;
+            let way = Way { from: touch.start(head), to: touch.wanted(head, 1.0).translation, reach };
+            skin.find_candidates(index, &way, farthest, &mut self.candidates);
+        }
+        self.find_anchors();
+    }
+
     /// Pushes the skin out of the colliders and holds what is pulled, in a step that ends at a share of the frame. `next`
     /// are the shell's positions to be corrected, `current` those before the step.
     pub(super) fn resolve(
         &mut self,
         samples: &Samples,
+        supports: &mut Supports,
         bone: &mut Bone<'_>,
-        next: &mut [Vec4],
-        current: &[Vec4],
+        (next, current): (&mut [Vec4], &[Vec4]),
         matrices: &StepMatrices,
         share: f32,
     ) {
         for (_, touch) in &mut self.touches {
             touch.load.begin_step();
         }
-        self.gather(samples, next, current, matrices.compliance(), share);
-        self.settle(samples, bone, next, matrices);
+        self.gather(samples, supports, (next, current), matrices.compliance(), share);
+        self.settle(samples, supports, bone, next, matrices);
         self.report(samples, next);
         for (_, pull) in &mut self.pulls {
             pull.hold(share, next, matrices.resistance());
@@ -251,53 +239,46 @@ impl Touches {
 
     /// Finds forces that leave nothing inside. Few points are pressed at last: a round through all tells which, and then
     /// only these are gone through until they rest.
-    fn settle(&mut self, samples: &Samples, bone: &mut Bone<'_>, next: &mut [Vec4], matrices: &StepMatrices) {
+    fn settle(
+        &mut self,
+        samples: &Samples,
+        supports: &mut Supports,
+        bone: &mut Bone<'_>,
+        next: &mut [Vec4],
+        matrices: &StepMatrices,
+    ) {
         let rounds = (MOST_POINTS / self.near.len().max(1)).clamp(FEWEST_ROUNDS, ROUNDS);
         for _ in 0..rounds {
             self.pressed.clear();
             self.pressed.extend(0..self.near.len() as u32);
-            let pushed = self.push_out(samples, next, matrices);
-            if self.support(bone, next).max(pushed) < ENOUGH {
+            let pushed = self.push_out(samples, supports, next, matrices);
+            if supports.lift(bone, next).max(pushed) < ENOUGH {
                 break;
             }
             let near = &self.near;
             self.pressed.retain(|point| near[*point as usize].hold.pressing > 0.0);
             let sweeps = (MOST_POINTS / self.pressed.len().max(1)).clamp(1, SWEEPS);
             for _ in 0..sweeps {
-                let pushed = self.push_out(samples, next, matrices);
-                if self.support(bone, next).max(pushed) < ENOUGH {
+                let pushed = self.push_out(samples, supports, next, matrices);
+                if supports.lift(bone, next).max(pushed) < ENOUGH {
                     break;
                 }
             }
         }
     }
 
-    /// Notes what skin sticks to, for the next frame.
-    pub(super) fn keep_anchors(&mut self) {
-        self.kept.clear();
-        for candidate in &self.candidates {
-            if let Some(anchor) = candidate.anchor {
-                let touch = self.touches[candidate.touch as usize].0;
-                self.kept.push(Kept { touch, sample: candidate.sample, anchor });
-            }
-        }
-    }
-
-    /// Finds again what skin stuck to in the last frame. Both lists are in the order of touches and points.
-    pub(super) fn find_anchors(&mut self) {
-        let mut kept = self.kept.iter().peekable();
-        for candidate in &mut self.candidates {
-            let key = (self.touches[candidate.touch as usize].0, candidate.sample);
-            while kept.next_if(|kept| (kept.touch, kept.sample) < key).is_some() {}
-            candidate.anchor = kept.next_if(|kept| (kept.touch, kept.sample) == key).map(|kept| kept.anchor);
-        }
-    }
-
     /// Lists the points that are near a collider in this step, and the vertices that bone may have to support.
-    fn gather(&mut self, samples: &Samples, next: &[Vec4], current: &[Vec4], compliance: &[f32], share: f32) {
+    fn gather(
+        &mut self,
+        samples: &Samples,
+        supports: &mut Supports,
+        (next, current): (&[Vec4], &[Vec4]),
+        compliance: &[f32],
+        share: f32,
+    ) {
         self.near.clear();
-        for vertex in self.supported.drain(..) {
-            self.supports[vertex as usize] = Support::default();
+        for vertex in supports.listed.drain(..) {
+            supports.each[vertex as usize] = Support::default();
         }
         for (index, candidate) in (0u32..).zip(&mut self.candidates) {
             let touch = &self.touches[candidate.touch as usize].1;
@@ -319,11 +300,11 @@ impl Touches {
             let mut sum = 0.0;
             for (vertex, weight) in samples.follows_freely(candidate.sample) {
                 sum += weight * weight * compliance[*vertex as usize];
-                let support = &mut self.supports[*vertex as usize];
+                let support = &mut supports.each[*vertex as usize];
                 support.is_overruled |= is_kinematic;
                 if !support.is_listed {
                     support.is_listed = true;
-                    self.supported.push(*vertex);
+                    supports.listed.push(*vertex);
                 }
             }
             let (touch, sample) = (candidate.touch, candidate.sample);
@@ -334,7 +315,13 @@ impl Touches {
     /// One sweep over the forces that keep the listed points out, by Gauss-Seidel with projection: a force may be taken
     /// back while others do the same work, but never pulls. Without taking back, points would be left off the collider
     /// by chance, come back in the next step, and so on for ever. Returns the largest displacement.
-    fn push_out(&mut self, samples: &Samples, next: &mut [Vec4], matrices: &StepMatrices) -> f32 {
+    fn push_out(
+        &mut self,
+        samples: &Samples,
+        supports: &Supports,
+        next: &mut [Vec4],
+        matrices: &StepMatrices,
+    ) -> f32 {
         let (step, compliance) = (matrices.step_time(), matrices.compliance());
         let mut largest = 0.0f32;
         for point in &self.pressed {
@@ -345,7 +332,7 @@ impl Touches {
             let Some(clearance) = touch.collider.clearance(at, within) else { continue };
             // Where bone holds the skin, a driven collider has to give way.
             let yielding = touch.compliance(step);
-            let firm = |v: u32| if yielding == 0.0 { None } else { self.supports[v as usize].firm() };
+            let firm = |v: u32| if yielding == 0.0 { None } else { supports.each[v as usize].firm() };
             let borne: f32 = if yielding == 0.0 {
                 0.0
             } else {
@@ -373,28 +360,10 @@ impl Touches {
         largest
     }
 
-    /// One sweep over the bone below the skin that driven colliders press. Returns the largest displacement.
-    fn support(&mut self, bone: &mut Bone<'_>, next: &mut [Vec4]) -> f32 {
-        let mut largest = 0.0f32;
-        for vertex in &self.supported {
-            let vertex = *vertex as usize;
-            let support = &mut self.supports[vertex];
-            if support.is_overruled {
-                continue;
-            }
-            let (below, normal) = bone.below(vertex, next[vertex]);
-            let lift = (support.lift - below).max(0.0);
-            next[vertex] += ((lift - support.lift) * normal).extend(0.0);
-            largest = largest.max((lift - support.lift).abs());
-            (support.lift, support.normal) = (lift, normal);
-        }
-        largest
-    }
-
     /// Notes what was pushed, how strongly, and how deep it still is.
     fn report(&mut self, samples: &Samples, next: &[Vec4]) {
         self.contacts.clear();
-        let metres = 1.0 / self.per_metre;
+        let metres = 1.0 / self.handling.per_metre;
         for near in &self.near {
             let (name, touch) = &mut self.touches[near.touch as usize];
             let at = near.offset + samples.carried(near.sample, next);
@@ -426,29 +395,6 @@ impl Support {
     /// The way out of the bone, if that bears the vertex.
     fn firm(self) -> Option<Vec3> {
         self.is_firm().then_some(self.normal)
-    }
-}
-
-impl Hold {
-    /// Coulomb: what it takes to bring a point back to what it sticks to, at most μ times the pressing. Returns the change.
-    fn drag(&mut self, touch: &Touch, at: Vec3, normal: Vec3, pressing: f32, compliance: f32) -> Vec3 {
-        let Some(anchor) = self.anchor.filter(|_| touch.friction > 0.0) else { return Vec3::ZERO };
-        let slide = at - touch.collider.now.apply(anchor);
-        let along = slide - slide.dot(normal) * normal;
-        let wanted = self.dragging - along / compliance;
-        let dragging = wanted.clamp_length_max(touch.friction * pressing);
-        let change = dragging - self.dragging;
-        self.dragging = dragging;
-        change
-    }
-
-    /// What the point sticks to in the next step. One that slides sticks to where it came.
-    fn next_anchor(&self, touch: &Touch, at: Vec3) -> Option<Anchor> {
-        if self.pressing <= 0.0 || touch.friction <= 0.0 {
-            return None;
-        }
-        let slides = self.dragging.length() > 0.999 * touch.friction * self.pressing;
-        if slides { Some(touch.collider.now.apply_inverse(at)) } else { self.anchor }
     }
 }
 

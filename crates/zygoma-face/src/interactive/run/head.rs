@@ -2,10 +2,10 @@
 
 use glam::{DQuat, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
-use zygoma_physics::contact::Pose;
 use zygoma_physics::shell::FrameMotion;
 
 use super::RunParams;
+use crate::touch::HeadWay;
 
 /// Poses of the head from frame to frame, with the velocities between them.
 #[derive(Clone, Debug)]
@@ -60,12 +60,9 @@ impl HeadMotion {
         (self.velocity, self.spin) = (velocity, spin);
     }
 
-    /// The pose at a share of the frame.
-    pub(super) fn pose(&self, share: f64) -> Pose {
-        Pose {
-            rotation: self.before.rotation.slerp(self.now.rotation, share).as_quat(),
-            translation: self.before.translation.lerp(self.now.translation, share).as_vec3(),
-        }
+    /// How the head goes in the frame.
+    pub(super) fn way(&self) -> HeadWay {
+        HeadWay { before: self.before, now: self.now }
     }
 
     /// Gravity as the skin feels it, in the head's frame, m/s²: only what differs from that of the neutral.

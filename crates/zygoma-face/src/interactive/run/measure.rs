@@ -47,22 +47,9 @@ impl InteractiveFace {
     /// How deep the skin of the last frame is inside a collider at its worst, in metres: at vertices, middles of edges
     /// and middles of triangles.
     pub fn penetration(&self) -> f32 {
-        let mut worst = 0.0f32;
         let follows = |v: &u32| self.embedding[*v as usize].1.iter().sum::<f32>() > 0.999;
-        for (_, touch) in self.touches.iter() {
-            let (shape, place) = (touch.shape(), touch.place());
-            let reach = shape.reach();
-            for t in self.face.triangles.iter().filter(|t| t.iter().all(follows)) {
-                let [a, b, c] = t.map(|v| self.output[v as usize]);
-                let size = a.distance(b).max(a.distance(c));
-                if a.distance(place.translation) > reach + size {
-                    continue;
-                }
-                let points = [a, b, c, 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a), (a + b + c) / 3.0];
-                worst = points.iter().map(|p| shape.depth(place.apply_inverse(*p))).fold(worst, f32::max);
-            }
-        }
-        worst
+        let followed = self.face.triangles.iter().filter(|t| t.iter().all(follows));
+        self.touches.penetration(&self.output, followed)
     }
 
     /// The fastest that any simulated vertex of the shell moves, in heights per second.

@@ -4,36 +4,29 @@ mod contact;
 mod head;
 mod measure;
 mod params;
-mod pull;
 mod rig;
-mod samples;
 mod sleep;
 mod targets;
-mod touch;
-mod touches;
 mod warp;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use glam::{Vec3, Vec4};
+use glam::{Vec3, Vec4, Vec4Swizzles};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
 use super::Face;
-use contact::{Bone, Skin, Travel, is_beyond};
+use crate::touch::{Handling, Order, Pull, PullId, Samples, Touchable, Touches};
+use contact::{Bone, Skin, Supports, Travel, is_beyond};
 use head::HeadMotion;
 pub use measure::Deviation;
 use params::Pending;
 pub use params::{ParamsChange, RunParams};
-use pull::Pull;
 use rig::CoarseRig;
-use samples::Samples;
 use sleep::Wakefulness;
 use targets::{Carriers, Fans, Targets};
-pub use touch::{Drive, Touch};
-pub use touches::{Contact, HeadLoad, PullId, TouchId, Touches};
 
 /// Skin is watched from this share of the height away from colliders, and farther the faster it moves. Ours.
 const WATCH: f32 = 0.01;
@@ -99,6 +92,7 @@ pub struct InteractiveFace {
     rig: CoarseRig,
     samples: Samples,
     touches: Touches,
+    supports: Supports,
     head: HeadMotion,
     pose: RigidMotion,
     weights: Vec<f32>,
@@ -143,6 +137,12 @@ fn limit_depth(next: &mut [Vec4], bone: &mut Bone<'_>) {
     }
 }
 
+/// How a shell is touched: it reckons in heights, and in forces per height². A driven collider is a few times as heavy as what it touches,
+/// so that it is steady and light; a step of a strong one moves it by no more than 0.4 % of the height into what holds it back. Ours.
+fn handling(height: f64) -> Handling {
+    Handling { per_metre: (1.0 / height) as f32, least_mass: 0.005, hardest: 1000.0, strained: 0.02 }
+}
+
 fn nanoseconds(seconds: f64) -> u64 {
     (seconds.max(0.0) * 1e9).round() as u64
 }
@@ -156,7 +156,8 @@ impl InteractiveFace {
         let matrices = params.matrices(&face, &order)?;
         let stepper = Stepper::new(&face.shell, order.clone(), Arc::new(matrices));
         let rig = CoarseRig::new(&face, &order);
-        let samples = Samples::new(&face, &order);
+        let rows = Order { places: &order.places, vertices: &order.vertices, free: order.free };
+        let samples = Samples::new(&face, &face.embedding, &rows);
         let place = |v: u32| order.places[v as usize];
         let embedding = (face.embedding.vertices.iter().zip(&face.embedding.weights))
             .map(|(vertices, weights)| (vertices.map(place), *weights))
@@ -164,7 +165,8 @@ impl InteractiveFace {
         let rest = rig.rest().to_vec();
         let triangles: Vec<[u32; 3]> = face.shell.triangles.iter().map(|t| t.map(place)).collect();
         Ok(Self {
-            touches: Touches::new(face.height, samples.len(), rest.len()),
+            touches: Touches::new(handling(face.height), samples.len()),
+            supports: Supports::new(rest.len()),
             samples,
             head: HeadMotion::new(),
             pose: RigidMotion { rotation: glam::DQuat::IDENTITY, translation: glam::DVec3::ZERO },
@@ -254,7 +256,8 @@ impl InteractiveFace {
         let per_metre = (1.0 / self.face.height) as f32;
         let (free, positions) = (self.stepper.order().free, self.stepper.positions());
         let (at, radius) = (per_metre * at, per_metre * radius);
-        self.touches.add_pull(Pull::new(at, radius, &carriers, positions, &self.triangles, free))
+        let at_vertex = |v: u32| positions[v as usize].xyz();
+        self.touches.add_pull(Pull::new(at, radius, &carriers, &at_vertex, &self.triangles, free))
     }
 
     /// Time spent in the last frame.
@@ -310,7 +313,7 @@ impl InteractiveFace {
         self.rouse(touched, seconds);
         if self.is_asleep() {
             self.step_time = self.frame_time;
-            self.touches.jump(&self.head);
+            self.touches.jump(&self.head.way());
             self.shown.copy_from_slice(&self.now.target);
         } else {
             self.run_steps(start, touched);
@@ -367,7 +370,7 @@ impl InteractiveFace {
                 most: MOST_TRAVEL,
             },
         };
-        self.touches.begin_frame(&skin, &self.head, if asleep { ROUSING } else { WATCH });
+        self.touches.find_candidates(&skin, &self.head.way(), if asleep { ROUSING } else { WATCH });
         self.stages.contact = began.elapsed();
         self.stages.constraints = self.stages.contact;
         self.touches.is_near() || self.touches.is_pulling()
@@ -394,7 +397,7 @@ impl InteractiveFace {
             let solved = Instant::now();
             self.stages.gradient += assembled - began;
             self.stages.solve += solved - assembled;
-            self.touches.move_colliders(share, &self.head, step);
+            self.touches.move_colliders(share, &self.head.way(), step);
             self.constrain(share, touched);
             self.stepper.finish();
             self.stages.constraints += solved.elapsed();
@@ -413,7 +416,14 @@ impl InteractiveFace {
             limit_depth(&mut next[..free], &mut bone);
             if touched {
                 let began = Instant::now();
-                self.touches.resolve(&self.samples, &mut bone, next, current, &matrices, share);
+                self.touches.resolve(
+                    &self.samples,
+                    &mut self.supports,
+                    &mut bone,
+                    (next, current),
+                    &matrices,
+                    share,
+                );
                 self.stages.contact += began.elapsed();
             }
             self.stepper.limit_strain(&self.rested);
@@ -493,6 +503,20 @@ impl InteractiveFace {
         for normal in &mut self.output_normals {
             *normal = normal.normalize_or(Vec3::Y);
         }
+    }
+}
+
+impl Touchable for InteractiveFace {
+    fn touches(&self) -> &Touches {
+        self.touches()
+    }
+
+    fn touches_mut(&mut self) -> &mut Touches {
+        self.touches_mut()
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> PullId {
+        self.grab(at, radius)
     }
 }
 

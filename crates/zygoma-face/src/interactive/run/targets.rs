@@ -2,9 +2,9 @@
 
 use glam::{Vec3, Vec4, Vec4Swizzles};
 
-use super::contact::Layer;
 use super::rig::CoarseRig;
 use crate::interactive::Face;
+use crate::touch::Layer;
 
 /// What the rig wants at the end of a frame. On the shell in heights and in the order of the steps, on the mesh in metres.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 use super::*;
 use crate::interactive::fit::Continue;
 use crate::interactive::{BuildParams, build};
+use crate::touch::Drive;
 
 /// A ball for a head, `height` metres high, with a cheek that swells and a lower half that slides down.
 fn head(height: f32) -> RigMesh {

@@ -1,20 +1,20 @@
-//! What presses on and pulls at a face.
+//! All that presses on and pulls at a face.
 
 use glam::Vec3;
 use zygoma_physics::contact::{ColliderShape, MeshError, Pose};
 
-use super::contact::{Candidate, Kept, Near, Skin, Support, Way};
-use super::head::HeadMotion;
+use super::HeadWay;
+use super::one::{Drive, Handling, Touch};
+use super::points::{Candidate, Kept, Near};
 use super::pull::Pull;
-use super::touch::{Drive, Touch};
 
 /// Names a touch; never given twice by the same face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TouchId(pub(super) u64);
+pub struct TouchId(pub(crate) u64);
 
 /// Names a pull; never given twice by the same face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PullId(pub(super) u64);
+pub struct PullId(pub(crate) u64);
 
 /// A place at which a collider pressed on the skin in the last step. In the head's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,44 +45,39 @@ pub struct HeadLoad {
 /// All touches and pulls of a face.
 #[derive(Clone, Debug)]
 pub struct Touches {
-    pub(super) touches: Vec<(TouchId, Touch)>,
-    pub(super) pulls: Vec<(PullId, Pull)>,
+    pub(crate) touches: Vec<(TouchId, Touch)>,
+    pub(crate) pulls: Vec<(PullId, Pull)>,
     /// Names given so far.
     names: u64,
-    pub(super) per_metre: f32,
+    pub(crate) handling: Handling,
     /// Contact points of the skin, for which there must be room.
     samples: usize,
     /// Points that may meet a collider in this frame, and those that are near one in this step.
-    pub(super) candidates: Vec<Candidate>,
-    pub(super) near: Vec<Near>,
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) near: Vec<Near>,
     /// Those of the near points that are gone through in a sweep.
-    pub(super) pressed: Vec<u32>,
+    pub(crate) pressed: Vec<u32>,
     /// What skin stuck to at the end of the last frame.
-    pub(super) kept: Vec<Kept>,
-    pub(super) contacts: Vec<Contact>,
-    /// What bone does to each vertex of the shell, and which vertices that concerns.
-    pub(super) supports: Vec<Support>,
-    pub(super) supported: Vec<u32>,
-    /// A mesh collider's vertices in heights.
+    pub(crate) kept: Vec<Kept>,
+    pub(crate) contacts: Vec<Contact>,
+    /// A mesh collider's vertices in the body's unit.
     scaled: Vec<Vec3>,
 }
 
 impl Touches {
-    /// For a face of this height, with so many contact points and vertices of the shell.
-    pub(super) fn new(height: f64, samples: usize, vertices: usize) -> Self {
+    /// For a body with so many contact points.
+    pub(crate) fn new(handling: Handling, samples: usize) -> Self {
         Self {
             touches: Vec::new(),
             pulls: Vec::new(),
             names: 0,
-            per_metre: (1.0 / height) as f32,
+            handling,
             samples,
             candidates: Vec::new(),
             near: Vec::new(),
             pressed: Vec::new(),
             kept: Vec::new(),
             contacts: Vec::new(),
-            supports: vec![Support::default(); vertices],
-            supported: Vec::with_capacity(vertices),
             scaled: Vec::new(),
         }
     }
@@ -90,7 +85,7 @@ impl Touches {
     /// Adds a collider.
     pub fn add(&mut self, shape: ColliderShape, pose: Pose, drive: Drive) -> TouchId {
         let id = TouchId(self.next_name());
-        self.touches.push((id, Touch::new(shape, pose, drive, self.per_metre)));
+        self.touches.push((id, Touch::new(shape, pose, drive, self.handling)));
         self.reserve();
         id
     }
@@ -108,7 +103,7 @@ impl Touches {
     /// Moves the vertices of a mesh collider, in metres; `seconds` is the time until the end of the next frame. Allocates
     /// only when the mesh has more vertices than any before.
     pub fn deform(&mut self, id: TouchId, positions: &[Vec3], seconds: f32) -> Result<(), MeshError> {
-        let per_metre = self.per_metre;
+        let per_metre = self.handling.per_metre;
         let Some((_, touch)) = self.touches.iter_mut().find(|(name, _)| *name == id) else { return Ok(()) };
         if let ColliderShape::Mesh(mesh) = &mut touch.shape {
             mesh.deform(positions, seconds)?;
@@ -136,7 +131,7 @@ impl Touches {
 
     /// Drags held skin to a place, in metres in the head's frame.
     pub fn drag(&mut self, id: PullId, to: Vec3) {
-        let per_metre = self.per_metre;
+        let per_metre = self.handling.per_metre;
         if let Some((_, pull)) = self.pulls.iter_mut().find(|(name, _)| *name == id) {
             pull.wanted = per_metre * to;
         }
@@ -146,7 +141,7 @@ impl Touches {
     /// `None` after it was let go.
     pub fn pull_force(&self, id: PullId) -> Option<Vec3> {
         let (_, pull) = self.pulls.iter().find(|(name, _)| *name == id)?;
-        Some(-pull.load.force(self.per_metre))
+        Some(-pull.load.force(self.handling.per_metre))
     }
 
     /// Lets go of held skin.
@@ -171,10 +166,33 @@ impl Touches {
         let touches = self.touches.iter().map(|(_, touch)| &touch.load);
         let mut sum = HeadLoad::default();
         for load in touches.chain(self.pulls.iter().map(|(_, pull)| &pull.load)) {
-            sum.force += load.force(self.per_metre);
-            sum.torque += load.torque(self.per_metre);
+            sum.force += load.force(self.handling.per_metre);
+            sum.torque += load.torque(self.handling.per_metre);
         }
         sum
+    }
+
+    /// How deep triangles of a surface are inside a collider at their worst, in metres: at corners, middles of edges and middles.
+    pub(crate) fn penetration<'a>(
+        &self,
+        surface: &[Vec3],
+        triangles: impl Iterator<Item = &'a [u32; 3]> + Clone,
+    ) -> f32 {
+        let mut worst = 0.0f32;
+        for (_, touch) in self.iter() {
+            let (shape, place) = (touch.shape(), touch.place());
+            let reach = shape.reach();
+            for t in triangles.clone() {
+                let [a, b, c] = t.map(|v| surface[v as usize]);
+                let size = a.distance(b).max(a.distance(c));
+                if a.distance(place.translation) > reach + size {
+                    continue;
+                }
+                let points = [a, b, c, 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a), (a + b + c) / 3.0];
+                worst = points.iter().map(|p| shape.depth(place.apply_inverse(*p))).fold(worst, f32::max);
+            }
+        }
+        worst
     }
 
     /// Whether nothing touches or pulls.
@@ -188,19 +206,19 @@ impl Touches {
     }
 
     /// Names held skin.
-    pub(super) fn add_pull(&mut self, pull: Pull) -> PullId {
+    pub(crate) fn add_pull(&mut self, pull: Pull) -> PullId {
         let id = PullId(self.next_name());
         self.pulls.push((id, pull));
         id
     }
 
     /// Whether some skin is held.
-    pub(super) fn is_pulling(&self) -> bool {
+    pub(crate) fn is_pulling(&self) -> bool {
         !self.pulls.is_empty()
     }
 
     /// Whether a contact point is near any collider in this frame.
-    pub(super) fn is_near(&self) -> bool {
+    pub(crate) fn is_near(&self) -> bool {
         !self.candidates.is_empty()
     }
 
@@ -214,36 +232,26 @@ impl Touches {
         reserve(&mut self.contacts, wanted);
     }
 
-    /// A frame begins: notes where colliders start, and finds the points that may come within a margin of them in it.
-    pub(super) fn begin_frame(&mut self, skin: &Skin<'_>, head: &HeadMotion, margin: f32) {
-        self.candidates.clear();
-        let farthest = skin.farthest();
-        for (index, (_, touch)) in (0u32..).zip(&mut self.touches) {
-            touch.begin_frame();
-            let reach = touch.collider.shape.reach() + margin;
-            let way = Way { from: touch.start(head), to: touch.wanted(head, 1.0).translation, reach };
-            skin.find_candidates(index, &way, farthest, &mut self.candidates);
-        }
-        self.find_anchors();
-        for (_, pull) in &mut self.pulls {
-            pull.begin_frame();
-        }
+    /// A frame begins: notes where colliders and held skin start.
+    pub(crate) fn begin_frame(&mut self) {
+        self.touches.iter_mut().for_each(|(_, touch)| touch.begin_frame());
+        self.pulls.iter_mut().for_each(|(_, pull)| pull.begin_frame());
     }
 
     /// The frame ends, a share of a step before the last step does.
-    pub(super) fn end_frame(&mut self, earlier: f32) {
+    pub(crate) fn end_frame(&mut self, earlier: f32) {
         self.touches.iter_mut().for_each(|(_, touch)| touch.end_frame(earlier));
         self.keep_anchors();
     }
 
     /// Puts colliders where they should be, while nothing is simulated.
-    pub(super) fn jump(&mut self, head: &HeadMotion) {
+    pub(crate) fn jump(&mut self, head: &HeadWay) {
         self.touches.iter_mut().for_each(|(_, touch)| touch.jump(head));
         self.contacts.clear();
     }
 
     /// Moves colliders to where they are at the end of a step, `share` of the frame.
-    pub(super) fn move_colliders(&mut self, share: f32, head: &HeadMotion, step: f32) {
+    pub(crate) fn move_colliders(&mut self, share: f32, head: &HeadWay, step: f32) {
         self.touches.iter_mut().for_each(|(_, touch)| touch.step(head, share, step));
     }
 }

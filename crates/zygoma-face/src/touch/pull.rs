@@ -2,32 +2,33 @@
 
 use glam::{Vec3, Vec4, Vec4Swizzles};
 
-use super::touch::Load;
+use super::one::Load;
 
-/// Held skin. In heights, in the head's frame.
+/// Held skin. In the body's unit of length, in the head's frame.
 #[derive(Clone, Debug)]
-pub(super) struct Pull {
+pub(crate) struct Pull {
     pins: Vec<(u32, Vec3)>,
     before: Vec3,
     now: Vec3,
     /// Where the skin should be at the end of the next frame.
-    pub(super) wanted: Vec3,
-    pub(super) load: Load,
+    pub(crate) wanted: Vec3,
+    pub(crate) load: Load,
 }
 
 impl Pull {
-    /// Holds some vertices of a shell at a place, and those within a radius of it that hang together with them there: not
+    /// Holds some vertices of a body at a place, and those within a radius of it that hang together with them there: not
     /// the other lip.
-    pub(super) fn new(
+    pub(crate) fn new(
         at: Vec3,
         radius: f32,
         seeds: &[u32],
-        shell: &[Vec4],
+        position: &dyn Fn(u32) -> Vec3,
         triangles: &[[u32; 3]],
         free: usize,
     ) -> Self {
-        let is_inside = |v: u32| shell[v as usize].xyz().distance(at) <= radius;
-        let mut held = vec![false; shell.len()];
+        let is_inside = |v: u32| position(v).distance(at) <= radius;
+        let count = triangles.iter().flatten().chain(seeds).max().map_or(0, |last| *last as usize + 1);
+        let mut held = vec![false; count];
         for v in seeds {
             held[*v as usize] = true;
         }
@@ -44,24 +45,34 @@ impl Pull {
                 break;
             }
         }
-        let held = (0..free as u32).filter(|v| held[*v as usize]);
-        let pins = held.map(|v| (v, shell[v as usize].xyz() - at)).collect();
+        let held = (0..count.min(free) as u32).filter(|v| held[*v as usize]);
+        let pins = held.map(|v| (v, position(v) - at)).collect();
         Self { pins, before: at, now: at, wanted: at, load: Load::default() }
     }
 
-    pub(super) fn begin_frame(&mut self) {
+    pub(crate) fn begin_frame(&mut self) {
         self.before = self.now;
         self.now = self.wanted;
         self.load.end_frame();
     }
 
+    /// The vertices that are held.
+    pub(crate) fn vertices(&self) -> impl Iterator<Item = u32> {
+        self.pins.iter().map(|(vertex, _)| *vertex)
+    }
+
+    /// Where the held vertices belong at a share of the frame.
+    pub(crate) fn places(&self, share: f32) -> impl Iterator<Item = (u32, Vec3)> {
+        let handle = self.before + share * (self.now - self.before);
+        self.pins.iter().map(move |(vertex, offset)| (*vertex, handle + *offset))
+    }
+
     /// Moves the held vertices to where they are at a share of the frame. `resistance` is force per displacement.
-    pub(super) fn hold(&mut self, share: f32, next: &mut [Vec4], resistance: &[f32]) {
+    pub(crate) fn hold(&mut self, share: f32, next: &mut [Vec4], resistance: &[f32]) {
         self.load.begin_step();
         let handle = self.before + share * (self.now - self.before);
         for (vertex, offset) in &self.pins {
-            let vertex = *vertex as usize;
-            let place = handle + *offset;
+            let (vertex, place) = (*vertex as usize, handle + *offset);
             let force = resistance[vertex] * (place - next[vertex].xyz());
             self.load.add(force, place);
             next[vertex] = place.extend(0.0);

@@ -3,21 +3,24 @@
 use glam::Vec3;
 use zygoma_physics::contact::{Collider, ColliderShape, Pose};
 
-use super::head::HeadMotion;
-
-/// Least mass of a driven collider, in the units of the shell. Ours: a few times what it touches, so that it is steady and
-/// light.
-const DRIVEN_MASS: f32 = 0.005;
-
-/// No force accelerates a driven collider by more than this, in heights per second²: a stronger one has more mass behind
-/// it. A step then moves it by no more than 0.4 % of the height into what holds it back. Ours.
-const HARDEST: f32 = 1000.0;
+use super::HeadWay;
 
 /// How fast a driven collider comes to where it should be at least, 1/s. Ours.
 const DRIVEN_RATE: f32 = 40.0;
 
-/// A driven collider that is this far from where it should be, in heights, is drawn there with all its force. Ours.
-const STRAINED: f32 = 0.02;
+/// What a body that is touched tells about itself: the unit of its lengths, in which it reckons forces too, and how heavy what is driven
+/// into it must be, so that its steps bear the collision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Handling {
+    /// Units of length in a metre. Forces have as many units in a newton as there are units of area in a square metre.
+    pub(crate) per_metre: f32,
+    /// Least mass of a driven collider.
+    pub(crate) least_mass: f32,
+    /// No force accelerates a driven collider by more than this: a stronger one has more mass behind it.
+    pub(crate) hardest: f32,
+    /// A driven collider that is this far from where it should be is drawn there with all its force.
+    pub(crate) strained: f32,
+}
 
 /// How a collider is moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,11 +43,11 @@ pub struct Touch {
     pub drive: Drive,
     /// Coulomb friction between it and the skin; 0 as in the paper.
     pub friction: f32,
-    pub(super) shape: ColliderShape,
-    /// In heights, in the head's frame.
-    pub(super) collider: Collider,
-    pub(super) load: Load,
-    per_metre: f32,
+    pub(crate) shape: ColliderShape,
+    /// In the body's unit of length, in the head's frame.
+    pub(crate) collider: Collider,
+    pub(crate) load: Load,
+    handling: Handling,
     /// Where it should be, in the world, at the start and at the end of the frame.
     world_before: Pose,
     world_now: Pose,
@@ -53,9 +56,9 @@ pub struct Touch {
     place: Pose,
 }
 
-/// Forces summed over the steps of a frame, in shell units, in the head's frame.
+/// Forces summed over the steps of a frame, in the body's units, in the head's frame.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Load {
+pub(crate) struct Load {
     force: Vec3,
     torque: Vec3,
     deepest: f32,
@@ -66,39 +69,40 @@ pub(super) struct Load {
 
 impl Load {
     /// The frame ends: its sums are kept until the first step of another.
-    pub(super) fn end_frame(&mut self) {
+    pub(crate) fn end_frame(&mut self) {
         self.is_over = true;
     }
 
-    pub(super) fn begin_step(&mut self) {
+    pub(crate) fn begin_step(&mut self) {
         if self.is_over {
             *self = Self::default();
         }
         self.steps += 1;
     }
 
-    pub(super) fn add(&mut self, force: Vec3, at: Vec3) {
+    pub(crate) fn add(&mut self, force: Vec3, at: Vec3) {
         self.force += force;
         self.torque += at.cross(force);
     }
 
-    pub(super) fn note_depth(&mut self, depth: f32) {
+    pub(crate) fn note_depth(&mut self, depth: f32) {
         self.deepest = self.deepest.max(depth);
     }
 
     /// Mean force, N at the face's own size. The shell's pressures are those of the face, so forces grow with the area.
-    pub(super) fn force(&self, per_metre: f32) -> Vec3 {
+    pub(crate) fn force(&self, per_metre: f32) -> Vec3 {
         self.force / (self.steps.max(1) as f32 * per_metre.powi(2))
     }
 
     /// Mean torque about the origin of the head's frame, N m.
-    pub(super) fn torque(&self, per_metre: f32) -> Vec3 {
+    pub(crate) fn torque(&self, per_metre: f32) -> Vec3 {
         self.torque / (self.steps.max(1) as f32 * per_metre.powi(3))
     }
 }
 
 impl Touch {
-    pub(super) fn new(shape: ColliderShape, pose: Pose, drive: Drive, per_metre: f32) -> Self {
+    pub(crate) fn new(shape: ColliderShape, pose: Pose, drive: Drive, handling: Handling) -> Self {
+        let per_metre = handling.per_metre;
         let in_heights = Pose { translation: per_metre * pose.translation, ..pose };
         Self {
             collider: Collider::new(shape.scaled(per_metre), in_heights),
@@ -109,7 +113,7 @@ impl Touch {
             pose,
             drive,
             friction: 0.0,
-            per_metre,
+            handling,
             velocity: Vec3::ZERO,
             load: Load::default(),
         }
@@ -118,12 +122,12 @@ impl Touch {
     /// Mean force of the skin on the collider in the last frame, N at the face's own size, in the head's frame. The head
     /// feels the opposite.
     pub fn force(&self) -> Vec3 {
-        -self.load.force(self.per_metre)
+        -self.load.force(self.handling.per_metre)
     }
 
     /// Mean torque of the collider on the head in the last frame, about the origin of the head's frame, N m.
     pub fn head_torque(&self) -> Vec3 {
-        self.load.torque(self.per_metre)
+        self.load.torque(self.handling.per_metre)
     }
 
     /// Where the collider is when the frame ends, in the head's frame, in metres.
@@ -133,7 +137,7 @@ impl Touch {
 
     /// The deepest that any contact point was below its surface after a step of the last frame, in metres.
     pub fn deepest(&self) -> f32 {
-        self.load.deepest / self.per_metre
+        self.load.deepest / self.handling.per_metre
     }
 
     /// The shape, in metres.
@@ -142,20 +146,20 @@ impl Touch {
     }
 
     /// A frame begins: from where the last one ended to where the collider is told to be.
-    pub(super) fn begin_frame(&mut self) {
+    pub(crate) fn begin_frame(&mut self) {
         self.world_before = self.world_now;
         self.world_now = self.pose;
         self.load.end_frame();
     }
 
     /// The frame ends, a share of a step before the last step does.
-    pub(super) fn end_frame(&mut self, earlier: f32) {
+    pub(crate) fn end_frame(&mut self, earlier: f32) {
         let Pose { rotation, translation } = self.collider.now.between(&self.collider.before, earlier);
-        self.place = Pose { rotation, translation: translation / self.per_metre };
+        self.place = Pose { rotation, translation: translation / self.handling.per_metre };
     }
 
     /// Puts the collider where it should be, while nothing is simulated.
-    pub(super) fn jump(&mut self, head: &HeadMotion) {
+    pub(crate) fn jump(&mut self, head: &HeadWay) {
         (self.world_before, self.world_now) = (self.pose, self.pose);
         self.collider.now = self.wanted(head, 1.0);
         self.collider.before = self.collider.now;
@@ -163,32 +167,33 @@ impl Touch {
         self.load = Load::default();
     }
 
-    /// Where the collider should be at a share of the frame, in the head's frame, in heights.
-    pub(super) fn wanted(&self, head: &HeadMotion, share: f32) -> Pose {
+    /// Where the collider should be at a share of the frame, in the head's frame, in the body's unit.
+    pub(crate) fn wanted(&self, head: &HeadWay, share: f32) -> Pose {
         let world = self.world_before.between(&self.world_now, share);
         let head = head.pose(f64::from(share));
         Pose {
             rotation: head.rotation.inverse() * world.rotation,
-            translation: self.per_metre * head.apply_inverse(world.translation),
+            translation: self.handling.per_metre * head.apply_inverse(world.translation),
         }
     }
 
-    /// Where the collider is when the frame begins, in the head's frame, in heights.
-    pub(super) fn start(&self, head: &HeadMotion) -> Vec3 {
+    /// Where the collider is when the frame begins, in the head's frame, in the body's unit.
+    pub(crate) fn start(&self, head: &HeadWay) -> Vec3 {
         match self.drive {
             Drive::Kinematic => self.wanted(head, 0.0).translation,
             Drive::Bounded { .. } => self.collider.now.translation,
         }
     }
 
-    /// The largest force of a driven collider and its mass, in the units of the shell.
+    /// The largest force of a driven collider and its mass, in the body's units.
     fn strength(&self, force: f32) -> (f32, f32) {
-        let most = force.max(0.0) * self.per_metre * self.per_metre;
-        (most, DRIVEN_MASS.max(most / HARDEST))
+        let Handling { per_metre, least_mass, hardest, .. } = self.handling;
+        let most = force.max(0.0) * per_metre * per_metre;
+        (most, least_mass.max(most / hardest))
     }
 
     /// How far a force in a step moves the collider.
-    pub(super) fn compliance(&self, seconds: f32) -> f32 {
+    pub(crate) fn compliance(&self, seconds: f32) -> f32 {
         match self.drive {
             Drive::Kinematic => 0.0,
             Drive::Bounded { force } => seconds * seconds / self.strength(force).1,
@@ -196,7 +201,7 @@ impl Touch {
     }
 
     /// Moves the collider by a step that ends at a share of the frame, as if there were no skin.
-    pub(super) fn step(&mut self, head: &HeadMotion, share: f32, seconds: f32) {
+    pub(crate) fn step(&mut self, head: &HeadWay, share: f32, seconds: f32) {
         let wanted = self.wanted(head, share);
         self.collider.before = self.collider.now;
         self.collider.duration = seconds;
@@ -205,7 +210,7 @@ impl Touch {
             Drive::Bounded { force } => {
                 let (most, mass) = self.strength(force);
                 let place = self.collider.now.translation;
-                let rate = DRIVEN_RATE.max((most / (STRAINED * mass)).sqrt());
+                let rate = DRIVEN_RATE.max((most / (self.handling.strained * mass)).sqrt());
                 let spring = mass * rate * rate * (wanted.translation - place);
                 // The damping takes from the motion so far only: at rest the skin bears the whole pull.
                 let slowed = self.velocity / (1.0 + 2.0 * seconds * rate);
@@ -215,8 +220,14 @@ impl Touch {
         };
     }
 
+    /// Moves a driven collider freely, as part of no motion that it keeps.
+    pub(crate) fn fly(&mut self, by: Vec3) {
+        self.collider.before.translation += by;
+        self.collider.now.translation += by;
+    }
+
     /// The step is over: what the skin did to a driven collider becomes part of its motion.
-    pub(super) fn end_step(&mut self) {
+    pub(crate) fn end_step(&mut self) {
         if let Drive::Bounded { .. } = self.drive {
             let moved = self.collider.now.translation - self.collider.before.translation;
             self.velocity = moved / self.collider.duration;

@@ -1,11 +1,11 @@
-//! Points of the full-resolution skin at which contact is decided, and how a push there moves the shell.
+//! Points of the full-resolution skin at which contact is decided, and how a push there moves the body below it.
 
 use std::collections::HashSet;
 
 use glam::{Vec3, Vec4, Vec4Swizzles};
-use zygoma_physics::shell::StepOrder;
+use zygoma_geometry::embedding::Embedding;
 
-use super::contact::Layer;
+use super::points::Layer;
 use crate::interactive::Face;
 
 /// Points are at most this share of the height apart at rest, so that a fingertip does not sink in between: under one of
@@ -17,7 +17,7 @@ const MOST_PARTS: usize = 6;
 
 /// Points of the skin.
 #[derive(Clone, Debug)]
-pub(super) struct Samples {
+pub(crate) struct Samples {
     on_mesh: Vec<([u32; 3], [f32; 3])>,
     /// The skin's area around each point.
     areas: Vec<f32>,
@@ -31,11 +31,22 @@ pub(super) struct Samples {
     free: usize,
 }
 
+/// In which order a body has the vertices of a face's shell; the first places are free to move.
+#[derive(Clone, Copy)]
+pub(crate) struct Order<'a> {
+    /// Place of each vertex.
+    pub(crate) places: &'a [u32],
+    /// Vertex at each place.
+    pub(crate) vertices: &'a [u32],
+    pub(crate) free: usize,
+}
+
 impl Samples {
-    pub(super) fn new(face: &Face, order: &StepOrder) -> Self {
+    /// The points of a face whose whole mesh follows the shell by an embedding.
+    pub(crate) fn new(face: &Face, embedding: &Embedding, order: &Order<'_>) -> Self {
         let mut points: Vec<([u32; 3], [f32; 3])> =
             face.skin.iter().map(|v| ([*v; 3], [1.0, 0.0, 0.0])).collect();
-        let follows = |v: &u32| face.embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
+        let follows = |v: &u32| embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
         let mut areas = vec![0.0; points.len()];
         let mut edge_points = HashSet::new();
         let mut point_of = vec![u32::MAX; face.vertex_count()];
@@ -62,7 +73,8 @@ impl Samples {
                 }
             }
         }
-        let follows: Vec<Vec<(u32, f32)>> = points.iter().map(|point| carriers(face, order, point)).collect();
+        let follows: Vec<Vec<(u32, f32)>> =
+            points.iter().map(|point| carriers(embedding, order, point)).collect();
         let most = |point: &usize| follows[*point].iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(v, _)| *v);
         let mut by_group: Vec<usize> = (0..points.len()).filter(|point| most(point).is_some()).collect();
         by_group.sort_by_key(most);
@@ -94,36 +106,41 @@ impl Samples {
     }
 
     /// Number of points.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.on_mesh.len()
     }
 
     /// The points that follow a vertex of the shell most, and how far they are from it at rest.
-    pub(super) fn group(&self, vertex: usize) -> (std::ops::Range<u32>, f32) {
+    pub(crate) fn group(&self, vertex: usize) -> (std::ops::Range<u32>, f32) {
         let start = if vertex == 0 { 0 } else { self.group_ends[vertex - 1] };
         (start..self.group_ends[vertex], self.reach[vertex])
     }
 
     /// Vertices of the shell that carry a point, with their weights.
-    pub(super) fn follows(&self, sample: u32) -> &[(u32, f32)] {
+    pub(crate) fn follows(&self, sample: u32) -> &[(u32, f32)] {
         let start = if sample == 0 { 0 } else { self.ends[sample as usize - 1] };
         &self.vertices[start as usize..self.ends[sample as usize] as usize]
     }
 
     /// A vertex of the whole mesh at or beside a point.
-    pub(super) fn vertex(&self, sample: u32) -> u32 {
+    pub(crate) fn vertex(&self, sample: u32) -> u32 {
         self.on_mesh[sample as usize].0[0]
     }
 
     /// The skin's area around a point, in heights squared.
-    pub(super) fn area(&self, sample: u32) -> f32 {
+    pub(crate) fn area(&self, sample: u32) -> f32 {
         self.areas[sample as usize]
     }
 
-    /// Where a point lies apart from the shell's own positions: neutral, detail and residual.
-    pub(super) fn offset(&self, sample: u32, layer: &Layer<'_>, per_metre: f32, rest: &[Vec4]) -> Vec3 {
+    /// A point on a surface of the whole mesh.
+    pub(crate) fn on_mesh(&self, sample: u32, surface: &[Vec3]) -> Vec3 {
         let (corners, weights) = self.on_mesh[sample as usize];
-        let at: Vec3 = (0..3).map(|i| weights[i] * layer.base[corners[i] as usize]).sum();
+        (0..3).map(|i| weights[i] * surface[corners[i] as usize]).sum()
+    }
+
+    /// Where a point lies apart from the shell's own positions: neutral, detail and residual.
+    pub(crate) fn offset(&self, sample: u32, layer: &Layer<'_>, per_metre: f32, rest: &[Vec4]) -> Vec3 {
+        let at = self.on_mesh(sample, layer.base);
         let shell: Vec4 = self
             .follows(sample)
             .iter()
@@ -133,24 +150,28 @@ impl Samples {
     }
 
     /// What the shell adds to a point.
-    pub(super) fn carried(&self, sample: u32, positions: &[Vec4]) -> Vec3 {
+    pub(crate) fn carried(&self, sample: u32, positions: &[Vec4]) -> Vec3 {
         self.follows(sample).iter().map(|(v, w)| *w * positions[*v as usize]).sum::<Vec4>().xyz()
     }
 
     /// Those of them that are free to move.
-    pub(super) fn follows_freely(&self, sample: u32) -> impl Iterator<Item = &(u32, f32)> {
+    pub(crate) fn follows_freely(&self, sample: u32) -> impl Iterator<Item = &(u32, f32)> {
         self.follows(sample).iter().filter(|(vertex, _)| (*vertex as usize) < self.free)
     }
 }
 
 /// Vertices of the shell, in the order of the steps, that carry a point of the mesh, with their weights.
-fn carriers(face: &Face, order: &StepOrder, (corners, weights): &([u32; 3], [f32; 3])) -> Vec<(u32, f32)> {
+fn carriers(
+    embedding: &Embedding,
+    order: &Order<'_>,
+    (corners, weights): &([u32; 3], [f32; 3]),
+) -> Vec<(u32, f32)> {
     let mut carriers: Vec<(u32, f32)> = Vec::new();
     for i in (0..3).filter(|i| weights[*i] > 0.0) {
         let corner = corners[i] as usize;
-        for k in (0..3).filter(|k| face.embedding.weights[corner][*k] > 0.0) {
-            let place = order.places[face.embedding.vertices[corner][k] as usize];
-            let weight = weights[i] * face.embedding.weights[corner][k];
+        for k in (0..3).filter(|k| embedding.weights[corner][*k] > 0.0) {
+            let place = order.places[embedding.vertices[corner][k] as usize];
+            let weight = weights[i] * embedding.weights[corner][k];
             match carriers.iter_mut().find(|(v, _)| *v == place) {
                 Some((_, sum)) => *sum += weight,
                 None => carriers.push((place, weight)),

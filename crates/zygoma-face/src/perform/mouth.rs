@@ -1,0 +1,85 @@
+//! The flesh and its teeth.
+
+use glam::{DQuat, DVec3};
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_physics::contact::{Collider, Pose};
+use zygoma_physics::projective::System;
+
+use super::press::Press;
+use super::run::PerformingFace;
+use super::teeth::Teeth;
+use super::tissue::Tissue;
+use super::touches::handling;
+use crate::touch::{Drive, HeadWay, TouchId, Touches};
+
+/// Skin that is nearer than this to teeth at rest, or in them, is never kept out of them, m. Ours.
+const ALWAYS_NEAR: f32 = 2e-4;
+
+/// Teeth that flesh meets: colliders that the rig moves.
+pub(super) struct Mouth {
+    pub(super) teeth: Teeth,
+    pub(super) touches: Touches,
+    pub(super) press: Press,
+    rows: Vec<TouchId>,
+}
+
+/// What is between flesh and teeth.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TeethReport {
+    /// Places where the flesh was pressed against teeth in the last step.
+    pub contacts: usize,
+    /// How deep any of it was in them after a step of the last frame, m.
+    pub penetration: f32,
+}
+
+/// Teeth are in the head's frame already.
+pub(super) const IN_HEAD: HeadWay = {
+    const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+    HeadWay { before: STILL, now: STILL }
+};
+
+impl Mouth {
+    fn new(tissue: &Tissue, teeth: Teeth, system: &mut System<f32>) -> Self {
+        let samples = &tissue.touchable.samples;
+        let mut touches = Touches::new(handling(tissue.params.step_time), samples.len());
+        let mut press = Press::new(tissue.params.contact, system);
+        let poses: Vec<Pose> = teeth.poses(&[], &tissue.jaw_pose(&[]));
+        let rows = teeth.arches().zip(&poses).map(|(arch, pose)| touches.add(arch, *pose, Drive::Kinematic));
+        let rows: Vec<TouchId> = rows.collect();
+        for (arch, pose) in teeth.arches().zip(&poses) {
+            let arch = Collider::new(arch, *pose);
+            let is_near = |sample: u32| {
+                let at = samples.on_mesh(sample, &tissue.skin.neutral);
+                arch.clearance(at, ALWAYS_NEAR).is_some()
+            };
+            press.spared.push((0..samples.len() as u32).map(is_near).collect());
+        }
+        Self { teeth, touches, press, rows }
+    }
+
+    /// Puts the teeth where they are for some weights and a pose of the jaw.
+    pub(super) fn place(&mut self, weights: &[f32], jaw: &RigidMotion) {
+        for (row, pose) in self.rows.iter().zip(self.teeth.poses(weights, jaw)) {
+            if let Some(touch) = self.touches.get_mut(*row) {
+                touch.pose = pose;
+            }
+        }
+        self.touches.begin_frame();
+    }
+}
+
+impl PerformingFace {
+    /// Keeps lips and cheeks out of teeth from now on. Skin that is in them at rest stays free.
+    pub fn set_teeth(&mut self, teeth: Teeth) {
+        self.mouth = Some(Mouth::new(&self.tissue, teeth, &mut self.system));
+    }
+
+    /// What is between flesh and teeth now.
+    pub fn teeth(&self) -> TeethReport {
+        let Some(mouth) = &self.mouth else { return TeethReport::default() };
+        TeethReport {
+            contacts: mouth.touches.contacts().len(),
+            penetration: mouth.touches.iter().map(|(_, touch)| touch.deepest()).fold(0.0, f32::max),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What meets in a step: lips and lips, skin and colliders, flesh and teeth.
+
+use std::time::Instant;
+
+use super::contact::{Stiffness, Surface};
+use super::mouth::IN_HEAD;
+use super::press::Lifts;
+use super::run::PerformingFace;
+
+impl PerformingFace {
+    /// Takes all constraints of contact out of the system.
+    pub(super) fn clear_contact(&mut self) {
+        if let Some(lips) = &self.lips {
+            lips.clear(&mut self.system);
+        }
+        self.press.clear(&mut self.system);
+        if let Some(mouth) = &self.mouth {
+            mouth.press.clear(&mut self.system);
+        }
+    }
+
+    /// Lets go of everything: the face was put somewhere else.
+    pub(super) fn forget_contact(&mut self, weights: &[f32]) {
+        if let Some(lips) = &mut self.lips {
+            lips.forget();
+        }
+        if let Some(mouth) = &mut self.mouth {
+            mouth.press.forget();
+            mouth.place(weights, &self.tissue.jaw_pose(weights));
+            mouth.touches.jump(&IN_HEAD);
+        }
+        self.press.forget();
+        self.touches.jump(&self.head_way());
+        self.touches.end_frame(0.0);
+    }
+
+    /// A step begins that ends at a share of the frame: moves what touches the skin, and the teeth, to where they are then, and finds what meets.
+    pub(super) fn begin_contact(&mut self, weights: &[f32], share: f32) {
+        let began = Instant::now();
+        let way = self.head_way();
+        let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
+        let seconds = self.tissue.params.step_time as f32;
+        self.press.begin(&self.tissue, &mut self.touches, &state, (&way, share, seconds));
+        if let Some(mouth) = &mut self.mouth {
+            mouth.place(weights, &self.tissue.jaw_pose(weights));
+            mouth.press.begin(&self.tissue, &mut mouth.touches, &state, (&IN_HEAD, 1.0, seconds));
+        }
+        self.stages.contact += began.elapsed();
+        self.prepare_contact(true, share);
+    }
+
+    /// Half way through the search for the step's end what meets is looked at again.
+    pub(super) fn renew_contact(&mut self, share: f32) {
+        let x = &self.dynamics.positions;
+        self.press.find_forces(&self.tissue, &self.touches, x);
+        if let Some(mouth) = &mut self.mouth {
+            mouth.press.find_forces(&self.tissue, &mouth.touches, x);
+        }
+        self.prepare_contact(false, share);
+    }
+
+    /// The search is over: colliders feel the skin, and what is still in each other is parted.
+    pub(super) fn end_contact(&mut self, share: f32) {
+        let began = Instant::now();
+        let (x, seconds) = (&self.dynamics.positions, self.tissue.params.step_time as f32);
+        self.press.react(&self.tissue, &mut self.touches, x, (share, seconds));
+        if let Some(mouth) = &mut self.mouth {
+            mouth.press.react(&self.tissue, &mut mouth.touches, x, (1.0, seconds));
+        }
+        self.part();
+        let x = &self.dynamics.positions;
+        self.press.end(&self.tissue, &mut self.touches, x);
+        if let Some(mouth) = &mut self.mouth {
+            mouth.press.end(&self.tissue, &mut mouth.touches, x);
+        }
+        self.stages.part += began.elapsed();
+    }
+
+    /// Constraints between the lips and on what is touched: where they meet now and, for the lips at the start of a step, where the
+    /// actuations would lead them.
+    fn prepare_contact(&mut self, at_start: bool, share: f32) {
+        let began = Instant::now();
+        let surface = |x| Surface { base: &self.base, rest: &self.rest, x };
+        if let Some(lips) = &mut self.lips {
+            let states = [surface(&self.dynamics.positions), surface(&self.quasistatic.x)];
+            let params = &self.tissue.params;
+            let stiffness = Stiffness { contact: params.contact, sticky: self.live.stickiness };
+            lips.prepare(&states[..if at_start { 2 } else { 1 }], stiffness, &mut self.system);
+            self.report.constraints = lips.constraint_count(&self.system);
+        }
+        let (tissue, x) = (&self.tissue, &self.dynamics.positions);
+        self.press.prepare(tissue, &self.touches, x, share, &mut self.system);
+        let mut touched = self.press.rows(tissue, &self.touches);
+        if let Some(mouth) = &mut self.mouth {
+            mouth.press.prepare(tissue, &mouth.touches, x, share, &mut self.system);
+            touched.extend(mouth.press.rows(tissue, &mouth.touches));
+        }
+        self.stages.contact += began.elapsed();
+        let began = Instant::now();
+        self.step_factor.add_candidates(&touched);
+        // Without its constraints in the matrix a step still sees their forces and finds its way, only slower.
+        if self.step_factor.set_transient(&self.system.transient_rows()).is_err() {
+            debug_assert!(false, "constraints only act on candidates");
+        }
+        self.stages.constrain += began.elapsed();
+    }
+
+    /// Parts what the search left of one lip in the other, of the skin in a collider or of flesh in teeth: by the smallest motion of the flesh
+    /// that does.
+    fn part(&mut self) {
+        const ROUNDS: usize = 3;
+        for _ in 0..ROUNDS {
+            let mut lifts = Lifts::default();
+            if let Some(lips) = &mut self.lips {
+                let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
+                let (rows, missing) = lips.missing(&state, self.tissue.layout.free);
+                lifts.directions = vec![lips.axis().as_dvec3(); rows.len()];
+                (lifts.rows, lifts.amounts) = (rows, missing);
+            }
+            let first = lifts.rows.len();
+            self.press.missing(&self.tissue, &self.touches, &self.dynamics.positions, &mut lifts);
+            if let Some(mouth) = &self.mouth {
+                mouth.press.missing(&self.tissue, &mouth.touches, &self.dynamics.positions, &mut lifts);
+            }
+            if lifts.rows.is_empty() {
+                break;
+            }
+            let touched: Vec<u32> =
+                lifts.rows[first..].iter().flat_map(|row| row.entries.iter().map(|entry| entry.0)).collect();
+            self.step_factor.add_candidates(&touched);
+            let Ok(pushed) = self.step_factor.push(&lifts.rows, &lifts.directions, &lifts.amounts) else {
+                break;
+            };
+            for (x, way) in self.dynamics.positions.iter_mut().zip(pushed) {
+                (0..3).for_each(|k| x[k] += way[k]);
+            }
+        }
+    }
+}

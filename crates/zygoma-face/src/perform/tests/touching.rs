@@ -1,0 +1,249 @@
+//! Fingers on flesh.
+
+use zygoma_geometry::shapes;
+use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
+
+use super::*;
+use crate::interactive::Places;
+use crate::touch::{Drive, TouchId};
+
+const RADIUS: f32 = 0.01;
+
+/// A place of the built-in head's skin, and the way out there.
+fn spot(name: &str) -> (Vec3, Vec3) {
+    let (mesh, face) = &*FACE;
+    let vertex = Places::new(face).find(name).unwrap().vertex as usize;
+    let normals = zygoma_geometry::normals::vertex_normals(&mesh.positions, &face.triangles);
+    (mesh.positions[vertex], normals[vertex])
+}
+
+struct Finger {
+    face: PerformingFace,
+    touch: TouchId,
+    at: Vec3,
+    normal: Vec3,
+    head: RigidMotion,
+}
+
+const UPRIGHT: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+
+impl Finger {
+    fn new(place: &str, drive: Drive, head: RigidMotion) -> Self {
+        let mut face = performing();
+        face.set_head_pose(&head);
+        face.advance(0.0);
+        let (at, normal) = spot(place);
+        let start = head.apply((at + (RADIUS + 0.003) * normal).as_dvec3()).as_vec3();
+        let sphere = ColliderShape::Sphere { radius: RADIUS };
+        let touch = face.touches_mut().add(sphere, Pose::at(start), drive);
+        Self { face, touch, at, normal, head }
+    }
+
+    fn sphere(place: &str, drive: Drive) -> Self {
+        Self::new(place, drive, UPRIGHT)
+    }
+
+    /// So deep below the skin at rest, in the world.
+    fn pose(&self, depth: f32, aside: Vec3) -> Pose {
+        let at = self.at + (RADIUS - depth) * self.normal + aside;
+        Pose::at(self.head.apply(at.as_dvec3()).as_vec3())
+    }
+
+    fn go(&mut self, depth: f32, aside: Vec3) {
+        let pose = self.pose(depth, aside);
+        self.face.touches_mut().get_mut(self.touch).unwrap().pose = pose;
+    }
+
+    /// Goes in by 6 mm and stays a little; the deepest that the skin was inside, m.
+    fn press(&mut self) -> f32 {
+        let mut deepest = 0.0f32;
+        for frame in 1..=50 {
+            self.go(-0.003 + 0.009 * (frame as f32 / 30.0).min(1.0), Vec3::ZERO);
+            self.face.advance(1.0 / 60.0);
+            deepest = deepest.max(self.face.penetration());
+        }
+        deepest
+    }
+}
+
+#[test]
+fn a_fingertip_presses_and_the_face_recovers() {
+    let height = FACE.1.height as f32;
+    for place in ["cheek-left", "lip-lower", "lip-upper", "nose-tip"] {
+        let mut finger = Finger::sphere(place, Drive::Kinematic);
+        let rest = finger.face.advance(1.0 / 60.0).to_vec();
+        let deepest = finger.press();
+        let force = finger.face.touches().get(finger.touch).unwrap().force();
+        let inverted = finger.face.volume().inverted;
+        let moved = |now: &[Vec3]| now.iter().zip(&rest).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
+        let dented = moved(finger.face.advance(0.01));
+        finger.face.touches_mut().remove(finger.touch);
+        let left = (0..60).map(|_| moved(finger.face.advance(1.0 / 60.0))).last().unwrap();
+        println!(
+            "{place}: dented by {:.2} mm, {:.2} N back, {:.3} mm ({:.3} %) inside at worst, {inverted} inside out, {:.3} mm left",
+            1e3 * dented,
+            force.length(),
+            1e3 * deepest,
+            100.0 * deepest / height,
+            1e3 * left
+        );
+        assert!(deepest < 0.006 * height, "{place}: {deepest} m inside");
+        assert!(dented > 4e-3, "{place}: dented by {dented} m");
+        assert!(force.dot(finger.normal) > 0.05, "{place}: the skin pushes back, {force} N");
+        assert!(left < 3e-4, "{place}: {left} m are left");
+        assert_eq!(inverted, 0, "{place}");
+    }
+}
+
+#[test]
+fn a_touch_on_a_turned_head_is_the_same_touch() {
+    let surface = |head: RigidMotion| {
+        let mut finger = Finger::new("cheek-left", Drive::Kinematic, head);
+        finger.press();
+        finger.face.advance(1.0 / 60.0).to_vec()
+    };
+    // About the vertical: gravity is the same.
+    let turned =
+        RigidMotion { rotation: DQuat::from_rotation_y(1.2), translation: DVec3::new(0.3, 1.5, -0.2) };
+    let (a, b, again) = (surface(UPRIGHT), surface(turned), surface(UPRIGHT));
+    assert!(a == again, "the same touch twice is the same to the last bit");
+    let worst = a.iter().zip(&b).map(|(a, b)| 1e3 * a.distance(*b)).fold(0.0, f32::max);
+    println!("turned: {worst:.6} mm");
+    assert!(worst < 0.1, "{worst} mm");
+}
+
+#[test]
+fn what_is_driven_with_a_force_is_held_by_that_force() {
+    for (place, force) in [("cheek-left", 0.3), ("forehead", 0.6)] {
+        let mut finger = Finger::sphere(place, Drive::Bounded { force });
+        finger.go(0.03, Vec3::ZERO);
+        for _ in 0..120 {
+            finger.face.advance(1.0 / 60.0);
+        }
+        let touch = finger.face.touches().get(finger.touch).unwrap();
+        let (felt, load) = (touch.force(), finger.face.touches().head_load());
+        let depth = (finger.pose(0.0, Vec3::ZERO).translation - touch.place().translation).dot(finger.normal);
+        println!("{place}: {force} N push in by {:.2} mm, {felt} N back", 1e3 * depth);
+        assert!((felt.length() - force).abs() < 0.1 * force, "{place}: {felt}");
+        assert!(load.force.distance(-felt) < 1e-5);
+        assert!((5e-4..0.029).contains(&depth), "{place}: {depth} m");
+        assert!(touch.deepest() < 0.006 * FACE.1.height as f32);
+        assert!(!finger.face.touches().contacts().is_empty());
+    }
+}
+
+#[test]
+fn friction_takes_the_skin_along() {
+    let dragged = |friction: f32| {
+        let mut finger = Finger::sphere("cheek-left", Drive::Kinematic);
+        finger.face.touches_mut().get_mut(finger.touch).unwrap().friction = friction;
+        let up = finger.normal.any_orthonormal_vector();
+        finger.press();
+        let before = finger.face.advance(1.0 / 60.0).to_vec();
+        for frame in 1..=30 {
+            finger.go(0.006, 1e-4 * frame as f32 * up);
+            finger.face.advance(1.0 / 60.0);
+        }
+        let after = finger.face.advance(1.0 / 60.0);
+        let along = before.iter().zip(after).map(|(a, b)| (*b - *a).dot(up)).fold(0.0, f32::max);
+        let force = finger.face.touches().get(finger.touch).unwrap().force();
+        (1e3 * along, -force.dot(up), force.dot(finger.normal))
+    };
+    let ((smooth, _, _), (rough, pulled, pressed)) = (dragged(0.0), dragged(0.5));
+    println!(
+        "dragged by 3 mm, the skin follows by {smooth:.2} mm, with friction by {rough:.2} mm, {pulled:.3} of {pressed:.3} N"
+    );
+    assert!(rough > smooth + 0.5, "{rough} {smooth} mm");
+    assert!((0.0..0.7 * pressed).contains(&pulled), "{pulled} N of {pressed} N");
+}
+
+#[test]
+fn held_skin_follows_the_hand_and_springs_back() {
+    let mut face = performing();
+    let rest = face.advance(0.0).to_vec();
+    let (at, normal) = spot("cheek-left");
+    let pull = face.grab(at, 0.008);
+    for frame in 1..=40 {
+        face.touches_mut().drag(pull, at + 0.008 * (frame as f32 / 30.0).min(1.0) * normal);
+        face.advance(1.0 / 60.0);
+    }
+    let now = face.advance(1.0 / 60.0);
+    let most = |now: &[Vec3]| now.iter().zip(&rest).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
+    let (pulled, force) = (most(now), face.touches().pull_force(pull).unwrap());
+    println!("pulled by 8 mm the skin follows by {:.2} mm, with {force} N", 1e3 * pulled);
+    assert!((7e-3..9.5e-3).contains(&pulled), "{pulled} m");
+    assert!(force.dot(normal) < -0.05, "{force} N");
+    face.touches_mut().release(pull);
+    let left = (0..60).map(|_| most(face.advance(1.0 / 60.0))).last().unwrap();
+    assert!(left < 3e-4, "{left} m are left");
+}
+
+/// Every kind of collider, and one that comes so fast that it would be past the lip in a step.
+#[test]
+fn all_shapes_press_and_fast_ones_do_not_pass() {
+    let (positions, triangles) = shapes::sphere(16, 24);
+    let ball = ColliderMesh::new(positions.iter().map(|p| RADIUS * *p).collect(), triangles).unwrap();
+    for shape in [
+        ColliderShape::Sphere { radius: RADIUS },
+        ColliderShape::Capsule { half_length: 0.02, radius: RADIUS },
+        ColliderShape::RoundedBox { half_extents: Vec3::splat(0.006), radius: 0.004 },
+        ColliderShape::Mesh(Box::new(ball)),
+    ] {
+        let mut face = performing();
+        face.advance(0.0);
+        let (at, normal) = spot("cheek-left");
+        let place = |depth: f32| Pose::at(at + (RADIUS - depth) * normal);
+        let touch = face.touches_mut().add(shape.clone(), place(-0.02), Drive::Kinematic);
+        // 1.5 m/s.
+        face.advance(1.0 / 60.0);
+        face.touches_mut().get_mut(touch).unwrap().pose = place(0.005);
+        for _ in 0..20 {
+            face.advance(1.0 / 60.0);
+        }
+        let (inside, force) = (face.penetration(), face.touches().get(touch).unwrap().force());
+        println!("{:?}: {:.3} mm inside, {force} N", std::mem::discriminant(&shape), 1e3 * inside);
+        assert!(inside < 0.006 * FACE.1.height as f32, "{inside} m");
+        assert!(force.dot(normal) > 0.05, "{force} N");
+    }
+}
+
+/// Where a finger presses the lips in, teeth hold them up; the plain rig's and the toothless flesh's lips get into the teeth.
+#[test]
+fn lips_do_not_pass_into_the_teeth() {
+    let rig = Head::new(&HeadOptions::default()).rig();
+    let deepest = |with_teeth: bool| {
+        let mut finger = Finger::sphere("lip-lower", Drive::Bounded { force: 2.0 });
+        if with_teeth {
+            finger.face.set_teeth(Teeth::of_rig(&rig).unwrap());
+        }
+        finger.go(0.02, Vec3::ZERO);
+        let mut worst = 0.0f32;
+        for _ in 0..90 {
+            finger.face.advance(1.0 / 60.0);
+            worst = worst.max(finger.face.teeth().penetration);
+        }
+        let touch = finger.face.touches().get(finger.touch).unwrap();
+        let depth = (finger.pose(0.0, Vec3::ZERO).translation - touch.place().translation).dot(finger.normal);
+        let teeth = Teeth::of_rig(&rig).unwrap();
+        let weights = weights_of(&[]);
+        let surface = finger.face.advance(1.0 / 60.0);
+        let inside = |v: &u32| {
+            let rest = teeth.depth(&weights, &UPRIGHT, FACE.0.positions[*v as usize]) > 0.0;
+            if rest { 0.0 } else { teeth.depth(&weights, &UPRIGHT, surface[*v as usize]) }
+        };
+        let lips = FACE.1.skin.iter().filter(|v| surface[**v as usize].distance(finger.at) < 0.025);
+        (depth, worst, lips.map(inside).fold(0.0, f32::max), finger.face.volume().inverted)
+    };
+    let ((free, _, into, _), (held, worst, left, inverted)) = (deepest(false), deepest(true));
+    println!(
+        "2 N push the lip in by {:.1} mm and {:.2} mm into the teeth; with teeth by {:.1} mm, {:.3} mm ({:.3} mm) into them, {inverted} inside out",
+        1e3 * free,
+        1e3 * into,
+        1e3 * held,
+        1e3 * left,
+        1e3 * worst
+    );
+    assert!(into > 1e-3, "without teeth the lip gets into them: {into} m");
+    assert!(held < free - 1e-3, "{held} {free} m");
+    assert!(left < 3e-4, "{left} m");
+}

@@ -1,0 +1,119 @@
+//! Flesh that can be touched and pulled as a shell can.
+
+use glam::Vec3;
+use zygoma_geometry::embedding::Embedding;
+
+use super::run::PerformingFace;
+use super::tissue::Layout;
+use crate::interactive::Face;
+use crate::touch::{Handling, HeadWay, Order, Pull, PullId, Samples, Touchable, Touches};
+
+/// What drives a collider into flesh is at least as heavy as a spring of this stiffness bears in a step, N/m: several times the stiffness of what it
+/// presses on. Ours, as those below.
+const BORNE: f32 = 1500.0;
+/// No step moves it by more than this into what holds it back, m.
+const DEEPEST_STEP: f32 = 3e-4;
+/// This far from where it should be it is drawn there with all its force, m.
+const STRAINED: f32 = 5e-3;
+
+/// How flesh is touched: it reckons in metres and newtons.
+pub(super) fn handling(step_time: f64) -> Handling {
+    let squared = (step_time * step_time) as f32;
+    Handling {
+        per_metre: 1.0,
+        least_mass: BORNE * squared,
+        hardest: DEEPEST_STEP / squared,
+        strained: STRAINED,
+    }
+}
+
+/// The skin as colliders meet it.
+pub(super) struct SkinPoints {
+    pub(super) samples: Samples,
+    /// Triangles of the whole mesh that follow the flesh fully.
+    triangles: Vec<[u32; 3]>,
+    /// Triangles of the flesh's own skin, between its rows.
+    coarse: Vec<[u32; 3]>,
+    /// Area of skin at each row, m².
+    pub(super) areas: Vec<f32>,
+    /// The face's height, m: the samples reckon in it.
+    pub(super) height: f32,
+}
+
+impl SkinPoints {
+    /// The points of a face's skin, with the rows of the flesh that carry them.
+    pub(super) fn new(face: &Face, embedding: &Embedding, layout: &Layout) -> Self {
+        let order = Order { places: &layout.rows, vertices: &layout.vertices, free: layout.free };
+        let area = |vertex: usize| (face.shell.area[vertex] * face.height * face.height) as f32;
+        let follows = |v: &u32| embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
+        Self {
+            samples: Samples::new(face, embedding, &order),
+            triangles: face.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect(),
+            coarse: face.shell.triangles.iter().map(|t| t.map(|v| layout.rows[v as usize])).collect(),
+            areas: layout.vertices.iter().map(|v| area(*v as usize % face.shell.area.len())).collect(),
+            height: face.height as f32,
+        }
+    }
+}
+
+impl SkinPoints {
+    /// Triangles of the whole mesh that follow the flesh fully.
+    pub(super) fn triangles(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+}
+
+impl PerformingFace {
+    /// What presses and pulls.
+    pub fn touches(&self) -> &Touches {
+        &self.touches
+    }
+
+    /// What presses and pulls, to be changed. Poses of colliders are in the world, in metres.
+    pub fn touches_mut(&mut self) -> &mut Touches {
+        &mut self.touches
+    }
+
+    /// Takes hold of the skin nearest to a place (in metres, in the head's frame) and of what hangs together with it within a radius, to
+    /// drag it.
+    pub fn grab(&mut self, at: Vec3, radius: f32) -> PullId {
+        let skin = &self.tissue.skin;
+        let follows = |v: &usize| skin.embedding.weights[*v].iter().sum::<f32>() > 0.999;
+        let distance = |v: &usize| self.positions[*v].distance_squared(at);
+        let nearest =
+            (0..self.positions.len()).filter(follows).min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let layout = &self.tissue.layout;
+        let row = |v: u32| layout.rows[v as usize];
+        let seeds = nearest.map_or([0; 3], |v| skin.embedding.vertices[v].map(row));
+        let triangles = &self.tissue.touchable.coarse;
+        let positions = &self.dynamics.positions;
+        let place = |row: u32| Vec3::from_slice(&positions[row as usize]);
+        self.touches.add_pull(Pull::new(at, radius, &seeds, &place, triangles, layout.free))
+    }
+
+    /// How deep the skin of the last frame is inside a collider at its worst, in metres: at vertices, middles of edges and middles of
+    /// triangles.
+    pub fn penetration(&self) -> f32 {
+        self.touches.penetration(&self.positions, self.tissue.touchable.triangles.iter())
+    }
+
+    /// How the head goes in the present frame.
+    pub(super) fn head_way(&self) -> HeadWay {
+        let [before, now] = self.head.poses;
+        HeadWay { before, now }
+    }
+}
+
+impl Touchable for PerformingFace {
+    fn touches(&self) -> &Touches {
+        self.touches()
+    }
+
+    fn touches_mut(&mut self) -> &mut Touches {
+        self.touches_mut()
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> PullId {
+        self.grab(at, radius)
+    }
+}

@@ -1,0 +1,50 @@
+//! Markers from a file that drive a face.
+
+use std::path::{Path, PathBuf};
+
+use zygoma_face::perform::{Markers, Tissue};
+use zygoma_rig::formats::Limits;
+use zygoma_rig::formats::markers::{MarkerPlace, MarkerTake, read_markers};
+use zygoma_rig::take::{WeightCurve, WeightTrack};
+use zygoma_rig::{Rig, Take};
+
+/// Markers and what the plain rig makes of them.
+pub(crate) struct FollowedMarkers {
+    pub(crate) path: PathBuf,
+    pub(crate) take: MarkerTake,
+    /// Weights of the rig's shapes at each moment.
+    weights: Vec<Vec<f32>>,
+}
+
+impl FollowedMarkers {
+    /// Reads markers that sit on the skin of some flesh.
+    pub(crate) fn read(path: &Path, tissue: &Tissue) -> anyhow::Result<Self> {
+        let take = read_markers(path, &Limits::default())?;
+        let mut followed = Self { path: path.to_owned(), take, weights: Vec::new() };
+        let markers = followed.on(tissue)?;
+        followed.weights = followed.take.positions.iter().map(|at| markers.weights(at)).collect();
+        Ok(followed)
+    }
+
+    /// The markers on the skin.
+    pub(crate) fn on(&self, tissue: &Tissue) -> anyhow::Result<Markers> {
+        let places: Vec<MarkerPlace> = self.take.markers.iter().map(|(_, place)| *place).collect();
+        Markers::new(tissue, &places).map_err(|problem| {
+            let (name, _) = &self.take.markers[problem.marker()];
+            anyhow::anyhow!(problem).context(format!("{}: the marker '{name}'", self.path.display()))
+        })
+    }
+
+    /// Makes a take tell the weights with which the plain rig comes closest to the markers.
+    pub(crate) fn replace_weights(&self, rig: &Rig, take: &mut Take) {
+        take.name.clone_from(&self.take.name);
+        let track = |(index, shape): (usize, &zygoma_rig::Shape)| WeightTrack {
+            shape: shape.name.clone(),
+            curve: WeightCurve::linear(
+                self.take.times.clone(),
+                self.weights.iter().map(|weights| weights[index]).collect(),
+            ),
+        };
+        take.weights = rig.skin().shapes.iter().enumerate().map(track).collect();
+    }
+}
