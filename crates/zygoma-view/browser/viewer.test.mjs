@@ -361,12 +361,24 @@ describe("rig, shell and tissue", () => {
     await page.getByRole("button", { name: "Release all expressions" }).click();
   });
 
-  test("tissue that is touched says that it cannot be", async () => {
+  test("tissue is pressed in under the cursor, and the rig says that it cannot be", async () => {
     const { page } = viewer;
+    await viewer.until(() => window.zygoma.frame().weights.every((weight) => weight === 0));
     const at = await viewer.place("left cheek");
+    await viewer.remember();
     await page.mouse.move(at.x, at.y);
     await page.mouse.down();
-    await page.locator(".error").getByText("tissue cannot be touched yet").waitFor();
+    await viewer.until(() => window.zygoma.frame().touches.some((touch) => Math.hypot(...touch.force) > 0.005));
+    await nextFrames();
+    const pressed = await viewer.moved();
+    assert.ok(pressed.most > 0.3 && pressed.along < 0, `pressed in: ${JSON.stringify(pressed)}`);
+    await viewer.screenshot("tissue-pressed");
+    await page.mouse.up();
+    await page.getByRole("radio", { name: "Rig", exact: true }).check();
+    await viewer.until(() => (window.zygoma.frame().flags & 1) === 0);
+    await page.mouse.move(at.x, at.y);
+    await page.mouse.down();
+    await page.locator(".error").getByText("the plain rig cannot be touched").waitFor();
     await page.mouse.up();
     await page.locator(".error").getByRole("button", { name: "Close" }).click();
     await page.getByRole("radio", { name: "Shell" }).check();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use zygoma_face::interactive::Face;
+use zygoma_face::touch::Touchable;
 
 use super::flesh::Flesh;
 use super::hands::Hands;
@@ -58,6 +59,15 @@ impl Session {
             Body::Tissue if self.bodies.flesh.is_some() => Body::Tissue,
             Body::Tissue | Body::Shell if self.running.is_some() => Body::Shell,
             _ => Body::Rig,
+        }
+    }
+
+    /// What can be touched, if anything.
+    pub(super) fn touchable(&self) -> Option<&dyn Touchable> {
+        match self.shown() {
+            Body::Rig => None,
+            Body::Shell => self.running.as_ref().map(|running| running as &dyn Touchable),
+            Body::Tissue => self.bodies.flesh.as_ref().map(Flesh::touchable),
         }
     }
 
@@ -222,13 +232,10 @@ impl Session {
         if self.bodies.refused.replace(*id).is_some() {
             return Ok(());
         }
-        match (self.shown(), self.bodies.wanted) {
-            (Body::Tissue, _) => {
-                self.fail("tissue cannot be touched yet; choose the shell to touch the face")
-            }
-            (Body::Rig, Body::Rig) => self.fail("the plain rig cannot be touched; choose the shell"),
-            // It is not there yet, which the page says already.
-            _ => Ok(()),
+        if self.bodies.wanted == Body::Rig {
+            return self.fail("the plain rig cannot be touched; choose the shell or tissue");
         }
+        // Something that can be touched is not there yet, which the page says already.
+        Ok(())
     }
 }

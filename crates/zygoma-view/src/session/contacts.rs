@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use zygoma_face::interactive::{Face, InteractiveFace};
+use zygoma_face::interactive::Face;
+use zygoma_face::touch::Touchable;
 
 use crate::container::Arrays;
 use crate::model::{Model, Part};
@@ -56,7 +57,7 @@ fn field(face: &Face, part: &Part, value: impl Fn(usize) -> f32) -> Vec<f32> {
 }
 
 /// Forces of fingers on the points of the skin, N.
-pub(crate) fn forces(face: &InteractiveFace, part: &Part) -> Vec<(u32, f32)> {
+pub(crate) fn forces(face: &dyn Touchable, part: &Part) -> Vec<(u32, f32)> {
     let contacts = face.touches().contacts().iter();
     contacts.map(|contact| (part.point_of_vertex[contact.vertex as usize], contact.force.length())).collect()
 }

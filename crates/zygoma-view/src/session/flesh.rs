@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use glam::{DVec3, Vec3};
 use zygoma_face::perform::{LiveParams, PerformingFace, STICKY};
+use zygoma_face::touch::Touchable;
 use zygoma_geometry::cut::{Plane, section as cut_through};
 use zygoma_geometry::rigid::RigidMotion;
 
@@ -70,6 +71,16 @@ impl Flesh {
         }
     }
 
+    /// What of it can be touched.
+    pub(crate) fn touchable(&self) -> &dyn Touchable {
+        &self.performing
+    }
+
+    /// What of it can be touched, to be touched.
+    pub(crate) fn touchable_mut(&mut self) -> &mut dyn Touchable {
+        &mut self.performing
+    }
+
     /// What to know about it, as a sentence.
     pub(crate) fn note(&self) -> String {
         let count = self.performing.tissue().tet_count();
@@ -82,8 +93,9 @@ impl Flesh {
         self.performing.set_live(LiveParams { stickiness, gravity: gravity.to_array() });
     }
 
-    /// Comes to rest in an expression and a pose.
+    /// Comes to rest in an expression and a pose, with no finger on it.
     pub(crate) fn settle(&mut self, weights: &[f32], pose: &RigidMotion) {
+        self.performing.touches_mut().clear();
         self.performing.set_weights(weights);
         self.performing.set_head_pose(pose);
         self.step(0.0);

@@ -1,7 +1,7 @@
 //! Fingers of the page on the skin of a face.
 
 use glam::Vec3;
-use zygoma_face::interactive::{Drive, InteractiveFace, PullId, TouchId};
+use zygoma_face::touch::{Drive, PullId, TouchId, Touchable};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
@@ -49,7 +49,7 @@ fn usable(numbers: &[f32]) -> bool {
 
 impl Hands {
     /// Does what the page says about a finger.
-    pub(crate) fn hear(&mut self, message: &ClientMessage, face: &mut InteractiveFace, pose: &RigidMotion) {
+    pub(crate) fn hear(&mut self, message: &ClientMessage, face: &mut dyn Touchable, pose: &RigidMotion) {
         match message {
             ClientMessage::Press { id, at, radius, force, .. } if usable(at) && usable(&[*radius]) => {
                 let radius = radius.clamp(*RADII.start(), *RADII.end());
@@ -71,7 +71,7 @@ impl Hands {
         at: Vec3,
         radius: f32,
         drive: Drive,
-        face: &mut InteractiveFace,
+        face: &mut dyn Touchable,
         pose: &RigidMotion,
     ) {
         let known = self.fingers.iter_mut().find(|finger| finger.id == id);
@@ -93,7 +93,7 @@ impl Hands {
         }
     }
 
-    fn pull(&mut self, id: u32, at: Vec3, to: Vec3, radius: f32, face: &mut InteractiveFace) {
+    fn pull(&mut self, id: u32, at: Vec3, to: Vec3, radius: f32, face: &mut dyn Touchable) {
         let known = self.fingers.iter_mut().find(|finger| finger.id == id);
         if let Some(Finger { hold: Hold::Pull { pull, to: place }, .. }) = known {
             face.touches_mut().drag(*pull, to);
@@ -108,7 +108,7 @@ impl Hands {
         }
     }
 
-    fn release(&mut self, id: u32, face: &mut InteractiveFace) {
+    fn release(&mut self, id: u32, face: &mut dyn Touchable) {
         let Some(index) = self.fingers.iter().position(|finger| finger.id == id) else { return };
         match self.fingers.remove(index).hold {
             Hold::Press { touch, .. } => face.touches_mut().remove(touch),
@@ -117,7 +117,7 @@ impl Hands {
     }
 
     /// The page aims at places of the head, so fingers go where the head goes between two of its messages.
-    pub(crate) fn follow_head(&self, face: &mut InteractiveFace, pose: &RigidMotion) {
+    pub(crate) fn follow_head(&self, face: &mut dyn Touchable, pose: &RigidMotion) {
         for finger in &self.fingers {
             if let Hold::Press { touch, at, .. } = &finger.hold
                 && let Some(touch) = face.touches_mut().get_mut(*touch)
@@ -128,7 +128,7 @@ impl Hands {
     }
 
     /// Where the fingers are and how hard they press.
-    pub(crate) fn reports(&self, face: &InteractiveFace) -> Vec<TouchReport> {
+    pub(crate) fn reports(&self, face: &dyn Touchable) -> Vec<TouchReport> {
         let report = |finger: &Finger| match &finger.hold {
             Hold::Press { touch, .. } => {
                 let touch = face.touches().get(*touch)?;

@@ -262,7 +262,7 @@ impl Session {
     }
 
     fn hear(&mut self, message: ClientMessage) -> Result<(), Gone> {
-        let is_shell = self.shown() == Body::Shell;
+        let body = self.shown();
         match message {
             ClientMessage::Rate { hertz } => {
                 let rate = hertz.clamp(*RATES.start(), *RATES.end());
@@ -273,7 +273,7 @@ impl Session {
                 (self.shows_rig, self.shows_contacts) = (rig, contacts);
                 self.shows_inside = Inside { volume, lips, cut };
             }
-            ClientMessage::Body { body } => self.choose_body(body)?,
+            ClientMessage::Body { body: wanted } => self.choose_body(wanted)?,
             ClientMessage::Flesh { stickiness } => self.set_stickiness(stickiness),
             ClientMessage::Hold { values } => self.performer.hold(&values),
             ClientMessage::LetGo { controls } => self.performer.let_go(controls.as_deref()),
@@ -286,8 +286,11 @@ impl Session {
             | ClientMessage::Pull { input, .. }
             | ClientMessage::Release { input, .. } => {
                 self.input = input;
-                match &mut self.running {
-                    Some(running) if is_shell => self.hands.hear(&message, running, &self.pose),
+                match (body, &mut self.running, &mut self.bodies.flesh) {
+                    (Body::Shell, Some(running), _) => self.hands.hear(&message, running, &self.pose),
+                    (Body::Tissue, _, Some(flesh)) => {
+                        self.hands.hear(&message, flesh.touchable_mut(), &self.pose);
+                    }
                     _ => self.refuse_touch(&message)?,
                 }
             }
@@ -481,6 +484,7 @@ impl Session {
     fn advance_flesh(&mut self, seconds: f64) -> Result<(u32, [f32; 7]), Gone> {
         let (skin, mut milliseconds) = (self.model.rig.skin, [0.0; 7]);
         let Some(flesh) = &mut self.bodies.flesh else { return Ok((0, milliseconds)) };
+        self.hands.follow_head(flesh.touchable_mut(), &self.pose);
         let surface = flesh.advance(seconds, self.performer.weights(skin), &self.pose);
         self.surfaces[skin].copy_from_slice(surface);
         in_milliseconds(&flesh.stages(), &mut milliseconds);
@@ -512,10 +516,10 @@ impl Session {
         let (skin, model) = (self.model.rig.skin, self.model.clone());
         let weights = self.performer.control_weights(&model);
         let body = self.shown();
-        let running = self.running.as_ref().filter(|_| body == Body::Shell);
-        let touches = running.map(|running| self.hands.reports(running)).unwrap_or_default();
-        let forces = match running {
-            Some(running) if self.shows_contacts => contacts::forces(running, &model.parts[skin]),
+        let touched = self.touchable();
+        let touches = touched.map(|face| self.hands.reports(face)).unwrap_or_default();
+        let forces = match touched {
+            Some(face) if self.shows_contacts => contacts::forces(face, &model.parts[skin]),
             _ => Vec::new(),
         };
         let room = 1024 + 6 * model.parts.iter().map(|part| part.neutral.len()).sum::<usize>();
