@@ -17,8 +17,8 @@ use zygoma_rig::formats::{Limits, read_rig};
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::{JointRole, Rig, Take};
 
-/// Middles of the tour's expressions, s.
-const HELD: [f64; 12] = [1.1, 2.35, 3.45, 4.45, 5.35, 6.15, 6.9, 7.5, 9.0, 9.6, 10.3, 11.2];
+/// Middles of the tour's stronger expressions, s.
+const HELD: [f64; 8] = [1.1, 2.35, 3.45, 4.45, 5.35, 6.15, 9.6, 11.2];
 /// The one with puffed cheeks, which is listed apart.
 const PUFFED: f64 = 8.25;
 const FPS: f64 = 60.0;
@@ -54,9 +54,10 @@ fn rigs() -> Vec<Made> {
     let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let mut rigs = vec![built_in()];
     for path in ["rigs/facecap.glb", "ict/FaceXModel"].map(|path| data.join(path)) {
-        match path.exists() {
-            true => rigs.push(read_rig(&path, &Limits::default()).unwrap()),
-            false => println!("{} is not there: skipped", path.display()),
+        if path.exists() {
+            rigs.push(read_rig(&path, &Limits::default()).unwrap());
+        } else {
+            println!("{} is not there: skipped", path.display());
         }
     }
     rigs.into_par_iter().map(make).collect()

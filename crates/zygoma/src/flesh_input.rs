@@ -125,7 +125,7 @@ fn find_free(skin: &RigMesh, face: &Face, names: &[String]) -> anyhow::Result<(V
             if let Some(flag) = free.get_mut(v as usize) {
                 *flag = true;
             }
-        })
+        });
     };
     let mut words = Vec::new();
     if names.is_empty() {

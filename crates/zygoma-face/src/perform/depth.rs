@@ -34,7 +34,7 @@ impl Depths {
             None if below.is_empty() => vec![params.thickness; skin.len()],
             None => {
                 let raw: Vec<f64> = below.iter().map(|below| room(below, params)).collect();
-                smooth(raw, triangles)
+                smooth(&raw, triangles)
             }
         };
         Self { thickness, below }
@@ -53,8 +53,8 @@ fn room(below: &Below, params: &PerformParams) -> f64 {
 }
 
 /// Averages with the neighbours, never above what there is room for.
-fn smooth(room: Vec<f64>, triangles: &[[u32; 3]]) -> Vec<f64> {
-    let mut thickness = room.clone();
+fn smooth(room: &[f64], triangles: &[[u32; 3]]) -> Vec<f64> {
+    let mut thickness = room.to_vec();
     for _ in 0..ROUNDS {
         let (mut sums, mut counts) = (thickness.clone(), vec![1.0; thickness.len()]);
         for (a, b) in triangles.iter().flat_map(|t| half_edges(*t)) {

@@ -83,10 +83,7 @@ mod tests {
     use super::*;
 
     fn jaw() -> Vec<DVec3> {
-        (0..60)
-            .map(|i| f64::from(i))
-            .map(|t| 0.04 * DVec3::new(t.sin(), (0.7 * t).cos(), (1.3 * t).sin()))
-            .collect()
+        (0..60).map(f64::from).map(|t| 0.04 * DVec3::new(t.sin(), (0.7 * t).cos(), (1.3 * t).sin())).collect()
     }
 
     #[test]

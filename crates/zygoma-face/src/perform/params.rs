@@ -70,7 +70,7 @@ impl Default for PerformParams {
             keep_curvature: 1.0,
             young: 3e4,
             poisson: 0.35,
-            attachment: 8e4,
+            attachment: 5e4,
             tone: 6e4,
             bracing: 30.0,
             fit_stiffness: false,

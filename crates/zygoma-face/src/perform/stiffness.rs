@@ -18,7 +18,7 @@ const KINDS: usize = 3;
 /// Steps of the search for the best weights; each is a product with a matrix of some dozens of rows.
 const STEPS: usize = 20_000;
 /// A search ends when a step changes no weight by more than this.
-const SETTLED: f64 = 1e-9;
+const SETTLED: f64 = 1e-12;
 
 /// How stiff the flesh at each vertex of the skin is, over the parameters' stiffness.
 #[derive(Clone, Debug, PartialEq)]
@@ -233,23 +233,28 @@ fn applied(matrix: &[f64], w: &[f64]) -> Vec<f64> {
     matrix.chunks(w.len().max(1)).map(|line| line.iter().zip(w).map(|(q, w)| q * w).sum()).collect()
 }
 
-/// The weights of mean 1 within bounds for which wᵀ Q w is smallest, by projected gradients with momentum (\[Beck and Teboulle 2009\]).
-/// `counts` is how much each counts in the mean.
+/// The weights of mean 1 within bounds for which wᵀ Q w is smallest, by projected gradients with momentum (\[Beck and Teboulle 2009\]),
+/// each weight on the scale of its own entry of Q. `counts` is how much each counts in the mean.
 fn smallest_form(matrix: &[f64], counts: &[f64], bounds: [f64; 2]) -> Vec<f64> {
-    let start = vec![1.0; counts.len()];
+    let size = counts.len();
+    let start = vec![1.0; size];
     let total: f64 = counts.iter().sum();
-    // No eigenvalue is larger than the largest sum of a row.
-    let rows = matrix.chunks(start.len().max(1)).map(|line| line.iter().map(|q| q.abs()).sum());
-    let steepest = rows.fold(0.0, f64::max);
-    if steepest <= 0.0 || total <= 0.0 {
+    let largest = (0..size).map(|i| matrix[i * size + i]).fold(0.0, f64::max);
+    if largest <= 0.0 || total <= 0.0 {
         return start;
     }
+    // What nothing depends on keeps still.
+    let scale: Vec<f64> = (0..size).map(|i| matrix[i * size + i].max(1e-12 * largest)).collect();
+    // No eigenvalue of the scaled matrix is larger than its largest sum of a row.
+    let entry = |i: usize, j: usize| matrix[i * size + j].abs() / (scale[i] * scale[j]).sqrt();
+    let steepest = (0..size).map(|i| (0..size).map(|j| entry(i, j)).sum()).fold(0.0, f64::max);
     let counts: Vec<f64> = counts.iter().map(|count| count / total).collect();
+    let shifts: Vec<f64> = counts.iter().zip(&scale).map(|(count, scale)| count * largest / scale).collect();
     let (mut w, mut ahead, mut momentum) = (start.clone(), start, 1.0_f64);
     for _ in 0..STEPS {
         let slope = applied(matrix, &ahead);
-        let stepped: Vec<f64> = ahead.iter().zip(&slope).map(|(w, s)| w - s / steepest).collect();
-        let next = projected(&stepped, &counts, bounds);
+        let stepped: Vec<f64> = (0..size).map(|i| ahead[i] - slope[i] / (steepest * scale[i])).collect();
+        let next = projected(&stepped, &counts, &shifts, bounds);
         let later = 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt());
         let rising: f64 = slope.iter().zip(next.iter().zip(&w)).map(|(s, (n, w))| s * (n - w)).sum();
         let push = if rising > 0.0 { 0.0 } else { (momentum - 1.0) / later };
@@ -264,11 +269,10 @@ fn smallest_form(matrix: &[f64], counts: &[f64], bounds: [f64; 2]) -> Vec<f64> {
     w
 }
 
-/// The closest weights of mean 1 within bounds: each shifted by how much it counts, then clamped; the shift is found by halving.
-fn projected(w: &[f64], counts: &[f64], [low, high]: [f64; 2]) -> Vec<f64> {
-    let shifted =
-        |shift: f64| w.iter().zip(counts).map(move |(w, count)| (w + shift * count).clamp(low, high));
-    let most = counts.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+/// The closest weights of mean 1 within bounds: each shifted in proportion, then clamped; the shift is found by halving.
+fn projected(w: &[f64], counts: &[f64], shifts: &[f64], [low, high]: [f64; 2]) -> Vec<f64> {
+    let shifted = |shift: f64| w.iter().zip(shifts).map(move |(w, s)| (w + shift * s).clamp(low, high));
+    let most = shifts.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     let far = 10.0 * w.iter().map(|w| w.abs()).fold(high, f64::max) * counts.len() as f64 / most;
     let (mut from, mut to) = (-far, far);
     for _ in 0..100 {

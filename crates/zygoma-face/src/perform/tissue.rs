@@ -401,9 +401,8 @@ fn loose_vertices(input: &TissueInput) -> Vec<bool> {
 fn skin_moves(face: &Face, is_loose: &[bool]) -> Vec<Vec<DVec3>> {
     let move_of = |shape: &FaceShape| -> Vec<DVec3> {
         let dense = shape.coarse.to_dense(is_loose.len());
-        let moved = |(offset, loose): (&Vec3, &bool)| match loose {
-            true => DVec3::ZERO,
-            false => face.height * offset.as_dvec3(),
+        let moved = |(offset, loose): (&Vec3, &bool)| {
+            if *loose { DVec3::ZERO } else { face.height * offset.as_dvec3() }
         };
         dense.iter().zip(is_loose).map(moved).collect()
     };
