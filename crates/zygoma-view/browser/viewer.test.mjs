@@ -245,6 +245,136 @@ describe("seeing the physics", () => {
   });
 });
 
+describe("rig, shell and tissue", () => {
+  const isTissue = () => viewer.until(() => window.zygoma.state.body.value.shown === "tissue" && (window.zygoma.frame()?.flags & 16) !== 0);
+  const hold = async (name, value) => {
+    await viewer.page.getByLabel("Search expressions").fill(name);
+    await viewer.page.locator(".left").getByLabel(name, { exact: true }).fill(String(value));
+    await viewer.page.getByLabel("Search expressions").fill("");
+  };
+  /** Flesh may be slow here, so nobody waits for it to come to rest. */
+  const nextFrames = async () => {
+    const number = await viewer.page.evaluate(() => window.zygoma.frame().number);
+    await viewer.until((number) => window.zygoma.frame().number > number + 3, number);
+  };
+
+  test("a face becomes tissue and rig, and keeps expression, take and camera", async () => {
+    const { page } = viewer;
+    await viewer.isTouchable();
+    await viewer.rest();
+    await hold("Jaw open", 0.4);
+    await viewer.until(() => window.zygoma.frame().weights.some((weight) => weight > 0.39));
+    await viewer.settled();
+    await viewer.remember();
+    const kept = () => page.evaluate(() => ({ camera: window.zygoma.stage.camera.position.toArray(), weights: [...window.zygoma.frame().weights], take: window.zygoma.state.take.value }));
+    const before = await kept();
+    await page.getByRole("radio", { name: "Tissue" }).check();
+    await page.getByText("Making tissue").waitFor();
+    await viewer.screenshot("making-tissue");
+    await isTissue();
+    assert.deepEqual(await kept(), before);
+    assert.match(page.url(), /[?]body=tissue/);
+    await viewer.until(() => /ms.*Volume.*%.*contacts.*springs/s.test(document.querySelector(".flesh-figures").innerText));
+    const moved = await viewer.moved();
+    assert.ok(moved.most < 6, `the same expression: ${JSON.stringify(moved)}`);
+    await viewer.screenshot("tissue");
+    await page.locator("canvas[role=img]").focus();
+    await page.keyboard.press("b");
+    await viewer.until(() => window.zygoma.state.body.value.shown === "rig" && (window.zygoma.frame().flags & 1) === 0);
+    assert.deepEqual(await kept(), before);
+    await page.keyboard.press("b");
+    await viewer.until(() => window.zygoma.state.body.value.shown === "shell" && (window.zygoma.frame().flags & 17) === 1);
+    await page.keyboard.press("b");
+    await isTissue();
+    assert.equal(await page.getByRole("radio", { name: "Tissue" }).isChecked(), true);
+  });
+
+  test("a plane cuts the tissue, coloured by its change of volume", async () => {
+    const { page } = viewer;
+    const whole = await viewer.picture();
+    await page.getByLabel("Cut", { exact: true }).check();
+    await viewer.until(() => window.zygoma.stage.flesh.triangles > 100);
+    assert.match(await page.locator(".legend").innerText(), /Volume change.*−20 %.*20 %/s);
+    const cut = await viewer.picture();
+    assert.ok(difference(whole, cut) > 0.05, "half of the head is cut away");
+    const triangles = await page.evaluate(() => window.zygoma.stage.flesh.triangles);
+    await viewer.screenshot("cut-side");
+    await page.getByLabel("Place of the cut").fill("0.7");
+    await viewer.until((triangles) => window.zygoma.stage.flesh.triangles !== triangles, triangles);
+    assert.ok(difference(cut, await viewer.picture()) > 0.02, "the cut moves");
+    await page.getByRole("radio", { name: "Level" }).check();
+    await page.getByLabel("Place of the cut").fill("0.42");
+    await page.evaluate(() => window.zygoma.stage.look(20, 40));
+    await nextFrames();
+    await viewer.screenshot("cut-level");
+    await page.locator("canvas[role=img]").focus();
+    await page.keyboard.press("f");
+    await page.keyboard.press("c");
+    await viewer.until(() => window.zygoma.frame().sections.every(({ kind }) => kind < 2));
+    assert.ok(difference(whole, await viewer.picture()) < 0.02, "and the head is whole again");
+    assert.equal(await page.locator(".legend").isVisible(), false);
+  });
+
+  test("the skin is coloured by the change of volume below it", async () => {
+    const { page } = viewer;
+    await page.getByRole("button", { name: "Release all expressions" }).click();
+    await hold("Cheek puff", 1);
+    await page.getByLabel("Volume change", { exact: true }).check();
+    await viewer.until(() => window.zygoma.stage.legend.value?.title === "Volume change");
+    // Puffed cheeks grow: red skin, which a resting face has none of.
+    const red = ([least, most]) => {
+      const section = window.zygoma.frame().sections.find(({ kind }) => kind === 2);
+      const count = section?.numbers.filter((number) => number > 200).length;
+      return count >= least && count <= most;
+    };
+    await viewer.until(red, [50, 1e6]);
+    await nextFrames();
+    await viewer.screenshot("volume");
+    await page.getByRole("button", { name: "Release all expressions" }).click();
+    await viewer.until(red, [0, 20]);
+    await page.getByLabel("Skin", { exact: true }).check();
+  });
+
+  test("sticky springs hold lips that met, and part", async () => {
+    const { page } = viewer;
+    await page.getByLabel("Sticky lips", { exact: true }).check();
+    await page.getByLabel("Springs and contacts of the lips").check();
+    await hold("Mouth close", 0.25);
+    await viewer.until(() => window.zygoma.state.flesh.value.sticky > 10 && window.zygoma.state.flesh.value.contacts > 5);
+    await viewer.screenshot("lips-met");
+    const isDrawnOut = (length) => {
+      const { numbers = [], scale = 0 } = window.zygoma.frame().sections.find(({ kind }) => kind === 4) ?? {};
+      for (let i = 0; i < numbers.length; i += 6) {
+        const [ax, ay, az, bx, by, bz] = numbers.slice(i, i + 6);
+        if (scale * Math.hypot(ax - bx, ay - by, az - bz) > length) return true;
+      }
+      return false;
+    };
+    await page.getByRole("button", { name: "Release all expressions" }).click();
+    await hold("Jaw open", 0.2);
+    await viewer.until(isDrawnOut, 3e-4);
+    await viewer.screenshot("lips-part");
+    await hold("Jaw open", 0.7);
+    await viewer.until(() => window.zygoma.state.flesh.value.sticky === 0);
+    await page.getByLabel("Sticky lips", { exact: true }).uncheck();
+    await page.getByLabel("Springs and contacts of the lips").uncheck();
+    await page.getByRole("button", { name: "Release all expressions" }).click();
+  });
+
+  test("tissue that is touched says that it cannot be", async () => {
+    const { page } = viewer;
+    const at = await viewer.place("left cheek");
+    await page.mouse.move(at.x, at.y);
+    await page.mouse.down();
+    await page.locator(".error").getByText("tissue cannot be touched yet").waitFor();
+    await page.mouse.up();
+    await page.locator(".error").getByRole("button", { name: "Close" }).click();
+    await page.getByRole("radio", { name: "Shell" }).check();
+    await viewer.until(() => window.zygoma.state.body.value.shown === "shell");
+    assert.doesNotMatch(page.url(), /body=/);
+  });
+});
+
 describe("other heads", () => {
   test("a dial and a seed make another person", async () => {
     const { page } = viewer;

@@ -12,6 +12,7 @@ use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildError, BuildParams, BuildProgress, Face, build};
 use zygoma_rig::RigMesh;
 
+use crate::grower::Grower;
 use crate::model::Model;
 
 /// Strain and bending stiffness of the face that can be touched before the fit has ended, N/m. Ours: soft enough to follow
@@ -38,6 +39,8 @@ pub(crate) struct Library {
     busy: Mutex<()>,
     /// Everybody who builds holds this, cancelled or not.
     workers: Arc<()>,
+    /// What puts flesh under them.
+    pub(crate) grower: Grower,
 }
 
 /// Which face is wanted.
@@ -78,7 +81,13 @@ pub(crate) enum Ended {
 impl Library {
     /// A library that keeps faces in a folder, if there is one.
     pub(crate) fn new(folder: Option<PathBuf>) -> Self {
-        Self { made: Mutex::new(Vec::new()), folder, busy: Mutex::new(()), workers: Arc::default() }
+        Self {
+            made: Mutex::new(Vec::new()),
+            folder,
+            busy: Mutex::new(()),
+            workers: Arc::default(),
+            grower: Grower::default(),
+        }
     }
 
     /// Whether the fitted face of a mesh is at hand.
@@ -149,14 +158,7 @@ impl Library {
                 let _ = sender.send(Told::Progress(now));
                 if cancel.load(Ordering::Relaxed) { Continue::Abandon } else { Continue::Yes }
             };
-            let mut run = || build(&model.rig.name, model.rig.skin(), &params, &mut progress);
-            // The simulation of what is shown meanwhile must not starve.
-            let threads =
-                std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
-            let made = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-                Ok(pool) => pool.install(run),
-                Err(_) => run(),
-            };
+            let made = in_background(|| build(&model.rig.name, model.rig.skin(), &params, &mut progress));
             // As above.
             let _ = sender.send(Told::Made(made.map(Box::new)));
         });
@@ -201,6 +203,20 @@ impl Library {
     fn file(&self, key: u64) -> Option<PathBuf> {
         Some(self.folder.as_ref()?.join(format!("{key:016x}.safetensors")))
     }
+}
+
+/// Runs something long in the [`background_pool`].
+pub(crate) fn in_background<T: Send>(mut run: impl FnMut() -> T + Send) -> T {
+    match background_pool() {
+        Some(pool) => pool.install(run),
+        None => run(),
+    }
+}
+
+/// Fewer threads than there are: the simulation of what is shown meanwhile, and the page, must not starve.
+pub(crate) fn background_pool() -> Option<rayon::ThreadPool> {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()
 }
 
 fn params(triangles: usize, quality: Quality) -> BuildParams {

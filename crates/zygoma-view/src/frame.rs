@@ -8,14 +8,16 @@
 //! | weights | `f32` per control |
 //! | touches | `u32` id, `f32` × 3 place, `f32` × 3 force on the skin in N, `f32` depth in m |
 //! | contacts | `u32` point of the skin, `f32` force in N |
-//! | sections | `u32` mesh, kind, points; `f32` scale; `i16` × 3 per point, padded |
+//! | sections | `u32` mesh, kind, points; `f32` scale; `i16` × what its kind has per point, padded |
 //!
-//! A point is at its neutral + scale × its three numbers. The scale follows the largest displacement, so the rounding error is
+//! A surface has 3 numbers per point, which is at its neutral + scale × these. A change of volume (det F − 1) has 1, and the least
+//! one where there is no flesh; corners of a cut have 4, the place and the change of volume; ends of springs and contacts have 3, the place.
+//! Changes of volume are in [`VOLUME_STEP`]s, places are scale × their numbers. The scale follows the largest displacement, so the rounding error is
 //! at most 1/65534 of that: below a micrometre for an ordinary expression, at half the bytes of floats.
 
 use glam::Vec3;
 
-use crate::protocol::kind;
+use crate::protocol::{kind, section};
 
 /// What every frame tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -36,6 +38,18 @@ pub(crate) struct TouchReport {
     pub(crate) place: Vec3,
     pub(crate) force: Vec3,
     pub(crate) depth: f32,
+}
+
+/// The unit of changes of volume: they are told from −3.2 to 3.2.
+pub(crate) const VOLUME_STEP: f32 = 1e-4;
+
+/// A change of volume in its unit; the least number for none.
+fn volume_number(change: f32) -> i16 {
+    if change.is_nan() {
+        return i16::MIN;
+    }
+    // What is out of range is told as its end, which is not the mark for nothing.
+    ((change / VOLUME_STEP).round() as i16).max(-i16::MAX)
 }
 
 /// A frame being written.
@@ -84,8 +98,7 @@ impl FrameWriter {
 
     /// Adds a surface by its displacements.
     pub(crate) fn section(&mut self, mesh: u32, kind: u32, displacements: &[Vec3]) {
-        let largest = displacements.iter().map(|d| d.abs().max_element()).fold(0.0, f32::max);
-        let scale = if largest.is_finite() { largest / 32767.0 } else { 0.0 };
+        let scale = scale_of(displacements.iter().copied());
         self.whole(&[mesh, kind, displacements.len() as u32]);
         self.floats(&[scale]);
         let per_scale = if scale > 0.0 { 1.0 / scale } else { 0.0 };
@@ -99,6 +112,38 @@ impl FrameWriter {
         self.sections += 1;
     }
 
+    /// Adds changes of volume, one for each point of a mesh.
+    pub(crate) fn volumes(&mut self, mesh: u32, changes: impl ExactSizeIterator<Item = f32>) {
+        let points = changes.len();
+        self.packed([mesh, section::VOLUME, points as u32], VOLUME_STEP, changes.map(volume_number));
+    }
+
+    /// Adds places.
+    pub(crate) fn places(&mut self, kind: u32, places: &[Vec3]) {
+        let scale = scale_of(places.iter().copied());
+        let numbers = places.iter().flat_map(|place| numbers(*place, scale));
+        self.packed([0, kind, places.len() as u32], scale, numbers);
+    }
+
+    /// Adds places with changes of volume.
+    pub(crate) fn cut(&mut self, corners: &[(Vec3, f32)]) {
+        let scale = scale_of(corners.iter().map(|(place, _)| *place));
+        let corner = |(place, change): &(Vec3, f32)| {
+            let [x, y, z] = numbers(*place, scale);
+            [x, y, z, volume_number(*change)]
+        };
+        let count = corners.len() as u32;
+        self.packed([0, section::CUT, count], scale, corners.iter().flat_map(corner));
+    }
+
+    fn packed(&mut self, head: [u32; 3], scale: f32, numbers: impl Iterator<Item = i16>) {
+        self.whole(&head);
+        self.floats(&[scale]);
+        numbers.for_each(|number| self.bytes.extend(number.to_le_bytes()));
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+        self.sections += 1;
+    }
+
     /// The finished frame. The times are known only now.
     pub(crate) fn finish(mut self, encoding: f32, all: f32) -> Vec<u8> {
         let mut set = |word: usize, bytes: [u8; 4]| self.bytes[4 * word..][..4].copy_from_slice(&bytes);
@@ -107,6 +152,17 @@ impl FrameWriter {
         set(23, self.sections.to_le_bytes());
         self.bytes
     }
+}
+
+/// What the largest of some places needs.
+fn scale_of(places: impl Iterator<Item = Vec3>) -> f32 {
+    let largest = places.map(|place| place.abs().max_element()).fold(0.0, f32::max);
+    if largest.is_finite() { largest / 32767.0 } else { 0.0 }
+}
+
+fn numbers(place: Vec3, scale: f32) -> [i16; 3] {
+    let per_scale = if scale > 0.0 { 1.0 / scale } else { 0.0 };
+    (per_scale * place).to_array().map(|c| c.round() as i16)
 }
 
 #[cfg(test)]
@@ -141,5 +197,28 @@ mod tests {
         writer.section(0, 0, &[Vec3::ZERO; 5]);
         let bytes = writer.finish(0.0, 0.0);
         assert!(bytes[HEADER_BYTES + 12..].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn cuts_springs_and_changes_of_volume_come_back() {
+        let mut writer = FrameWriter::new(&FrameHeader::default(), &[], &[], &[], 0);
+        writer.volumes(4, [0.25, f32::NAN, -9.0].into_iter());
+        writer.cut(&[(Vec3::new(0.1, -0.05, 0.02), -0.125)]);
+        writer.places(section::STICKY, &[Vec3::X, Vec3::Y]);
+        let bytes = writer.finish(0.0, 0.0);
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let number = |at: usize| i16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        assert_eq!(word(4 * 23), 3);
+        let volumes = HEADER_BYTES;
+        assert_eq!([word(volumes), word(volumes + 4), word(volumes + 8)], [4, section::VOLUME, 3]);
+        assert_eq!([16, 18, 20].map(|at| number(volumes + at)), [2500, i16::MIN, -i16::MAX]);
+        let cut = volumes + 24;
+        assert_eq!([word(cut + 4), word(cut + 8)], [section::CUT, 1]);
+        let scale = f32::from_bits(word(cut + 12));
+        assert!((scale * f32::from(number(cut + 18)) + 0.05).abs() < scale);
+        assert_eq!(number(cut + 22), -1250);
+        let springs = cut + 24;
+        assert_eq!([word(springs + 4), word(springs + 8)], [section::STICKY, 2]);
+        assert_eq!(bytes.len(), springs + 16 + 12);
     }
 }

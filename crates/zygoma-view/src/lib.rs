@@ -9,6 +9,7 @@
 mod builder;
 mod container;
 mod frame;
+mod grower;
 mod mailbox;
 mod measure;
 mod model;

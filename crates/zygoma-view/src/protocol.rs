@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a message changes; a page of another version reloads itself.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Kinds of binary messages.
 pub mod kind {
@@ -24,7 +24,7 @@ pub mod kind {
 
 /// Bits of a frame's flags.
 pub mod flag {
-    /// The shell is simulated; otherwise this is the plain rig.
+    /// Shell or tissue is simulated; otherwise this is the plain rig.
     pub const SIMULATED: u32 = 1;
     /// The simulation rests: the output is the rig's.
     pub const ASLEEP: u32 = 2;
@@ -32,6 +32,8 @@ pub mod flag {
     pub const PLAYING: u32 = 4;
     /// A recording is under way.
     pub const RECORDING: u32 = 8;
+    /// What is simulated is tissue.
+    pub const TISSUE: u32 = 16;
 }
 
 /// Kinds of sections of a frame.
@@ -40,6 +42,14 @@ pub mod section {
     pub const SHOWN: u32 = 0;
     /// The plain rig's surface.
     pub const RIG: u32 = 1;
+    /// How the volume of the flesh changes under each point of the skin.
+    pub const VOLUME: u32 = 2;
+    /// Where a plane cuts the flesh: corners of triangles.
+    pub const CUT: u32 = 3;
+    /// Both ends of each sticky spring between the lips.
+    pub const STICKY: u32 = 4;
+    /// Where lips push each other.
+    pub const LIPS: u32 = 5;
 }
 
 /// What the page asks for.
@@ -62,6 +72,22 @@ pub enum ClientMessage {
         rig: bool,
         /// Contact forces.
         contacts: bool,
+        /// How the volume of the flesh changes under the skin.
+        volume: bool,
+        /// Sticky springs and contacts between the lips.
+        lips: bool,
+        /// A cut through the flesh.
+        cut: Option<CutPlane>,
+    },
+    /// Chooses what the face is made of.
+    Body {
+        /// What it should be.
+        body: Body,
+    },
+    /// Changes what the flesh is like.
+    Flesh {
+        /// Stiffness of sticky lips over the usual one; 0 for dry lips.
+        stickiness: f64,
     },
     /// Holds controls at values, whatever the take does.
     Hold {
@@ -167,7 +193,7 @@ pub enum ClientMessage {
         /// Triangles of the shell.
         triangles: u32,
     },
-    /// Ends the fit.
+    /// Ends the fit, or the making of tissue while that is under way.
     CancelBuild,
     /// Starts or ends a recording.
     Record {
@@ -212,6 +238,21 @@ pub enum ServerMessage {
         /// Worst distance from a target over the tolerance, while fitting.
         worst: Option<f64>,
     },
+    /// What the face is made of.
+    Body {
+        /// What is shown.
+        shown: Body,
+        /// What was asked for; it may still be under way.
+        wanted: Body,
+        /// What is being done to make it, as words; empty when nothing is.
+        stage: String,
+        /// Seconds since that began.
+        seconds: f64,
+        /// What to know about it, as a sentence.
+        note: String,
+    },
+    /// How the flesh is doing, a few times a second while it is shown.
+    Flesh(FleshReport),
     /// Whether the certificate covers what runs.
     Certificate {
         /// It does.
@@ -240,6 +281,53 @@ pub enum ServerMessage {
         /// What, in one sentence.
         message: String,
     },
+}
+
+/// What a face is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Body {
+    /// Nothing: the plain rig, without physics.
+    Rig,
+    /// A thin elastic shell.
+    #[default]
+    Shell,
+    /// A layer of flesh.
+    Tissue,
+}
+
+/// A plane in the frame of the head.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CutPlane {
+    /// Its normal.
+    pub normal: [f32; 3],
+    /// How far it lies from the origin along the normal.
+    pub height: f32,
+}
+
+/// How flesh is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FleshReport {
+    /// Number of tetrahedra.
+    pub tetrahedra: usize,
+    /// What a frame takes to compute, ms.
+    pub milliseconds: f64,
+    /// How fast its time passes; 1 keeps up with the world's.
+    pub speed: f64,
+    /// Contacts between the lips.
+    pub contacts: usize,
+    /// Sticky springs between the lips.
+    pub sticky: usize,
+    /// How deep the lips are in each other, m.
+    pub penetration: f64,
+    /// All of its volume over all of it at rest.
+    pub volume: f64,
+    /// What |det F − 1| stays below in 95 % of the elements.
+    pub change: f64,
+    /// Elements that are inside out.
+    pub inverted: usize,
 }
 
 /// Where a build stands.

@@ -1,8 +1,10 @@
 //! Pictures of what is inside the built-in head.
 
 use glam::{DVec3, Vec3};
+use zygoma_geometry::cut::{Piece, Plane, clipped, section};
+use zygoma_geometry::tets::TetMesh;
 use zygoma_head::Head;
-use zygoma_head::anatomy::cut_away::{Piece, Plane, clipped, section, solid_section};
+use zygoma_head::anatomy::cut_away::solid_section;
 use zygoma_head::anatomy::{Anatomy, Surface as Closed};
 use zygoma_picture::{
     Camera, Finish, Image, Paint, RenderOptions, Rgb, Scene, Surface, View, color, grid, render,
@@ -105,12 +107,17 @@ fn half_open(head: &Head, anatomy: &Anatomy, plane: &Plane, cut_bones: bool) -> 
     };
     let skin = clipped(&head.skin.positions, &head.skin.triangles, plane);
     all.push(piece(&skin, color::SKIN, Finish::Skin));
-    all.push(piece(&section(&anatomy.fill, plane), FLESH, Finish::Matte));
+    all.push(piece(&cut_flesh(&anatomy.fill, plane), FLESH, Finish::Matte));
     all
 }
 
+/// Flesh in section.
+fn cut_flesh(mesh: &TetMesh, plane: &Plane) -> Piece {
+    section(&mesh.positions, &mesh.tets, plane).piece
+}
+
 fn layers(anatomy: &Anatomy, plane: &Plane) -> Vec<Drawn> {
-    let [soft, muscle] = [&anatomy.soft_tissue, &anatomy.muscle].map(|mesh| section(mesh, plane));
+    let [soft, muscle] = [&anatomy.soft_tissue, &anatomy.muscle].map(|mesh| cut_flesh(mesh, plane));
     let skull = clipped(&anatomy.skull_wrap.positions, &anatomy.skull_wrap.triangles, plane);
     let skin = clipped(&anatomy.skin_wrap.positions, &anatomy.skin_wrap.triangles, plane);
     let bone = clipped(&anatomy.cranium.surface.positions, &anatomy.cranium.surface.triangles, plane);

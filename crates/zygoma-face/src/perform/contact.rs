@@ -32,7 +32,7 @@ const APART: f32 = 1e-6;
 /// Rounds of the last projection.
 const ROUNDS: usize = 40;
 /// Most contacts of a step, and most sticky springs; the deepest are kept.
-const MOST: usize = 300;
+pub(super) const MOST: usize = 300;
 /// Contacts kept of those that push the same flesh.
 const ALIKE: usize = 3;
 /// r of eq. 16: a spring of 2 mm breaks with probability 0.1 in a frame of 40 ms.
@@ -47,22 +47,22 @@ pub(super) struct LipContact {
     areas: Vec<f32>,
     contacts: Handle<LipContacts>,
     springs: Handle<StickySprings>,
-    sticky: Vec<Sticky>,
+    pub(super) sticky: Vec<Sticky>,
     /// Where the points are, and what of it does not follow the flesh.
-    positions: Vec<Vec3>,
+    pub(super) positions: Vec<Vec3>,
     fixed: Vec<Vec3>,
     meetings: Vec<Meeting>,
     /// Meetings that become contacts, with the area that each stands for.
-    kept: Vec<(Meeting, f32)>,
+    pub(super) kept: Vec<(Meeting, f32)>,
     moved: Vec<f32>,
     tick: u64,
 }
 
 /// Two places that are stuck together.
 #[derive(Clone, Copy, Debug)]
-struct Sticky {
-    upper: Place,
-    lower: Place,
+pub(super) struct Sticky {
+    pub(super) upper: Place,
+    pub(super) lower: Place,
     /// The vertex that found the other lip.
     vertex: u32,
 }

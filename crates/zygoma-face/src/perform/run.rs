@@ -13,6 +13,7 @@ use zygoma_physics::projective::{
 
 use super::contact::{LipContact, Surface};
 use super::control::Control;
+use super::live::LiveParams;
 use super::markers::Drive;
 use super::mouth::Mouth;
 use super::press::Press;
@@ -33,6 +34,7 @@ pub struct PerformingFace {
     pub(super) step_factor: Prefactored<f32>,
     pub(super) quasistatic: Quasistatic,
     pub(super) lips: Option<LipContact>,
+    pub(super) live: LiveParams,
     pub(super) touches: Touches,
     pub(super) press: Press,
     /// The teeth that it meets, if any.
@@ -94,8 +96,8 @@ struct Clock {
     ahead: f64,
 }
 
-/// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
-const SETTLED: f64 = 4e-6;
+/// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: half of the lips' clearance.
+const SETTLED: f64 = 2e-5;
 
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
@@ -143,6 +145,7 @@ impl PerformingFace {
             forces: tissue.forces.iter().map(forces).collect(),
             stages: Stages::default(),
             lips,
+            live: LiveParams::of(params),
             touches: Touches::new(handling(params.step_time), tissue.touchable.samples.len()),
             press,
             drive: None,
@@ -353,8 +356,9 @@ impl PerformingFace {
             self.dynamics.velocities[place] =
                 row((predicted - position(&self.dynamics.positions[place])) / h);
         }
-        let gravity = DVec3::from_array(self.tissue.params.gravity);
-        self.apply_forces(back * gravity - gravity);
+        // The artist made the face under the tissue's own gravity.
+        let made_under = DVec3::from_array(self.tissue.params.gravity);
+        self.apply_forces(back * DVec3::from_array(self.live.gravity) - made_under);
         self.find_base(weights);
         self.stages.inertia += began.elapsed();
         self.begin_contact(weights, share);
@@ -371,7 +375,7 @@ impl PerformingFace {
         self.end_contact(share);
         self.dynamics.finish();
         let began = Instant::now();
-        let (seed, sticks) = (self.tissue.params.seed, self.tissue.params.stickiness > 0.0);
+        let (seed, sticks) = (self.tissue.params.seed, self.live.stickiness > 0.0);
         if let (Some(lips), true) = (&mut self.lips, sticks) {
             let after = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
             lips.stick(&after, h, seed);

@@ -84,7 +84,7 @@ impl PerformingFace {
         if let Some(lips) = &mut self.lips {
             let states = [surface(&self.dynamics.positions), surface(&self.quasistatic.x)];
             let params = &self.tissue.params;
-            let stiffness = Stiffness { contact: params.contact, sticky: params.stickiness };
+            let stiffness = Stiffness { contact: params.contact, sticky: self.live.stickiness };
             lips.prepare(&states[..if at_start { 2 } else { 1 }], stiffness, &mut self.system);
             self.report.constraints = lips.constraint_count(&self.system);
         }

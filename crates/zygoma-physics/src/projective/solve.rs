@@ -72,6 +72,8 @@ impl Default for SolveOptions {
 pub struct SolveReport {
     /// Energy at the start and after each step.
     pub energies: Vec<f64>,
+    /// When each of them was known, s after the beginning.
+    pub seconds: Vec<f64>,
     /// Norm of the gradient at the end, and at the start.
     pub gradient: [f64; 2],
     /// Evaluations beyond one per step.
@@ -192,7 +194,7 @@ impl<T: Precision> Solver<T> {
         x: &mut [Row<T>],
     ) -> SolveReport {
         let (began, earlier) = (Instant::now(), self.times.evaluate);
-        let mut report = self.run(system, inertia, global, options, x);
+        let mut report = self.run(system, inertia, global, (options, began), x);
         report.times = std::mem::take(&mut self.times);
         let known = report.times.evaluate + report.times.solve;
         report.times.other = (began.elapsed() + earlier).saturating_sub(known);
@@ -204,7 +206,7 @@ impl<T: Precision> Solver<T> {
         system: &System<T>,
         inertia: Option<&Inertia<'_, T>>,
         global: &mut dyn GlobalStep<T>,
-        options: &SolveOptions,
+        (options, began): (&SolveOptions, Instant),
         x: &mut [Row<T>],
     ) -> SolveReport {
         let free = system.free_count();
@@ -222,7 +224,13 @@ impl<T: Precision> Solver<T> {
         let mut energy = start.energy;
         self.largest_energy = energy.abs();
         let first = start.square.sqrt();
-        let mut report = SolveReport { energies: vec![energy], gradient: [first; 2], ..Default::default() };
+        let seconds = || began.elapsed().as_secs_f64();
+        let mut report = SolveReport {
+            energies: vec![energy],
+            seconds: vec![seconds()],
+            gradient: [first; 2],
+            ..Default::default()
+        };
         for _ in 0..options.iterations {
             if report.gradient[0] <= options.tolerance * first || first == 0.0 {
                 break;
@@ -248,6 +256,7 @@ impl<T: Precision> Solver<T> {
             let moved = self.remember(x);
             std::mem::swap(&mut self.gradient, &mut self.next_gradient);
             report.energies.push(energy);
+            report.seconds.push(seconds());
             report.gradient[0] = next.square.sqrt();
             if moved < options.least_motion {
                 break;

@@ -41,6 +41,11 @@ impl Materials {
         };
     }
 
+    /// Gravity in the world, m/s².
+    pub(crate) fn gravity(&self) -> DVec3 {
+        self.gravity
+    }
+
     /// Gives them to a face; tells whether its certificate still holds, and why.
     pub(crate) fn apply(&self, face: &mut InteractiveFace) -> (bool, String) {
         let built = face.face().params.clone();

@@ -3,7 +3,9 @@
 //! The page's messages arrive by a bounded channel and are dealt with between frames. Every frame advances the face by the time
 //! that has really passed, whatever the rate of frames. Frames leave by a [`Mailbox`], everything else by a bounded queue.
 
+mod body;
 mod contacts;
+mod flesh;
 mod hands;
 mod materials;
 mod performer;
@@ -22,8 +24,10 @@ use zygoma_geometry::rigid::RigidMotion;
 use crate::frame::{FrameHeader, FrameWriter};
 use crate::mailbox::Mailbox;
 use crate::model::{HeadChoice, Model};
-use crate::protocol::{BuildState, ClientMessage, ServerMessage, flag, section};
+use crate::protocol::{Body, BuildState, ClientMessage, ServerMessage, flag, section};
 use crate::server::SessionFiles;
+use body::Bodies;
+use flesh::Inside;
 use hands::Hands;
 use materials::Materials;
 use performer::Performer;
@@ -40,6 +44,8 @@ pub(crate) enum Command {
     Loaded(Box<Result<Loaded, String>>),
     /// Where a build stands.
     Building(work::BuildNews),
+    /// Where the making of flesh stands.
+    Growing(body::GrowthNews),
     /// A recording was written.
     Recorded(Result<Vec<u8>, String>),
 }
@@ -93,7 +99,9 @@ pub(crate) struct Session {
     link: Link,
     work: Work,
     model: Arc<Model>,
+    /// The shell.
     running: Option<InteractiveFace>,
+    bodies: Bodies,
     performer: Performer,
     hands: Hands,
     shake: Shake,
@@ -103,6 +111,7 @@ pub(crate) struct Session {
     period: Option<Duration>,
     shows_rig: bool,
     shows_contacts: bool,
+    shows_inside: Inside,
     number: u32,
     acknowledged: u32,
     input: u32,
@@ -134,9 +143,11 @@ impl Session {
             materials: Materials::default(),
             recorder: Recorder::default(),
             running: None,
+            bodies: Bodies::default(),
             period: Some(Duration::from_secs_f64(1.0 / 60.0)),
             shows_rig: false,
             shows_contacts: false,
+            shows_inside: Inside::default(),
             number: 0,
             acknowledged: 0,
             input: 0,
@@ -183,7 +194,7 @@ impl Session {
                 let seconds = (now - last).as_secs_f64().min(LONGEST_FRAME);
                 last = now;
                 due = (due + period).max(now);
-                self.frame(seconds, now);
+                self.frame(seconds, now)?;
                 if self.recorder.is_full() {
                     self.record(false)?;
                 }
@@ -245,18 +256,25 @@ impl Session {
                 Err(message) => self.fail(message),
             },
             Command::Building(news) => self.hear_of_build(news),
+            Command::Growing(news) => self.hear_of_growth(news),
             Command::Recorded(result) => self.finish_recording(result),
         }
     }
 
     fn hear(&mut self, message: ClientMessage) -> Result<(), Gone> {
+        let is_shell = self.shown() == Body::Shell;
         match message {
             ClientMessage::Rate { hertz } => {
                 let rate = hertz.clamp(*RATES.start(), *RATES.end());
                 self.period = (hertz > 0.0).then(|| Duration::from_secs_f32(1.0 / rate));
             }
             ClientMessage::Ack { frame } => self.acknowledged = frame,
-            ClientMessage::Show { rig, contacts } => (self.shows_rig, self.shows_contacts) = (rig, contacts),
+            ClientMessage::Show { rig, contacts, volume, lips, cut } => {
+                (self.shows_rig, self.shows_contacts) = (rig, contacts);
+                self.shows_inside = Inside { volume, lips, cut };
+            }
+            ClientMessage::Body { body } => self.choose_body(body)?,
+            ClientMessage::Flesh { stickiness } => self.set_stickiness(stickiness),
             ClientMessage::Hold { values } => self.performer.hold(&values),
             ClientMessage::LetGo { controls } => self.performer.let_go(controls.as_deref()),
             ClientMessage::Transport { .. } => {
@@ -268,8 +286,9 @@ impl Session {
             | ClientMessage::Pull { input, .. }
             | ClientMessage::Release { input, .. } => {
                 self.input = input;
-                if let Some(running) = &mut self.running {
-                    self.hands.hear(&message, running, &self.pose);
+                match &mut self.running {
+                    Some(running) if is_shell => self.hands.hear(&message, running, &self.pose),
+                    _ => self.refuse_touch(&message)?,
                 }
             }
             ClientMessage::DragHead { held, yaw, pitch, input } => {
@@ -278,6 +297,7 @@ impl Session {
             }
             ClientMessage::Materials { stiffness, density, damping, gravity } => {
                 self.materials.set(stiffness, density, damping, gravity);
+                self.apply_to_flesh();
                 self.apply_materials()?;
             }
             ClientMessage::Dials { seed, values, settled } => {
@@ -287,7 +307,7 @@ impl Session {
             ClientMessage::Open { upload } => self.open(upload)?,
             ClientMessage::AddTake { upload } => self.add_take(&upload)?,
             ClientMessage::Build { triangles } => self.start_build(Some(triangles))?,
-            ClientMessage::CancelBuild => self.work.cancel(),
+            ClientMessage::CancelBuild => self.cancel()?,
             ClientMessage::Record { on } => self.record(on)?,
         }
         Ok(())
@@ -341,6 +361,7 @@ impl Session {
     fn show(&mut self, model: Arc<Model>, same: bool) -> Result<(), Gone> {
         self.model = model;
         self.running = None;
+        self.forget_body();
         self.hands = Hands::default();
         self.surfaces = self.model.rig.meshes.iter().map(|mesh| mesh.positions.clone()).collect();
         self.rig_surface = self.model.rig.skin().positions.clone();
@@ -352,6 +373,7 @@ impl Session {
             self.tell(ServerMessage::Report { report: self.model.report() })?;
             self.tell_takes()?;
         }
+        self.tell_body("", 0.0)?;
         self.tell_build(BuildState::None, "")
     }
 
@@ -359,6 +381,13 @@ impl Session {
         let message =
             ServerMessage::Build { state, stage: stage.into(), share: None, seconds: 0.0, worst: None };
         self.tell(message)
+    }
+
+    /// A face is there: it runs, and is told of.
+    fn have_face(&mut self, face: &Arc<Face>) -> Result<(), Gone> {
+        self.flesh_out(face);
+        self.run_face(face)?;
+        self.tell_body("", 0.0)
     }
 
     /// Runs a face in place of the one before.
@@ -381,7 +410,12 @@ impl Session {
     }
 
     /// Advances everything and puts a frame in the mailbox.
-    fn frame(&mut self, seconds: f64, began: Instant) {
+    fn frame(&mut self, seconds: f64, began: Instant) -> Result<(), Gone> {
+        let body = self.shown();
+        let seconds = match &self.bodies.flesh {
+            Some(flesh) if body == Body::Tissue => seconds.min(flesh.longest_frame()),
+            _ => seconds,
+        };
         self.face_time += seconds;
         self.performer.advance(seconds);
         let turned = self.shake.advance(seconds, self.model.rig.pivot(zygoma_rig::JointRole::Head));
@@ -389,29 +423,18 @@ impl Session {
         let skin = self.model.rig.skin;
         self.performer.update_weights(&self.model);
         for (mesh, surface) in self.surfaces.iter_mut().enumerate() {
-            let simulated = mesh == skin && self.running.is_some();
+            let simulated = mesh == skin && body != Body::Rig;
             if self.performer.has_moved(mesh) && !simulated {
                 self.model.parts[mesh].evaluator.evaluate(self.performer.weights(mesh), surface);
                 self.stale[mesh] = true;
             }
         }
         self.turn_eyes();
-        let mut milliseconds = [0.0; 7];
-        let mut flags = 0;
-        if let Some(running) = &mut self.running {
-            self.hands.follow_head(running, &self.pose);
-            running.set_weights(self.performer.weights(skin));
-            running.set_head_pose(&self.pose);
-            let frame = running.advance(seconds);
-            self.surfaces[skin].copy_from_slice(frame.positions);
-            flags |= flag::SIMULATED | if frame.asleep { flag::ASLEEP } else { 0 };
-            let stages = running.stages();
-            let spent = [stages.rig, stages.gradient, stages.solve, stages.constraints, stages.warp];
-            for (out, stage) in milliseconds.iter_mut().zip(spent) {
-                *out = 1e3 * stage.as_secs_f32();
-            }
-            self.stale[skin] = true;
-        }
+        let (mut flags, milliseconds) = match body {
+            Body::Rig => (0, [0.0; 7]),
+            Body::Shell => self.advance_shell(seconds),
+            Body::Tissue => self.advance_flesh(seconds)?,
+        };
         if self.performer.is_playing() {
             flags |= flag::PLAYING;
         }
@@ -434,6 +457,38 @@ impl Session {
             };
             self.encode(&header, began);
         }
+        Ok(())
+    }
+
+    /// Moves the shell on; gives flags and milliseconds of the frame.
+    fn advance_shell(&mut self, seconds: f64) -> (u32, [f32; 7]) {
+        let (skin, mut milliseconds) = (self.model.rig.skin, [0.0; 7]);
+        let Some(running) = &mut self.running else { return (0, milliseconds) };
+        self.hands.follow_head(running, &self.pose);
+        running.set_weights(self.performer.weights(skin));
+        running.set_head_pose(&self.pose);
+        let frame = running.advance(seconds);
+        self.surfaces[skin].copy_from_slice(frame.positions);
+        let flags = flag::SIMULATED | if frame.asleep { flag::ASLEEP } else { 0 };
+        let stages = running.stages();
+        let spent = [stages.rig, stages.gradient, stages.solve, stages.constraints, stages.warp];
+        in_milliseconds(&spent, &mut milliseconds);
+        self.stale[skin] = true;
+        (flags, milliseconds)
+    }
+
+    /// Moves the flesh on; gives flags and milliseconds of the frame.
+    fn advance_flesh(&mut self, seconds: f64) -> Result<(u32, [f32; 7]), Gone> {
+        let (skin, mut milliseconds) = (self.model.rig.skin, [0.0; 7]);
+        let Some(flesh) = &mut self.bodies.flesh else { return Ok((0, milliseconds)) };
+        let surface = flesh.advance(seconds, self.performer.weights(skin), &self.pose);
+        self.surfaces[skin].copy_from_slice(surface);
+        in_milliseconds(&flesh.stages(), &mut milliseconds);
+        self.stale[skin] = true;
+        if let Some(report) = flesh.report() {
+            self.tell(ServerMessage::Flesh(report))?;
+        }
+        Ok((flag::SIMULATED | flag::TISSUE, milliseconds))
     }
 
     /// Turns the eyeballs that no shape moves.
@@ -456,8 +511,10 @@ impl Session {
         let encoding = Instant::now();
         let (skin, model) = (self.model.rig.skin, self.model.clone());
         let weights = self.performer.control_weights(&model);
-        let touches = self.running.as_ref().map(|running| self.hands.reports(running)).unwrap_or_default();
-        let forces = match &self.running {
+        let body = self.shown();
+        let running = self.running.as_ref().filter(|_| body == Body::Shell);
+        let touches = running.map(|running| self.hands.reports(running)).unwrap_or_default();
+        let forces = match running {
             Some(running) if self.shows_contacts => contacts::forces(running, &model.parts[skin]),
             _ => Vec::new(),
         };
@@ -469,7 +526,10 @@ impl Session {
                 writer.section(mesh as u32, section::SHOWN, &self.displacements);
             }
         }
-        if self.shows_rig && self.running.is_some() {
+        if let (Body::Tissue, Some(flesh)) = (body, &self.bodies.flesh) {
+            flesh.show(&self.shows_inside, &model, &mut writer);
+        }
+        if self.shows_rig && body != Body::Rig {
             let part = &model.parts[skin];
             part.evaluator.evaluate(self.performer.weights(skin), &mut self.rig_surface);
             part.displacements(&self.rig_surface, &mut self.displacements);
@@ -484,5 +544,11 @@ impl Session {
             }
         }
         self.number = header.number;
+    }
+}
+
+fn in_milliseconds(stages: &[Duration; 5], out: &mut [f32; 7]) {
+    for (out, stage) in out.iter_mut().zip(stages) {
+        *out = 1e3 * stage.as_secs_f32();
     }
 }

@@ -204,6 +204,11 @@ impl Performer {
         self.moved[mesh]
     }
 
+    /// Lets the next update find that a mesh has moved, whatever its weights.
+    pub(crate) fn refresh(&mut self, mesh: usize) {
+        self.weights[mesh].fill(f32::NAN);
+    }
+
     /// Computes the weights of all meshes.
     pub(crate) fn update_weights(&mut self, model: &Model) {
         for mesh in 0..self.weights.len() {

@@ -43,6 +43,7 @@ pub(crate) struct BuildNews {
 pub(crate) struct Work {
     library: Arc<Library>,
     job: u64,
+    is_building: bool,
     cancelled: Arc<AtomicBool>,
     /// The newest wish for a model; an older one's model is dropped.
     wish: Arc<AtomicU64>,
@@ -51,12 +52,22 @@ pub(crate) struct Work {
 impl Work {
     pub(crate) fn new(library: Arc<Library>) -> Self {
         let wish = Arc::new(AtomicU64::new(0));
-        Self { library, job: 0, cancelled: Arc::default(), wish }
+        Self { library, job: 0, is_building: false, cancelled: Arc::default(), wish }
     }
 
     /// Ends the build that is under way.
     pub(crate) fn cancel(&mut self) {
         self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// What was made, and what makes it.
+    pub(crate) fn library(&self) -> Arc<Library> {
+        self.library.clone()
+    }
+
+    /// Whether a face is being made.
+    pub(crate) fn is_building(&self) -> bool {
+        self.is_building && !self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Reads a rig, a face or a folder.
@@ -120,7 +131,7 @@ impl Session {
     /// Starts to make the face of what is shown.
     pub(super) fn start_build(&mut self, triangles: Option<u32>) -> Result<(), Gone> {
         if let Some(face) = self.model.face.clone() {
-            self.run_face(&face)?;
+            self.have_face(&face)?;
             self.link.files.offer_face(face);
             return self.tell_build(BuildState::Ready, "");
         }
@@ -133,6 +144,7 @@ impl Session {
         self.work.cancel();
         self.work.cancelled = Arc::new(AtomicBool::new(false));
         self.work.job += 1;
+        self.work.is_building = true;
         let triangles = triangles.unwrap_or(TRIANGLES).clamp(*SIZES.start(), *SIZES.end()) as usize;
         let (job, cancelled, library) =
             (self.work.job, self.work.cancelled.clone(), self.work.library.clone());
@@ -166,6 +178,10 @@ impl Session {
             return Ok(());
         }
         let touchable = self.running.is_some();
+        self.work.is_building = match &news.what {
+            Ok(_) => true,
+            Err(ended) => matches!(ended, Ended::Made(_)) && news.quality == Quality::Preview,
+        };
         match (news.what, news.quality) {
             (Ok(Progress { stage, share, seconds, worst }), quality) => {
                 let state = if touchable { BuildState::Preview } else { BuildState::Running };
@@ -177,7 +193,7 @@ impl Session {
                 self.tell(ServerMessage::Build { state, stage: stage.into(), share, seconds, worst })
             }
             (Err(Ended::Made(face)), quality) => {
-                self.run_face(&face)?;
+                self.have_face(&face)?;
                 if quality == Quality::Preview {
                     return self.tell_build(BuildState::Preview, "fitting the stiffness of the skin");
                 }

@@ -88,6 +88,8 @@ pub(crate) struct Frame {
     pub(crate) weights: Vec<f32>,
     /// Displacements of the first mesh's points.
     pub(crate) moved: Vec<[f32; 3]>,
+    /// Kind of each section and its numbers, scaled.
+    pub(crate) sections: Vec<(u32, Vec<f32>)>,
 }
 
 impl Frame {
@@ -96,14 +98,27 @@ impl Frame {
         let float = |index: usize| f32::from_bits(word(index));
         let count = |index: usize| word(index) as usize;
         let weights = (0..count(20)).map(|i| float(24 + i)).collect();
-        let at = 24 + count(20) + 8 * count(21) + 2 * count(22);
-        let points = if count(23) > 0 { count(at + 2) } else { 0 };
-        let number = |i: usize| {
-            let place = 4 * (at + 4) + 2 * i;
-            float(at + 3) * f32::from(i16::from_le_bytes([bytes[place], bytes[place + 1]]))
-        };
-        let moved = (0..points).map(|p| [0, 1, 2].map(|axis| number(3 * p + axis))).collect();
-        Self { number: word(1), input: word(2), flags: word(3), weights, moved }
+        let mut at = 24 + count(20) + 8 * count(21) + 2 * count(22);
+        let mut sections = Vec::new();
+        for _ in 0..count(23) {
+            let (kind, points, scale) = (word(at + 1), count(at + 2), float(at + 3));
+            let width = [3, 3, 1, 4, 3, 3][kind as usize];
+            let number = |i: usize| {
+                let place = 4 * (at + 4) + 2 * i;
+                scale * f32::from(i16::from_le_bytes([bytes[place], bytes[place + 1]]))
+            };
+            sections.push((kind, (0..width * points).map(number).collect::<Vec<f32>>()));
+            at += 4 + (width * points).div_ceil(2);
+        }
+        assert_eq!(4 * at, bytes.len(), "nothing is left of a frame");
+        let shown = sections.iter().find(|(kind, _)| *kind == 0);
+        let moved = shown.map_or_else(Vec::new, |(_, numbers)| numbers.as_chunks::<3>().0.to_vec());
+        Self { number: word(1), input: word(2), flags: word(3), weights, moved, sections }
+    }
+
+    /// The numbers of a kind of section, if there is one.
+    pub(crate) fn section(&self, wanted: u32) -> Option<&[f32]> {
+        self.sections.iter().find(|(kind, _)| *kind == wanted).map(|(_, numbers)| numbers.as_slice())
     }
 
     /// How far the point farthest from the neutral is from it.

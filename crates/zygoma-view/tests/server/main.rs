@@ -1,6 +1,7 @@
 //! The server as a browser, a stranger and a careless program meet it.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail too")]
 
+mod bodies;
 mod client;
 mod guarded;
 mod protocol;

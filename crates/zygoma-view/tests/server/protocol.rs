@@ -65,13 +65,23 @@ fn numbers_agree() {
         format!("VERSION = {VERSION};"),
         format!("KIND = {{ frame: {}, scene: {}, face: {} }}", kind::FRAME, kind::SCENE, kind::FACE),
         format!(
-            "FLAG = {{ simulated: {}, asleep: {}, playing: {}, recording: {} }}",
+            "FLAG = {{ simulated: {}, asleep: {}, playing: {}, recording: {}, tissue: {} }}",
             flag::SIMULATED,
             flag::ASLEEP,
             flag::PLAYING,
-            flag::RECORDING
+            flag::RECORDING,
+            flag::TISSUE
         ),
-        format!("SECTION = {{ shown: {}, rig: {} }}", section::SHOWN, section::RIG),
+        format!(
+            "SECTION = {{ shown: {}, rig: {}, volume: {}, cut: {}, sticky: {}, lips: {} }}",
+            section::SHOWN,
+            section::RIG,
+            section::VOLUME,
+            section::CUT,
+            section::STICKY,
+            section::LIPS
+        ),
+        "VOLUME = { step: 1e-4, none: -32768 }".to_owned(),
     ];
     for line in wanted {
         assert!(page.contains(&line), "the page lacks: {line}");

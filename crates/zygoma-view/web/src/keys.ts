@@ -3,9 +3,11 @@
 import type { Expressions } from "./panels/expressions";
 import type { Transport } from "./panels/transport";
 import type { Stage } from "./scene/stage";
+import type { Body } from "./protocol";
 import type { Overlay, State } from "./state";
 
 const ORDER: Overlay[] = ["none", "strain", "bending", "depth", "deviation", "force"];
+const BODIES: Body[] = ["rig", "shell", "tissue"];
 
 interface Parts {
   state: State;
@@ -13,6 +15,8 @@ interface Parts {
   transport: Transport;
   expressions: Expressions;
   help: HTMLDialogElement;
+  /** Chooses what the face is made of. */
+  choose: (body: Body) => void;
   fold: (side: "left" | "right") => void;
   /** Where the take is. */
   time: () => number;
@@ -28,7 +32,7 @@ function isTaken(target: EventTarget | null, key: string): boolean {
   return true;
 }
 
-export function listenToKeys({ state, stage, transport, expressions, help, fold, time }: Parts): void {
+export function listenToKeys({ state, stage, transport, expressions, help, choose, fold, time }: Parts): void {
   const flip = (signal: { value: boolean; set(on: boolean): void }) => signal.set(!signal.value);
   const step = (seconds: number) => transport.seek(Math.max(0, time() + seconds));
   const actions: Record<string, (event: KeyboardEvent) => void> = {
@@ -44,7 +48,12 @@ export function listenToKeys({ state, stage, transport, expressions, help, fold,
     s: () => flip(state.split),
     t: () => flip(state.texture),
     g: () => flip(state.graph),
-    o: () => state.overlay.set(ORDER[(ORDER.indexOf(state.overlay.value) + 1) % ORDER.length] ?? "none"),
+    o: () => {
+      const order: Overlay[] = state.body.value.shown === "tissue" ? [...ORDER, "volume"] : ORDER;
+      state.overlay.set(order[(order.indexOf(state.overlay.value) + 1) % order.length] ?? "none");
+    },
+    b: () => choose(BODIES[(BODIES.indexOf(state.body.value.wanted) + 1) % BODIES.length] ?? "shell"),
+    c: () => state.cut.set({ ...state.cut.value, on: !state.cut.value.on }),
     r: () => expressions.random(),
     "0": () => expressions.reset(),
     l: () => transport.set({ looped: !state.looped.value }),

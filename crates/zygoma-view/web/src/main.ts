@@ -9,6 +9,7 @@ import { Connection } from "./connection";
 import { h, icon, iconButton } from "./dom";
 import { Files } from "./files";
 import { listenToKeys } from "./keys";
+import { bodySwitch, chooser, fleshSection, growthCard, tellSticky } from "./panels/body";
 import { dialsSection } from "./panels/dials";
 import { Expressions } from "./panels/expressions";
 import { Graph } from "./panels/graph";
@@ -18,7 +19,7 @@ import { gravityOf, materialsSection, touchSection, viewSection } from "./panels
 import { rigSection } from "./panels/rig";
 import { buildCard, curtain, errorBar, statusChip, welcomeCard } from "./panels/states";
 import { Transport } from "./panels/transport";
-import { type Frame, readFrame, type ServerMessage } from "./protocol";
+import { type CutPlane, type Frame, readFrame, type ServerMessage } from "./protocol";
 import { Stage } from "./scene/stage";
 import { MATERIALS, State } from "./state";
 import { chooseTheme } from "./theme";
@@ -61,6 +62,7 @@ const pointer = new Pointer(stage, state, connection, latency);
 const expressions = new Expressions(state, connection);
 const transport = new Transport(state, connection);
 const graph = new Graph(state);
+const choose = chooser(state, connection);
 const readout = new TouchReadout();
 const help = helpDialog();
 const veil = h(
@@ -88,6 +90,15 @@ function hear(message: ServerMessage): void {
       state.build.set({ state: stateOfBuild, stage: stageOfBuild, share, seconds, worst });
       break;
     }
+    case "body": {
+      const { shown, wanted, stage: stageOfBody, seconds, note } = message;
+      state.body.set({ shown, wanted, stage: stageOfBody, seconds, note });
+      if (shown !== "tissue") state.flesh.set(null);
+      break;
+    }
+    case "flesh":
+      state.flesh.set(message);
+      break;
     case "certificate":
       state.certificate.set({ holds: message.holds, reason: message.reason });
       break;
@@ -109,7 +120,10 @@ function hear(message: ServerMessage): void {
 /** Tells a new session what the user has chosen. */
 function greet(): void {
   tellRate(true);
-  shown = { rig: false, contacts: false };
+  shown = SHOWN;
+  const { wanted } = state.body.value;
+  if (wanted !== "shell") connection.send({ type: "body", body: wanted });
+  tellSticky(state, connection);
   transport.resend();
   expressions.resend();
   if (state.materials.value !== MATERIALS) {
@@ -129,16 +143,23 @@ function tellRate(always: boolean): void {
   connection.send({ type: "rate", hertz: wanted });
 }
 
-/** What extra sections frames have. */
-let shown = { rig: false, contacts: false };
+/** What extra sections frames have: none at first. */
+const SHOWN = { rig: false, contacts: false, volume: false, lips: false, cut: null as CutPlane | null };
+let shown = SHOWN;
 
 function tellShown(): void {
-  const rig = state.split.value || state.overlay.value === "deviation" || pointer.isTouching;
-  const contacts = state.overlay.value === "force";
-  if (rig === shown.rig && contacts === shown.contacts) return;
-  shown = { rig, contacts };
-  if (!rig && stage.head) stage.head.hasRig = false;
-  connection.send({ type: "show", rig, contacts });
+  const isTissue = state.body.value.shown === "tissue";
+  const wanted = {
+    rig: state.split.value || state.overlay.value === "deviation" || pointer.isTouching,
+    contacts: state.overlay.value === "force",
+    volume: isTissue && state.overlay.value === "volume",
+    lips: isTissue && state.lips.value,
+    cut: stage.cutPlane,
+  };
+  if (JSON.stringify(wanted) === JSON.stringify(shown)) return;
+  shown = wanted;
+  if (!wanted.rig && stage.head) stage.head.hasRig = false;
+  connection.send({ type: "show", ...wanted });
 }
 
 let last = performance.now();
@@ -192,9 +213,10 @@ const viewport = h(
   stage.canvas,
   divider(state),
   toolbar(state, () => stage.frame()),
-  buildCard(state, connection),
+  bodySwitch(state, choose),
+  h("div", { class: "cards" }, growthCard(state, connection), buildCard(state, connection)),
   welcomeCard(state, connection),
-  legendBox(stage.legend),
+  legendBox(stage.legend, stage.cutLegend),
   readout.element,
   graph.element,
   errorBar(state),
@@ -212,6 +234,7 @@ const physics = h(
     { class: "scroll" },
     touchSection(state),
     viewSection(state),
+    fleshSection(state, connection),
     materialsSection(state, connection),
     dialsSection(state, connection),
     rigSection(state, connection, () => files.choose()),
@@ -261,7 +284,7 @@ document.getElementById("app")?.append(
   help,
 );
 
-listenToKeys({ state, stage, transport, expressions, help, fold, time: () => frame?.takeTime ?? 0 });
+listenToKeys({ state, stage, transport, expressions, help, choose, fold, time: () => frame?.takeTime ?? 0 });
 new ResizeObserver(() => {
   stage.resize();
   stage.render();

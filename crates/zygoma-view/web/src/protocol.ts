@@ -1,16 +1,22 @@
 // What server and page say to each other. The source is `src/protocol.rs`; a test checks that this says the same.
 
 /** Raised whenever a message changes. */
-export const VERSION = 2;
+export const VERSION = 3;
 
 /** Kinds of binary messages. */
 export const KIND = { frame: 1, scene: 2, face: 3 } as const;
 
 /** Bits of a frame's flags. */
-export const FLAG = { simulated: 1, asleep: 2, playing: 4, recording: 8 } as const;
+export const FLAG = { simulated: 1, asleep: 2, playing: 4, recording: 8, tissue: 16 } as const;
 
 /** Kinds of sections of a frame. */
-export const SECTION = { shown: 0, rig: 1 } as const;
+export const SECTION = { shown: 0, rig: 1, volume: 2, cut: 3, sticky: 4, lips: 5 } as const;
+
+/** Numbers per point of each kind of section. */
+const WIDTHS = [3, 3, 1, 4, 3, 3];
+
+/** The unit of changes of volume, and the number that says that there is no flesh. */
+export const VOLUME = { step: 1e-4, none: -32768 } as const;
 
 export type Vec3 = [number, number, number];
 
@@ -18,7 +24,9 @@ export type Vec3 = [number, number, number];
 export type ClientMessage =
   | { type: "rate"; hertz: number }
   | { type: "ack"; frame: number }
-  | { type: "show"; rig: boolean; contacts: boolean }
+  | { type: "show"; rig: boolean; contacts: boolean; volume: boolean; lips: boolean; cut: CutPlane | null }
+  | { type: "body"; body: Body }
+  | { type: "flesh"; stickiness: number }
   | { type: "hold"; values: [number, number][] }
   | { type: "letGo"; controls: number[] | null }
   | {
@@ -41,6 +49,33 @@ export type ClientMessage =
   | { type: "build"; triangles: number }
   | { type: "cancelBuild" }
   | { type: "record"; on: boolean };
+
+/** What a face is made of: nothing but the rig, a thin shell, or a layer of flesh. */
+export type Body = "rig" | "shell" | "tissue";
+
+/** A plane in the frame of the head. */
+export interface CutPlane {
+  normal: Vec3;
+  height: number;
+}
+
+/** How flesh is doing. */
+export interface FleshReport {
+  tetrahedra: number;
+  /** What a frame takes to compute. */
+  milliseconds: number;
+  /** How fast its time passes; 1 keeps up with the world's. */
+  speed: number;
+  contacts: number;
+  sticky: number;
+  /** How deep the lips are in each other, in metres. */
+  penetration: number;
+  /** All of its volume over all of it at rest. */
+  volume: number;
+  /** What |det F − 1| stays below in 95 % of the elements. */
+  change: number;
+  inverted: number;
+}
 
 export type BuildState = "none" | "preview" | "running" | "ready" | "cancelled" | "failed";
 export type RecordingState = "running" | "writing" | "ready" | "failed";
@@ -65,6 +100,8 @@ export type ServerMessage =
       seconds: number;
       worst: number | null;
     }
+  | { type: "body"; shown: Body; wanted: Body; stage: string; seconds: number; note: string }
+  | ({ type: "flesh" } & FleshReport)
   | { type: "certificate"; holds: boolean; reason: string }
   | { type: "takes"; takes: TakeEntry[]; current: number }
   | { type: "recording"; state: RecordingState; seconds: number; bytes: number | null }
@@ -183,7 +220,8 @@ export interface Section {
   mesh: number;
   kind: number;
   scale: number;
-  displacements: Int16Array<ArrayBuffer>;
+  /** Three per point of a surface; `src/frame.rs` tells about the others. */
+  numbers: Int16Array<ArrayBuffer>;
 }
 
 /** Names of the stages of a frame, in the order of their times. */
@@ -231,9 +269,11 @@ export function readFrame(buffer: ArrayBuffer): Frame {
   const sections: Section[] = [];
   for (let i = 0; i < counts.sections; i++) {
     const points = whole(word + 2);
-    const displacements = new Int16Array(buffer, 4 * (word + 4), 3 * points);
-    sections.push({ mesh: whole(word), kind: whole(word + 1), scale: float(word + 3), displacements });
-    word += 4 + Math.ceil((3 * points) / 2);
+    const kind = whole(word + 1);
+    const count = (WIDTHS[kind] ?? 0) * points;
+    const numbers = new Int16Array(buffer, 4 * (word + 4), count);
+    sections.push({ mesh: whole(word), kind, scale: float(word + 3), numbers });
+    word += 4 + Math.ceil(count / 2);
   }
   return {
     number: whole(1),

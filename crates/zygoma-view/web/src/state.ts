@@ -1,13 +1,13 @@
 // What the page knows and what the user has chosen, in one place. Panels watch it; nothing else is shared.
 
-import type { BuildState, DialEntry, FaceHeader, RecordingState, Report, Scene, TakeEntry } from "./protocol";
+import type { Body, BuildState, DialEntry, FaceHeader, FleshReport, RecordingState, Report, Scene, TakeEntry } from "./protocol";
 import { Signal } from "./signal";
 
 /** What a drag on the face does. */
 export type Tool = "press" | "pull" | "shake" | "orbit";
 
 /** What the skin is coloured by. */
-export type Overlay = "none" | "strain" | "bending" | "depth" | "deviation" | "force";
+export type Overlay = "none" | "strain" | "bending" | "depth" | "deviation" | "force" | "volume";
 
 export type Link = "connecting" | "open" | "lost";
 
@@ -17,6 +17,25 @@ export interface Build {
   share: number | null;
   seconds: number;
   worst: number | null;
+}
+
+/** What the face is made of, and what is being made. */
+export interface Made {
+  shown: Body;
+  wanted: Body;
+  stage: string;
+  seconds: number;
+  note: string;
+}
+
+export type Axis = "x" | "y" | "z";
+
+/** A cut through the flesh, across an axis of the head. */
+export interface Cut {
+  on: boolean;
+  axis: Axis;
+  /** Where it is, as a share of the head's extent. */
+  share: number;
 }
 
 export interface Materials {
@@ -56,6 +75,14 @@ export class State {
   readonly certificate = new Signal<{ holds: boolean; reason: string } | null>(null);
   readonly recording = new Signal<Recording>({ state: "none", bytes: null });
 
+  readonly body = new Signal<Made>({ shown: "rig", wanted: bodyOfAddress(), stage: "", seconds: 0, note: "" });
+  readonly flesh = new Signal<FleshReport | null>(null);
+  /** Whether lips stick, and how strongly over the usual. */
+  readonly sticky = new Signal({ on: false, strength: 1 });
+  readonly cut = new Signal<Cut>({ on: false, axis: "x", share: 0.5 });
+  /** Whether sticky springs and contacts of the lips are drawn. */
+  readonly lips = new Signal(false);
+
   readonly takes = new Signal<TakeEntry[]>([]);
   readonly take = new Signal(-1);
   readonly playing = new Signal(true);
@@ -79,4 +106,18 @@ export class State {
   readonly texture = new Signal(true);
   readonly graph = new Signal(true);
   readonly materials = new Signal<Materials>(MATERIALS);
+}
+
+/** What the address asks for: `?body=tissue`. */
+function bodyOfAddress(): Body {
+  const asked = new URLSearchParams(location.search).get("body");
+  return asked === "rig" || asked === "tissue" ? asked : "shell";
+}
+
+/** Lets the address ask for what was chosen, so that it can be kept and passed on. */
+export function keepInAddress(body: Body): void {
+  const address = new URL(location.href);
+  if (body === "shell") address.searchParams.delete("body");
+  else address.searchParams.set("body", body);
+  history.replaceState(null, "", address);
 }

@@ -44,10 +44,12 @@ pub(crate) struct Way {
     pub(crate) name: &'static str,
     /// Milliseconds that a change of constraints costs before the first iteration.
     pub(crate) change_ms: f64,
-    /// Mean milliseconds of an iteration.
+    /// Mean milliseconds of the first eight iterations.
     pub(crate) iteration_ms: f64,
     /// (E − E*) / (E₀ − E*) at the start and after each iteration.
     pub(crate) relative_errors: Vec<f64>,
+    /// When each was reached, the change of constraints included.
+    pub(crate) at_ms: Vec<f64>,
     /// Relative error at 16 ms, change of constraints included.
     pub(crate) at_16_ms: f64,
 }
@@ -55,7 +57,9 @@ pub(crate) struct Way {
 /// Compares the ways on a face of some size.
 pub(crate) fn run(triangles: usize) -> anyhow::Result<ConvergenceReport> {
     let mut scene = Scene::new(triangles)?;
-    (0..FRAMES).for_each(|_| drop(scene.advance()));
+    for _ in 0..FRAMES {
+        scene.advance();
+    }
     let problem = scene.performing.last_step();
     let stays = problem.system.matrix(&problem.diagonal);
     let all = problem.system.matrix_with_transients(&problem.diagonal);
@@ -90,10 +94,12 @@ impl Run {
         let first = self.report.energies[0];
         let error = |energy: &f64| (energy - least) / (first - least);
         let relative_errors: Vec<f64> = self.report.energies.iter().map(error).collect();
-        let iteration_ms = self.total_ms / self.report.iterations().max(1) as f64;
-        let done = ((16.0 - self.change_ms) / iteration_ms).max(0.0) as usize;
-        let at_16_ms = relative_errors[done.min(relative_errors.len() - 1)];
-        Way { name: self.name, change_ms: self.change_ms, iteration_ms, relative_errors, at_16_ms }
+        let at_ms: Vec<f64> = self.report.seconds.iter().map(|s| self.change_ms + 1e3 * s).collect();
+        let eighth = at_ms.len().min(9) - 1;
+        let iteration_ms = (at_ms[eighth] - at_ms[0]) / eighth.max(1) as f64;
+        let done = at_ms.partition_point(|ms| *ms <= 16.0);
+        let at_16_ms = done.checked_sub(1).map_or(1.0, |last| relative_errors[last]);
+        Way { name: self.name, change_ms: self.change_ms, iteration_ms, relative_errors, at_ms, at_16_ms }
     }
 }
 
@@ -188,13 +194,8 @@ impl ConvergenceReport {
     /// The figure.
     pub(crate) fn chart(&self) -> Chart {
         let line = |way: &Way| {
-            let points = way
-                .relative_errors
-                .iter()
-                .enumerate()
-                .map(|(k, error)| [way.change_ms + k as f64 * way.iteration_ms, error.max(1e-7)])
-                .collect();
-            Line { name: way.name.to_owned(), points }
+            let points = way.at_ms.iter().zip(&way.relative_errors).map(|(ms, error)| [*ms, *error]);
+            Line { name: way.name.to_owned(), points: points.collect() }
         };
         Chart {
             title: format!(

@@ -7,7 +7,7 @@ use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, Face, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, Stages, Tissue};
+use zygoma_face::perform::{PerformParams, PerformingFace, STICKY, Stages, Tissue};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::Rig;
 use zygoma_rig::evaluate::Evaluator;
@@ -19,8 +19,6 @@ use super::harness::{Spread, milliseconds};
 const WARM_UP: usize = 20;
 /// How far the plain rig's lips are driven into each other.
 const PRESSED: f32 = 0.15;
-const STICKINESS: f64 = 2e6;
-
 /// All sizes.
 #[derive(Serialize)]
 pub(crate) struct TissueReport {
@@ -165,7 +163,7 @@ impl Scene {
             ..BuildParams::default()
         };
         let face = build(&rig.name, mesh, &build_params, &mut |_| Continue::Yes)?;
-        let params = PerformParams { stickiness: STICKINESS, ..PerformParams::default() };
+        let params = PerformParams { stickiness: STICKY, ..PerformParams::default() };
         let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &params)?);
         let mut performing = PerformingFace::new(tissue.clone())?;
         performing.advance(0.0);

@@ -8,7 +8,7 @@ use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, Face, Places, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, Teeth, Tissue, VolumeReport};
+use zygoma_face::perform::{PerformParams, PerformingFace, STICKY, Teeth, Tissue, VolumeReport};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
@@ -26,9 +26,6 @@ use crate::reports::{self, simulation::Story};
 use crate::simulation::{AFTERMATH, DeviationSummary, FrameDeviation, Outcome, StagesMs, deviation};
 use crate::spool::{SpooledFrames, folder_of};
 use crate::touch_script::{Moment, Player, TouchScript};
-
-/// Stiffness of sticky lips, N/m per m² of lip, where the parameters leave it open. Ours: lips stretch by some millimetres before they part.
-const STICKINESS: f64 = 2e6;
 
 /// What a performance did.
 #[derive(Serialize)]
@@ -145,7 +142,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     Format::of(&args.performance.out)?;
     let mut params: PerformParams = input::read_params(args.params.as_deref())?;
     if args.sticky && params.stickiness == 0.0 {
-        params.stickiness = STICKINESS;
+        params.stickiness = STICKY;
     }
     if let Some(seed) = args.seed {
         params.seed = seed;

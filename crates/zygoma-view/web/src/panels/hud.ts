@@ -2,7 +2,7 @@
 
 import { h, iconButton, type IconName } from "../dom";
 import type { Frame } from "../protocol";
-import { GRADIENT } from "../scene/colors";
+import { CHANGE_GRADIENT, GRADIENT } from "../scene/colors";
 import type { Legend } from "../scene/overlay";
 import type { Signal } from "../signal";
 import type { State, Tool } from "../state";
@@ -46,28 +46,38 @@ export class TouchReadout {
   }
 }
 
-export function legendBox(legend: Signal<Legend | null>): HTMLElement {
+export function legendBox(...legends: Signal<Legend | null>[]): HTMLElement {
+  const box = h("div", { class: "legend" }, ...legends.map(legendRow));
+  for (const legend of legends) {
+    legend.watch(() => {
+      box.hidden = legends.every(({ value }) => value === null);
+    });
+  }
+  return box;
+}
+
+function legendRow(legend: Signal<Legend | null>): HTMLElement {
   const title = h("strong", {});
   const bar = h("div", { class: "legend-bar" });
-  bar.style.background = GRADIENT;
   const [low, high, note] = [h("span", {}), h("span", {}), h("span", { class: "legend-note" })];
-  const box = h(
+  const row = h(
     "div",
-    { class: "legend", role: "img" },
+    { class: "legend-row", role: "img" },
     h("div", { class: "legend-title" }, title, note),
     bar,
     h("div", { class: "legend-ends" }, low, high),
   );
   legend.watch((shown) => {
-    box.hidden = !shown;
+    row.hidden = !shown;
     if (!shown) return;
+    bar.style.background = shown.signed ? CHANGE_GRADIENT : GRADIENT;
     title.textContent = shown.title;
     low.textContent = shown.low;
     high.textContent = shown.high;
     note.textContent = shown.note;
-    box.setAttribute("aria-label", `${shown.title}: from ${shown.low} to ${shown.high}, ${shown.note}`);
+    row.setAttribute("aria-label", `${shown.title}: from ${shown.low} to ${shown.high}, ${shown.note}`);
   });
-  return box;
+  return row;
 }
 
 /** The line between rig and simulation, which can be dragged. */

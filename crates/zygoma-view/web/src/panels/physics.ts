@@ -12,6 +12,7 @@ const OVERLAYS: [Overlay, string][] = [
   ["depth", "Largest depth"],
   ["deviation", "Deviation from the rig"],
   ["force", "Contact force"],
+  ["volume", "Volume change"],
 ];
 
 const millimetres = (value: number) => `${(1000 * value).toFixed(1)} mm`;
@@ -84,11 +85,21 @@ export function viewSection(state: State): HTMLElement {
   }
   const group = h("div", { class: "radios", role: "radiogroup", "aria-label": "Colour the skin by" }, ...radios);
   const shell = h("p", { class: "hint" });
+  const allow = () => {
+    const isTissue = state.body.value.shown === "tissue";
+    radios.forEach((radio, i) => {
+      const overlay = OVERLAYS[i]?.[0];
+      const allowed = overlay === "none" || (overlay === "volume" ? isTissue : state.face.value !== null);
+      (radio.firstElementChild as HTMLInputElement).disabled = !allowed;
+    });
+    if (state.overlay.value === "volume" && !isTissue) state.overlay.set("none");
+  };
+  state.body.watch(allow);
   state.face.watch((face) => {
     shell.textContent = face
       ? `${face.shellTriangles.toLocaleString("en")} triangles are simulated; the face is ${(100 * face.height).toFixed(1)} cm high.`
       : "";
-    for (const radio of radios) (radio.firstElementChild as HTMLInputElement).disabled = !face && radio !== radios[0];
+    allow();
   });
   return section("See the physics", true, group, wireframe, split, texture, graph, shell);
 }

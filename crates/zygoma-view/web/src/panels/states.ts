@@ -66,17 +66,21 @@ export function buildCard(state: State, connection: Connection): HTMLElement {
     "Cancel",
   );
   const card = h("div", { class: "build", hidden: true }, h("div", { class: "build-head" }, title, cancel), bar, stage);
-  state.build.watch((build) => {
+  const show = () => {
+    const build = state.build.value;
     const busy = build.state === "running" || build.state === "preview";
     card.hidden = !busy;
     if (!busy) return;
-    title.textContent = build.state === "preview" ? "You can touch it already" : "Making it touchable";
+    const isTouchable = build.state === "preview" && state.body.value.shown === "shell";
+    title.textContent = isTouchable ? "You can touch it already" : build.state === "preview" ? "Fitting the shell" : "Making it touchable";
     const seconds = build.seconds > 1 ? `, ${build.seconds.toFixed(0)} s` : "";
     stage.textContent = build.stage ? `${build.stage}${seconds}` : "";
     if (build.share === null) {
       if (build.state !== "preview") bar.removeAttribute("value");
     } else bar.value = build.share;
-  });
+  };
+  state.build.watch(show);
+  state.body.watch(show);
   return card;
 }
 

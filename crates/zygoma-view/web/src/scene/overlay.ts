@@ -2,9 +2,9 @@
 
 import * as THREE from "three";
 import type { Container, FaceHeader, Frame } from "../protocol";
-import { FLAG } from "../protocol";
+import { FLAG, SECTION, VOLUME } from "../protocol";
 import type { Overlay } from "../state";
-import { NOTHING, writeColor } from "./colors";
+import { NOTHING, writeChange, writeColor } from "./colors";
 import type { Head } from "./head";
 import { fading } from "./skin";
 
@@ -13,6 +13,8 @@ export interface Legend {
   low: string;
   high: string;
   note: string;
+  /** Whether the middle of the scale is no change. */
+  signed?: boolean;
 }
 
 /** Fields of a face, one number per point; negative where nothing is simulated. */
@@ -24,6 +26,18 @@ interface Fields {
 
 /** Deviations above this are shown as this, in metres. */
 const LARGEST_DEVIATION = 0.006;
+
+/** Changes of volume beyond this are shown as this: |det F − 1|. */
+export const LARGEST_CHANGE = 0.2;
+
+/** What the colours of changes of volume mean. */
+export const VOLUME_LEGEND: Legend = {
+  title: "Volume change",
+  low: `−${100 * LARGEST_CHANGE} %`,
+  high: `+${100 * LARGEST_CHANGE} %`,
+  note: "shrinks | grows",
+  signed: true,
+};
 
 /** Forces above this are shown as this, in newtons per point. */
 const LARGEST_FORCE = 0.15;
@@ -90,6 +104,8 @@ export class Overlays {
       case "force":
         this.range = [0, LARGEST_FORCE];
         return { title: "Contact force", low: "0 N", high: `${LARGEST_FORCE} N +`, note: "per point, live" };
+      case "volume":
+        return VOLUME_LEGEND;
       default:
         return null;
     }
@@ -119,6 +135,12 @@ export class Overlays {
       for (const { point, force } of frame.contacts) {
         if (point < this.values.length) this.values[point] = Math.max(this.values[point] as number, force);
       }
+    } else if (this.which === "volume") {
+      const section = frame.sections.find(({ kind }) => kind === SECTION.volume);
+      for (let point = 0; point < this.values.length; point++) {
+        const number = section?.numbers[point] ?? VOLUME.none;
+        this.values[point] = number === VOLUME.none ? Number.NaN : VOLUME.step * number;
+      }
     } else {
       return;
     }
@@ -126,6 +148,10 @@ export class Overlays {
   }
 
   private paint(): void {
+    if (this.which === "volume") {
+      this.paintChanges();
+      return;
+    }
     const field = this.which === "strain" || this.which === "bending" || this.which === "depth" ? this.fields?.[this.which] : this.values;
     const logarithmic = this.which === "strain" || this.which === "bending";
     const [low, high] = this.range;
@@ -136,6 +162,17 @@ export class Overlays {
       const value = field?.[pointOfVertex[vertex] as number] ?? -1;
       if (value < 0) out.set(NOTHING, 3 * vertex);
       else writeColor(((logarithmic ? Math.log(Math.max(value, 1e-9)) : value) - low) * scale, out, 3 * vertex);
+    }
+    this.colors.needsUpdate = true;
+  }
+
+  private paintChanges(): void {
+    const out = this.colors.array as Float32Array;
+    const { pointOfVertex } = this.head.skin;
+    for (let vertex = 0; vertex < pointOfVertex.length; vertex++) {
+      const change = this.values[pointOfVertex[vertex] as number] as number;
+      if (Number.isNaN(change)) out.set(NOTHING, 3 * vertex);
+      else writeChange(change / LARGEST_CHANGE, out, 3 * vertex);
     }
     this.colors.needsUpdate = true;
   }

@@ -3,6 +3,7 @@
 import * as THREE from "three";
 
 const VERTEX = `
+  #include <clipping_planes_pars_vertex>
   #ifdef SHINES
     varying vec3 vNormal;
     varying vec3 vView;
@@ -27,10 +28,13 @@ const VERTEX = `
       vNormal = n;
       vView = cameraPosition - ( modelMatrix * vec4( position, 1.0 ) ).xyz;
     #endif
-    gl_Position = projectionMatrix * modelViewMatrix * vec4( position, 1.0 );
+    vec4 mvPosition = modelViewMatrix * vec4( position, 1.0 );
+    #include <clipping_planes_vertex>
+    gl_Position = projectionMatrix * mvPosition;
   }`;
 
 const FRAGMENT = `
+  #include <clipping_planes_pars_fragment>
   uniform vec3 color;
   uniform float cutoff;
   #ifdef USE_PICTURE
@@ -46,6 +50,7 @@ const FRAGMENT = `
   varying vec3 vLight;
   varying vec2 vUv;
   void main() {
+    #include <clipping_planes_fragment>
     vec4 base = vec4( color, 1.0 );
     #ifdef USE_PICTURE
       base *= texture2D( picture, vUv );
@@ -76,6 +81,7 @@ export function plainMaterial(material: THREE.Material): THREE.Material {
     },
     vertexShader: VERTEX,
     fragmentShader: FRAGMENT,
+    clipping: true,
     side,
   });
 }

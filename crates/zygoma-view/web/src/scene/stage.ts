@@ -2,13 +2,14 @@
 
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
-import { Container, type FaceHeader, type Frame } from "../protocol";
+import { Container, type CutPlane, type FaceHeader, type Frame } from "../protocol";
 import type { State } from "../state";
 import { Fingers } from "./fingers";
+import { FleshView, planeOf } from "./flesh";
 import { Head } from "./head";
 import { Light } from "./light";
 import { Occlusion } from "./occlusion";
-import { type Legend, Overlays } from "./overlay";
+import { type Legend, Overlays, VOLUME_LEGEND } from "./overlay";
 import { Governor, isFixed, isSoftware, type Quality } from "./quality";
 import { Shell } from "./shell";
 import { Signal } from "../signal";
@@ -27,6 +28,9 @@ export class Stage {
   readonly fingers = new Fingers();
   readonly governor: Governor;
   readonly legend = new Signal<Legend | null>(null);
+  /** What the colours of a cut mean, where those of the skin do not say it. */
+  readonly cutLegend = new Signal<Legend | null>(null);
+  readonly flesh = new FleshView();
   head: Head | null = null;
   private readonly scene = new THREE.Scene();
   private readonly light: Light;
@@ -61,6 +65,8 @@ export class Stage {
     this.governor = new Governor(software, (quality) => this.setQuality(quality));
     state.overlay.watch(() => this.recolor());
     state.texture.watch(() => this.recolor());
+    state.cut.watch(() => this.explainCut());
+    state.body.watch(() => this.explainCut());
   }
 
   private setQuality(quality: Quality): void {
@@ -106,6 +112,7 @@ export class Stage {
     this.head = head;
     head.materials.changed = () => this.recolor();
     this.overlays = new Overlays(head);
+    this.flesh.enter(head);
     head.group.add(this.fingers.group);
     this.scene.add(head.group);
     if (!head.scene.same) this.frame();
@@ -129,6 +136,20 @@ export class Stage {
   private recolor(): void {
     this.head?.dress(this.state.texture.value, this.rich, this.pixels >= FINE);
     this.legend.set(this.overlays?.choose(this.state.overlay.value) ?? null);
+    this.explainCut();
+  }
+
+  private explainCut(): void {
+    const isExplained = this.state.overlay.value === "volume";
+    this.cutLegend.set(this.cutPlane && !isExplained ? VOLUME_LEGEND : null);
+  }
+
+  /** The cut that the page wants to show. */
+  get cutPlane(): CutPlane | null {
+    const { head, state } = this;
+    if (!head || !state.cut.value.on || state.body.value.shown !== "tissue") return null;
+    const { normal, height } = planeOf(head, state.cut.value);
+    return { normal: [normal.x, normal.y, normal.z], height };
   }
 
   /** Puts the camera where the whole face is seen. */
@@ -181,6 +202,7 @@ export class Stage {
   show(frame: Frame): void {
     this.head?.show(frame);
     this.overlays?.update(frame);
+    this.flesh.show(frame);
     this.fingers.follow(frame.touches);
   }
 
@@ -195,6 +217,8 @@ export class Stage {
       this.shell.lines.visible = this.state.wireframe.value;
       if (this.shell.lines.visible) this.shell.follow(head.skin);
     }
+    head.group.updateMatrixWorld();
+    this.flesh.clip(head, this.state.cut.value, this.camera);
     const split = this.state.split.value && head.hasRig;
     if (!split) {
       this.draw(head, false);
@@ -214,6 +238,8 @@ export class Stage {
     head.rigMesh.visible = plainRig;
     head.skinMesh.visible = !plainRig;
     this.fingers.group.visible = !plainRig;
+    this.flesh.group.visible = !plainRig;
+    this.renderer.clippingPlanes = plainRig ? [] : this.flesh.clipping;
     if (this.shell) this.shell.lines.visible = this.state.wireframe.value && !plainRig;
     this.renderer.render(this.scene, this.camera);
     if (this.occludes) this.occlusion.darken(this.renderer, this.scene, this.camera);

@@ -100,7 +100,7 @@ export class Surface {
   /** Moves the points as a section says. */
   move(section: Section): void {
     const { positions } = this.points;
-    const { displacements, scale } = section;
+    const { numbers: displacements, scale } = section;
     if (displacements.length !== positions.length) return;
     for (let i = 0; i < positions.length; i++) {
       positions[i] = (this.neutral[i] as number) + scale * (displacements[i] as number);

@@ -12,7 +12,7 @@ use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, Tissue};
+use zygoma_face::perform::{PerformParams, PerformingFace, STICKY, Tissue};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::jaw::jaw_driven_shapes;
@@ -29,9 +29,6 @@ const LEFT: f32 = 5e-4;
 
 /// Nothing is farther than this from where the rig has it, m.
 const FARTHEST: f32 = 0.3;
-
-/// Stiffness of sticky lips, N/m per m².
-const STICKINESS: f64 = 2e6;
 
 /// How long a head needs to come most of the way to where it is thrown, s.
 const THROW: f64 = 0.05;
@@ -66,7 +63,7 @@ fn soak(rig: &Rig, triangles: usize, seconds: f64, seed: u64) -> anyhow::Result<
     let build_params =
         BuildParams { triangles, uniform_stiffness: Some(1.0), corrected: false, ..BuildParams::default() };
     let face = build(&rig.name, mesh, &build_params, &mut |_| Continue::Yes)?;
-    let params = PerformParams { stickiness: STICKINESS, seed, ..PerformParams::default() };
+    let params = PerformParams { stickiness: STICKY, seed, ..PerformParams::default() };
     let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &params)?);
     let mut performance = Performance::new(tissue, mesh, seed)?;
     let mut found = FleshSoaked { all_finite: true, ..FleshSoaked::default() };

@@ -1,0 +1,99 @@
+//! What is shown of flesh beside its skin agrees with what is reported of it.
+
+use std::sync::{Arc, LazyLock};
+
+use zygoma_face::interactive::fit::Continue;
+use zygoma_face::interactive::{BuildParams, Face, build};
+use zygoma_face::perform::{LiveParams, PerformParams, PerformingFace, STICKY, Tissue};
+use zygoma_head::{Head, HeadOptions};
+use zygoma_rig::jaw::jaw_driven_shapes;
+
+static MADE: LazyLock<(Face, Arc<Tissue>)> = LazyLock::new(|| {
+    let rig = Head::new(&HeadOptions::default()).rig();
+    let params = BuildParams {
+        triangles: 1500,
+        uniform_stiffness: Some(2.0),
+        corrected: false,
+        ..BuildParams::default()
+    };
+    let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).unwrap();
+    let tissue = Tissue::new(&face, &jaw_driven_shapes(rig.skin()), &PerformParams::default()).unwrap();
+    (face, Arc::new(tissue))
+});
+
+fn performing() -> PerformingFace {
+    PerformingFace::new(MADE.1.clone()).unwrap()
+}
+
+/// Moves on with shapes at some weights, for a number of steps.
+fn hold(performing: &mut PerformingFace, weights: &[(&str, f32)], steps: usize) {
+    let mut all = vec![0.0; MADE.0.shapes.len()];
+    weights.iter().for_each(|(name, weight)| all[MADE.0.shape(name).unwrap()] = *weight);
+    performing.set_weights(&all);
+    (0..steps).for_each(|_| {
+        performing.advance(1.0 / 60.0);
+    });
+}
+
+#[test]
+fn flesh_at_rest_is_where_it_was_made_and_no_larger() {
+    let performing = performing();
+    let moved = performing.flesh().iter().zip(MADE.1.rest()).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    assert!(moved < 1e-6, "{moved}");
+    assert!(performing.volume_changes().iter().all(|change| change.abs() < 1e-3));
+    let skin = performing.skin_volume_changes();
+    assert_eq!(skin.len(), MADE.0.vertex_count());
+    let known = skin.iter().filter(|change| !change.is_nan());
+    assert!(known.clone().all(|change| change.abs() < 1e-3));
+    assert!(2 * known.count() > skin.len(), "flesh under most of the skin");
+    assert!(performing.sticky_springs().is_empty());
+}
+
+#[test]
+fn changes_of_volume_are_those_of_the_report() {
+    let mut performing = performing();
+    hold(&mut performing, &[("cheekPuff", 1.0)], 20);
+    let changes = performing.volume_changes();
+    let rest =
+        zygoma_geometry::tets::TetMesh { positions: MADE.1.rest().to_vec(), tets: MADE.1.tets().to_vec() };
+    let volumes = rest.volumes();
+    let whole: f64 = volumes.iter().sum();
+    let grown: f64 = volumes.iter().zip(&changes).map(|(volume, change)| volume * f64::from(*change)).sum();
+    assert!((grown / whole + 1.0 - performing.volume().total).abs() < 1e-6);
+    let most = |changes: &[f32]| changes.iter().copied().filter(|c| !c.is_nan()).fold(0.0, f32::max);
+    assert!(most(&changes) > 0.05 && most(&performing.skin_volume_changes()) > 0.02, "a puffed cheek grows");
+}
+
+#[test]
+fn springs_are_shown_while_lips_stick_and_dry_lips_have_none() {
+    let mut performing = performing();
+    performing.set_live(LiveParams { stickiness: STICKY, ..performing.live() });
+    // Numbers that are none change nothing.
+    performing.set_live(LiveParams { stickiness: f64::NAN, gravity: [f64::INFINITY, 0.0, 0.0] });
+    assert_eq!(performing.live(), LiveParams { stickiness: STICKY, gravity: MADE_UNDER });
+    hold(&mut performing, &[("mouthClose", 0.25)], 20);
+    let springs = performing.sticky_springs();
+    assert!(!springs.is_empty() && springs.len() == performing.lips().sticky);
+    assert!(!performing.lip_contacts().is_empty());
+    hold(&mut performing, &[("jawOpen", 0.2)], 4);
+    let longest = performing.sticky_springs().iter().map(|[a, b]| a.distance(*b)).fold(0.0, f32::max);
+    assert!(longest > 2e-4, "they are drawn out: {longest}");
+    performing.set_live(LiveParams { stickiness: 0.0, ..performing.live() });
+    assert!(performing.sticky_springs().is_empty() && performing.lips().sticky == 0);
+    hold(&mut performing, &[("mouthClose", 0.25)], 10);
+    assert!(performing.sticky_springs().is_empty());
+}
+
+const MADE_UNDER: [f64; 3] = [0.0, -9.81, 0.0];
+
+#[test]
+fn the_face_sags_under_gravity_that_changes() {
+    let mut performing = performing();
+    hold(&mut performing, &[], 5);
+    let upright = performing.advance(1.0 / 60.0).to_vec();
+    performing.set_live(LiveParams { gravity: [9.81, -9.81, 0.0], ..performing.live() });
+    hold(&mut performing, &[], 60);
+    let sagged = performing.advance(1.0 / 60.0);
+    let moved = sagged.iter().zip(&upright).map(|(a, b)| a.x - b.x).fold(0.0, f32::max);
+    assert!(moved > 1e-4, "towards the left, by {moved}");
+}

@@ -1,0 +1,114 @@
+//! A face as rig, shell and tissue.
+
+use serde_json::{Value, json};
+use zygoma_view::protocol::{flag, section};
+
+use crate::client::{Running, Tab};
+
+/// Waits until a body is shown that was asked for.
+async fn is_shown(tab: &mut Tab, body: &str) -> Value {
+    loop {
+        let told = tab.text("body").await;
+        if told["shown"] == body && told["wanted"] == body {
+            return told;
+        }
+    }
+}
+
+/// A tab whose face is held in an expression, and can be touched.
+async fn open(running: &Running) -> Tab {
+    let mut tab = Tab::open(running).await;
+    tab.send(json!({ "type": "transport", "take": -1 })).await;
+    tab.send(json!({ "type": "hold", "values": [[0, 0.5]] })).await;
+    tab.frame(|frame| frame.flags & flag::SIMULATED != 0).await;
+    tab
+}
+
+#[tokio::test]
+async fn a_face_becomes_tissue_and_rig_and_keeps_its_expression() {
+    let running = Running::start();
+    let mut tab = open(&running).await;
+    let shell = tab.frame(|frame| frame.farthest() > 0.004).await;
+    tab.send(json!({ "type": "body", "body": "tissue" })).await;
+    let told = is_shown(&mut tab, "tissue").await;
+    assert!(told["note"].as_str().unwrap().contains("tetrahedra"), "{told}");
+    let tissue = tab.frame(|frame| frame.flags & flag::TISSUE != 0).await;
+    assert_eq!(tissue.weights, shell.weights);
+    assert!(tissue.farthest() > 0.004, "it starts in the expression, {} m", tissue.farthest());
+    let report = tab.text("flesh").await;
+    assert!(report["tetrahedra"].as_u64().unwrap() > 100, "{report}");
+    assert!((report["volume"].as_f64().unwrap() - 1.0).abs() < 0.1, "{report}");
+    tab.send(json!({ "type": "body", "body": "rig" })).await;
+    is_shown(&mut tab, "rig").await;
+    let rig = tab.frame(|frame| frame.flags & flag::SIMULATED == 0 && frame.farthest() > 0.004).await;
+    assert_eq!(rig.weights, shell.weights);
+    // What was made is still there.
+    tab.send(json!({ "type": "body", "body": "tissue" })).await;
+    let told = tab.text("body").await;
+    assert_eq!((told["shown"].as_str(), told["stage"].as_str()), (Some("tissue"), Some("")));
+    tab.send(json!({ "type": "body", "body": "shell" })).await;
+    is_shown(&mut tab, "shell").await;
+    let simulated = |flags: u32| flags & flag::SIMULATED != 0 && flags & flag::TISSUE == 0;
+    tab.frame(|frame| simulated(frame.flags) && frame.farthest() > 0.004).await;
+}
+
+#[tokio::test]
+async fn the_inside_of_tissue_is_sent_while_it_is_asked_for() {
+    let running = Running::start();
+    let mut tab = open(&running).await;
+    let show = |volume: bool, lips: bool, cut: Value| json!({ "type": "show", "rig": false, "contacts": false, "volume": volume, "lips": lips, "cut": cut });
+    let middle = json!({ "normal": [1.0, 0.0, 0.0], "height": 0.002 });
+    tab.send(show(true, true, middle)).await;
+    let inside = [section::VOLUME, section::CUT, section::STICKY, section::LIPS];
+    let shell = tab.frame(|_| true).await;
+    assert!(inside.iter().all(|kind| shell.section(*kind).is_none()), "a shell has no inside");
+    tab.send(json!({ "type": "body", "body": "tissue" })).await;
+    let frame = tab.frame(|frame| frame.section(section::CUT).is_some()).await;
+    let corners = frame.section(section::CUT).unwrap().as_chunks::<4>().0;
+    assert!(corners.len() >= 30 && corners.len() % 3 == 0, "{} corners", corners.len());
+    assert!(corners.iter().all(|corner| (corner[0] - 0.002).abs() < 2e-5), "all of them lie in the plane");
+    let volume = frame.section(section::VOLUME).unwrap();
+    assert_eq!(volume.len(), frame.moved.len(), "a number for each point");
+    assert!(volume.iter().any(|change| change.abs() > 0.01 && *change > -3.2), "a puffed cheek changes");
+    assert!(frame.section(section::STICKY).is_some() && frame.section(section::LIPS).is_some());
+    // Beside the head there is nothing to cut; and what is no plane cuts nothing.
+    tab.send(show(false, false, json!({ "normal": [1.0, 0.0, 0.0], "height": 3.0 }))).await;
+    tab.frame(|frame| frame.section(section::CUT).is_some_and(<[f32]>::is_empty)).await;
+    tab.send(show(false, false, json!({ "normal": [0.0, 0.0, 0.0], "height": 0.0 }))).await;
+    tab.frame(|frame| inside.iter().all(|kind| frame.section(*kind).is_none())).await;
+}
+
+#[tokio::test]
+async fn tissue_that_is_not_wanted_any_more_is_given_up() {
+    let running = Running::start();
+    let mut tab = open(&running).await;
+    tab.send(json!({ "type": "body", "body": "tissue" })).await;
+    let told = tab.text("body").await;
+    assert_ne!(told["stage"], "", "it is under way");
+    tab.send(json!({ "type": "cancelBuild" })).await;
+    is_shown(&mut tab, "shell").await;
+    // Changing one's mind many times leaves one tissue in the end.
+    for body in ["tissue", "rig", "tissue", "shell", "tissue"] {
+        tab.send(json!({ "type": "body", "body": body })).await;
+    }
+    is_shown(&mut tab, "tissue").await;
+    tab.frame(|frame| frame.flags & flag::TISSUE != 0).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_touched_says_so_once() {
+    let running = Running::start();
+    let mut tab = open(&running).await;
+    tab.send(json!({ "type": "body", "body": "rig" })).await;
+    is_shown(&mut tab, "rig").await;
+    let press = |input: u32| json!({ "type": "press", "id": 7, "input": input, "at": [0.0, 0.0, 0.05], "radius": 0.01, "force": 1.0 });
+    for input in 1..4 {
+        tab.send(press(input)).await;
+    }
+    let told = tab.text("error").await;
+    assert!(told["message"].as_str().unwrap().contains("plain rig"), "{told}");
+    tab.send(json!({ "type": "release", "id": 7, "input": 4 })).await;
+    tab.frame(|frame| frame.input == 4).await;
+    tab.send(press(5)).await;
+    tab.text("error").await;
+}
