@@ -36,10 +36,10 @@ fn make(rig: Rig) -> Made {
         corrected: false,
         ..BuildParams::default()
     };
-    let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).unwrap();
+    let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).expect("the rig has a face");
     let (jaw, bones) = (jaw_driven_shapes(rig.skin()), Bones::of_rig(&rig));
     let input = TissueInput { bones: bones.as_ref(), ..TissueInput::new(&face, &jaw) };
-    let tissue = Arc::new(Tissue::build(&input, &PerformParams::default()).unwrap());
+    let tissue = Arc::new(Tissue::build(&input, &PerformParams::default()).expect("the face has flesh"));
     Made { rig, face, tissue }
 }
 
@@ -55,7 +55,7 @@ fn rigs() -> Vec<Made> {
     let mut rigs = vec![built_in()];
     for path in ["rigs/facecap.glb", "ict/FaceXModel"].map(|path| data.join(path)) {
         if path.exists() {
-            rigs.push(read_rig(&path, &Limits::default()).unwrap());
+            rigs.push(read_rig(&path, &Limits::default()).expect("the rig is read"));
         } else {
             println!("{} is not there: skipped", path.display());
         }
@@ -64,7 +64,7 @@ fn rigs() -> Vec<Made> {
 }
 
 fn take(name: &str) -> Take {
-    built_in_takes().into_iter().find(|take| take.name == name).unwrap()
+    built_in_takes().into_iter().find(|take| take.name == name).expect("the take is built in")
 }
 
 /// Mean distance from the plain rig in an expression of the tour, mm, after its change of volume was checked.
@@ -75,7 +75,7 @@ fn hold(made: &Made, tour: &Take, seconds: f64) -> f32 {
     binding.weights_at(tour, rig.skin, seconds, &mut weights);
     let mut plain = vec![Vec3::ZERO; face.vertex_count()];
     evaluator.evaluate(&weights, &mut plain);
-    let mut performing = PerformingFace::new(tissue.clone()).unwrap();
+    let mut performing = PerformingFace::new(tissue.clone()).expect("flesh can perform");
     performing.set_weights(&weights);
     performing.advance(0.0);
     for _ in 0..6 {
@@ -109,25 +109,26 @@ fn hold(made: &Made, tour: &Take, seconds: f64) -> f32 {
 fn shake(made: &Made) -> [f32; 2] {
     let Made { rig, face, tissue } = made;
     let shake = take("shake");
-    let mut performing = PerformingFace::new(tissue.clone()).unwrap();
+    let mut performing = PerformingFace::new(tissue.clone()).expect("flesh can perform");
     performing.advance(0.0);
     let rest = performing.advance(1.0 / FPS).to_vec();
     let places = Places::new(face);
     let near = |v: &usize| {
         let is_in = |name: &str| {
-            let place = places.find(name).unwrap();
+            let place = places.find(name).expect("every face has it");
             rest[*v].distance(rest[place.vertex as usize]) < place.radius
         };
         is_in("cheek-left") || is_in("cheek-right")
     };
     let cheeks: Vec<usize> = face.skin.iter().map(|v| *v as usize).filter(near).collect();
     // The axis of the built-in head lies half its height behind its lips; not every rig says where its own is.
-    let lips = ["mouth-left", "mouth-right"].map(|name| rest[places.find(name).unwrap().vertex as usize]);
+    let lips = ["mouth-left", "mouth-right"]
+        .map(|name| rest[places.find(name).expect("every face has it").vertex as usize]);
     let pivot = 0.5 * (lips[0] + lips[1]).as_dvec3() - 0.5 * face.height * DVec3::Z;
-    let motion = shake.motion(JointRole::Head).unwrap();
+    let motion = shake.motion(JointRole::Head).expect("the head is shaken");
     let (mut most, mut now) = (0.0_f32, 0.0);
     for frame in 0..(3.0 * FPS) as usize {
-        let mut pose = motion.sample(frame as f64 / FPS).unwrap();
+        let mut pose = motion.sample(frame as f64 / FPS).expect("the take lasts");
         pose.translation += pivot - pose.rotation * pivot;
         performing.set_head_pose(&pose);
         let shown = performing.advance(1.0 / FPS);

@@ -16,19 +16,20 @@ static MADE: LazyLock<(Face, Arc<Tissue>)> = LazyLock::new(|| {
         corrected: false,
         ..BuildParams::default()
     };
-    let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).unwrap();
-    let tissue = Tissue::new(&face, &jaw_driven_shapes(rig.skin()), &PerformParams::default()).unwrap();
+    let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).expect("the rig has a face");
+    let tissue = Tissue::new(&face, &jaw_driven_shapes(rig.skin()), &PerformParams::default())
+        .expect("the face has flesh");
     (face, Arc::new(tissue))
 });
 
 fn performing() -> PerformingFace {
-    PerformingFace::new(MADE.1.clone()).unwrap()
+    PerformingFace::new(MADE.1.clone()).expect("flesh can perform")
 }
 
 /// Moves on with shapes at some weights, for a number of steps.
 fn hold(performing: &mut PerformingFace, weights: &[(&str, f32)], steps: usize) {
     let mut all = vec![0.0; MADE.0.shapes.len()];
-    weights.iter().for_each(|(name, weight)| all[MADE.0.shape(name).unwrap()] = *weight);
+    weights.iter().for_each(|(name, weight)| all[MADE.0.shape(name).expect("the head has it")] = *weight);
     performing.set_weights(&all);
     (0..steps).for_each(|_| {
         performing.advance(1.0 / 60.0);

@@ -13,7 +13,7 @@ use super::stiffness::{FitOptions, Posed, Regions, StiffnessFit, StiffnessMap};
 const SIDE: f64 = 0.12;
 const SHAPES: usize = 8;
 const SUBSPACE: usize = 14;
-const ROUNDS: usize = 24;
+const ROUNDS: usize = 40;
 
 struct Slab {
     flesh: Flesh,
@@ -73,7 +73,7 @@ impl Slab {
 
     /// Shapes that small forces along themselves hold: the slab's softest, by subspace iteration over loads that it answers.
     fn shapes(&self, stiffness: &StiffnessMap) -> Vec<Posed> {
-        const SMALL: f64 = 1e-4;
+        const SMALL: f64 = 1e-6;
         let count = self.areas.len();
         let mut system = self.system(stiffness);
         let mut global = Prefactored::new(&system.matrix(&[]), &[]).unwrap();
@@ -94,7 +94,7 @@ impl Slab {
         let moves = |answer: &[DVec3]| -> Vec<DVec3> {
             (0..count).map(|v| answer[v] - self.flesh.mesh.positions[v]).collect()
         };
-        for _ in 0..ROUNDS {
+        for round in 1..=ROUNDS {
             for k in 0..SUBSPACE {
                 for j in 0..k {
                     let along = inner(&loads[k], &loads[j]);
@@ -109,6 +109,9 @@ impl Slab {
                 let mut x: Vec<Row<f64>> = answers[k].iter().map(|p| row(*p)).collect();
                 Solver::new(&system).minimise(&system, None, &mut global, &options, &mut x);
                 answers[k] = x.iter().map(position).collect();
+            }
+            if round == ROUNDS {
+                break;
             }
             // The directions of this space that the slab answers along themselves are the next loads.
             let moved: Vec<Vec<DVec3>> = answers.iter().map(|answer| moves(answer)).collect();

@@ -171,6 +171,26 @@ fn lips_do_not_pass_through_each_other() {
     assert!(left.iter().any(|(rig, _)| *rig > 20), "the rig's lips cross somewhere: {left:?}");
 }
 
+/// The same frames to the last bit on one thread and on two.
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut face = performing();
+            face.advance(0.0);
+            for frame in 1..=8 {
+                let share = frame as f32 / 8.0;
+                face.set_weights(&weights_of(&[("mouthClose", 0.3 * share), ("mouthSmileLeft", share)]));
+                face.advance(1.0 / 60.0);
+            }
+            assert!(face.lips().constraints > 0, "the lips should press");
+            face.advance(1.0 / 60.0).to_vec()
+        })
+    };
+    assert!(run(1) == run(2), "the frames differ");
+}
+
 #[test]
 fn sticky_lips_hold_together_and_part() {
     let (mesh, rigged) = &*FACE;

@@ -94,7 +94,7 @@ impl PerformingFace {
     /// How deep the skin of the last frame is inside a collider at its worst, in metres: at vertices, middles of edges and middles of
     /// triangles.
     pub fn penetration(&self) -> f32 {
-        self.touches.penetration(&self.positions, self.tissue.touchable.triangles.iter())
+        self.touches.penetration(&self.positions, &self.tissue.touchable.triangles.iter())
     }
 
     /// How the head goes in the present frame.

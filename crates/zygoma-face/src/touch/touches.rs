@@ -176,7 +176,7 @@ impl Touches {
     pub(crate) fn penetration<'a>(
         &self,
         surface: &[Vec3],
-        triangles: impl Iterator<Item = &'a [u32; 3]> + Clone,
+        triangles: &(impl Iterator<Item = &'a [u32; 3]> + Clone),
     ) -> f32 {
         let mut worst = 0.0f32;
         for (_, touch) in self.iter() {

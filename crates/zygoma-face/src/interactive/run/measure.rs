@@ -49,7 +49,7 @@ impl InteractiveFace {
     pub fn penetration(&self) -> f32 {
         let follows = |v: &u32| self.embedding[*v as usize].1.iter().sum::<f32>() > 0.999;
         let followed = self.face.triangles.iter().filter(|t| t.iter().all(follows));
-        self.touches.penetration(&self.output, followed)
+        self.touches.penetration(&self.output, &followed)
     }
 
     /// The fastest that any simulated vertex of the shell moves, in heights per second.

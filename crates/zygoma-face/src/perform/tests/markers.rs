@@ -39,7 +39,7 @@ fn markers_from_the_rig_give_its_expression_back() {
         let weights = weights_of(names);
         let mut plain = vec![Vec3::ZERO; mesh.positions.len()];
         Evaluator::new(mesh).evaluate(&weights, &mut plain);
-        let offset = |index: usize| if index % 2 == 0 { Vec3::ZERO } else { Vec3::Z * 1e-3 };
+        let offset = |index: usize| if index.is_multiple_of(2) { Vec3::ZERO } else { Vec3::Z * 1e-3 };
         let seen: Vec<Vec3> =
             vertices.iter().enumerate().map(|(i, v)| plain[*v as usize] + offset(i)).collect();
         let mut face = performing();

