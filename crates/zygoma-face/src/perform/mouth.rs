@@ -2,8 +2,8 @@
 
 use glam::{DQuat, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
-use zygoma_physics::contact::{Collider, Pose};
-use zygoma_physics::projective::System;
+use zygoma_physics::contact::Pose;
+use zygoma_physics::projective::{Row, System};
 
 use super::press::Press;
 use super::run::PerformingFace;
@@ -12,8 +12,9 @@ use super::tissue::Tissue;
 use super::touches::handling;
 use crate::touch::{Drive, HeadWay, TouchId, Touches};
 
-/// Skin that is nearer than this to teeth at rest, or in them, is never kept out of them, m. Ours.
-const ALWAYS_NEAR: f32 = 2e-4;
+/// Skin that an expression by itself brings nearer than this to teeth, or into them, is not kept out of them, m: artists let lips roll over
+/// teeth that they have not made thin enough, and what keeps all of it out tears the lips from their shapes. Ours.
+const OWN_NEARNESS: f32 = 2e-4;
 
 /// Teeth that flesh meets: colliders that the rig moves.
 pub(super) struct Mouth {
@@ -42,18 +43,10 @@ impl Mouth {
     fn new(tissue: &Tissue, teeth: Teeth, system: &mut System<f32>) -> Self {
         let samples = &tissue.touchable.samples;
         let mut touches = Touches::new(handling(tissue.params.step_time), samples.len());
-        let mut press = Press::new(tissue.params.contact, system);
+        let press = Press::new(tissue.params.contact, system);
         let poses: Vec<Pose> = teeth.poses(&[], &tissue.jaw_pose(&[]));
         let rows = teeth.arches().zip(&poses).map(|(arch, pose)| touches.add(arch, *pose, Drive::Kinematic));
-        let rows: Vec<TouchId> = rows.collect();
-        for (arch, pose) in teeth.arches().zip(&poses) {
-            let arch = Collider::new(arch, *pose);
-            let is_near = |sample: u32| {
-                let at = samples.on_mesh(sample, &tissue.skin.neutral);
-                arch.clearance(at, ALWAYS_NEAR).is_some()
-            };
-            press.spared.push((0..samples.len() as u32).map(is_near).collect());
-        }
+        let rows = rows.collect();
         Self { teeth, touches, press, rows }
     }
 
@@ -66,10 +59,15 @@ impl Mouth {
         }
         self.touches.begin_frame();
     }
+
+    /// Leaves be what the teeth would meet in the flesh's equilibrium `x` without contact.
+    pub(super) fn spare(&mut self, tissue: &Tissue, x: &[Row<f32>]) {
+        self.press.spare(tissue, &self.touches, x, OWN_NEARNESS);
+    }
 }
 
 impl PerformingFace {
-    /// Keeps lips and cheeks out of teeth from now on. Skin that is in them at rest stays free.
+    /// Keeps lips and cheeks out of teeth from now on: what touch and motion bring there, not what the expression itself does.
     pub fn set_teeth(&mut self, teeth: Teeth) {
         self.mouth = Some(Mouth::new(&self.tissue, teeth, &mut self.system));
     }

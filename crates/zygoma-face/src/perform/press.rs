@@ -53,8 +53,6 @@ pub(super) struct Press {
     earlier: Vec<Pressed>,
     /// Stiffness of contact, N/m per m² of skin.
     stiffness: f32,
-    /// For each collider the points that it does not touch; all colliders beyond these touch every point.
-    pub(super) spared: Vec<Vec<bool>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +104,6 @@ impl Press {
             pressed: Vec::new(),
             earlier: Vec::new(),
             stiffness: stiffness as f32,
-            spared: Vec::new(),
         }
     }
 
@@ -155,6 +152,15 @@ impl Press {
         }
     }
 
+    /// Spares the points that would be in a collider, or nearer to it than a distance, in another state of the flesh.
+    pub(super) fn spare(&mut self, tissue: &Tissue, touches: &Touches, x: &[Row<f32>], within: f32) {
+        self.candidates.retain(|candidate| {
+            let at = candidate.offset + carried(&tissue.touchable.samples, candidate.sample, x);
+            let (_, touch) = &touches.touches[candidate.touch as usize];
+            touch.collider.clearance(at, within).is_none()
+        });
+    }
+
     fn find_candidates(&mut self, tissue: &Tissue, state: &Surface<'_>, touch: u32, at: Vec3, reach: f32) {
         let SkinPoints { samples, height, .. } = &tissue.touchable;
         for (row, x) in state.x.iter().enumerate() {
@@ -166,8 +172,7 @@ impl Press {
             if Vec3::from_slice(x).distance_squared(at) > around * around {
                 continue;
             }
-            let spared = self.spared.get(touch as usize);
-            for sample in group.filter(|sample| spared.is_none_or(|spared| !spared[*sample as usize])) {
+            for sample in group {
                 let offset = samples.on_mesh(sample, state.base) - carried(samples, sample, state.rest);
                 let place = offset + carried(samples, sample, state.x);
                 if place.distance_squared(at) <= reach * reach {

@@ -44,6 +44,7 @@ impl PerformingFace {
         if let Some(mouth) = &mut self.mouth {
             mouth.place(weights, &self.tissue.jaw_pose(weights));
             mouth.press.begin(&self.tissue, &mut mouth.touches, &state, (&IN_HEAD, 1.0, seconds));
+            mouth.spare(&self.tissue, &self.quasistatic.x);
         }
         self.stages.contact += began.elapsed();
         self.prepare_contact(true, share);
