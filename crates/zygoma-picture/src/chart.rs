@@ -106,7 +106,9 @@ fn shown(value: f64, scale: Scale) -> bool {
 impl Chart {
     /// The chart as an `<svg>` element. Its ink is `currentColor`, so it suits light and dark pages.
     pub fn to_svg(&self) -> String {
-        let rows = self.lines.len().div_ceil(3) as f64;
+        let columns = self.legend_columns();
+        let rows = self.lines.len().div_ceil(columns) as f64;
+        let column_width = (WIDTH - LEFT - RIGHT) / columns as f64;
         let height = HEIGHT + LEGEND_ROW * rows;
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let x = Axis::new(points().map(|p| p[0]), self.x_scale, [LEFT, WIDTH - RIGHT]);
@@ -125,7 +127,8 @@ impl Chart {
         for (i, line) in self.lines.iter().enumerate() {
             let color = COLORS[i % COLORS.len()];
             self.draw_line(&mut svg, line, &x, &y, color);
-            let (left, down) = (LEFT + (i % 3) as f64 * 180.0, HEIGHT + 4.0 + (i / 3) as f64 * LEGEND_ROW);
+            let left = LEFT + (i % columns) as f64 * column_width;
+            let down = HEIGHT + 4.0 + (i / columns) as f64 * LEGEND_ROW;
             element(
                 &mut svg,
                 [left, down, left + 22.0, down],
@@ -142,6 +145,16 @@ impl Chart {
         }
         svg.push_str("</svg>\n");
         svg
+    }
+
+    /// As many columns as the longest name leaves room for.
+    fn legend_columns(&self) -> usize {
+        let longest = self.lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
+        match longest {
+            0..=22 => 3,
+            23..=36 => 2,
+            _ => 1,
+        }
     }
 
     fn draw_line(&self, svg: &mut String, line: &Line, x: &Axis, y: &Axis, color: &str) {

@@ -199,7 +199,7 @@ impl ConvergenceReport {
         };
         Chart {
             title: format!(
-                "One step of flesh: {} tetrahedra, {} constraints between the lips, {} threads",
+                "One step of flesh: {} tetrahedra, {} constraints, {} threads",
                 self.tetrahedra, self.constraints, self.threads
             ),
             x_label: "milliseconds, change of constraints included".to_owned(),
