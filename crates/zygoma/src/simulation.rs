@@ -92,14 +92,8 @@ impl Performed<'_> {
         let mut running = InteractiveFace::new(face, params)?;
         let mut player = Player::new(self.touches);
         let count = take.frame_count(fps);
-        let mut outcome = Outcome {
-            frames: SpooledFrames::new(self.folder, fps, face.vertex_count())?,
-            deviations: Vec::with_capacity(count),
-            penetration: Vec::with_capacity(count),
-            props: Vec::new(),
-            stages: StagesMs::default(),
-            frame_ms: 0.0,
-        };
+        let mut outcome =
+            Outcome::waiting_for(count, SpooledFrames::new(self.folder, fps, face.vertex_count())?);
         let mut weights = vec![0.0; evaluator.shape_count()];
         let mut plain = vec![Vec3::ZERO; face.vertex_count()];
         let mut shown = self.rig.skin().positions.clone();
@@ -157,6 +151,18 @@ impl StagesMs {
 }
 
 impl Outcome {
+    /// Nothing yet of so many frames.
+    pub(crate) fn waiting_for(count: usize, frames: SpooledFrames) -> Self {
+        Self {
+            frames,
+            deviations: Vec::with_capacity(count),
+            penetration: Vec::with_capacity(count),
+            props: Vec::new(),
+            stages: StagesMs::default(),
+            frame_ms: 0.0,
+        }
+    }
+
     /// The deviation over all frames, or over those that nothing touches; `None` without any.
     pub(crate) fn deviation(
         &self,

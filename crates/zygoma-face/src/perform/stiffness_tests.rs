@@ -71,6 +71,14 @@ impl Slab {
         system
     }
 
+    /// The stiffness for which some poses hold best, all of the skin counted, and the misfit that is left.
+    fn fit(&self, regions: &Regions, poses: &[Posed], options: &FitOptions) -> (StiffnessMap, f64) {
+        let is_counted = vec![true; self.areas.len()];
+        let Self { flesh, triangles, areas, params } = self;
+        StiffnessFit { flesh, triangles, areas, is_counted: &is_counted, regions, params }
+            .solve(poses, options)
+    }
+
     /// Shapes that small forces along themselves hold: the slab's softest, by subspace iteration over loads that it answers.
     fn shapes(&self, stiffness: &StiffnessMap) -> Vec<Posed> {
         const SMALL: f64 = 1e-6;
@@ -170,21 +178,12 @@ fn eigenvectors(mut a: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
 #[test]
 fn known_stiffness_is_found_again() {
     let slab = Slab::new();
-    let count = slab.areas.len();
     let regions = Regions::spread(slab.skin(), 4);
     let truth = [[2.0, 1.0, 0.8], [0.5, 0.7, 1.4], [1.2, 0.4, 0.6], [0.8, 1.6, 1.0]];
     let map = |kind: usize| regions.spread_out(&truth.map(|line| line[kind]));
     let truth = StiffnessMap { strain: map(0), volume: map(1), attachment: map(2) };
     let poses = slab.shapes(&truth);
-    let fit = StiffnessFit {
-        flesh: &slab.flesh,
-        triangles: &slab.triangles,
-        areas: &slab.areas,
-        is_counted: &vec![true; count],
-        regions: &regions,
-        params: &slab.params,
-    };
-    let (found, misfit) = fit.solve(&poses, &FitOptions { bounds: [0.1, 10.0], smooth: 0.0 });
+    let (found, misfit) = slab.fit(&regions, &poses, &FitOptions { bounds: [0.1, 10.0], smooth: 0.0 });
     println!("the misfit falls to {misfit:.2e}");
     // Shapes tell ratios of stiffness, not its size.
     let size = found.strain.iter().sum::<f64>() / truth.strain.iter().sum::<f64>();
@@ -210,15 +209,7 @@ fn bounds_and_the_mean_are_kept() {
     let below = slab.flesh.mesh.positions[count..].to_vec();
     let above = slab.skin().iter().zip(&moves).map(|(p, d)| *p + *d);
     let pose = Posed { positions: above.chain(below.iter().copied()).collect(), feet: below.clone(), moves };
-    let fit = StiffnessFit {
-        flesh: &slab.flesh,
-        triangles: &slab.triangles,
-        areas: &slab.areas,
-        is_counted: &vec![true; count],
-        regions: &regions,
-        params: &slab.params,
-    };
-    let (found, misfit) = fit.solve(&[pose], &FitOptions { bounds: [0.5, 2.0], smooth: 0.1 });
+    let (found, misfit) = slab.fit(&regions, &[pose], &FitOptions { bounds: [0.5, 2.0], smooth: 0.1 });
     let all = || found.strain.iter().chain(&found.volume).chain(&found.attachment);
     assert!(all().all(|w| (0.5 - 1e-9..2.0 + 1e-9).contains(w)));
     assert!(misfit < 1.0, "better than the same everywhere: {misfit}");

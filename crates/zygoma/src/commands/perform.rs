@@ -23,7 +23,7 @@ use crate::markers::FollowedMarkers;
 use crate::progress::Progress;
 use crate::reports::perform::Chronicle;
 use crate::reports::{self, simulation::Story};
-use crate::simulation::{AFTERMATH, DeviationSummary, FrameDeviation, Outcome, StagesMs, deviation};
+use crate::simulation::{AFTERMATH, DeviationSummary, FrameDeviation, Outcome, deviation};
 use crate::spool::{SpooledFrames, folder_of};
 use crate::touch_script::{Moment, Player, TouchScript};
 
@@ -254,14 +254,8 @@ impl Performance<'_> {
         }
         let mut player = Player::new(self.touches);
         let count = take.frame_count(fps);
-        let mut outcome = Outcome {
-            frames: SpooledFrames::new(self.folder, fps, face.vertex_count())?,
-            deviations: Vec::with_capacity(count),
-            penetration: Vec::with_capacity(count),
-            props: Vec::new(),
-            stages: StagesMs::default(),
-            frame_ms: 0.0,
-        };
+        let mut outcome =
+            Outcome::waiting_for(count, SpooledFrames::new(self.folder, fps, face.vertex_count())?);
         let mut chronicle = Chronicle::default();
         let is_puff =
             |shape: &Shape| arkit::recognise(&shape.name).is_some_and(|found| found.shape == "cheekPuff");
