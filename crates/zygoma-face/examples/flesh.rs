@@ -1,6 +1,6 @@
 //! Shows what flesh does on a rig: how closely it follows the plain rig, how much of its volume it keeps, and how far a shaken head
 //! moves the cheeks: `cargo run --release -p zygoma-face --example flesh -- [RIG] [--triangles 4000] [--no-bones] [--fit]`; without
-//! a rig the built-in head. With `--fit` stiffness is found from the shapes; `--attachment`, `--tone`, `--bracing`, `--poisson`, `--young`,
+//! a rig the built-in head. With `--fit` stiffness is found from the shapes; `--attachment`, `--tone`, `--poisson`, `--young`,
 //! `--contact` and `--thickness` take other values of those parameters.
 
 use std::path::Path;
@@ -62,7 +62,6 @@ fn main() -> Outcome<()> {
     for (flag, field) in [
         ("--attachment", &mut flesh.attachment),
         ("--tone", &mut flesh.tone),
-        ("--bracing", &mut flesh.bracing),
         ("--poisson", &mut flesh.poisson),
         ("--young", &mut flesh.young),
         ("--contact", &mut flesh.contact),

@@ -3,11 +3,11 @@
 use glam::DVec3;
 use zygoma_geometry::tets::volume;
 use zygoma_numerics::NotPositiveDefinite;
-use zygoma_physics::projective::{
-    Attachments, Handle, Prefactored, Row, SolveOptions, Solver, System, position, row,
-};
+use zygoma_physics::projective::{Prefactored, Row, SolveOptions, Solver, System, position, row};
 use zygoma_rig::arkit;
 
+use super::elements::Expressed;
+use super::shortening::Shortened;
 use super::stiffness::Posed;
 use super::tissue::{Layout, Tissue};
 use crate::interactive::Face;
@@ -26,9 +26,9 @@ struct Holder<'a> {
     /// The skin is not free here.
     pinned: Layout,
     below: System<f32>,
-    below_holds: Handle<Attachments<f32>>,
+    below_expressed: Expressed<f32>,
     all: System<f32>,
-    all_holds: Handle<Attachments<f32>>,
+    all_expressed: Expressed<f32>,
     global: Prefactored<f32>,
 }
 
@@ -39,18 +39,19 @@ impl<'a> Holder<'a> {
             .map(|v| (v >= count || tissue.is_loose[v]) && !tissue.is_held[v % count])
             .collect();
         let pinned = Layout::new(&is_free);
-        let (below, below_holds) = tissue.system::<f32>(&pinned);
-        let (all, all_holds) = tissue.system::<f32>(&tissue.layout);
+        let (below, below_expressed) = tissue.system::<f32>(&pinned);
+        let (all, all_expressed) = tissue.system::<f32>(&tissue.layout);
         let global = Prefactored::<f32>::new(&below.matrix(&[]), &[])?;
-        Ok(Self { tissue, pinned, below, below_holds, all, all_holds, global })
+        Ok(Self { tissue, pinned, below, below_expressed, all, all_expressed, global })
     }
 
     fn hold(&mut self, weights: &[f32]) -> Held {
         let (tissue, pinned) = (self.tissue, &self.pinned);
-        tissue.attach(&mut self.below, self.below_holds, weights);
-        tissue.attach(&mut self.all, self.all_holds, weights);
+        let moved = tissue.moved(weights);
+        tissue.express(weights, &moved, &mut self.below, self.below_expressed);
+        tissue.express(weights, &moved, &mut self.all, self.all_expressed);
         let mut x: Vec<Row<f32>> =
-            pinned.vertices.iter().map(|v| row(tissue.target(weights, *v as usize))).collect();
+            pinned.vertices.iter().map(|v| row(tissue.target(&moved, *v as usize))).collect();
         let options = SolveOptions { iterations: 40, tolerance: 1e-3, ..Default::default() };
         Solver::new(&self.below).minimise(&self.below, None, &mut self.global, &options, &mut x);
         let place = |v: &u32| x[pinned.rows[*v as usize] as usize];
@@ -76,18 +77,24 @@ impl Tissue {
     /// The paper takes the shapes themselves for forces, c B, and fits stiffnesses for which these hold them; taking what holds
     /// them leaves no such error to a fit. `mouthClose` is made on top of an open jaw, and so is its force.
     ///
-    /// Beside them the least share of its volume that each element keeps.
+    /// Beside them the least share of its volume that each element keeps, half way and at the end of each shape.
     pub(super) fn find_forces(
         &self,
         face: &Face,
     ) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), NotPositiveDefinite> {
         let mut holder = Holder::new(self)?;
-        let rest = self.flesh.mesh.volumes();
-        let mut fullness = vec![1.0_f64; rest.len()];
+        let rest = &self.flesh.mesh.positions;
+        let volumes = self.flesh.mesh.volumes();
+        let mut fullness = vec![1.0_f64; volumes.len()];
         let mut held = |weights: &[f32]| -> Vec<DVec3> {
             let Held { positions, forces } = holder.hold(weights);
-            for ((tet, rest), least) in self.flesh.mesh.tets.iter().zip(&rest).zip(&mut fullness) {
-                *least = least.min(volume(tet.map(|v| positions[v as usize])) / rest);
+            // On their way shapes cross what they end clear of, as lids cross the eye.
+            let on_the_way = |v: u32, share: f64| rest[v as usize].lerp(positions[v as usize], share);
+            for ((tet, volume_at_rest), least) in self.flesh.mesh.tets.iter().zip(&volumes).zip(&mut fullness)
+            {
+                for share in [0.5, 1.0] {
+                    *least = least.min(volume(tet.map(|v| on_the_way(v, share))) / volume_at_rest);
+                }
             }
             forces
         };
@@ -113,7 +120,13 @@ impl Tissue {
             let weights = only(shapes, &[shape]);
             let jaw = self.jaw_pose(&weights);
             let feet = (0..self.skin_count()).map(|v| self.attachment(&weights, &jaw, v)).collect();
-            Posed { positions: holder.hold(&weights).positions, feet, moves: self.moves[shape].clone() }
+            let mut shapes = vec![Shortened::NOT; self.flesh.mesh.tets.len()];
+            let moved = self.moved(&weights);
+            self.shortening.each(
+                |v| self.target(&moved, v as usize),
+                |place, shortened| shapes[self.shortening.tets[place] as usize] = *shortened,
+            );
+            Posed { positions: holder.hold(&weights).positions, feet, moves: moved, shapes }
         };
         Ok((0..shapes).filter(|shape| base_shape(face, *shape).is_none()).map(&mut pose).collect())
     }

@@ -36,9 +36,9 @@ impl Tissue {
     /// The volume of flesh whose skin is where the rig has it, and whose inside is where the bone has it.
     pub fn plain_volume(&self, weights: &[f32]) -> VolumeReport {
         let count = self.skin_count();
-        let pose = self.jaw_pose(weights);
+        let (moved, pose) = (self.moved(weights), self.jaw_pose(weights));
         let place = |vertex: usize| match vertex.checked_sub(count) {
-            None => self.target(weights, vertex),
+            None => self.target(&moved, vertex),
             Some(below) => self.attachment(weights, &pose, below),
         };
         self.volume_report(&(0..2 * count).map(place).collect::<Vec<_>>())

@@ -31,9 +31,6 @@ pub struct PerformParams {
     /// Stiffness with which active muscles hold the skin at the expression, N/m per m² of skin. Forces alone would let a strongly
     /// puckered mouth buckle.
     pub tone: f64,
-    /// How much firmer that hold is where a shape squeezes the skin together, per share of its area lost and by the shape's weight: forces
-    /// alone would let it fold, as under an open jaw.
-    pub bracing: f64,
     /// Whether stiffness is found from the shapes, from region to region (§4.2), or the same everywhere.
     pub fit_stiffness: bool,
     /// How many regions of the skin have a stiffness of their own.
@@ -75,7 +72,6 @@ impl Default for PerformParams {
             poisson: 0.35,
             attachment: 5e4,
             tone: 6e4,
-            bracing: 30.0,
             fit_stiffness: false,
             stiffness_regions: 32,
             stiffness_bounds: [0.3, 3.0],
@@ -88,7 +84,7 @@ impl Default for PerformParams {
             step_time: 1.0 / 60.0,
             iterations: 8,
             control_iterations: 2,
-            control_steps: 8,
+            control_steps: 2,
             gravity: [0.0, -9.81, 0.0],
         }
     }

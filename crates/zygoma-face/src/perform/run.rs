@@ -7,12 +7,11 @@ use glam::{DQuat, DVec3, Vec3};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
-use zygoma_physics::projective::{
-    Attachments, Dynamics, Handle, Prefactored, Row, SolveOptions, Solver, System, position, row,
-};
+use zygoma_physics::projective::{Dynamics, Prefactored, Row, SolveOptions, Solver, System, position, row};
 
 use super::contact::{LipContact, Surface};
 use super::control::Control;
+use super::elements::Expressed;
 use super::live::LiveParams;
 use super::markers::Drive;
 use super::mouth::Mouth;
@@ -29,7 +28,7 @@ use crate::touch::Touches;
 pub struct PerformingFace {
     pub(super) tissue: Arc<Tissue>,
     pub(super) system: System<f32>,
-    holds: Handle<Attachments<f32>>,
+    expressed: Expressed<f32>,
     pub(super) dynamics: Dynamics<f32>,
     pub(super) step_factor: Prefactored<f32>,
     pub(super) quasistatic: Quasistatic,
@@ -106,7 +105,7 @@ impl PerformingFace {
     /// Puts flesh at rest.
     pub fn new(tissue: Arc<Tissue>) -> Result<Self, NotPositiveDefinite> {
         let (layout, params) = (&tissue.layout, &tissue.params);
-        let (mut system, holds) = tissue.system::<f32>(layout);
+        let (mut system, expressed) = tissue.system::<f32>(layout);
         let lips = LipContact::new(&tissue, tissue.lips.clone(), &mut system);
         let press = Press::new(params.contact, &mut system);
         let candidates = lips.as_ref().map_or_else(Vec::new, |lips| lips.candidates(layout.free));
@@ -156,7 +155,7 @@ impl PerformingFace {
             positions: tissue.skin.neutral.clone(),
             tissue,
             system,
-            holds,
+            expressed,
             dynamics,
             step_factor,
             quasistatic,
@@ -272,12 +271,12 @@ impl PerformingFace {
         self.forget_contact(&weights);
     }
 
-    /// Puts kinematic vertices and attachments where the rig and the jaw have them.
-    fn place(&mut self, weights: &[f32]) {
-        self.tissue.attach(&mut self.system, self.holds, weights);
+    /// Puts kinematic vertices and attachments where the rig, which moves the skin so, and the jaw have them.
+    fn place(&mut self, weights: &[f32], moved: &[DVec3]) {
+        self.tissue.express(weights, moved, &mut self.system, self.expressed);
         let layout = &self.tissue.layout;
         for place in layout.free..layout.vertices.len() {
-            let at: Row<f32> = row(self.tissue.target(weights, layout.vertices[place] as usize));
+            let at: Row<f32> = row(self.tissue.target(moved, layout.vertices[place] as usize));
             self.dynamics.positions[place] = at;
             self.quasistatic.x[place] = at;
         }
@@ -293,11 +292,12 @@ impl PerformingFace {
             (0..3).for_each(|axis| onward[axis] = x[axis] + (x[axis] - last[axis]));
         }
         quasistatic.last.copy_from_slice(&quasistatic.x);
-        self.place(weights);
+        let moved = self.tissue.moved(weights);
+        self.place(weights, &moved);
         self.clear_contact();
         let options = SolveOptions { iterations, least_motion: SETTLED, ..Default::default() };
         let skin: Vec<DVec3> = (0..self.quasistatic.markers)
-            .map(|place| self.tissue.target(weights, self.tissue.layout.vertices[place] as usize))
+            .map(|place| self.tissue.target(&moved, self.tissue.layout.vertices[place] as usize))
             .collect();
         self.stages.place += began.elapsed();
         for round in 0..self.tissue.params.control_iterations {

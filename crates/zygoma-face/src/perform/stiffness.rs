@@ -8,10 +8,12 @@
 use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_geometry::topology::half_edges;
-use zygoma_physics::projective::{Elements, Group, Part, Row, Stencil, Strain, Volume, position, row};
+use zygoma_physics::projective::{Group, Part, Row, Stencil, position, row};
 
 use super::PerformParams;
+use super::elements::{ShapeTets, VolumeTets, shape_parameters, volume_parameters};
 use super::hypodermis::Flesh;
+use super::shortening::Shortened;
 
 /// Kinds of potentials: strain, volume and the attachment to the bone.
 const KINDS: usize = 3;
@@ -109,6 +111,8 @@ pub(super) struct Posed {
     pub(super) feet: Vec<DVec3>,
     /// Displacement of the skin, B_b.
     pub(super) moves: Vec<DVec3>,
+    /// The shape to which each tetrahedron is pulled.
+    pub(super) shapes: Vec<Shortened>,
 }
 
 /// The flesh whose stiffness is looked for.
@@ -194,12 +198,12 @@ impl StiffnessFit<'_> {
         let material = self.params.material();
         let mut forces = vec![vec![DVec3::ZERO; 2 * count]; KINDS * self.regions.count];
         let mut gradient: Vec<Row<f64>> = vec![[0.0; 4]; 2 * count];
-        for tet in &self.flesh.mesh.tets {
+        for (tet, goal) in self.flesh.mesh.tets.iter().zip(&pose.shapes) {
             let Some(stencil) = Stencil::tetrahedron(rest, *tet) else { continue };
-            let mut strain = Elements::<f64, Strain, 4, 3, 1>::new();
-            strain.push(&stencil, [material.strain_weight() * stencil.size]);
-            let mut volume = Elements::<f64, Volume, 4, 3, 3>::new();
-            volume.push(&stencil, [material.volume_weight() * stencil.size, 1.0, 1.0]);
+            let mut strain = ShapeTets::new();
+            strain.push(&stencil, shape_parameters(material.strain_weight() * stencil.size, &goal.shape));
+            let mut volume = VolumeTets::new();
+            volume.push(&stencil, volume_parameters(material.volume_weight() * stencil.size, goal.volume));
             let groups: [&dyn Group<f64>; 2] = [&strain, &volume];
             for (kind, group) in groups.iter().enumerate() {
                 tet.iter().for_each(|v| gradient[*v as usize] = [0.0; 4]);

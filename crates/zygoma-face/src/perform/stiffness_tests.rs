@@ -8,6 +8,7 @@ use zygoma_physics::projective::{
 
 use super::PerformParams;
 use super::hypodermis::Flesh;
+use super::shortening::Shortened;
 use super::stiffness::{FitOptions, Posed, Regions, StiffnessFit, StiffnessMap};
 
 const SIDE: f64 = 0.12;
@@ -141,6 +142,7 @@ impl Slab {
             positions: answer.clone(),
             feet: feet.clone(),
             moves: moves(answer),
+            shapes: vec![Shortened::NOT; self.flesh.mesh.tets.len()],
         };
         answers[..SHAPES].iter().map(posed).collect()
     }
@@ -208,7 +210,9 @@ fn bounds_and_the_mean_are_kept() {
         slab.skin().iter().map(|p| 0.004 * DVec3::new((40.0 * p.y).sin(), 0.0, (60.0 * p.x).cos())).collect();
     let below = slab.flesh.mesh.positions[count..].to_vec();
     let above = slab.skin().iter().zip(&moves).map(|(p, d)| *p + *d);
-    let pose = Posed { positions: above.chain(below.iter().copied()).collect(), feet: below.clone(), moves };
+    let shapes = vec![Shortened::NOT; slab.flesh.mesh.tets.len()];
+    let pose =
+        Posed { positions: above.chain(below.iter().copied()).collect(), feet: below.clone(), moves, shapes };
     let (found, misfit) = slab.fit(&regions, &[pose], &FitOptions { bounds: [0.5, 2.0], smooth: 0.1 });
     let all = || found.strain.iter().chain(&found.volume).chain(&found.attachment);
     assert!(all().all(|w| (0.5 - 1e-9..2.0 + 1e-9).contains(w)));

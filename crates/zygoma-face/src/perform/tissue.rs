@@ -4,14 +4,11 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::embedding::Embedding;
-use zygoma_geometry::normals::area_vector;
 use zygoma_geometry::rigid::RigidMotion;
+use zygoma_geometry::topology::half_edges;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::Runs;
-use zygoma_physics::projective::{
-    Attachments, Elements, Factored, Handle, Precision, Prefactored, Stencil, System, TissueTets,
-    TriangleStrain,
-};
+use zygoma_physics::projective::{Factored, Prefactored, System};
 use zygoma_rig::arkit;
 
 use super::PerformParams;
@@ -20,23 +17,21 @@ use super::depth::Depths;
 use super::footing::{Foot, Footing, JawShapes, carried};
 use super::hypodermis::{Flesh, seen_normals};
 use super::lips::Lips;
+use super::shortening::Shortening;
 use super::stiffness::{FitOptions, Regions, StiffnessFit, StiffnessMap};
 use super::touches::SkinPoints;
 use crate::interactive::{Face, FaceShape};
-
-/// Thickness of skin without flesh, m. Ours.
-const BARE_SKIN: f64 = 2e-3;
 
 /// An element that a shape presses to less than this share of its volume is crushed. Ours, as those below: combinations of shapes and
 /// motion press it further.
 const CRUSHED: f64 = 0.15;
 /// With less than this share of its volume it is as good as inside out.
 const INVERTED: f64 = 0.02;
-/// How often flesh is made thinner where shapes crush it, by which factor.
+/// How often flesh is made thinner where shapes crush it, by which factor, and how often it is looked at: after the last thinning, what is
+/// still inside out is left out.
 const THINNINGS: usize = 2;
+const LOOKS: usize = 4;
 const THINNER: f64 = 0.6;
-/// From this weight on a shape that squeezes the skin braces it fully: folds begin early. Ours.
-const BRACED: f64 = 0.3;
 /// How often stiffness is fitted, each time to the balance that the last one gives.
 const STIFFNESS_ROUNDS: usize = 2;
 
@@ -86,11 +81,13 @@ pub struct Tissue {
     /// Vertices of the skin that follow the rig exactly, with what lies below them.
     pub(super) is_held: Vec<bool>,
     /// Area of each vertex' skin, m².
-    areas: Vec<f64>,
-    /// How much of its area the skin around a vertex loses by each shape, beyond what it bears, where it does.
-    squeeze: Vec<Vec<(u32, f64)>>,
+    pub(super) areas: Vec<f64>,
+    /// Edges of the skin that has no flesh below it.
+    pub(super) bare_edges: Vec<[u32; 2]>,
+    /// The flesh that shapes squeeze.
+    pub(super) shortening: Shortening,
     /// How stiff the flesh is from place to place.
-    stiffness: StiffnessMap,
+    pub(super) stiffness: StiffnessMap,
     misfit: Option<f64>,
 }
 
@@ -178,7 +175,6 @@ impl Tissue {
             }
             None => Footing::of_skin(&jaw_shapes),
         };
-        let squeeze = squeeze(&skin, triangles, &moves);
         let mut left_out = vec![false; triangles.len()];
         let flesh = make(&thickness, &left_out)?;
         let whole = Skin::new(face, &lips, &moves);
@@ -187,6 +183,8 @@ impl Tissue {
             skin: whole,
             lips,
             masses: masses(&flesh, &layout, params.density),
+            shortening: Shortening::find(&flesh, triangles, &moves),
+            bare_edges: edges(&flesh.bare),
             moves,
             footing,
             carrying,
@@ -197,32 +195,40 @@ impl Tissue {
             layout,
             is_held,
             areas,
-            squeeze,
             stiffness: StiffnessMap::uniform(count),
             misfit: None,
         };
         // Where a shape crushes an element, the flesh becomes thinner, and where that is not enough, there is none.
-        for round in 0..=THINNINGS {
+        for look in 0..LOOKS {
             let (forces, fullness) = tissue.find_forces(face)?;
             tissue.forces = forces;
-            let crushed: Vec<usize> = (0..fullness.len()).filter(|tet| fullness[*tet] < CRUSHED).collect();
-            if crushed.is_empty() || round == THINNINGS {
+            let (thins, leaves_out) = (look < THINNINGS, look + 1 >= THINNINGS);
+            let least = if thins { CRUSHED } else { INVERTED };
+            let crushed: Vec<usize> = (0..fullness.len()).filter(|tet| fullness[*tet] < least).collect();
+            if crushed.is_empty() || look + 1 == LOOKS {
                 break;
             }
             let mut is_thin = vec![false; count];
             for tet in &crushed {
-                tissue.flesh.mesh.tets[*tet].iter().for_each(|v| is_thin[*v as usize % count] = true);
+                tissue.flesh.mesh.tets[*tet].iter().for_each(|v| is_thin[*v as usize % count] = thins);
                 left_out[tissue.flesh.triangles[*tet / 3] as usize] |=
-                    round + 1 == THINNINGS && fullness[*tet] < INVERTED;
+                    leaves_out && fullness[*tet] < INVERTED;
             }
             (0..count).filter(|v| is_thin[*v]).for_each(|v| thickness[v] *= THINNER);
-            tissue.flesh = make(&thickness, &left_out)?;
-            tissue.masses = masses(&tissue.flesh, &tissue.layout, tissue.params.density);
+            tissue.put_flesh(make(&thickness, &left_out)?, triangles);
         }
         if params.fit_stiffness {
             tissue.fit_stiffness(face)?;
         }
         Ok(tissue)
+    }
+
+    /// Other flesh under the same skin.
+    fn put_flesh(&mut self, flesh: Flesh, triangles: &[[u32; 3]]) {
+        self.masses = masses(&flesh, &self.layout, self.params.density);
+        self.shortening = Shortening::find(&flesh, triangles, &self.moves);
+        self.bare_edges = edges(&flesh.bare);
+        self.flesh = flesh;
     }
 
     /// Finds from place to place how stiff the flesh is, and the forces anew.
@@ -286,44 +292,6 @@ impl Tissue {
         self.areas.len()
     }
 
-    /// The elements, with vertices in the order of a layout.
-    pub(super) fn system<T: Precision>(&self, layout: &Layout) -> (System<T>, Handle<Attachments<T>>) {
-        let params = &self.params;
-        let mut system = System::new(layout.rows.len(), layout.free);
-        let rest: Vec<DVec3> =
-            layout.vertices.iter().map(|v| self.flesh.mesh.positions[*v as usize]).collect();
-        let mut tets = TissueTets::new();
-        for tet in &self.flesh.mesh.tets {
-            if let Some(stencil) = Stencil::tetrahedron(&rest, tet.map(|v| layout.rows[v as usize])) {
-                let [strain, volume] = self.stiffness.of_element(tet);
-                let mut weights = params.material().tissue(stencil.size, 1.0);
-                weights[0] *= strain;
-                weights[1] *= volume;
-                tets.push(&stencil, weights);
-            }
-        }
-        // Where there is no room for flesh, skin alone holds together.
-        let mut sheet = Elements::<T, TriangleStrain, 3, 2, 1>::new();
-        for t in &self.flesh.bare {
-            if let Some(stencil) = Stencil::triangle(&rest, t.map(|v| layout.rows[v as usize])) {
-                let weight = params.material().sheet_strain_weight(BARE_SKIN) * stencil.size;
-                sheet.push(&stencil, [weight]);
-            }
-        }
-        // A factor of this system is for the firmest hold: what is softer is found by the search.
-        let tone = self.tone(&vec![1.0; self.moves.len()]);
-        let mut holds = Attachments::new();
-        for vertex in 0..2 * self.skin_count() {
-            let at = self.flesh.mesh.positions[vertex];
-            holds.push(&Stencil::vertex(layout.rows[vertex]), self.hold(vertex, at, &tone));
-        }
-        let fits = "the layout has a row for every vertex";
-        system.add(tets).expect(fits);
-        system.add(sheet).expect(fits);
-        let holds = system.add(holds).expect(fits);
-        (system, holds)
-    }
-
     /// Where the bone has the hypodermis under a vertex, for some weights and the jaw's pose.
     pub(super) fn attachment(&self, weights: &[f32], pose: &RigidMotion, vertex: usize) -> DVec3 {
         let positions = &self.flesh.mesh.positions;
@@ -336,57 +304,28 @@ impl Tissue {
         self.footing.place(&foot, weights, pose) + carried(&self.carrying, weights, &foot)
     }
 
-    /// Tells the attachments where the bone is.
-    pub(super) fn attach<T: Precision>(
-        &self,
-        system: &mut System<T>,
-        holds: Handle<Attachments<T>>,
-        weights: &[f32],
-    ) {
-        let holds = system.group_mut(holds);
-        let skin = self.skin_count();
-        let (pose, tone) = (self.jaw_pose(weights), self.tone(weights));
-        for vertex in 0..skin {
-            holds.set_parameters(vertex, self.hold(vertex, self.target(weights, vertex), &tone));
-            let below = self.attachment(weights, &pose, vertex);
-            holds.set_parameters(skin + vertex, self.hold(skin + vertex, below, &tone));
+    /// How far the rig moves each vertex of the skin for some weights.
+    pub(super) fn moved(&self, weights: &[f32]) -> Vec<DVec3> {
+        let mut moved = vec![DVec3::ZERO; self.skin_count()];
+        for (weight, moves) in weights.iter().zip(&self.moves).filter(|(weight, _)| **weight != 0.0) {
+            moved.iter_mut().zip(moves).for_each(|(sum, way)| *sum += f64::from(*weight) * *way);
         }
+        moved
     }
 
-    /// Stiffness with which muscles hold each vertex of the skin for some weights, N/m per m²: a shape that squeezes the skin makes it firmer.
-    fn tone(&self, weights: &[f32]) -> Vec<f64> {
-        let PerformParams { tone, bracing, .. } = self.params;
-        let mut firm = vec![tone; self.skin_count()];
-        for (weight, squeeze) in weights.iter().zip(&self.squeeze).filter(|(weight, _)| **weight > 0.0) {
-            let share = (f64::from(*weight) / BRACED).min(1.0);
-            for (vertex, lost) in squeeze {
-                let firm = &mut firm[*vertex as usize];
-                *firm = firm.max(tone * (1.0 + bracing * share * lost));
-            }
-        }
-        firm
+    /// Where the rig has a vertex of the skin, or what lies below it and goes along, for the skin moved by so much.
+    pub(super) fn target(&self, moved: &[DVec3], vertex: usize) -> DVec3 {
+        self.flesh.mesh.positions[vertex] + moved[vertex % self.skin_count()]
     }
+}
 
-    /// Parameters of what holds a vertex somewhere: the tone of the muscles for the skin, the bone for what lies below it.
-    fn hold(&self, vertex: usize, at: DVec3, tone: &[f64]) -> [f64; 4] {
-        let skin = self.skin_count();
-        let stiffness = match vertex {
-            _ if self.is_loose[vertex % skin] => 0.0,
-            _ if vertex < skin => tone[vertex],
-            _ => self.params.attachment * self.stiffness.attachment[vertex - skin],
-        };
-        [stiffness * self.areas[vertex % skin], at.x, at.y, at.z]
-    }
-
-    /// Puts a vertex of the skin, and what lies below it, where the rig has it.
-    pub(super) fn target(&self, weights: &[f32], vertex: usize) -> DVec3 {
-        let skin = vertex % self.skin_count();
-        let moved: DVec3 = (0..weights.len())
-            .filter(|shape| weights[*shape] != 0.0)
-            .map(|shape| f64::from(weights[shape]) * self.moves[shape][skin])
-            .sum();
-        self.flesh.mesh.positions[vertex] + moved
-    }
+/// The edges of some triangles, each once.
+fn edges(triangles: &[[u32; 3]]) -> Vec<[u32; 2]> {
+    let mut edges: Vec<[u32; 2]> =
+        triangles.iter().flat_map(|t| half_edges(*t)).map(|(a, b)| [a.min(b), a.max(b)]).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
 }
 
 /// Which vertices of the shell lie where the whole mesh is left free.
@@ -412,25 +351,6 @@ fn skin_moves(face: &Face, is_loose: &[bool]) -> Vec<Vec<DVec3>> {
 /// Whether a shape closes the lips over a jaw that stays open.
 fn closes(face: &Face, shape: usize) -> bool {
     arkit::recognise(&face.shapes[shape].name).is_some_and(|recognised| recognised.shape == "mouthClose")
-}
-
-/// How much of its area the skin around each vertex loses by each shape, beyond what it bears without folding.
-fn squeeze(skin: &[DVec3], triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Vec<Vec<(u32, f64)>> {
-    // Ours: a fifth is common in smiles and brows, and stays smooth.
-    const BORNE: f64 = 0.2;
-    let by_shape = |moved: &Vec<DVec3>| {
-        let mut most = vec![0.0_f64; skin.len()];
-        for t in triangles {
-            let area = |at: &dyn Fn(usize) -> DVec3| {
-                let [a, b, c] = t.map(|v| at(v as usize));
-                area_vector(a, b, c).length()
-            };
-            let lost = 1.0 - area(&|v| skin[v] + moved[v]) / area(&|v| skin[v]) - BORNE;
-            t.iter().for_each(|v| most[*v as usize] = most[*v as usize].max(lost));
-        }
-        (0..).zip(most).filter(|(_, lost)| *lost > 0.0).collect()
-    };
-    moves.par_iter().map(by_shape).collect()
 }
 
 fn masses(flesh: &Flesh, layout: &Layout, density: f64) -> Vec<f64> {
