@@ -258,6 +258,19 @@ describe("rig, shell and tissue", () => {
     await viewer.until((number) => window.zygoma.frame().number > number + 3, number);
   };
 
+  test("the making of tissue tells how far it is, and can be cancelled", async () => {
+    const { page } = viewer;
+    await page.getByRole("radio", { name: "Tissue" }).check();
+    await page.getByText("Making tissue").waitFor();
+    await viewer.until(() => window.zygoma.state.body.value.share > 0.05);
+    assert.ok((await page.getByLabel("Making tissue").getAttribute("value")) > 0.05);
+    await viewer.screenshot("making-tissue");
+    await page.locator(".growth").getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("Making tissue").waitFor({ state: "hidden", timeout: 2000 });
+    assert.equal(await page.getByRole("radio", { name: "Shell" }).isChecked(), true);
+    assert.doesNotMatch(page.url(), /body=/);
+  });
+
   test("a face becomes tissue and rig, and keeps expression, take and camera", async () => {
     const { page } = viewer;
     await viewer.isTouchable();
@@ -270,7 +283,6 @@ describe("rig, shell and tissue", () => {
     const before = await kept();
     await page.getByRole("radio", { name: "Tissue" }).check();
     await page.getByText("Making tissue").waitFor();
-    await viewer.screenshot("making-tissue");
     await isTissue();
     assert.deepEqual(await kept(), before);
     assert.match(page.url(), /[?]body=tissue/);

@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a message changes; a page of another version reloads itself.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Kinds of binary messages.
 pub mod kind {
@@ -246,6 +246,8 @@ pub enum ServerMessage {
         wanted: Body,
         /// What is being done to make it, as words; empty when nothing is.
         stage: String,
+        /// How much of that is done, 0 to 1, where known.
+        share: Option<f64>,
         /// Seconds since that began.
         seconds: f64,
         /// What to know about it, as a sentence.

@@ -8,6 +8,7 @@ use zygoma_physics::projective::{
 };
 use zygoma_rig::arkit;
 
+use super::progress::{Teller, TissueError};
 use super::stiffness::Posed;
 use super::tissue::{Layout, Tissue};
 use crate::interactive::Face;
@@ -80,7 +81,8 @@ impl Tissue {
     pub(super) fn find_forces(
         &self,
         face: &Face,
-    ) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), NotPositiveDefinite> {
+        teller: &mut Teller,
+    ) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), TissueError> {
         let mut holder = Holder::new(self)?;
         let rest = self.flesh.mesh.volumes();
         let mut fullness = vec![1.0_f64; rest.len()];
@@ -94,6 +96,7 @@ impl Tissue {
         let shapes = face.shapes.len();
         let mut forces = Vec::with_capacity(shapes);
         for shape in 0..shapes {
+            teller.tell(shape, shapes)?;
             forces.push(match base_shape(face, shape) {
                 None => held(&only(shapes, &[shape])),
                 Some(base) => {
@@ -102,20 +105,24 @@ impl Tissue {
                 }
             });
         }
+        teller.end_round();
         Ok((forces, fullness))
     }
 
     /// The flesh posed by each shape alone; those that are made on top of another are left out.
-    pub(super) fn poses(&self, face: &Face) -> Result<Vec<Posed>, NotPositiveDefinite> {
+    pub(super) fn poses(&self, face: &Face, teller: &mut Teller) -> Result<Vec<Posed>, TissueError> {
         let mut holder = Holder::new(self)?;
         let shapes = face.shapes.len();
         let mut pose = |shape: usize| {
+            teller.tell(shape, shapes)?;
             let weights = only(shapes, &[shape]);
             let jaw = self.jaw_pose(&weights);
             let feet = (0..self.skin_count()).map(|v| self.attachment(&weights, &jaw, v)).collect();
-            Posed { positions: holder.hold(&weights).positions, feet, moves: self.moves[shape].clone() }
+            Ok(Posed { positions: holder.hold(&weights).positions, feet, moves: self.moves[shape].clone() })
         };
-        Ok((0..shapes).filter(|shape| base_shape(face, *shape).is_none()).map(&mut pose).collect())
+        let poses = (0..shapes).filter(|shape| base_shape(face, *shape).is_none()).map(&mut pose).collect();
+        teller.end_round();
+        poses
     }
 }
 

@@ -20,8 +20,10 @@ use super::depth::Depths;
 use super::footing::{Foot, Footing, JawShapes, carried};
 use super::hypodermis::{Flesh, seen_normals};
 use super::lips::Lips;
+use super::progress::{Teller, TissueError, TissueProgress};
 use super::stiffness::{FitOptions, Regions, StiffnessFit, StiffnessMap};
 use super::touches::SkinPoints;
+use crate::interactive::fit::Continue;
 use crate::interactive::{Face, FaceShape};
 
 /// Thickness of skin without flesh, m. Ours.
@@ -149,12 +151,17 @@ impl Layout {
 impl Tissue {
     /// The flesh of a face. `jaw` names the shapes that move the jaw
     /// ([`jaw_driven_shapes`](zygoma_rig::jaw::jaw_driven_shapes)).
-    pub fn new(face: &Face, jaw: &[usize], params: &PerformParams) -> Result<Self, NotPositiveDefinite> {
-        Self::build(&TissueInput::new(face, jaw), params)
+    pub fn new(face: &Face, jaw: &[usize], params: &PerformParams) -> Result<Self, TissueError> {
+        Self::build(&TissueInput::new(face, jaw), params, &mut |_| Continue::Yes)
     }
 
-    /// The flesh of a face, with what is known of its inside.
-    pub fn build(input: &TissueInput, params: &PerformParams) -> Result<Self, NotPositiveDefinite> {
+    /// The flesh of a face, with what is known of its inside. `progress` is told before each shape whose force is found, and may give up.
+    pub fn build(
+        input: &TissueInput,
+        params: &PerformParams,
+        progress: &mut dyn FnMut(TissueProgress) -> Continue,
+    ) -> Result<Self, TissueError> {
+        let mut teller = Teller::new(progress);
         let TissueInput { face, jaw, .. } = *input;
         let triangles = &face.shell.triangles;
         let skin: Vec<DVec3> = face.shell.rest.iter().map(|p| face.height * *p).collect();
@@ -203,7 +210,7 @@ impl Tissue {
         };
         // Where a shape crushes an element, the flesh becomes thinner, and where that is not enough, there is none.
         for round in 0..=THINNINGS {
-            let (forces, fullness) = tissue.find_forces(face)?;
+            let (forces, fullness) = tissue.find_forces(face, &mut teller)?;
             tissue.forces = forces;
             let crushed: Vec<usize> = (0..fullness.len()).filter(|tet| fullness[*tet] < CRUSHED).collect();
             if crushed.is_empty() || round == THINNINGS {
@@ -220,13 +227,13 @@ impl Tissue {
             tissue.masses = masses(&tissue.flesh, &tissue.layout, tissue.params.density);
         }
         if params.fit_stiffness {
-            tissue.fit_stiffness(face)?;
+            tissue.fit_stiffness(face, &mut teller)?;
         }
         Ok(tissue)
     }
 
     /// Finds from place to place how stiff the flesh is, and the forces anew.
-    fn fit_stiffness(&mut self, face: &Face) -> Result<(), NotPositiveDefinite> {
+    fn fit_stiffness(&mut self, face: &Face, teller: &mut Teller) -> Result<(), TissueError> {
         let options =
             FitOptions { bounds: self.params.stiffness_bounds, smooth: self.params.stiffness_smooth };
         let is_counted: Vec<bool> =
@@ -235,7 +242,7 @@ impl Tissue {
             Regions::spread(&self.flesh.mesh.positions[..self.skin_count()], self.params.stiffness_regions);
         // The balance below the skin depends on what is found.
         for _ in 0..STIFFNESS_ROUNDS {
-            let poses = self.poses(face)?;
+            let poses = self.poses(face, teller)?;
             let fit = StiffnessFit {
                 flesh: &self.flesh,
                 triangles: &face.shell.triangles,
@@ -247,7 +254,7 @@ impl Tissue {
             let (found, misfit) = fit.solve(&poses, &options);
             (self.stiffness, self.misfit) = (found, Some(misfit));
         }
-        self.forces = self.find_forces(face)?.0;
+        self.forces = self.find_forces(face, teller)?.0;
         Ok(())
     }
 

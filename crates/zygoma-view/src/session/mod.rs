@@ -165,6 +165,7 @@ impl Session {
         // The page has gone: nothing is left to be told to anybody.
         let _: Result<(), Gone> = self.run_to_end(commands);
         self.work.cancel();
+        self.cancel_growth();
     }
 
     fn run_to_end(&mut self, commands: &Receiver<Command>) -> Result<(), Gone> {
@@ -376,7 +377,7 @@ impl Session {
             self.tell(ServerMessage::Report { report: self.model.report() })?;
             self.tell_takes()?;
         }
-        self.tell_body("", 0.0)?;
+        self.tell_body()?;
         self.tell_build(BuildState::None, "")
     }
 
@@ -390,7 +391,7 @@ impl Session {
     fn have_face(&mut self, face: &Arc<Face>) -> Result<(), Gone> {
         self.flesh_out(face);
         self.run_face(face)?;
-        self.tell_body("", 0.0)
+        self.tell_body()
     }
 
     /// Runs a face in place of the one before.

@@ -1,7 +1,7 @@
 // What server and page say to each other. The source is `src/protocol.rs`; a test checks that this says the same.
 
 /** Raised whenever a message changes. */
-export const VERSION = 3;
+export const VERSION = 4;
 
 /** Kinds of binary messages. */
 export const KIND = { frame: 1, scene: 2, face: 3 } as const;
@@ -100,7 +100,7 @@ export type ServerMessage =
       seconds: number;
       worst: number | null;
     }
-  | { type: "body"; shown: Body; wanted: Body; stage: string; seconds: number; note: string }
+  | { type: "body"; shown: Body; wanted: Body; stage: string; share: number | null; seconds: number; note: string }
   | ({ type: "flesh" } & FleshReport)
   | { type: "certificate"; holds: boolean; reason: string }
   | { type: "takes"; takes: TakeEntry[]; current: number }

@@ -8,7 +8,9 @@ use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, Face, Places, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, STICKY, Teeth, Tissue, VolumeReport};
+use zygoma_face::perform::{
+    PerformParams, PerformingFace, STICKY, Teeth, Tissue, TissueError, TissueInput, VolumeReport,
+};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
@@ -163,7 +165,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     };
     let jaw = jaw_driven_shapes(rig.skin());
     let flesh = FleshInput::new(&rig, &face, jaw, args.thickness.as_deref(), &args.free)?;
-    let tissue = Arc::new(Tissue::build(&flesh.tissue(&face), &params)?);
+    let tissue = Arc::new(tissue_with_progress(&flesh.tissue(&face), &params)?);
     let markers = args.markers.as_deref().map(|path| FollowedMarkers::read(path, &tissue)).transpose()?;
     let mut take = match &args.performance.take {
         Some(name) => input::read_take(name, &rig)?,
@@ -223,6 +225,15 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     }
     let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
     animated::tell(&lines, unmatched, summary.compression.as_ref(), summary.seconds)
+}
+
+/// Makes flesh and shows how far it is.
+fn tissue_with_progress(input: &TissueInput, params: &PerformParams) -> Result<Tissue, TissueError> {
+    let mut bar = Progress::new("finding the forces of every shape", 100);
+    Tissue::build(input, params, &mut |now| {
+        bar.set((100.0 * now.done()) as usize);
+        Continue::Yes
+    })
 }
 
 /// What is performed.
