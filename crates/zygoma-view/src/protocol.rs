@@ -52,6 +52,14 @@ pub mod section {
     pub const LIPS: u32 = 5;
 }
 
+/// Names of the stages of a frame, in the order of their times.
+pub mod stage {
+    /// Of a shell's frame.
+    pub const SHELL: [&str; 5] = ["rig", "gradient", "solve", "contact", "warp"];
+    /// Of tissue's frame.
+    pub const TISSUE: [&str; 6] = ["control", "evaluate", "solve", "search", "contact", "surface"];
+}
+
 /// What the page asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
