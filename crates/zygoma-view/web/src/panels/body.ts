@@ -123,7 +123,8 @@ function cutControls(state: State): HTMLElement[] {
     axes.show(cut.axis);
     place.show(cut.share);
   });
-  return [on, axes.element, place.element];
+  const hint = h("p", { class: "hint" }, "Double-click the face to cut it open there.");
+  return [on, axes.element, place.element, hint];
 }
 
 function stickyControls(state: State, connection: Connection): HTMLElement[] {
