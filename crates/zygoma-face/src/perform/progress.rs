@@ -2,6 +2,7 @@
 
 use zygoma_numerics::NotPositiveDefinite;
 
+use super::params::BadParam;
 use crate::interactive::fit::Continue;
 
 /// Where the making of flesh stands.
@@ -24,8 +25,11 @@ impl TissueProgress {
 }
 
 /// Why there is no flesh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TissueError {
+    /// A parameter is out of its range.
+    #[error(transparent)]
+    Param(#[from] BadParam),
     /// A matrix of the flesh has no factor.
     #[error("the flesh cannot be simulated with these parameters: {0}")]
     Matrix(#[from] NotPositiveDefinite),

@@ -161,6 +161,7 @@ impl Tissue {
         params: &PerformParams,
         progress: &mut dyn FnMut(TissueProgress) -> Continue,
     ) -> Result<Self, TissueError> {
+        params.check()?;
         let mut teller = Teller::new(progress);
         let TissueInput { face, jaw, .. } = *input;
         let triangles = &face.shell.triangles;
