@@ -226,7 +226,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     let lines: Vec<String> = summary.lines().into_iter().chain(flesh.lines()).collect();
     if let Some(folder) = &args.performance.report {
         let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
-        reports::perform::write(folder, &story, &chronicle, &lines)?;
+        reports::perform::write(folder, &story, &chronicle, &tissue, &lines)?;
     }
     let Outcome { frames, props, .. } = outcome;
     summary.compression =
