@@ -78,14 +78,15 @@ pub(crate) fn write(
 /// What the flesh is like from place to place.
 fn add_flesh(page: &mut Report, face: &Face, tissue: &Tissue) -> anyhow::Result<()> {
     page.section("Flesh");
-    let mut add = |values: &[f64], title, unit, scale, caption| -> anyhow::Result<()> {
+    let mut add = |values: &[f64], title, unit, caption| -> anyhow::Result<()> {
+        let scale = Scale::Linear;
         let field = Field { values: on_mesh(face, values, scale), title, unit, scale };
         let views = [View::FRONT, View::THREE_QUARTER, View::SIDE];
         page.figure(&field.draw(&rest(face), &face.triangles, &views, MAP)?, caption)?;
         Ok(())
     };
     let millimetres: Vec<f64> = tissue.thickness().iter().map(|metres| 1e3 * metres).collect();
-    add(&millimetres, "thickness", "mm", Scale::Linear, "How thick the flesh below the skin is.")?;
+    add(&millimetres, "thickness", "mm", "How thick the flesh below the skin is.")?;
     if tissue.stiffness_misfit().is_some() {
         let stiffness: Vec<[f64; 3]> = (0..millimetres.len()).map(|v| tissue.stiffness(v)).collect();
         for (k, (title, caption)) in [
@@ -97,7 +98,7 @@ fn add_flesh(page: &mut Report, face: &Face, tissue: &Tissue) -> anyhow::Result<
         .enumerate()
         {
             let values: Vec<f64> = stiffness.iter().map(|found| found[k]).collect();
-            add(&values, title, "×", Scale::Log, caption)?;
+            add(&values, title, "×", caption)?;
         }
     }
     Ok(())
