@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::support::{fail, report, small_rig, small_take, succeed};
+use crate::support::{SMALL_SHAPES, fail, report, small_rig, small_take, succeed};
 
 #[test]
 fn flesh_of_a_rig_without_bones_performs_with_painted_thickness_and_free_parts() {
@@ -125,10 +125,10 @@ fn what_no_flesh_can_be_made_of_is_told_in_a_sentence() {
     assert!(error.contains("'take'") && error.contains("--fps"), "{error}");
     let error = fail(path, &["perform", "small", "--markers", "none.csv", "-o", "out.pc2"]);
     assert_eq!(error.matches("os error").count(), 1, "{error}");
-    let bare = "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nf 1 2 3\n";
-    std::fs::write(path.join("bare.obj"), bare).expect("a file");
-    let error = fail(path, &["perform", "bare.obj", "--take", "take.csv", "-o", "out.pc2"]);
-    assert!(error.contains("bare.obj: the mesh has no part"), "{error}");
+    let flat = "v 0 0 0\nv 0.1 0 0\nv 0.2 0 0\nf 1 2 3\n";
+    std::fs::write(path.join("flat.obj"), flat).expect("a file");
+    let error = fail(path, &["perform", "flat.obj", "--take", "take.csv", "-o", "out.pc2"]);
+    assert!(error.contains("flat.obj: the mesh has no part"), "{error}");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_rig_without_the_shapes_of_a_take_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path();
     let rig = small_rig(path);
-    for shape in ["browInnerUp", "jawOpen", "mouthSmile_L"] {
+    for shape in SMALL_SHAPES {
         std::fs::remove_file(rig.join(format!("{shape}.obj"))).expect("a shape");
     }
     small_take(path);
