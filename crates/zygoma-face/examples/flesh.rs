@@ -69,7 +69,7 @@ fn main() -> Outcome<()> {
     ] {
         *field = value(flag).map(|v| v.parse()).transpose()?.unwrap_or(*field);
     }
-    let tissue = Arc::new(Tissue::build(&input, &flesh)?);
+    let tissue = Arc::new(Tissue::build(&input, &flesh, &mut |_| Continue::Yes)?);
     let places = Places::new(&face);
     println!(
         "{}: {}, {} tetrahedra, {} bare triangles, {:.1} s",

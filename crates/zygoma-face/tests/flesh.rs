@@ -39,7 +39,8 @@ fn make(rig: Rig) -> Made {
     let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).expect("the rig has a face");
     let (jaw, bones) = (jaw_driven_shapes(rig.skin()), Bones::of_rig(&rig));
     let input = TissueInput { bones: bones.as_ref(), ..TissueInput::new(&face, &jaw) };
-    let tissue = Arc::new(Tissue::build(&input, &PerformParams::default()).expect("the face has flesh"));
+    let tissue = Tissue::build(&input, &PerformParams::default(), &mut |_| Continue::Yes);
+    let tissue = Arc::new(tissue.expect("the face has flesh"));
     Made { rig, face, tissue }
 }
 

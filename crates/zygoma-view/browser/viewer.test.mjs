@@ -258,6 +258,21 @@ describe("rig, shell and tissue", () => {
     await viewer.until((number) => window.zygoma.frame().number > number + 3, number);
   };
 
+  test("the making of tissue tells how far it is, and can be cancelled", async () => {
+    const { page } = viewer;
+    await page.getByRole("radio", { name: "Tissue" }).check();
+    await page.getByText("Making tissue").waitFor();
+    // It may be a matter of seconds: whoever wants to cancel it must be quick.
+    await viewer.until(() => {
+      const isUnderWay = document.querySelector(".growth progress").value > 0.05;
+      if (isUnderWay) document.querySelector(".growth button").click();
+      return isUnderWay;
+    });
+    await page.getByText("Making tissue").waitFor({ state: "hidden", timeout: 2000 });
+    assert.equal(await page.getByRole("radio", { name: "Shell" }).isChecked(), true);
+    assert.doesNotMatch(page.url(), /body=/);
+  });
+
   test("a face becomes tissue and rig, and keeps expression, take and camera", async () => {
     const { page } = viewer;
     await viewer.isTouchable();
@@ -275,6 +290,8 @@ describe("rig, shell and tissue", () => {
     assert.deepEqual(await kept(), before);
     assert.match(page.url(), /[?]body=tissue/);
     await viewer.until(() => /ms.*Volume.*%.*contacts.*springs/s.test(document.querySelector(".flesh-figures").innerText));
+    const stages = () => page.locator(".graph-keys").innerText();
+    assert.deepEqual((await stages()).split(/\s+/), ["encoding", "control", "evaluate", "solve", "search", "contact", "surface"]);
     const moved = await viewer.moved();
     assert.ok(moved.most < 6, `the same expression: ${JSON.stringify(moved)}`);
     await viewer.screenshot("tissue");
@@ -282,6 +299,7 @@ describe("rig, shell and tissue", () => {
     await page.keyboard.press("b");
     await viewer.until(() => window.zygoma.state.body.value.shown === "rig" && (window.zygoma.frame().flags & 1) === 0);
     assert.deepEqual(await kept(), before);
+    assert.equal(await stages(), "encoding");
     await page.keyboard.press("b");
     await viewer.until(() => window.zygoma.state.body.value.shown === "shell" && (window.zygoma.frame().flags & 17) === 1);
     await page.keyboard.press("b");
@@ -313,6 +331,43 @@ describe("rig, shell and tissue", () => {
     await viewer.until(() => window.zygoma.frame().sections.every(({ kind }) => kind < 2));
     assert.ok(difference(whole, await viewer.picture()) < 0.02, "and the head is whole again");
     assert.equal(await page.locator(".legend").isVisible(), false);
+  });
+
+  test("a double-click cuts the tissue open there, squarely", async () => {
+    const { page } = viewer;
+    const at = await viewer.place("left cheek");
+    await page.mouse.dblclick(at.x, at.y);
+    await viewer.until(() => window.zygoma.stage.flesh.triangles > 100);
+    const { cut, off, slant } = await page.evaluate(() => {
+      const { stage, state } = window.zygoma;
+      const { normal, height } = stage.cutPlane;
+      const eye = stage.camera.position.clone().sub(stage.controls.target).normalize();
+      const cheek = { sum: 0, count: 0 };
+      for (let point = 0; point < stage.head.skin.count; point++) {
+        if (stage.head.regionOf(point) !== "left cheek") continue;
+        cheek.sum += stage.head.skin.positions.slice(3 * point, 3 * point + 3).reduce((sum, x, k) => sum + x * normal[k], 0);
+        cheek.count++;
+      }
+      return { cut: state.cut.value, off: Math.abs(cheek.sum / cheek.count - height), slant: Math.abs(eye.dot({ x: normal[0], y: normal[1], z: normal[2] })) };
+    });
+    assert.equal(cut.axis, "y", "a cheek faces the front and the side");
+    assert.ok(off < 0.02, `the plane goes through the cheek: ${off} m`);
+    assert.ok(slant > 0.5, `it is not seen on edge: ${slant}`);
+    await nextFrames();
+    await viewer.screenshot("cut-here");
+    // Where the head is cut away there is nothing to touch any more: a drag turns the camera.
+    const before = await page.evaluate(() => window.zygoma.stage.camera.position.toArray());
+    const forehead = await viewer.place("forehead");
+    await page.mouse.move(forehead.x, forehead.y);
+    await page.mouse.down();
+    await page.mouse.move(forehead.x + 40, forehead.y);
+    assert.equal(await page.evaluate(() => window.zygoma.frame().touches.length), 0);
+    await page.mouse.up();
+    await viewer.until((before) => window.zygoma.stage.camera.position.toArray().some((x, k) => Math.abs(x - before[k]) > 0.01), before);
+    await page.locator("canvas[role=img]").focus();
+    await page.keyboard.press("c");
+    await page.keyboard.press("f");
+    await viewer.until(() => window.zygoma.frame().sections.every(({ kind }) => kind < 2));
   });
 
   test("the skin is coloured by the change of volume below it", async () => {

@@ -4,7 +4,7 @@
 //!
 //! | part | layout |
 //! |---|---|
-//! | header | `u32` kind, number, last input, flags; `f32` face time, take time; `f32` × 7 head pose (x y z w, x y z); `f32` × 7 milliseconds (rig, gradient, solve, constraints, warp, encoding, all); `u32` number of weights, touches, contacts, sections |
+//! | header | `u32` kind, number, last input, flags; `f32` face time, take time; `f32` × 7 head pose (x y z w, x y z); `f32` × 7 milliseconds (encoding, then up to six [`stage`](crate::protocol::stage)s); `u32` number of weights, touches, contacts, sections |
 //! | weights | `f32` per control |
 //! | touches | `u32` id, `f32` × 3 place, `f32` × 3 force on the skin in N, `f32` depth in m |
 //! | contacts | `u32` point of the skin, `f32` force in N |
@@ -28,7 +28,8 @@ pub(crate) struct FrameHeader {
     pub(crate) face_time: f32,
     pub(crate) take_time: f32,
     pub(crate) pose: [f32; 7],
-    pub(crate) milliseconds: [f32; 7],
+    /// By stage; what encoding takes is added when the frame is finished.
+    pub(crate) milliseconds: [f32; 6],
 }
 
 /// A finger as a frame tells of it.
@@ -72,6 +73,7 @@ impl FrameWriter {
         writer.whole(&[kind::FRAME, header.number, header.input, header.flags]);
         writer.floats(&[header.face_time, header.take_time]);
         writer.floats(&header.pose);
+        writer.floats(&[0.0]);
         writer.floats(&header.milliseconds);
         writer.whole(&[weights.len() as u32, touches.len() as u32, contacts.len() as u32, 0]);
         writer.floats(weights);
@@ -144,11 +146,10 @@ impl FrameWriter {
         self.sections += 1;
     }
 
-    /// The finished frame. The times are known only now.
-    pub(crate) fn finish(mut self, encoding: f32, all: f32) -> Vec<u8> {
+    /// The finished frame. What encoding took is known only now.
+    pub(crate) fn finish(mut self, encoding: f32) -> Vec<u8> {
         let mut set = |word: usize, bytes: [u8; 4]| self.bytes[4 * word..][..4].copy_from_slice(&bytes);
-        set(18, encoding.to_le_bytes());
-        set(19, all.to_le_bytes());
+        set(13, encoding.to_le_bytes());
         set(23, self.sections.to_le_bytes());
         self.bytes
     }
@@ -179,9 +180,9 @@ mod tests {
         let start = writer.bytes.len();
         assert_eq!(start, HEADER_BYTES + 4 + 32 + 8);
         writer.section(2, 0, &moved);
-        let bytes = writer.finish(1.0, 2.0);
+        let bytes = writer.finish(2.0);
         let float = |at: usize| f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        assert_eq!((float(4 * 18), float(4 * 19)), (1.0, 2.0));
+        assert_eq!(float(4 * 13), 2.0);
         let scale = float(start + 12);
         for (index, wanted) in moved.iter().flat_map(Vec3::to_array).enumerate() {
             let at = start + 16 + 2 * index;
@@ -195,7 +196,7 @@ mod tests {
     fn a_face_at_rest_has_no_displacement() {
         let mut writer = FrameWriter::new(&FrameHeader::default(), &[], &[], &[], 0);
         writer.section(0, 0, &[Vec3::ZERO; 5]);
-        let bytes = writer.finish(0.0, 0.0);
+        let bytes = writer.finish(0.0);
         assert!(bytes[HEADER_BYTES + 12..].iter().all(|byte| *byte == 0));
     }
 
@@ -205,7 +206,7 @@ mod tests {
         writer.volumes(4, [0.25, f32::NAN, -9.0].into_iter());
         writer.cut(&[(Vec3::new(0.1, -0.05, 0.02), -0.125)]);
         writer.places(section::STICKY, &[Vec3::X, Vec3::Y]);
-        let bytes = writer.finish(0.0, 0.0);
+        let bytes = writer.finish(0.0);
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         let number = |at: usize| i16::from_le_bytes([bytes[at], bytes[at + 1]]);
         assert_eq!(word(4 * 23), 3);

@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use zygoma_face::interactive::Face;
-use zygoma_face::perform::{Bones, PerformParams, PerformingFace, Tissue, TissueInput};
+use zygoma_face::interactive::fit::Continue;
+use zygoma_face::perform::{
+    Bones, PerformParams, PerformingFace, Tissue, TissueError, TissueInput, TissueProgress,
+};
 use zygoma_rig::jaw::jaw_driven_shapes;
 
 use crate::builder::in_background;
@@ -16,7 +19,24 @@ use crate::model::Model;
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// How often it tells that it goes on.
-const NEWS: Duration = Duration::from_millis(500);
+const NEWS: Duration = Duration::from_millis(200);
+
+/// Where the making of flesh stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Growing {
+    /// What is being done, as words; empty for nothing.
+    pub(crate) stage: &'static str,
+    /// How much is done, 0 to 1, where known.
+    pub(crate) share: Option<f64>,
+    /// Seconds since it began.
+    pub(crate) seconds: f64,
+}
+
+/// What a thread that makes flesh tells.
+enum Told {
+    Progress(TissueProgress),
+    Made(Result<Box<PerformingFace>, TissueError>),
+}
 
 /// How the making of flesh ended.
 pub(crate) enum Grown {
@@ -36,62 +56,111 @@ pub(crate) struct Grower {
 }
 
 impl Grower {
-    /// Makes the flesh under a face. What was cancelled returns at once; what it was busy with ends by itself.
+    /// Makes the flesh under a face. What was cancelled returns at once; what it was busy with ends at the next shape.
     pub(crate) fn grow(
         &self,
         model: &Arc<Model>,
         face: &Arc<Face>,
-        cancel: &AtomicBool,
-        tell: &mut dyn FnMut(&'static str, f64),
+        cancel: &Arc<AtomicBool>,
+        tell: &mut dyn FnMut(Growing),
     ) -> Grown {
         let began = Instant::now();
         let mut told = began;
-        let mut news = |stage| {
+        let mut news = |stage, share| {
             if told.elapsed() >= NEWS {
                 told = Instant::now();
-                tell(stage, began.elapsed().as_secs_f64());
+                tell(Growing { stage, share, seconds: began.elapsed().as_secs_f64() });
             }
         };
         while matches!(self.busy.try_lock(), Err(TryLockError::WouldBlock)) {
             if cancel.load(Ordering::Relaxed) {
                 return Grown::Cancelled;
             }
-            news("waiting for other flesh");
+            news("waiting for other flesh", None);
             std::thread::sleep(PATIENCE);
         }
-        let made = self.start(model.clone(), face.clone());
+        let heard = self.start(model.clone(), face.clone(), cancel.clone());
+        let name = &model.rig.name;
         loop {
             if cancel.load(Ordering::Relaxed) {
                 return Grown::Cancelled;
             }
-            match made.recv_timeout(PATIENCE) {
-                Ok(Ok(performing)) => return Grown::Made(performing),
-                Ok(Err(reason)) => return Grown::Failed(reason),
-                Err(RecvTimeoutError::Timeout) => news("making flesh and the forces of every expression"),
+            match heard.recv_timeout(PATIENCE) {
+                Ok(Told::Progress(now)) => news(described(&now), Some(now.done())),
+                Ok(Told::Made(Ok(performing))) => return Grown::Made(performing),
+                Ok(Told::Made(Err(TissueError::Abandoned))) => return Grown::Cancelled,
+                Ok(Told::Made(Err(error))) => {
+                    return Grown::Failed(format!("{name}: {error}; choose the shell"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Grown::Failed(format!("{}: making its flesh ended unexpectedly", model.rig.name));
+                    return Grown::Failed(format!("{name}: making its flesh ended unexpectedly"));
                 }
             }
         }
     }
 
-    fn start(&self, model: Arc<Model>, face: Arc<Face>) -> Receiver<Result<Box<PerformingFace>, String>> {
-        let (sender, made) = channel();
+    /// Makes it on threads of its own.
+    fn start(&self, model: Arc<Model>, face: Arc<Face>, cancel: Arc<AtomicBool>) -> Receiver<Told> {
+        let (sender, heard) = channel();
         let busy = self.busy.clone();
         std::thread::spawn(move || {
             let _busy = busy.lock();
+            let mut progress = |now| {
+                // Nobody listens to what was cancelled.
+                let _ = sender.send(Told::Progress(now));
+                if cancel.load(Ordering::Relaxed) { Continue::Abandon } else { Continue::Yes }
+            };
             let made = in_background(|| {
                 let jaw = jaw_driven_shapes(model.rig.skin());
                 let bones = Bones::of_rig(&model.rig);
                 let input = TissueInput { bones: bones.as_ref(), ..TissueInput::new(&face, &jaw) };
-                let tissue = Tissue::build(&input, &PerformParams::default())?;
-                PerformingFace::new(Arc::new(tissue))
+                let tissue = Tissue::build(&input, &PerformParams::default(), &mut progress)?;
+                Ok(Box::new(PerformingFace::new(Arc::new(tissue))?))
             });
-            let told =
-                |error| format!("{}: its flesh cannot be made: {error}; choose the shell", model.rig.name);
-            // Nobody listens to what was cancelled.
-            let _ = sender.send(made.map(Box::new).map_err(told));
+            // As above.
+            let _ = sender.send(Told::Made(made));
         });
-        made
+        heard
+    }
+}
+
+/// What is being done, in words.
+fn described(now: &TissueProgress) -> &'static str {
+    match now.round {
+        0 => "finding the forces of every expression",
+        _ => "finding the forces anew, with thinner flesh where it was crushed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::{Ended, Library, Quality};
+    use crate::model::HeadChoice;
+
+    #[test]
+    fn what_is_cancelled_soon_leaves_room_for_other_flesh() {
+        let model = Arc::new(Model::built_in(&HeadChoice::default(), None).unwrap());
+        let library = Library::new(None);
+        let never = Arc::new(AtomicBool::new(false));
+        let Ended::Made(face) = library.make(&model, 1000, Quality::Preview, &never, &mut |_| {}) else {
+            panic!("the built-in head has a face");
+        };
+        let cancel = Arc::new(AtomicBool::new(false));
+        let mut shares = Vec::new();
+        // Cancelled as soon as some forces were found.
+        let grown = library.grower.grow(&model, &face, &cancel, &mut |now: Growing| {
+            shares.extend(now.share);
+            cancel.store(now.share.is_some_and(|share| share > 0.0), Ordering::Relaxed);
+        });
+        assert!(matches!(grown, Grown::Cancelled));
+        assert!(shares.last().is_some_and(|share| *share < 0.5), "in the first round of many: {shares:?}");
+        let told = Instant::now();
+        while library.grower.busy.try_lock().is_err() {
+            assert!(told.elapsed() < Duration::from_secs(5), "it is still under way");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        println!("free after {:?}", told.elapsed());
     }
 }

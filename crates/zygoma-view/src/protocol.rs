@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a message changes; a page of another version reloads itself.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Kinds of binary messages.
 pub mod kind {
@@ -50,6 +50,14 @@ pub mod section {
     pub const STICKY: u32 = 4;
     /// Where lips push each other.
     pub const LIPS: u32 = 5;
+}
+
+/// Names of the stages of a frame, in the order of their times.
+pub mod stage {
+    /// Of a shell's frame.
+    pub const SHELL: [&str; 5] = ["rig", "gradient", "solve", "contact", "warp"];
+    /// Of tissue's frame.
+    pub const TISSUE: [&str; 6] = ["control", "evaluate", "solve", "search", "contact", "surface"];
 }
 
 /// What the page asks for.
@@ -246,6 +254,8 @@ pub enum ServerMessage {
         wanted: Body,
         /// What is being done to make it, as words; empty when nothing is.
         stage: String,
+        /// How much of that is done, 0 to 1, where known.
+        share: Option<f64>,
         /// Seconds since that began.
         seconds: f64,
         /// What to know about it, as a sentence.

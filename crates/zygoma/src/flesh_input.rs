@@ -66,6 +66,10 @@ impl FleshInput {
             BoneSource::BuiltIn => {
                 "this is the built-in head: its cranium and mandible carry the flesh".to_owned()
             }
+            BoneSource::None if self.jaw.is_empty() => {
+                "the rig has neither bones nor a shape that moves the jaw: all flesh stays with the head"
+                    .to_owned()
+            }
             BoneSource::None => {
                 "the rig has no bones: the jaw's motion is found from the skin that it carries".to_owned()
             }

@@ -53,10 +53,17 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", sentence(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error and its causes, as far as it does not name them itself.
+fn sentence(error: &anyhow::Error) -> String {
+    let told = error.chain().map(ToString::to_string);
+    told.reduce(|all, cause| if all.ends_with(&cause) { all } else { format!("{all}: {cause}") })
+        .unwrap_or_default()
 }
 
 /// Whether the reader of our output, such as `head`, has gone: no fault of ours.

@@ -1,5 +1,6 @@
 //! From a rig to a [`Face`].
 
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use glam::DVec3;
@@ -27,6 +28,9 @@ use super::thin::thin_places;
 /// Beyond the simulated skin, what hangs on it follows it over this share of the height. Ours: far enough for the
 /// inner lips, not so far that teeth would move.
 const FADE: f64 = 0.08;
+
+/// Triangles that a shell may have: with fewer there is no face left, and more are finer than any mesh of a face.
+const SIZES: RangeInclusive<usize> = 100..=200_000;
 
 /// What a build may be told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +71,9 @@ pub enum BuildProgress {
 /// Why a face could not be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BuildError {
+    /// So many triangles are too few to be a face, or too many.
+    #[error("{0} triangles are no mesh to simulate; ask for {least} to {most}", least = SIZES.start(), most = SIZES.end())]
+    Size(usize),
     /// No skin or no height was found.
     #[error("the mesh has no part that looks like the skin of a face; name the mesh with --mesh")]
     NoFace,
@@ -129,6 +136,9 @@ pub fn build_with_report(
     let BuildInput { name, mesh, .. } = *input;
     let mut report = BuildReport::default();
     let mut began = Instant::now();
+    if !SIZES.contains(&params.triangles) {
+        return Err(BuildError::Size(params.triangles));
+    }
     progress(BuildProgress::Meshing);
     let region = Region::choose(mesh)?;
     let coarse = coarsen(&region.points, &region.triangles, params.triangles)?;

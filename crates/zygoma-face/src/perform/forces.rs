@@ -7,6 +7,7 @@ use zygoma_physics::projective::{Prefactored, Row, SolveOptions, Solver, System,
 use zygoma_rig::arkit;
 
 use super::elements::Expressed;
+use super::progress::{Teller, TissueError};
 use super::shortening::Shortened;
 use super::stiffness::Posed;
 use super::tissue::{Layout, Tissue};
@@ -81,7 +82,8 @@ impl Tissue {
     pub(super) fn find_forces(
         &self,
         face: &Face,
-    ) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), NotPositiveDefinite> {
+        teller: &mut Teller,
+    ) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), TissueError> {
         let mut holder = Holder::new(self)?;
         let rest = &self.flesh.mesh.positions;
         let volumes = self.flesh.mesh.volumes();
@@ -101,6 +103,7 @@ impl Tissue {
         let shapes = face.shapes.len();
         let mut forces = Vec::with_capacity(shapes);
         for shape in 0..shapes {
+            teller.tell(shape, shapes)?;
             forces.push(match base_shape(face, shape) {
                 None => held(&only(shapes, &[shape])),
                 Some(base) => {
@@ -109,14 +112,16 @@ impl Tissue {
                 }
             });
         }
+        teller.end_round();
         Ok((forces, fullness))
     }
 
     /// The flesh posed by each shape alone; those that are made on top of another are left out.
-    pub(super) fn poses(&self, face: &Face) -> Result<Vec<Posed>, NotPositiveDefinite> {
+    pub(super) fn poses(&self, face: &Face, teller: &mut Teller) -> Result<Vec<Posed>, TissueError> {
         let mut holder = Holder::new(self)?;
         let shapes = face.shapes.len();
         let mut pose = |shape: usize| {
+            teller.tell(shape, shapes)?;
             let weights = only(shapes, &[shape]);
             let jaw = self.jaw_pose(&weights);
             let feet = (0..self.skin_count()).map(|v| self.attachment(&weights, &jaw, v)).collect();
@@ -126,9 +131,11 @@ impl Tissue {
                 |v| self.target(&moved, v as usize),
                 |place, shortened| shapes[self.shortening.tets[place] as usize] = *shortened,
             );
-            Posed { positions: holder.hold(&weights).positions, feet, moves: moved, shapes }
+            Ok(Posed { positions: holder.hold(&weights).positions, feet, moves: moved, shapes })
         };
-        Ok((0..shapes).filter(|shape| base_shape(face, *shape).is_none()).map(&mut pose).collect())
+        let poses = (0..shapes).filter(|shape| base_shape(face, *shape).is_none()).map(&mut pose).collect();
+        teller.end_round();
+        poses
     }
 }
 

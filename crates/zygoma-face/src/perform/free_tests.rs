@@ -102,7 +102,7 @@ fn tissue(free: &[bool]) -> Arc<Tissue> {
     // Whatever it takes for a jaw, there is no mouth.
     let jaw = jaw_driven_shapes(&creature());
     let input = TissueInput { free, ..TissueInput::new(&FACE, &jaw) };
-    Arc::new(Tissue::build(&input, &PerformParams::default()).unwrap())
+    Arc::new(Tissue::build(&input, &PerformParams::default(), &mut |_| Continue::Yes).unwrap())
 }
 
 #[test]

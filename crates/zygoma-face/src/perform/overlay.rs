@@ -14,6 +14,12 @@ impl Tissue {
         &self.flesh.mesh.tets
     }
 
+    /// How thick the flesh below each vertex of the shell is at rest, m.
+    pub fn thickness(&self) -> Vec<f64> {
+        let (skin, below) = self.flesh.mesh.positions.split_at(self.skin_count());
+        skin.iter().zip(below).map(|(skin, below)| skin.distance(*below)).collect()
+    }
+
     /// The flesh at rest, m.
     pub fn rest(&self) -> &[DVec3] {
         &self.flesh.mesh.positions

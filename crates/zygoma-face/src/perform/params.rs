@@ -1,5 +1,7 @@
 //! What a user may tune about flesh that performs.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 use zygoma_physics::projective::Material;
 
@@ -90,12 +92,76 @@ impl Default for PerformParams {
     }
 }
 
+/// A parameter with which there can be no flesh.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{name} is {value}; it must be from {} to {}", range.start(), range.end())]
+pub struct BadParam {
+    name: &'static str,
+    value: f64,
+    range: RangeInclusive<f64>,
+}
+
 impl PerformParams {
+    /// Refuses what no flesh could be made or moved with. The ranges are ours, and far wider than what makes sense for a face.
+    pub fn check(&self) -> Result<(), BadParam> {
+        let [thin, thick] = self.thickness_range;
+        let [soft, stiff] = self.stiffness_bounds;
+        let [x, y, z] = self.gravity;
+        let checks = [
+            ("thickness", self.thickness, 1e-4..=0.1),
+            ("thickness_range's first number", thin, 1e-4..=0.1),
+            ("thickness_range's second number", thick, thin..=0.1),
+            ("smooth", self.smooth, 0.0..=1e6),
+            ("keep_curvature", self.keep_curvature, 0.0..=1e6),
+            ("young", self.young, 1.0..=1e9),
+            ("poisson", self.poisson, 0.0..=0.499),
+            ("attachment", self.attachment, 1.0..=1e9),
+            ("tone", self.tone, 0.0..=1e9),
+            ("stiffness_regions", self.stiffness_regions as f64, 1.0..=1e4),
+            ("stiffness_bounds' first number", soft, 1e-3..=1e3),
+            ("stiffness_bounds' second number", stiff, soft..=1e3),
+            ("stiffness_smooth", self.stiffness_smooth, 0.0..=1e6),
+            ("density", self.density, 1.0..=1e5),
+            ("regularisation", self.regularisation, 1e-9..=1e6),
+            ("contact", self.contact, 0.0..=1e12),
+            ("stickiness", self.stickiness, 0.0..=1e12),
+            ("step_time", self.step_time, 1e-4..=0.1),
+            ("iterations", self.iterations as f64, 1.0..=1e4),
+            ("control_iterations", self.control_iterations as f64, 0.0..=1e4),
+            ("control_steps", self.control_steps as f64, 1.0..=1e4),
+            ("gravity's first number", x, -1e3..=1e3),
+            ("gravity's second number", y, -1e3..=1e3),
+            ("gravity's third number", z, -1e3..=1e3),
+        ];
+        match checks.into_iter().find(|(_, value, range)| !range.contains(value)) {
+            Some((name, value, range)) => Err(BadParam { name, value, range }),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn material(&self) -> Material {
         Material { young: self.young, poisson: self.poisson }
     }
 
     pub(super) fn hypodermis(&self) -> HypodermisParams {
         HypodermisParams { smooth: self.smooth, keep_curvature: self.keep_curvature }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_parameter_is_named() {
+        let params = PerformParams::default();
+        assert_eq!(params.check(), Ok(()));
+        let told = |params: PerformParams| params.check().unwrap_err().to_string();
+        let bulky = PerformParams { poisson: 0.5, ..params.clone() };
+        assert_eq!(told(bulky), "poisson is 0.5; it must be from 0 to 0.499");
+        assert!(told(PerformParams { young: f64::NAN, ..params.clone() }).starts_with("young is NaN"));
+        let reversed = PerformParams { thickness_range: [0.01, 0.003], ..params.clone() };
+        assert!(told(reversed).ends_with("it must be from 0.01 to 0.1"));
+        assert!(told(PerformParams { step_time: 0.0, ..params }).contains("step_time"));
     }
 }

@@ -73,6 +73,29 @@ fn no_element_is_inverted_at_rest_and_a_still_face_stays_still() {
 }
 
 #[test]
+fn the_making_of_flesh_tells_every_shape_and_can_be_given_up() {
+    let (mesh, face) = &*FACE;
+    let jaw = jaw_driven_shapes(mesh);
+    let make = |last: usize| {
+        let mut told = Vec::new();
+        let mut progress = |now: TissueProgress| {
+            told.push((now.round, now.shape));
+            if told.len() > last { Continue::Abandon } else { Continue::Yes }
+        };
+        let input = TissueInput::new(face, &jaw);
+        let made = Tissue::build(&input, &PerformParams::default(), &mut progress).map(|_| ());
+        (made, told)
+    };
+    let (made, told) = make(2);
+    assert_eq!((made, told), (Err(TissueError::Abandoned), vec![(0, 0), (0, 1), (0, 2)]));
+    let (made, told) = make(usize::MAX);
+    assert_eq!(made, Ok(()));
+    let first: Vec<_> = (0..face.shapes.len()).map(|shape| (0, shape)).collect();
+    assert_eq!(told[..first.len()], first[..]);
+    assert!(told.is_sorted(), "{told:?}");
+}
+
+#[test]
 fn held_expressions_are_those_of_the_rig() {
     let mut missed = Vec::new();
     for names in [

@@ -17,9 +17,11 @@ use super::depth::Depths;
 use super::footing::{Foot, Footing, JawShapes, carried};
 use super::hypodermis::{Flesh, seen_normals};
 use super::lips::Lips;
+use super::progress::{Teller, TissueError, TissueProgress};
 use super::shortening::Shortening;
 use super::stiffness::{FitOptions, Regions, StiffnessFit, StiffnessMap};
 use super::touches::SkinPoints;
+use crate::interactive::fit::Continue;
 use crate::interactive::{Face, FaceShape};
 
 /// An element that a shape presses to less than this share of its volume is crushed. Ours, as those below: combinations of shapes and
@@ -146,12 +148,18 @@ impl Layout {
 impl Tissue {
     /// The flesh of a face. `jaw` names the shapes that move the jaw
     /// ([`jaw_driven_shapes`](zygoma_rig::jaw::jaw_driven_shapes)).
-    pub fn new(face: &Face, jaw: &[usize], params: &PerformParams) -> Result<Self, NotPositiveDefinite> {
-        Self::build(&TissueInput::new(face, jaw), params)
+    pub fn new(face: &Face, jaw: &[usize], params: &PerformParams) -> Result<Self, TissueError> {
+        Self::build(&TissueInput::new(face, jaw), params, &mut |_| Continue::Yes)
     }
 
-    /// The flesh of a face, with what is known of its inside.
-    pub fn build(input: &TissueInput, params: &PerformParams) -> Result<Self, NotPositiveDefinite> {
+    /// The flesh of a face, with what is known of its inside. `progress` is told before each shape whose force is found, and may give up.
+    pub fn build(
+        input: &TissueInput,
+        params: &PerformParams,
+        progress: &mut dyn FnMut(TissueProgress) -> Continue,
+    ) -> Result<Self, TissueError> {
+        params.check()?;
+        let mut teller = Teller::new(progress);
         let TissueInput { face, jaw, .. } = *input;
         let triangles = &face.shell.triangles;
         let skin: Vec<DVec3> = face.shell.rest.iter().map(|p| face.height * *p).collect();
@@ -200,7 +208,7 @@ impl Tissue {
         };
         // Where a shape crushes an element, the flesh becomes thinner, and where that is not enough, there is none.
         for look in 0..LOOKS {
-            let (forces, fullness) = tissue.find_forces(face)?;
+            let (forces, fullness) = tissue.find_forces(face, &mut teller)?;
             tissue.forces = forces;
             let (thins, leaves_out) = (look < THINNINGS, look + 1 >= THINNINGS);
             let least = if thins { CRUSHED } else { INVERTED };
@@ -218,7 +226,7 @@ impl Tissue {
             tissue.put_flesh(make(&thickness, &left_out)?, triangles);
         }
         if params.fit_stiffness {
-            tissue.fit_stiffness(face)?;
+            tissue.fit_stiffness(face, &mut teller)?;
         }
         Ok(tissue)
     }
@@ -232,7 +240,7 @@ impl Tissue {
     }
 
     /// Finds from place to place how stiff the flesh is, and the forces anew.
-    fn fit_stiffness(&mut self, face: &Face) -> Result<(), NotPositiveDefinite> {
+    fn fit_stiffness(&mut self, face: &Face, teller: &mut Teller) -> Result<(), TissueError> {
         let options =
             FitOptions { bounds: self.params.stiffness_bounds, smooth: self.params.stiffness_smooth };
         let is_counted: Vec<bool> =
@@ -241,7 +249,7 @@ impl Tissue {
             Regions::spread(&self.flesh.mesh.positions[..self.skin_count()], self.params.stiffness_regions);
         // The balance below the skin depends on what is found.
         for _ in 0..STIFFNESS_ROUNDS {
-            let poses = self.poses(face)?;
+            let poses = self.poses(face, teller)?;
             let fit = StiffnessFit {
                 flesh: &self.flesh,
                 triangles: &face.shell.triangles,
@@ -253,7 +261,7 @@ impl Tissue {
             let (found, misfit) = fit.solve(&poses, &options);
             (self.stiffness, self.misfit) = (found, Some(misfit));
         }
-        self.forces = self.find_forces(face)?.0;
+        self.forces = self.find_forces(face, teller)?.0;
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use zygoma_face::touch::Touchable;
 use super::flesh::Flesh;
 use super::hands::Hands;
 use super::{Command, Gone, Session};
-use crate::grower::Grown;
+use crate::grower::{Growing, Grown};
 use crate::protocol::{Body, ClientMessage, ServerMessage};
 
 /// What a face is made of, as asked for and as far as it is there.
@@ -38,7 +38,7 @@ struct Growth {
 pub(crate) struct GrowthNews {
     /// Which; the news of an older one are ignored.
     job: u64,
-    what: Result<(&'static str, f64), Grown>,
+    what: Result<Growing, Grown>,
 }
 
 impl std::fmt::Debug for GrowthNews {
@@ -82,7 +82,7 @@ impl Session {
             self.start_build(None)?;
         }
         self.enter(before)?;
-        self.tell_body("", 0.0)
+        self.tell_body()
     }
 
     /// Puts what is shown now into the present expression, if it is another body than before.
@@ -142,9 +142,9 @@ impl Session {
         let (model, commands, library) =
             (self.model.clone(), self.link.commands.clone(), self.work.library());
         std::thread::spawn(move || {
-            let mut tell = |stage, seconds| {
+            let mut tell = |now| {
                 // News are not worth waiting for: more will come.
-                let _ = commands.try_send(Command::Growing(GrowthNews { job, what: Ok((stage, seconds)) }));
+                let _ = commands.try_send(Command::Growing(GrowthNews { job, what: Ok(now) }));
             };
             let grown = library.grower.grow(&model, &face, &cancelled, &mut tell);
             // The tab may have been closed meanwhile.
@@ -166,7 +166,7 @@ impl Session {
             return Ok(());
         }
         self.bodies.wanted = self.shown();
-        self.tell_body("", 0.0)
+        self.tell_body()
     }
 
     pub(super) fn hear_of_growth(&mut self, news: GrowthNews) -> Result<(), Gone> {
@@ -174,7 +174,7 @@ impl Session {
             return Ok(());
         }
         let grown = match news.what {
-            Ok((stage, seconds)) => return self.tell_body(stage, seconds),
+            Ok(now) => return self.tell_body_growing(now),
             Err(grown) => grown,
         };
         let before = self.shown();
@@ -192,20 +192,25 @@ impl Session {
                 self.fail(reason)?;
             }
         }
-        self.tell_body("", 0.0)
+        self.tell_body()
     }
 
     /// Tells what the face is made of.
-    pub(super) fn tell_body(&self, stage: &str, seconds: f64) -> Result<(), Gone> {
+    pub(super) fn tell_body(&self) -> Result<(), Gone> {
+        self.tell_body_growing(Growing { stage: "starting", ..Growing::default() })
+    }
+
+    /// [`tell_body`](Self::tell_body) with where its making stands, if it is under way.
+    fn tell_body_growing(&self, now: Growing) -> Result<(), Gone> {
         let shown = self.shown();
         let is_under_way = self.bodies.growth.is_some() && self.bodies.wanted == Body::Tissue;
-        let stage = if is_under_way && stage.is_empty() { "starting" } else { stage };
+        let Growing { stage, share, seconds } = if is_under_way { now } else { Growing::default() };
         let note = match &self.bodies.flesh {
             Some(flesh) if shown == Body::Tissue => flesh.note(),
             _ => String::new(),
         };
-        let stage = if is_under_way { stage.to_owned() } else { String::new() };
-        self.tell(ServerMessage::Body { shown, wanted: self.bodies.wanted, stage, seconds, note })
+        let (wanted, stage) = (self.bodies.wanted, stage.to_owned());
+        self.tell(ServerMessage::Body { shown, wanted, stage, share, seconds, note })
     }
 
     /// Sets how sticky the lips of flesh are.

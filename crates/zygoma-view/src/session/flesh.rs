@@ -12,7 +12,7 @@ use super::LONGEST_FRAME;
 use crate::builder::background_pool;
 use crate::frame::FrameWriter;
 use crate::model::Model;
-use crate::protocol::{CutPlane, FleshReport, section};
+use crate::protocol::{CutPlane, FleshReport, section, stage};
 
 /// What a frame may take to compute, s: a page that gets ten frames a second still feels alive. Slower flesh lives more slowly.
 const BUDGET: f64 = 0.08;
@@ -132,14 +132,14 @@ impl Flesh {
         surface.extend_from_slice(found);
     }
 
-    /// What its last frame took, by the stages that a frame tells of: the rig's share, gradients, solving, contact and the surface.
-    pub(crate) fn stages(&self) -> [Duration; 5] {
+    /// What its last frame took, by [`stage::TISSUE`].
+    pub(crate) fn stages(&self) -> [Duration; stage::TISSUE.len()] {
         let stages = self.performing.stages();
-        let solve = &stages.solve;
         [
             stages.place + stages.control + stages.inertia,
-            solve.evaluate,
-            solve.solve + solve.other,
+            stages.solve.evaluate,
+            stages.solve.solve,
+            stages.solve.other,
             stages.contact + stages.constrain + stages.part,
             stages.output,
         ]

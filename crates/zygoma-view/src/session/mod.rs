@@ -24,7 +24,7 @@ use zygoma_geometry::rigid::RigidMotion;
 use crate::frame::{FrameHeader, FrameWriter};
 use crate::mailbox::Mailbox;
 use crate::model::{HeadChoice, Model};
-use crate::protocol::{Body, BuildState, ClientMessage, ServerMessage, flag, section};
+use crate::protocol::{Body, BuildState, ClientMessage, ServerMessage, flag, section, stage};
 use crate::server::SessionFiles;
 use body::Bodies;
 use flesh::Inside;
@@ -165,6 +165,7 @@ impl Session {
         // The page has gone: nothing is left to be told to anybody.
         let _: Result<(), Gone> = self.run_to_end(commands);
         self.work.cancel();
+        self.cancel_growth();
     }
 
     fn run_to_end(&mut self, commands: &Receiver<Command>) -> Result<(), Gone> {
@@ -194,7 +195,7 @@ impl Session {
                 let seconds = (now - last).as_secs_f64().min(LONGEST_FRAME);
                 last = now;
                 due = (due + period).max(now);
-                self.frame(seconds, now)?;
+                self.frame(seconds)?;
                 if self.recorder.is_full() {
                     self.record(false)?;
                 }
@@ -376,7 +377,7 @@ impl Session {
             self.tell(ServerMessage::Report { report: self.model.report() })?;
             self.tell_takes()?;
         }
-        self.tell_body("", 0.0)?;
+        self.tell_body()?;
         self.tell_build(BuildState::None, "")
     }
 
@@ -390,7 +391,7 @@ impl Session {
     fn have_face(&mut self, face: &Arc<Face>) -> Result<(), Gone> {
         self.flesh_out(face);
         self.run_face(face)?;
-        self.tell_body("", 0.0)
+        self.tell_body()
     }
 
     /// Runs a face in place of the one before.
@@ -413,7 +414,7 @@ impl Session {
     }
 
     /// Advances everything and puts a frame in the mailbox.
-    fn frame(&mut self, seconds: f64, began: Instant) -> Result<(), Gone> {
+    fn frame(&mut self, seconds: f64) -> Result<(), Gone> {
         let body = self.shown();
         let seconds = match &self.bodies.flesh {
             Some(flesh) if body == Body::Tissue => seconds.min(flesh.longest_frame()),
@@ -434,7 +435,7 @@ impl Session {
         }
         self.turn_eyes();
         let (mut flags, milliseconds) = match body {
-            Body::Rig => (0, [0.0; 7]),
+            Body::Rig => (0, [0.0; 6]),
             Body::Shell => self.advance_shell(seconds),
             Body::Tissue => self.advance_flesh(seconds)?,
         };
@@ -458,15 +459,15 @@ impl Session {
                 pose: performer::as_numbers(&self.pose),
                 milliseconds,
             };
-            self.encode(&header, began);
+            self.encode(&header);
         }
         Ok(())
     }
 
     /// Moves the shell on; gives flags and milliseconds of the frame.
-    fn advance_shell(&mut self, seconds: f64) -> (u32, [f32; 7]) {
-        let (skin, mut milliseconds) = (self.model.rig.skin, [0.0; 7]);
-        let Some(running) = &mut self.running else { return (0, milliseconds) };
+    fn advance_shell(&mut self, seconds: f64) -> (u32, [f32; 6]) {
+        let skin = self.model.rig.skin;
+        let Some(running) = &mut self.running else { return (0, [0.0; 6]) };
         self.hands.follow_head(running, &self.pose);
         running.set_weights(self.performer.weights(skin));
         running.set_head_pose(&self.pose);
@@ -474,25 +475,25 @@ impl Session {
         self.surfaces[skin].copy_from_slice(frame.positions);
         let flags = flag::SIMULATED | if frame.asleep { flag::ASLEEP } else { 0 };
         let stages = running.stages();
-        let spent = [stages.rig, stages.gradient, stages.solve, stages.constraints, stages.warp];
-        in_milliseconds(&spent, &mut milliseconds);
+        let spent: [Duration; stage::SHELL.len()] =
+            [stages.rig, stages.gradient, stages.solve, stages.constraints, stages.warp];
         self.stale[skin] = true;
-        (flags, milliseconds)
+        (flags, in_milliseconds(&spent))
     }
 
     /// Moves the flesh on; gives flags and milliseconds of the frame.
-    fn advance_flesh(&mut self, seconds: f64) -> Result<(u32, [f32; 7]), Gone> {
-        let (skin, mut milliseconds) = (self.model.rig.skin, [0.0; 7]);
-        let Some(flesh) = &mut self.bodies.flesh else { return Ok((0, milliseconds)) };
+    fn advance_flesh(&mut self, seconds: f64) -> Result<(u32, [f32; 6]), Gone> {
+        let skin = self.model.rig.skin;
+        let Some(flesh) = &mut self.bodies.flesh else { return Ok((0, [0.0; 6])) };
         self.hands.follow_head(flesh.touchable_mut(), &self.pose);
         let surface = flesh.advance(seconds, self.performer.weights(skin), &self.pose);
         self.surfaces[skin].copy_from_slice(surface);
-        in_milliseconds(&flesh.stages(), &mut milliseconds);
         self.stale[skin] = true;
+        let spent = in_milliseconds(&flesh.stages());
         if let Some(report) = flesh.report() {
             self.tell(ServerMessage::Flesh(report))?;
         }
-        Ok((flag::SIMULATED | flag::TISSUE, milliseconds))
+        Ok((flag::SIMULATED | flag::TISSUE, spent))
     }
 
     /// Turns the eyeballs that no shape moves.
@@ -511,7 +512,7 @@ impl Session {
         }
     }
 
-    fn encode(&mut self, header: &FrameHeader, began: Instant) {
+    fn encode(&mut self, header: &FrameHeader) {
         let encoding = Instant::now();
         let (skin, model) = (self.model.rig.skin, self.model.clone());
         let weights = self.performer.control_weights(&model);
@@ -539,8 +540,7 @@ impl Session {
             part.displacements(&self.rig_surface, &mut self.displacements);
             writer.section(skin as u32, section::RIG, &self.displacements);
         }
-        let milliseconds = |since: Instant| 1e3 * since.elapsed().as_secs_f32();
-        let replaced = self.link.frames.put(writer.finish(milliseconds(encoding), milliseconds(began)));
+        let replaced = self.link.frames.put(writer.finish(1e3 * encoding.elapsed().as_secs_f32()));
         if replaced {
             // What the lost frame told of meshes that rest now must be told again.
             for (stale, part) in self.stale.iter_mut().zip(&model.parts) {
@@ -551,8 +551,7 @@ impl Session {
     }
 }
 
-fn in_milliseconds(stages: &[Duration; 5], out: &mut [f32; 7]) {
-    for (out, stage) in out.iter_mut().zip(stages) {
-        *out = 1e3 * stage.as_secs_f32();
-    }
+/// Stages as a frame tells them; there may be fewer of them.
+fn in_milliseconds(stages: &[Duration]) -> [f32; 6] {
+    std::array::from_fn(|k| stages.get(k).map_or(0.0, |stage| 1e3 * stage.as_secs_f32()))
 }

@@ -6,7 +6,9 @@
 use std::path::Path;
 
 use serde_json::Value;
-use zygoma_view::protocol::{ClientMessage, FaceHeader, Scene, ServerMessage, VERSION, flag, kind, section};
+use zygoma_view::protocol::{
+    ClientMessage, FaceHeader, Scene, ServerMessage, VERSION, flag, kind, section, stage,
+};
 
 fn page_source(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("web/src").join(name);
@@ -81,6 +83,8 @@ fn numbers_agree() {
             section::STICKY,
             section::LIPS
         ),
+        format!("shell: {:?}", stage::SHELL),
+        format!("tissue: {:?}", stage::TISSUE),
         "VOLUME = { step: 1e-4, none: -32768 }".to_owned(),
     ];
     for line in wanted {

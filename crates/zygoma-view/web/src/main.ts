@@ -91,8 +91,8 @@ function hear(message: ServerMessage): void {
       break;
     }
     case "body": {
-      const { shown, wanted, stage: stageOfBody, seconds, note } = message;
-      state.body.set({ shown, wanted, stage: stageOfBody, seconds, note });
+      const { shown, wanted, stage: stageOfBody, share, seconds, note } = message;
+      state.body.set({ shown, wanted, stage: stageOfBody, share, seconds, note });
       if (shown !== "tissue") state.flesh.set(null);
       break;
     }

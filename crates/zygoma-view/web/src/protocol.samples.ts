@@ -35,7 +35,7 @@ export const serverSamples = [
   { "type": "loading", "name": "rig.glb" },
   { "type": "report", "report": { "name": "rig", "skin": "face", "meshes": [{ "name": "face", "vertices": 3, "triangles": 1, "shapes": ["jawOpen"], "size": [0.5, 0.25, 0.125] }], "arkit": { "count": 1, "of": 52, "missing": [] }, "units": { "metres_per_unit": 1.0, "reason": "why" }, "notes": [], "problems": [] } },
   { "type": "build", "state": "running", "stage": "fitting", "share": 0.5, "seconds": 1.5, "worst": null },
-  { "type": "body", "shown": "shell", "wanted": "tissue", "stage": "making flesh", "seconds": 1.5, "note": "" },
+  { "type": "body", "shown": "shell", "wanted": "tissue", "stage": "making flesh", "share": 0.25, "seconds": 1.5, "note": "" },
   { "type": "flesh", "tetrahedra": 6000, "milliseconds": 12.5, "speed": 1.0, "contacts": 50, "sticky": 110, "penetration": 0.0, "volume": 1.0, "change": 0.25, "inverted": 0 },
   { "type": "certificate", "holds": true, "reason": "why" },
   { "type": "takes", "takes": [{ "name": "tour", "duration": 12.0, "headMotion": true, "unmatched": 0 }], "current": 0 },

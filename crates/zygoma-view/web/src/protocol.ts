@@ -1,7 +1,7 @@
 // What server and page say to each other. The source is `src/protocol.rs`; a test checks that this says the same.
 
 /** Raised whenever a message changes. */
-export const VERSION = 3;
+export const VERSION = 4;
 
 /** Kinds of binary messages. */
 export const KIND = { frame: 1, scene: 2, face: 3 } as const;
@@ -100,7 +100,7 @@ export type ServerMessage =
       seconds: number;
       worst: number | null;
     }
-  | { type: "body"; shown: Body; wanted: Body; stage: string; seconds: number; note: string }
+  | { type: "body"; shown: Body; wanted: Body; stage: string; share: number | null; seconds: number; note: string }
   | ({ type: "flesh" } & FleshReport)
   | { type: "certificate"; holds: boolean; reason: string }
   | { type: "takes"; takes: TakeEntry[]; current: number }
@@ -225,7 +225,15 @@ export interface Section {
 }
 
 /** Names of the stages of a frame, in the order of their times. */
-export const STAGES = ["rig", "gradient", "solve", "contact", "warp", "encoding"] as const;
+const STAGES = {
+  shell: ["rig", "gradient", "solve", "contact", "warp"],
+  tissue: ["control", "evaluate", "solve", "search", "contact", "surface"],
+};
+
+/** Names for the milliseconds of a frame. */
+export function stagesOf({ flags }: Frame): string[] {
+  return ["encoding", ...(flags & FLAG.tissue ? STAGES.tissue : flags & FLAG.simulated ? STAGES.shell : [])];
+}
 
 /** One frame; its arrays are views of the message. The layout is described in `src/frame.rs`. */
 export interface Frame {
@@ -236,7 +244,7 @@ export interface Frame {
   takeTime: number;
   /** Rotation x y z w, translation x y z. */
   pose: Float32Array<ArrayBuffer>;
-  /** Milliseconds by stage, then of the whole. */
+  /** Milliseconds of encoding and by stage: see `stagesOf`. */
   milliseconds: Float32Array<ArrayBuffer>;
   weights: Float32Array<ArrayBuffer>;
   touches: TouchReport[];

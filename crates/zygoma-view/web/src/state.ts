@@ -24,6 +24,7 @@ export interface Made {
   shown: Body;
   wanted: Body;
   stage: string;
+  share: number | null;
   seconds: number;
   note: string;
 }
@@ -75,7 +76,7 @@ export class State {
   readonly certificate = new Signal<{ holds: boolean; reason: string } | null>(null);
   readonly recording = new Signal<Recording>({ state: "none", bytes: null });
 
-  readonly body = new Signal<Made>({ shown: "rig", wanted: bodyOfAddress(), stage: "", seconds: 0, note: "" });
+  readonly body = new Signal<Made>({ shown: "rig", wanted: bodyOfAddress(), stage: "", share: null, seconds: 0, note: "" });
   readonly flesh = new Signal<FleshReport | null>(null);
   /** Whether lips stick, and how strongly over the usual. */
   readonly sticky = new Signal({ on: false, strength: 1 });

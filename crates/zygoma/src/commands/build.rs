@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Instant;
 
+use anyhow::Context;
 use serde::Serialize;
 use zygoma_face::interactive::fit::{Certified, Continue};
 use zygoma_face::interactive::{
@@ -48,7 +49,8 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     }
     let poses = take_poses(&rig, &takes);
     let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &poses };
-    let (mut face, report) = build_with_progress(&what, &params)?;
+    let (mut face, report) =
+        build_with_progress(&what, &params).with_context(|| args.rig.rig.display().to_string())?;
     face.origin = Origin::of_rig(&rig, &args.rig.rig, args.rig.identity.as_deref());
     face.write(&args.out)?;
     if let Some(folder) = &args.report {

@@ -50,7 +50,11 @@ pub(crate) fn run(args: &ConvertArgs, verbose: bool) -> anyhow::Result<()> {
         **document = document.decompressed(&Limits::default())?;
     }
     let animation = match &args.take {
-        Some(name) => Some(write_performance(&rig, &input::read_take(name, &rig)?, format, args)?),
+        Some(name) => {
+            let take = input::read_take(name, &rig)?;
+            input::check_length(&take, args.fps)?;
+            Some(write_performance(&rig, &take, format, args)?)
+        }
         None => {
             write_rig(&rig, format, &args.out)?;
             None

@@ -113,6 +113,20 @@ pub(crate) fn read_take(name: &str, rig: &Rig) -> anyhow::Result<Take> {
     );
 }
 
+/// Frames that are simulated or written at most: hours of a take.
+const MOST_FRAMES: f64 = 1e6;
+
+/// Refuses what nobody has the time and the disk for: a take that is too long at so many frames a second.
+pub(crate) fn check_length(take: &Take, fps: f64) -> anyhow::Result<()> {
+    if take.duration() * fps <= MOST_FRAMES {
+        return Ok(());
+    }
+    bail!(
+        "the take '{}' has more than {MOST_FRAMES} frames at {fps} fps; choose a lower --fps or a shorter take",
+        take.name
+    )
+}
+
 /// A built-in take whose head turns where the rig's does.
 fn about_the_pivot(take: &Take, rig: &Rig) -> Take {
     let mut take = take.clone();

@@ -4,11 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::{Context, anyhow};
 use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, Face, Places, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, STICKY, Teeth, Tissue, VolumeReport};
+use zygoma_face::perform::{
+    PerformParams, PerformingFace, STICKY, Teeth, Tissue, TissueError, TissueInput, VolumeReport,
+};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
@@ -35,12 +38,15 @@ struct Summary {
     take: String,
     frames: usize,
     fps: f64,
-    /// Tracks of the take that no shape of the rig answers to.
+    /// Tracks of the take, and those of them that no shape of the rig answers to.
+    tracks: usize,
     unmatched: Vec<String>,
     /// Where the bones come from, and what hangs free.
     bones: BoneSource,
     free_parts: Vec<String>,
     tetrahedra: usize,
+    /// Vertices of the whole mesh that were found to be upper and lower lip.
+    lip_vertices: [usize; 2],
     /// Triangles of the coarse skin below which there is no room for flesh.
     bare_triangles: usize,
     /// How far the surface is from the plain rig.
@@ -147,7 +153,15 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     if let Some(seed) = args.seed {
         params.seed = seed;
     }
+    params.check().map_err(|problem| match &args.params {
+        Some(path) => anyhow!("{}: {problem}", path.display()),
+        None => anyhow!(problem),
+    })?;
     let rig = input::read_rig(&args.rig)?;
+    let mut take = match &args.performance.take {
+        Some(name) => input::read_take(name, &rig)?,
+        None => Take::default(),
+    };
     // Flesh needs the shell's mesh and how the whole mesh follows it, not its stiffness.
     let build_params = BuildParams {
         triangles: args.triangles,
@@ -155,7 +169,8 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         corrected: false,
         ..BuildParams::default()
     };
-    let face = build(&rig.name, rig.skin(), &build_params, &mut |_| Continue::Yes)?;
+    let named = || args.rig.rig.display().to_string();
+    let face = build(&rig.name, rig.skin(), &build_params, &mut |_| Continue::Yes).with_context(named)?;
     let places = Places::new(&face);
     let touches = match &args.touch {
         Some(path) => TouchScript::read(path, &face, &places)?,
@@ -163,15 +178,12 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     };
     let jaw = jaw_driven_shapes(rig.skin());
     let flesh = FleshInput::new(&rig, &face, jaw, args.thickness.as_deref(), &args.free)?;
-    let tissue = Arc::new(Tissue::build(&flesh.tissue(&face), &params)?);
+    let tissue = Arc::new(tissue_with_progress(&flesh.tissue(&face), &params).with_context(named)?);
     let markers = args.markers.as_deref().map(|path| FollowedMarkers::read(path, &tissue)).transpose()?;
-    let mut take = match &args.performance.take {
-        Some(name) => input::read_take(name, &rig)?,
-        None => Take::default(),
-    };
     if let Some(markers) = &markers {
         markers.replace_weights(&rig, &mut take);
     }
+    input::check_length(&take, args.performance.fps)?;
     let performance = Performance {
         markers: markers.as_ref(),
         rig: &rig,
@@ -189,10 +201,12 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         take: take.name.clone(),
         frames: outcome.deviations.len(),
         fps: args.performance.fps,
+        tracks: take.weights.len(),
         unmatched: Binding::new(&rig, &take).unmatched,
         bones: flesh.bone_source,
         free_parts: flesh.free_parts.clone(),
         tetrahedra: tissue.tet_count(),
+        lip_vertices: tissue.lip_counts(),
         bare_triangles: tissue.bare_count(),
         deviation: outcome.deviation(&face, &places, false),
         volume: VolumeSummary::of(&chronicle),
@@ -212,7 +226,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     let lines: Vec<String> = summary.lines().into_iter().chain(flesh.lines()).collect();
     if let Some(folder) = &args.performance.report {
         let story = Story { face: &face, rig: &rig, take: &take, touches: &touches, outcome: &outcome };
-        reports::perform::write(folder, &story, &chronicle, &lines)?;
+        reports::perform::write(folder, &story, &chronicle, &tissue, &lines)?;
     }
     let Outcome { frames, props, .. } = outcome;
     summary.compression =
@@ -223,6 +237,15 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     }
     let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
     animated::tell(&lines, unmatched, summary.compression.as_ref(), summary.seconds)
+}
+
+/// Makes flesh and shows how far it is.
+fn tissue_with_progress(input: &TissueInput, params: &PerformParams) -> Result<Tissue, TissueError> {
+    let mut bar = Progress::new("finding the forces of every shape", 100);
+    Tissue::build(input, params, &mut |now| {
+        bar.set((100.0 * now.done()) as usize);
+        Continue::Yes
+    })
 }
 
 /// What is performed.
@@ -376,6 +399,23 @@ impl LipSummary {
     }
 }
 
+impl std::fmt::Display for LipSummary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "lips cross in {} frames (plain rig: {}), in at most {} pairs of triangles (plain rig: {}); up to {} contacts, {} sticky \
+             springs; the last projection moved them by at most {:.3} mm",
+            self.crossing_frames,
+            self.plain_crossing_frames,
+            self.crossings,
+            self.plain_crossings,
+            self.constraints,
+            self.sticky,
+            self.projected_mm
+        )
+    }
+}
+
 impl Summary {
     /// What it says, a sentence a line.
     fn lines(&self) -> Vec<String> {
@@ -398,18 +438,18 @@ impl Summary {
         if let Some(puff) = &volume.cheek_puff {
             lines.push(format!("with puffed cheeks it keeps {puff}"));
         }
+        if self.tracks > 0 && self.unmatched.len() == self.tracks {
+            lines.push(format!(
+                "no shape of the rig has the name of one of the take's {} tracks: only the head moves; 'zygoma info' lists the shapes",
+                self.tracks
+            ));
+        }
         let lips = &self.lips;
-        lines.push(format!(
-            "lips cross in {} frames (plain rig: {}), in at most {} pairs of triangles (plain rig: {}); up to {} contacts, {} sticky \
-             springs; the last projection moved them by at most {:.3} mm",
-            lips.crossing_frames,
-            lips.plain_crossing_frames,
-            lips.crossings,
-            lips.plain_crossings,
-            lips.constraints,
-            lips.sticky,
-            lips.projected_mm
-        ));
+        lines.push(if self.lip_vertices.contains(&0) {
+            "no lips were found, for which a shape that opens the jaw is needed: nothing meets and nothing sticks".to_owned()
+        } else {
+            lips.to_string()
+        });
         if lips.teeth_contacts > 0 {
             lines.push(format!(
                 "up to {} places of the flesh press on teeth, at most {:.3} mm deep",

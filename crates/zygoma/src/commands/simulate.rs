@@ -52,6 +52,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let rig = rig_of(&face, args, format)?;
     let take = input::read_take(args.performance.take.as_deref().unwrap_or_default(), &rig)?;
     let fps = args.performance.fps;
+    input::check_length(&take, fps)?;
     let folder = folder_of(&args.performance.out);
     let performed = Performed { face: &face, rig: &rig, take: &take, touches: &touches, params, fps, folder };
     let outcome = performed.run()?;

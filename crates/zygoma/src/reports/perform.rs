@@ -4,17 +4,20 @@ use std::path::Path;
 
 use anyhow::Context;
 use glam::Vec3;
-use zygoma_face::interactive::Places;
-use zygoma_face::perform::{LipReport, MarkerMiss, TeethReport, VolumeReport};
-use zygoma_picture::{Bounds, Chart, Line, Report, View, grid};
+use zygoma_face::interactive::{Face, Places};
+use zygoma_face::perform::{LipReport, MarkerMiss, TeethReport, Tissue, VolumeReport};
+use zygoma_picture::{Bounds, Chart, Line, Report, Scale, View, grid};
 use zygoma_rig::binding::Binding;
 use zygoma_rig::frames::Frames;
 
+use super::fields::{Field, on_mesh, rest};
 use super::simulation::Story;
 use crate::pictures::{Portrait, Shot};
 
 /// Pixels of one picture of the mouth.
 const SIZE: usize = 300;
+/// Pixels of one picture of a map.
+const MAP: usize = 420;
 /// Pictures of the mouth.
 const MOUTHS: usize = 6;
 /// What is shown around the mouth, in heights.
@@ -55,6 +58,7 @@ pub(crate) fn write(
     folder: &Path,
     story: &Story,
     chronicle: &Chronicle,
+    tissue: &Tissue,
     lines: &[String],
 ) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)
@@ -66,7 +70,37 @@ pub(crate) fn write(
     add_curves(&mut page, story, chronicle);
     story.add_deviation(&mut page);
     story.add_key_frames(&mut page)?;
+    add_flesh(&mut page, story.face, tissue)?;
     page.save(&folder.join("report.html"))?;
+    Ok(())
+}
+
+/// What the flesh is like from place to place.
+fn add_flesh(page: &mut Report, face: &Face, tissue: &Tissue) -> anyhow::Result<()> {
+    page.section("Flesh");
+    let mut add = |values: &[f64], title, unit, caption| -> anyhow::Result<()> {
+        let scale = Scale::Linear;
+        let field = Field { values: on_mesh(face, values, scale), title, unit, scale };
+        let views = [View::FRONT, View::THREE_QUARTER, View::SIDE];
+        page.figure(&field.draw(&rest(face), &face.triangles, &views, MAP)?, caption)?;
+        Ok(())
+    };
+    let millimetres: Vec<f64> = tissue.thickness().iter().map(|metres| 1e3 * metres).collect();
+    add(&millimetres, "thickness", "mm", "How thick the flesh below the skin is.")?;
+    if tissue.stiffness_misfit().is_some() {
+        let stiffness: Vec<[f64; 3]> = (0..millimetres.len()).map(|v| tissue.stiffness(v)).collect();
+        for (k, (title, caption)) in [
+            ("strain", "Resistance to strain that was found from the shapes, over the parameters'."),
+            ("volume", "The same for the change of volume."),
+            ("attachment", "The same for the attachment to the bone."),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let values: Vec<f64> = stiffness.iter().map(|found| found[k]).collect();
+            add(&values, title, "×", caption)?;
+        }
+    }
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::support::{fail, report, small_rig, small_take, succeed};
+use crate::support::{SMALL_SHAPES, fail, report, small_rig, small_take, succeed};
 
 #[test]
 fn flesh_of_a_rig_without_bones_performs_with_painted_thickness_and_free_parts() {
@@ -98,4 +98,52 @@ fn small_position(folder: &std::path::Path, vertex: usize) -> [f32; 3] {
     let line = text.lines().filter(|line| line.starts_with("v ")).nth(vertex).expect("a vertex");
     let numbers: Vec<f32> = line[2..].split_whitespace().map(|n| n.parse().expect("a number")).collect();
     [numbers[0], numbers[1], numbers[2]]
+}
+
+#[test]
+fn what_no_flesh_can_be_made_of_is_told_in_a_sentence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    small_rig(path);
+    small_take(path);
+    let with = |more: &[&'static str]| {
+        [&["perform", "small", "--take", "take.csv", "-o", "out.pc2"][..], more].concat()
+    };
+    for (params, told) in [
+        ("poisson = 0.6", "poisson is 0.6"),
+        ("young = nan", "young is NaN"),
+        ("step_time = 0", "step_time is 0"),
+        ("thickness_range = [0.02, 0.01]", "thickness_range's second number is 0.01"),
+    ] {
+        std::fs::write(path.join("bad.toml"), params).expect("a file");
+        let error = fail(path, &with(&["--params", "bad.toml"]));
+        assert!(error.contains(&format!("bad.toml: {told}; it must be")), "{error}");
+    }
+    let error = fail(path, &with(&["--triangles", "3"]));
+    assert!(error.contains("small: 3 triangles") && error.contains("100 to 200000"), "{error}");
+    let error = fail(path, &with(&["--fps", "1e12"]));
+    assert!(error.contains("'take'") && error.contains("--fps"), "{error}");
+    let error = fail(path, &["perform", "small", "--markers", "none.csv", "-o", "out.pc2"]);
+    assert_eq!(error.matches("os error").count(), 1, "{error}");
+    let flat = "v 0 0 0\nv 0.1 0 0\nv 0.2 0 0\nf 1 2 3\n";
+    std::fs::write(path.join("flat.obj"), flat).expect("a file");
+    let error = fail(path, &["perform", "flat.obj", "--take", "take.csv", "-o", "out.pc2"]);
+    assert!(error.contains("flat.obj: the mesh has no part"), "{error}");
+}
+
+#[test]
+fn a_rig_without_the_shapes_of_a_take_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let rig = small_rig(path);
+    for shape in SMALL_SHAPES {
+        std::fs::remove_file(rig.join(format!("{shape}.obj"))).expect("a shape");
+    }
+    small_take(path);
+    let told = succeed(
+        path,
+        &["perform", "small", "--take", "take.csv", "--triangles", "300", "--fps", "5", "-o", "out.pc2"],
+    );
+    assert!(told.contains("no shape of the rig has the name of one of the take's 4 tracks"), "{told}");
+    assert!(told.contains("no lips were found") && told.contains("neither bones nor a shape"), "{told}");
 }

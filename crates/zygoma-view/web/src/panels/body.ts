@@ -51,17 +51,24 @@ export function bodySwitch(state: State, choose: (body: Body) => void): HTMLElem
 /** How the making of flesh is coming along. */
 export function growthCard(state: State, connection: Connection): HTMLElement {
   const stage = h("span", { class: "build-stage" });
-  const cancel = h("button", { type: "button", class: "button small", click: () => connection.send({ type: "cancelBuild" }) }, "Cancel");
+  const giveUp = () => {
+    connection.send({ type: "cancelBuild" });
+    keepInAddress(state.body.value.shown);
+  };
+  const cancel = h("button", { type: "button", class: "button small", click: giveUp }, "Cancel");
+  const bar = h("progress", { max: 1, "aria-label": "Making tissue" });
   const card = h(
     "div",
     { class: "build growth", role: "status", hidden: true },
     h("div", { class: "build-head" }, h("strong", {}, "Making tissue"), cancel),
-    h("progress", { "aria-label": "Making tissue" }),
+    bar,
     stage,
   );
   state.body.watch((body) => {
     card.hidden = body.stage === "";
     stage.textContent = body.seconds >= 1 ? `${body.stage}, ${body.seconds.toFixed(0)} s` : body.stage;
+    if (body.share === null) bar.removeAttribute("value");
+    else bar.value = body.share;
   });
   return card;
 }
@@ -116,7 +123,8 @@ function cutControls(state: State): HTMLElement[] {
     axes.show(cut.axis);
     place.show(cut.share);
   });
-  return [on, axes.element, place.element];
+  const hint = h("p", { class: "hint" }, "Double-click the face to cut it open there.");
+  return [on, axes.element, place.element, hint];
 }
 
 function stickyControls(state: State, connection: Connection): HTMLElement[] {

@@ -1,11 +1,11 @@
 // A small graph of the milliseconds that the last frames took, by stage.
 
 import { h } from "../dom";
-import { type Frame, STAGES } from "../protocol";
+import { type Frame, stagesOf } from "../protocol";
 import { isSoftware } from "../scene/quality";
 import type { State } from "../state";
 
-const COLORS = ["#8b94a3", "#5aa7f0", "#7d7cf0", "#f0a07a", "#5fc08a", "#c9a44a"];
+const COLORS = ["#c9a44a", "#8b94a3", "#5aa7f0", "#7d7cf0", "#f0a07a", "#5fc08a", "#d07ab8"];
 const COLUMNS = 90;
 
 /** Drawn this often, in milliseconds. */
@@ -17,28 +17,39 @@ export class Graph {
   private readonly canvas = h("canvas", { width: 2 * WIDTH, height: 2 * HEIGHT, "aria-hidden": "true" });
   private readonly label = h("div", { class: "graph-label" });
   private readonly figures: HTMLElement;
-  private readonly columns: Float32Array[] = [];
+  private readonly keys = h("div", { class: "graph-keys" });
+  private columns: Float32Array[] = [];
+  private stages: string[] = [];
   private drawn = 0;
 
   constructor(private readonly state: State) {
-    const keys = STAGES.map((stage, i) => {
-      const swatch = h("i", {});
-      swatch.style.background = COLORS[i] ?? "";
-      return h("span", {}, swatch, stage);
-    });
     this.figures = h("div", { class: "figures", role: "status", "aria-live": "off" });
     this.element = h(
       "div",
       { class: "graph" },
       this.figures,
-      h("div", { class: "graph-body" }, this.canvas, this.label, h("div", { class: "graph-keys" }, ...keys)),
+      h("div", { class: "graph-body" }, this.canvas, this.label, this.keys),
     );
     state.graph.watch((on) => this.element.classList.toggle("folded", !on));
   }
 
   follow(frame: Frame): void {
+    const stages = stagesOf(frame);
+    if (stages.join() !== this.stages.join()) this.begin(stages);
     this.columns.push(frame.milliseconds.slice());
     if (this.columns.length > COLUMNS) this.columns.shift();
+  }
+
+  /** Another body has other stages, and starts a new graph. */
+  private begin(stages: string[]): void {
+    this.stages = stages;
+    this.columns = [];
+    const keys = stages.map((stage, i) => {
+      const swatch = h("i", {});
+      swatch.style.background = COLORS[i] ?? "";
+      return h("span", {}, swatch, stage);
+    });
+    this.keys.replaceChildren(...keys);
   }
 
   draw(now: number, fps: number, served: number, latency: number | null): void {
@@ -55,7 +66,7 @@ export class Graph {
     if (!this.state.graph.value) return;
     const context = this.canvas.getContext("2d");
     if (!context) return;
-    const totals = this.columns.map((column) => column.slice(0, STAGES.length).reduce((sum, ms) => sum + ms, 0));
+    const totals = this.columns.map((column) => column.reduce((sum, ms) => sum + ms, 0));
     const sorted = [...totals].sort((a, b) => a - b);
     const typical = sorted[sorted.length >> 1] ?? 0;
     const top = Math.max(1, 2 ** Math.ceil(Math.log2(1.2 * (sorted[Math.floor(0.95 * sorted.length)] ?? 1))));
@@ -63,7 +74,7 @@ export class Graph {
     const width = this.canvas.width / COLUMNS;
     this.columns.forEach((column, x) => {
       let y = this.canvas.height;
-      for (let stage = 0; stage < STAGES.length; stage++) {
+      for (let stage = 0; stage < column.length; stage++) {
         const height = ((column[stage] ?? 0) / top) * this.canvas.height;
         context.fillStyle = COLORS[stage] ?? "#888";
         context.fillRect(x * width, y - height, width - 0.6, height);

@@ -7,6 +7,7 @@ import { writeChange } from "./colors";
 import type { Head } from "./head";
 import { LAYER } from "./occlusion";
 import { LARGEST_CHANGE } from "./overlay";
+import type { Hit } from "./surface";
 
 /** What is drawn of the head ends this far in front of the cut, in metres, so that it does not flicker through. */
 const IN_FRONT = 0.0002;
@@ -72,6 +73,8 @@ export class FleshView {
   readonly group = new THREE.Group();
   /** What is left of the head, in the world, while it is cut. */
   readonly clipping: THREE.Plane[] = [];
+  /** The same in the frame of the head; its normal points to what is left. */
+  kept: THREE.Plane | null = null;
   /** Triangles of the cut that is shown. */
   triangles = 0;
   private readonly geometry = new THREE.BufferGeometry();
@@ -127,19 +130,35 @@ export class FleshView {
   /** Cuts the head away on the side of the camera, as long as there is a cut to look at. */
   clip(head: Head, cut: Cut, camera: THREE.Camera): void {
     this.clipping.length = 0;
+    this.kept = null;
     if (!this.face.visible) return;
     const { normal, height } = planeOf(head, cut);
     const eye = head.group.worldToLocal(camera.position.clone());
     const towards = eye.dot(normal) >= height ? 1 : -1;
-    // A plane keeps what lies on the side of its normal.
-    const plane = new THREE.Plane(normal.clone().multiplyScalar(-towards), towards * height + IN_FRONT);
-    this.clipping.push(plane.applyMatrix4(head.group.matrixWorld));
+    this.kept = new THREE.Plane(normal.clone().multiplyScalar(-towards), towards * height);
+    const drawn = new THREE.Plane(this.kept.normal, this.kept.constant + IN_FRONT);
+    this.clipping.push(drawn.applyMatrix4(head.group.matrixWorld));
   }
 }
 
 /** Where a cut lies in the frame of a head. */
 export function planeOf(head: Head, cut: Cut): { normal: THREE.Vector3; height: number } {
   const normal = AXES[cut.axis];
-  const [low, high] = head.scene.bounds.map((corner) => normal.dot(new THREE.Vector3(...corner))) as [number, number];
+  const [low, high] = extent(head, normal);
   return { normal, height: low + cut.share * (high - low) };
+}
+
+/** A cut through a place of the skin. A new one goes across the axis for which it meets the skin most squarely: it shows how thick the
+ * flesh is there. */
+export function cutThrough(head: Head, place: Hit, cut: Cut): Cut {
+  const slant = (axis: Axis) => Math.abs(AXES[axis].dot(place.normal));
+  const squarest = (["x", "y", "z"] as const).reduce((best, axis) => (slant(axis) < slant(best) ? axis : best));
+  const axis = cut.on ? cut.axis : squarest;
+  const [low, high] = extent(head, AXES[axis]);
+  const share = (place.point.dot(AXES[axis]) - low) / (high - low);
+  return { on: true, axis, share: Math.min(Math.max(share, 0), 1) };
+}
+
+function extent(head: Head, axis: THREE.Vector3): [number, number] {
+  return head.scene.bounds.map((corner) => axis.dot(new THREE.Vector3(...corner))) as [number, number];
 }

@@ -5,13 +5,14 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { Container, type CutPlane, type FaceHeader, type Frame } from "../protocol";
 import type { State } from "../state";
 import { Fingers } from "./fingers";
-import { FleshView, planeOf } from "./flesh";
+import { cutThrough, FleshView, planeOf } from "./flesh";
 import { Head } from "./head";
 import { Light } from "./light";
 import { Occlusion } from "./occlusion";
 import { type Legend, Overlays, VOLUME_LEGEND } from "./overlay";
 import { Governor, isFixed, isSoftware, type Quality } from "./quality";
 import { Shell } from "./shell";
+import type { Hit } from "./surface";
 import { Signal } from "../signal";
 
 /** Vertical field of view, in degrees: a portrait lens. */
@@ -19,6 +20,9 @@ const LENS = 24;
 
 /** Hairs are drawn with at least this many pixels per pixel of the display. */
 const FINE = 0.7;
+
+/** A new cut is seen at this angle at least, in radians: on edge it would show nothing. */
+const SLANT = 0.6;
 
 export class Stage {
   readonly canvas = document.createElement("canvas");
@@ -152,6 +156,22 @@ export class Stage {
     return { normal: [normal.x, normal.y, normal.z], height };
   }
 
+  /** Cuts the tissue through a place of the skin, and turns the camera if it would look along the cut. */
+  cutAt(place: Hit): void {
+    const { head, state, camera, controls } = this;
+    if (!head || state.body.value.shown !== "tissue") return;
+    state.cut.set(cutThrough(head, place, state.cut.value));
+    const normal = planeOf(head, state.cut.value).normal.clone().applyQuaternion(head.group.quaternion);
+    const eye = camera.position.clone().sub(controls.target);
+    const distance = eye.length();
+    const above = eye.dot(normal);
+    if (Math.abs(above) >= distance * Math.sin(SLANT)) return;
+    this.isFramed = false;
+    const along = eye.addScaledVector(normal, -above).setLength(distance * Math.cos(SLANT));
+    camera.position.copy(controls.target).add(along).addScaledVector(normal, Math.sign(above || 1) * distance * Math.sin(SLANT));
+    controls.update();
+  }
+
   /** Puts the camera where the whole face is seen. */
   frame(): void {
     const head = this.head;
@@ -250,7 +270,14 @@ export class Stage {
     return this.overlays?.depthAt(point) ?? 0;
   }
 
-  /** The ray under a place of the page, in the frame of the head. */
+  /** The place of the skin that is seen at a place of the page. */
+  pick(clientX: number, clientY: number): Hit | null {
+    const hit = this.head?.skin.cast(this.rayAt(clientX, clientY)) ?? null;
+    // Behind a cut there is the inside of the skin, too.
+    return hit?.isInside && this.flesh.kept ? null : hit;
+  }
+
+  /** The ray under a place of the page, in the frame of the head; what is cut away does not stop it. */
   rayAt(clientX: number, clientY: number): THREE.Ray {
     const rectangle = this.canvas.getBoundingClientRect();
     const at = new THREE.Vector2(
@@ -260,7 +287,13 @@ export class Stage {
     const caster = new THREE.Raycaster();
     caster.setFromCamera(at, this.camera);
     const inverse = this.head ? this.head.group.matrixWorld.clone().invert() : new THREE.Matrix4();
-    return caster.ray.clone().applyMatrix4(inverse);
+    const ray = caster.ray.clone().applyMatrix4(inverse);
+    const kept = this.flesh.kept;
+    if (kept && kept.distanceToPoint(ray.origin) < 0) {
+      const entry = new THREE.Vector3();
+      ray.origin.copy(ray.intersectPlane(kept, entry) ?? ray.at(this.camera.far, entry));
+    }
+    return ray;
   }
 
   /** Where on the page a place of the head's frame is. */

@@ -11,6 +11,8 @@ export interface Hit {
   normal: THREE.Vector3;
   /** The nearest corner of the triangle that was hit. */
   nearest: number;
+  /** Whether the ray met the surface from within. */
+  isInside: boolean;
 }
 
 /** What is drawn of a mesh, in runs of one material each. */
@@ -180,7 +182,8 @@ export class Surface {
     const normal = new THREE.Vector3();
     corners.forEach((point, i) => normal.addScaledVector(at(this.normals, point), shares.getComponent(i)));
     const largest = shares.x >= shares.y && shares.x >= shares.z ? 0 : shares.y >= shares.z ? 1 : 2;
-    return { point: hit.point.clone(), normal: normal.normalize(), nearest: corners[largest] ?? 0 };
+    const isInside = triangle.getNormal(new THREE.Vector3()).dot(ray.direction) > 0;
+    return { point: hit.point.clone(), normal: normal.normalize(), nearest: corners[largest] ?? 0, isInside };
   }
 
   /** The tree over the triangles, refitted to where the points are now: only when someone asks. */

@@ -66,6 +66,10 @@ export class Pointer {
     canvas.addEventListener("pointerleave", () => {
       this.hover = null;
     });
+    canvas.addEventListener("dblclick", (event) => {
+      const place = stage.pick(event.clientX, event.clientY);
+      if (place) stage.cutAt(place);
+    });
     canvas.addEventListener("wheel", (event) => this.wheel(event), { capture: true, passive: false });
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
   }
@@ -87,7 +91,7 @@ export class Pointer {
     const tool = this.toolOf(event);
     const head = this.stage.head;
     if (!head || tool === "orbit") return;
-    const start = head.skin.cast(this.stage.rayAt(event.clientX, event.clientY));
+    const start = this.stage.pick(event.clientX, event.clientY);
     if (!start) return;
     event.stopImmediatePropagation();
     this.stage.controls.enabled = false;
@@ -172,7 +176,7 @@ export class Pointer {
       return;
     }
     const tool = this.state.tool.value;
-    const hit = this.hover && tool !== "orbit" ? head.skin.cast(this.stage.rayAt(this.hover.x, this.hover.y)) : null;
+    const hit = this.hover && tool !== "orbit" ? this.stage.pick(this.hover.x, this.hover.y) : null;
     const shown = hit && tool !== "shake" ? hit : null;
     this.stage.fingers.aim(shown?.point ?? null, shown?.normal ?? null, this.state.radius.value);
     this.stage.canvas.style.cursor = hit ? (tool === "press" ? "pointer" : "grab") : "";
@@ -231,7 +235,7 @@ export class Pointer {
   /** A finger that slid off the face goes on beside it. */
   private beside(drag: Drag, ray: THREE.Ray): Hit {
     const point = ray.intersectPlane(drag.plane, new THREE.Vector3()) ?? drag.start.point;
-    return { point, normal: drag.outward.clone(), nearest: drag.start.nearest };
+    return { point, normal: drag.outward.clone(), nearest: drag.start.nearest, isInside: false };
   }
 }
 
