@@ -28,11 +28,21 @@ pub fn is_scalar_forced() -> bool {
     ARCH.is_none()
 }
 
-/// AVX2 and fused products, where kernels run on them: for what the portable interface cannot say.
+/// AVX2 and fused products, where kernels run on them or on wider registers: for what the portable interface cannot say.
 #[cfg(target_arch = "x86_64")]
 pub fn avx2() -> Option<pulp::x86::V3> {
     match *ARCH {
+        Some(pulp::Arch::V4(simd)) => Some(*simd),
         Some(pulp::Arch::V3(simd)) => Some(simd),
+        _ => None,
+    }
+}
+
+/// AVX-512, where kernels run on it: for what the portable interface cannot say.
+#[cfg(target_arch = "x86_64")]
+pub fn avx512() -> Option<pulp::x86::V4> {
+    match *ARCH {
+        Some(pulp::Arch::V4(simd)) => Some(simd),
         _ => None,
     }
 }
@@ -41,6 +51,8 @@ pub fn avx2() -> Option<pulp::x86::V3> {
 pub fn instruction_set() -> &'static str {
     match *ARCH {
         None | Some(pulp::Arch::Scalar) => "scalar",
+        #[cfg(target_arch = "x86_64")]
+        Some(pulp::Arch::V4(_)) => "x86-64-v4 (AVX-512)",
         #[cfg(target_arch = "x86_64")]
         Some(pulp::Arch::V3(_)) => "x86-64-v3 (AVX2, FMA)",
         #[cfg(target_arch = "aarch64")]
