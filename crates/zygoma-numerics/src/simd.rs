@@ -14,9 +14,21 @@ static ARCH: LazyLock<Option<pulp::Arch>> = LazyLock::new(|| {
     (!forced).then(pulp::Arch::new)
 });
 
-/// Runs a kernel on the widest registers (or the scalar path, where that is forced). The instruction set is chosen
-/// here, once, so a kernel should hold a whole batch of work.
+/// Runs a kernel on wide registers (or the scalar path, where that is forced). The instruction set is chosen here, once, so a kernel
+/// should hold a whole batch of work.
+///
+/// Registers of AVX-512 are left to [`run_widest`]: what mostly reads and writes is faster without them, as each of them lies in two lines of
+/// the cache unless its numbers happen to be aligned.
 pub fn run<K: WithSimd>(kernel: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = avx2() {
+        return Simd::vectorize(simd, kernel);
+    }
+    run_widest(kernel)
+}
+
+/// Runs a kernel that computes much with each number that it reads on the widest registers there are.
+pub fn run_widest<K: WithSimd>(kernel: K) -> K::Output {
     match *ARCH {
         Some(arch) => arch.dispatch(kernel),
         None => kernel.with_simd(pulp::Scalar),

@@ -227,9 +227,24 @@ mod tests {
             let ones = vec![1.0_f32; length];
             let exact: f64 = numbers.iter().map(|n| f64::from(*n)).sum();
             assert_eq!(dots(&[&numbers, &ones], &ones), [exact, length as f64]);
-            let mut sum = numbers.clone();
-            add_scaled(&mut sum, &[(2.0, &ones), (-1.0, &numbers)]);
+            let mut sum = ones.clone();
+            combine(&mut sum, &numbers, &[(2.0, &ones), (-1.0, &numbers)]);
             assert!(sum.iter().all(|value| *value == 2.0));
+            // Seven less each number, and nothing less one.
+            let (sevens, zeros) = (vec![7.0_f32; length], vec![0.0; length]);
+            let (mut first, mut second) = (zeros.clone(), zeros.clone());
+            let products = Differences {
+                found: [&mut first, &mut second],
+                first: [&numbers, &sevens],
+                second: [&zeros, &ones],
+            }
+            .find(&[&numbers]);
+            assert!(first.iter().zip(&numbers).all(|(found, number)| *found == number - 7.0));
+            assert!(second.iter().all(|found| *found == -1.0));
+            let square: f64 = numbers.iter().map(|n| f64::from(*n - 7.0).powi(2)).sum();
+            assert_eq!(products.others, [-exact]);
+            assert_eq!(products.own, [square, 7.0 * length as f64 - exact, length as f64]);
+            assert_eq!(products.largest, if length == 0 { 0.0 } else { 7.0 });
         }
     }
 

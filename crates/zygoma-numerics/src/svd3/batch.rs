@@ -35,7 +35,7 @@ pub fn svd3_batch(matrices: &[Mat3x16], decompositions: &mut [Svd3x16]) {
             }
         }
     }
-    simd::run(Kernel(matrices, decompositions));
+    simd::run_widest(Kernel(matrices, decompositions));
 }
 
 /// Decomposes two batches at once.

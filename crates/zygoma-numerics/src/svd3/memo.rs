@@ -66,7 +66,7 @@ impl Memo {
         };
         svd3_batch(matrices, &mut memo.decompositions);
         memo.stale.extend(0..count as u32);
-        simd::run(Renew(&mut memo));
+        simd::run_widest(Renew(&mut memo));
         memo
     }
 
@@ -78,7 +78,7 @@ impl Memo {
     /// Brings decompositions up to date with changed matrices. `out` is the result of the last call (or of
     /// [`decompositions`](Self::decompositions)).
     pub fn update(&mut self, matrices: &[Mat3x16], thresholds: Thresholds, out: &mut [Svd3x16]) -> Shares {
-        let shares = simd::run(Classify { memo: self, matrices, thresholds, out: Out::Svd(out) });
+        let shares = simd::run_widest(Classify { memo: self, matrices, thresholds, out: Out::Svd(out) });
         self.recompute(matrices);
         for batch in &self.stale {
             out[*batch as usize] = self.decompositions[*batch as usize];
@@ -93,9 +93,9 @@ impl Memo {
         thresholds: Thresholds,
         out: &mut [Mat3x16],
     ) -> Shares {
-        let shares = simd::run(Classify { memo: self, matrices, thresholds, out: Out::Rotation(out) });
+        let shares = simd::run_widest(Classify { memo: self, matrices, thresholds, out: Out::Rotation(out) });
         self.recompute(matrices);
-        simd::run(Rotations { memo: self, out });
+        simd::run_widest(Rotations { memo: self, out });
         shares
     }
 
@@ -109,7 +109,7 @@ impl Memo {
             svd3_batch(&[matrices[a], matrices[b]], &mut fresh);
             (self.decompositions[a], self.decompositions[b]) = (fresh[0], fresh[1]);
         }
-        simd::run(Renew(self));
+        simd::run_widest(Renew(self));
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn accumulate<K: Differentiable<R, P>, const N: usize, const R: usize
             Accumulate { simd, corners: OneByOne, batches, x, gradient, kind }.run()
         }
     }
-    simd::run(Portable(batches, x, gradient, kind))
+    simd::run_widest(Portable(batches, x, gradient, kind))
 }
 
 /// How rows of vertices become registers of coordinates, and back.
