@@ -150,7 +150,9 @@ impl<T: Real> Lbfgs<T> {
         self.pairs.push_back(pair);
         if self.pairs.len() > self.history {
             self.spare.extend(self.pairs.pop_front());
-            self.pairs.iter_mut().for_each(|pair| drop(pair.older.pop_front()));
+            for pair in &mut self.pairs {
+                pair.older.pop_front();
+            }
         }
         products.largest
     }

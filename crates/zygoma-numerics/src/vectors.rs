@@ -81,7 +81,7 @@ pub(crate) struct Products {
     pub(crate) largest: f64,
 }
 
-impl<'a, T: Real> Differences<'a, T> {
+impl<T: Real> Differences<'_, T> {
     /// Finds them.
     pub(crate) fn find(self, others: &[&[T]]) -> Products {
         let Some(middle) = middle(self.first[0].len()) else {
