@@ -22,6 +22,11 @@ pub trait Real: Lane + Default + PartialOrd + Into<f64> + Send + Sync + std::fmt
             *y = scale.mul_add(*x, *y);
         }
     }
+
+    /// out ← a − b, and its largest number without its sign.
+    fn subtract_short(out: &mut [Self], from: [&[Self]; 2]) -> f64 {
+        vectors::plain_subtract(out, from)
+    }
 }
 
 impl Real for f32 {
@@ -35,6 +40,10 @@ impl Real for f32 {
 
     fn add_short(y: &mut [Self], scale: f64, x: &[Self]) {
         simd::axpy(y, scale as f32, x);
+    }
+
+    fn subtract_short(out: &mut [Self], from: [&[Self]; 2]) -> f64 {
+        vectors::wide_subtract(out, from)
     }
 }
 
@@ -95,11 +104,11 @@ impl<T: Real> Lbfgs<T> {
         self.pairs.is_empty()
     }
 
-    /// The first half: from the gradient to what the first guess of the inverse Hessian is to be applied to.
-    pub fn forward(&mut self, q: &mut [T]) {
+    /// The first half: from the gradient to what the first guess of the inverse Hessian is to be applied to, q.
+    pub fn forward(&mut self, gradient: &[T], q: &mut [T]) {
         let steps: Vec<&[T]> = self.pairs.iter().map(|pair| pair.step.as_slice()).collect();
         // step · q as q loses its parts along the changes, newest first.
-        let mut left = vectors::dots(&steps, q);
+        let mut left = vectors::dots(&steps, gradient);
         for i in (0..self.pairs.len()).rev() {
             let pair = &mut self.pairs[i];
             pair.alpha = pair.inverse * left[i];
@@ -107,51 +116,45 @@ impl<T: Real> Lbfgs<T> {
         }
         let changes: Vec<(f64, &[T])> =
             self.pairs.iter().rev().map(|pair| (-pair.alpha, pair.change.as_slice())).collect();
-        vectors::add_scaled(q, &changes);
+        vectors::combine(q, gradient, &changes);
     }
 
-    /// The second half: what makes the guess fit the remembered changes.
-    pub fn backward(&self, r: &mut [T]) {
+    /// The second half: from what the guess gives, s, to a direction that fits the remembered changes.
+    pub fn backward(&self, s: &[T], direction: &mut [T]) {
         let changes: Vec<&[T]> = self.pairs.iter().map(|pair| pair.change.as_slice()).collect();
-        let products = vectors::dots(&changes, r);
+        let products = vectors::dots(&changes, s);
         let mut steps: Vec<(f64, &[T])> = Vec::with_capacity(products.len());
         for (pair, product) in self.pairs.iter().zip(products) {
             let added: f64 = pair.older.iter().zip(&steps).map(|(product, (scale, _))| scale * product).sum();
             steps.push((pair.alpha - pair.inverse * (product + added), &pair.step));
         }
-        vectors::add_scaled(r, &steps);
+        vectors::combine(direction, s, &steps);
     }
 
-    /// Remembers a step and the change of gradient over it, unless they curve the wrong way.
-    pub fn push(&mut self, step: &[T], change: &[T]) {
-        if self.history == 0 {
-            return;
+    /// Remembers the step to a place from another and the change of the gradient over it, unless they curve the wrong way. The largest
+    /// number of the step, without its sign.
+    pub fn push(&mut self, places: [&[T]; 2], gradients: [&[T]; 2]) -> f64 {
+        let mut pair = self.spare.pop().unwrap_or_else(Curvature::empty);
+        pair.step.resize(places[0].len(), T::default());
+        pair.change.resize(places[0].len(), T::default());
+        let steps: Vec<&[T]> = self.pairs.iter().map(|pair| pair.step.as_slice()).collect();
+        let found = [pair.step.as_mut_slice(), pair.change.as_mut_slice()];
+        let products = vectors::Differences { found, first: places, second: gradients }.find(&steps);
+        let [step_size, curvature, change_size] = products.own;
+        if self.history == 0 || curvature <= T::EPSILON * (step_size * change_size).sqrt() {
+            self.spare.push(pair);
+            return products.largest;
         }
-        let vectors: Vec<&[T]> =
-            self.pairs.iter().map(|pair| pair.step.as_slice()).chain([step, change]).collect();
-        let mut older: VecDeque<f64> = vectors::dots(&vectors, change).into();
-        let (Some(size), Some(curvature)) = (older.pop_back(), older.pop_back()) else { return };
-        if curvature <= T::EPSILON * (vectors::dot(step, step) * size).sqrt() {
-            return;
-        }
-        // A forgotten pair lends its memory.
-        let mut pair = if self.pairs.len() == self.history {
-            older.pop_front();
+        pair.inverse = 1.0 / curvature;
+        pair.older = products.others.into();
+        self.pairs.push_back(pair);
+        if self.pairs.len() > self.history {
+            self.spare.extend(self.pairs.pop_front());
             for pair in &mut self.pairs {
                 pair.older.pop_front();
             }
-            self.pairs.pop_front()
-        } else {
-            self.spare.pop()
         }
-        .unwrap_or_else(Curvature::empty);
-        pair.step.clear();
-        pair.step.extend_from_slice(step);
-        pair.change.clear();
-        pair.change.extend_from_slice(change);
-        pair.inverse = 1.0 / curvature;
-        pair.older = older;
-        self.pairs.push_back(pair);
+        products.largest
     }
 }
 
@@ -171,6 +174,15 @@ mod tests {
         (0..4).map(|i| (0..4).map(|j| a[i][j] * x[j]).sum::<f64>() - (i as f64 + 1.0)).collect()
     }
 
+    /// The whole recursion, around 0.1 as the inverse Hessian.
+    fn direction(memory: &mut Lbfgs<f64>, gradient: &[f64]) -> Vec<f64> {
+        let (mut q, mut direction) = (vec![0.0; gradient.len()], vec![0.0; gradient.len()]);
+        memory.forward(gradient, &mut q);
+        q.iter_mut().for_each(|v| *v *= 0.1);
+        memory.backward(&q, &mut direction);
+        direction
+    }
+
     #[test]
     fn directions_satisfy_the_secant_equation() {
         let mut memory = Lbfgs::new(5);
@@ -182,15 +194,11 @@ mod tests {
             (0..4).for_each(|i| x[i] += step[i]);
             let next = gradient(&x);
             let change: Vec<f64> = next.iter().zip(&g).map(|(a, b)| a - b).collect();
-            memory.push(&step, &change);
+            assert_eq!(memory.push([&step, &[0.0; 4]], [&next, &g]), 0.1);
             (last, g) = ((step, change), next);
         }
         // H y = s for the newest pair, whatever the first guess is.
-        let mut q = last.1.clone();
-        memory.forward(&mut q);
-        q.iter_mut().for_each(|v| *v *= 0.1);
-        memory.backward(&mut q);
-        for (h, s) in q.iter().zip(&last.0) {
+        for (h, s) in direction(&mut memory, &last.1).iter().zip(&last.0) {
             assert!((h - s).abs() < 1e-12, "{h} {s}");
         }
     }
@@ -220,15 +228,13 @@ mod tests {
             let step: Vec<f64> = (0..4).map(|i| 0.1 + 0.3 * f64::from((i * 5 + k * 3) % 7)).collect();
             let at = |x: &[f64]| gradient(&[x[0], x[1], x[2], x[3]]);
             let change: Vec<f64> = at(&step).iter().zip(at(&[0.0; 4])).map(|(a, b)| a - b).collect();
-            memory.push(&step, &change);
+            memory.push([&step, &[0.0; 4]], [&change, &[0.0; 4]]);
             pairs.push((step, change));
-            let mut q = vec![1.0, -2.0, 0.5, 3.0];
-            let expected = by_the_book(&pairs[pairs.len().saturating_sub(3)..], q.clone());
-            memory.forward(&mut q);
-            q.iter_mut().for_each(|v| *v *= 0.1);
-            memory.backward(&mut q);
-            for (a, b) in q.iter().zip(&expected) {
-                assert!((a - b).abs() < 1e-9 * b.abs().max(1.0), "{q:?} {expected:?}");
+            let q = vec![1.0, -2.0, 0.5, 3.0];
+            let found = direction(&mut memory, &q);
+            let expected = by_the_book(&pairs[pairs.len().saturating_sub(3)..], q);
+            for (a, b) in found.iter().zip(&expected) {
+                assert!((a - b).abs() < 1e-9 * b.abs().max(1.0), "{found:?} {expected:?}");
             }
         }
     }
@@ -236,11 +242,12 @@ mod tests {
     #[test]
     fn curvature_of_the_wrong_sign_is_not_remembered() {
         let mut memory = Lbfgs::<f32>::new(2);
-        memory.push(&[1.0, 0.0], &[-1.0, 0.0]);
-        memory.push(&[1.0, 0.0], &[0.0, 1.0]);
+        let zero = [0.0; 2];
+        memory.push([&[1.0, 0.0], &zero], [&[-1.0, 0.0], &zero]);
+        memory.push([&[1.0, 0.0], &zero], [&[0.0, 1.0], &zero]);
         assert!(memory.is_empty());
         for _ in 0..3 {
-            memory.push(&[1.0, 0.0], &[1.0, 0.0]);
+            memory.push([&[1.0, 0.0], &zero], [&[1.0, 0.0], &zero]);
         }
         assert_eq!(memory.len(), 2);
     }

@@ -14,9 +14,21 @@ static ARCH: LazyLock<Option<pulp::Arch>> = LazyLock::new(|| {
     (!forced).then(pulp::Arch::new)
 });
 
-/// Runs a kernel on the widest registers (or the scalar path, where that is forced). The instruction set is chosen
-/// here, once, so a kernel should hold a whole batch of work.
+/// Runs a kernel on wide registers (or the scalar path, where that is forced). The instruction set is chosen here, once, so a kernel
+/// should hold a whole batch of work.
+///
+/// Registers of AVX-512 are left to [`run_widest`]: what mostly reads and writes is faster without them, as each of them lies in two lines of
+/// the cache unless its numbers happen to be aligned.
 pub fn run<K: WithSimd>(kernel: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = avx2() {
+        return Simd::vectorize(simd, kernel);
+    }
+    run_widest(kernel)
+}
+
+/// Runs a kernel that computes much with each number that it reads on the widest registers there are.
+pub fn run_widest<K: WithSimd>(kernel: K) -> K::Output {
     match *ARCH {
         Some(arch) => arch.dispatch(kernel),
         None => kernel.with_simd(pulp::Scalar),
@@ -28,11 +40,21 @@ pub fn is_scalar_forced() -> bool {
     ARCH.is_none()
 }
 
-/// AVX2 and fused products, where kernels run on them: for what the portable interface cannot say.
+/// AVX2 and fused products, where kernels run on them or on wider registers: for what the portable interface cannot say.
 #[cfg(target_arch = "x86_64")]
 pub fn avx2() -> Option<pulp::x86::V3> {
     match *ARCH {
+        Some(pulp::Arch::V4(simd)) => Some(*simd),
         Some(pulp::Arch::V3(simd)) => Some(simd),
+        _ => None,
+    }
+}
+
+/// AVX-512, where kernels run on it: for what the portable interface cannot say.
+#[cfg(target_arch = "x86_64")]
+pub fn avx512() -> Option<pulp::x86::V4> {
+    match *ARCH {
+        Some(pulp::Arch::V4(simd)) => Some(simd),
         _ => None,
     }
 }
@@ -41,6 +63,8 @@ pub fn avx2() -> Option<pulp::x86::V3> {
 pub fn instruction_set() -> &'static str {
     match *ARCH {
         None | Some(pulp::Arch::Scalar) => "scalar",
+        #[cfg(target_arch = "x86_64")]
+        Some(pulp::Arch::V4(_)) => "x86-64-v4 (AVX-512)",
         #[cfg(target_arch = "x86_64")]
         Some(pulp::Arch::V3(_)) => "x86-64-v3 (AVX2, FMA)",
         #[cfg(target_arch = "aarch64")]

@@ -45,22 +45,122 @@ fn part_of_dots<T: Real>(vectors: &[&[T]], with: &[T], start: usize) -> Vec<f64>
     sums
 }
 
-/// y += Σ scale · vector.
-pub fn add_scaled<T: Real>(y: &mut [T], vectors: &[(f64, &[T])]) {
+/// y ← x + Σ scale · vector.
+pub fn combine<T: Real>(y: &mut [T], x: &[T], vectors: &[(f64, &[T])]) {
     let Some(middle) = middle(y.len()) else {
-        return add_part(y, vectors, 0);
+        return combine_part(y, x, vectors, 0);
     };
     let (first, second) = y.split_at_mut(middle);
-    rayon::join(|| add_part(first, vectors, 0), || add_part(second, vectors, middle));
+    rayon::join(|| combine_part(first, x, vectors, 0), || combine_part(second, x, vectors, middle));
 }
 
-fn add_part<T: Real>(y: &mut [T], vectors: &[(f64, &[T])], start: usize) {
+fn combine_part<T: Real>(y: &mut [T], x: &[T], vectors: &[(f64, &[T])], start: usize) {
     for (piece, y) in y.chunks_mut(PIECE).enumerate() {
-        let from = start + piece * PIECE;
+        let places = start + piece * PIECE..start + piece * PIECE + y.len();
+        y.copy_from_slice(&x[places.clone()]);
         for (scale, vector) in vectors {
-            T::add_short(y, *scale, &vector[from..from + y.len()]);
+            T::add_short(y, *scale, &vector[places.clone()]);
         }
     }
+}
+
+/// Two differences of vectors, to be found: each of a minuend and a subtrahend.
+pub(crate) struct Differences<'a, T> {
+    pub(crate) found: [&'a mut [T]; 2],
+    pub(crate) first: [&'a [T]; 2],
+    pub(crate) second: [&'a [T]; 2],
+}
+
+/// What is known of two differences once they are found.
+pub(crate) struct Products {
+    /// Those of some other vectors with the second.
+    pub(crate) others: Vec<f64>,
+    /// Those of the first with itself, of both, and of the second with itself.
+    pub(crate) own: [f64; 3],
+    /// The largest number of the first, without its sign.
+    pub(crate) largest: f64,
+}
+
+impl<T: Real> Differences<'_, T> {
+    /// Finds them.
+    pub(crate) fn find(self, others: &[&[T]]) -> Products {
+        let Some(middle) = middle(self.first[0].len()) else {
+            return self.find_part(others, 0);
+        };
+        let (a, b) = self.split_at(middle);
+        let (mut sums, more) = rayon::join(|| a.find_part(others, 0), || b.find_part(others, middle));
+        sums.others.iter_mut().zip(&more.others).for_each(|(sum, part)| *sum += part);
+        sums.own.iter_mut().zip(&more.own).for_each(|(sum, part)| *sum += part);
+        sums.largest = sums.largest.max(more.largest);
+        sums
+    }
+
+    fn split_at(self, middle: usize) -> (Self, Self) {
+        let [first, second] = self.found.map(|found| found.split_at_mut(middle));
+        let part = |found, from: usize, to: usize| Self {
+            found,
+            first: self.first.map(|vector| &vector[from..to]),
+            second: self.second.map(|vector| &vector[from..to]),
+        };
+        (part([first.0, second.0], 0, middle), part([first.1, second.1], middle, self.first[0].len()))
+    }
+
+    fn find_part(self, others: &[&[T]], start: usize) -> Products {
+        let [first, second] = self.found;
+        let mut products = Products { others: vec![0.0; others.len()], own: [0.0; 3], largest: 0.0 };
+        for (piece, (a, b)) in first.chunks_mut(PIECE).zip(second.chunks_mut(PIECE)).enumerate() {
+            let places = piece * PIECE..piece * PIECE + a.len();
+            let largest = T::subtract_short(a, self.first.map(|vector| &vector[places.clone()]));
+            products.largest = products.largest.max(largest);
+            T::subtract_short(b, self.second.map(|vector| &vector[places.clone()]));
+            for (sum, vector) in products.others.iter_mut().zip(others) {
+                *sum += T::short_dot(&vector[start + places.start..start + places.end], b);
+            }
+            for (sum, [a, b]) in products.own.iter_mut().zip([[&*a, &*a], [&*a, &*b], [&*b, &*b]]) {
+                *sum += T::short_dot(a, b);
+            }
+        }
+        products
+    }
+}
+
+/// out ← a − b, and its largest number without its sign.
+#[inline(always)]
+pub(crate) fn plain_subtract<T: Real>(out: &mut [T], [a, b]: [&[T]; 2]) -> f64 {
+    const WIDTH: usize = 16;
+    let mut largest = [T::default(); WIDTH];
+    let (outs, out_rest) = out.as_chunks_mut::<WIDTH>();
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<WIDTH>(), b.as_chunks::<WIDTH>());
+    for ((out, a), b) in outs.iter_mut().zip(a).zip(b) {
+        for k in 0..WIDTH {
+            out[k] = a[k] - b[k];
+            let size = out[k].abs();
+            largest[k] = if size > largest[k] { size } else { largest[k] };
+        }
+    }
+    for ((out, a), b) in out_rest.iter_mut().zip(a_rest).zip(b_rest) {
+        *out = *a - *b;
+        let size = out.abs();
+        largest[0] = if size > largest[0] { size } else { largest[0] };
+    }
+    let mut most = 0.0;
+    for size in largest {
+        most = f64::max(most, size.into());
+    }
+    most
+}
+
+/// The same in single precision.
+pub(crate) fn wide_subtract(out: &mut [f32], from: [&[f32]; 2]) -> f64 {
+    struct Subtract<'a>(&'a mut [f32], [&'a [f32]; 2]);
+    impl WithSimd for Subtract<'_> {
+        type Output = f64;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> f64 {
+            plain_subtract(self.0, self.1)
+        }
+    }
+    simd::run(Subtract(out, from))
 }
 
 /// a · b of short vectors, in partial sums that a compiler can keep in one register.
@@ -127,9 +227,24 @@ mod tests {
             let ones = vec![1.0_f32; length];
             let exact: f64 = numbers.iter().map(|n| f64::from(*n)).sum();
             assert_eq!(dots(&[&numbers, &ones], &ones), [exact, length as f64]);
-            let mut sum = numbers.clone();
-            add_scaled(&mut sum, &[(2.0, &ones), (-1.0, &numbers)]);
+            let mut sum = ones.clone();
+            combine(&mut sum, &numbers, &[(2.0, &ones), (-1.0, &numbers)]);
             assert!(sum.iter().all(|value| *value == 2.0));
+            // Seven less each number, and nothing less one.
+            let (sevens, zeros) = (vec![7.0_f32; length], vec![0.0; length]);
+            let (mut first, mut second) = (zeros.clone(), zeros.clone());
+            let products = Differences {
+                found: [&mut first, &mut second],
+                first: [&numbers, &sevens],
+                second: [&zeros, &ones],
+            }
+            .find(&[&numbers]);
+            assert!(first.iter().zip(&numbers).all(|(found, number)| *found == number - 7.0));
+            assert!(second.iter().all(|found| *found == -1.0));
+            let square: f64 = numbers.iter().map(|n| f64::from(*n - 7.0).powi(2)).sum();
+            assert_eq!(products.others, [-exact]);
+            assert_eq!(products.own, [square, 7.0 * length as f64 - exact, length as f64]);
+            assert_eq!(products.largest, if length == 0 { 0.0 } else { 7.0 });
         }
     }
 

@@ -135,7 +135,8 @@ impl<S: Simd> Neg for Wide<S> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self { values: self.simd.neg_f32s(self.values), ..self }
+        // What the compiler turns into a change of sign; `neg_f32s` and `abs_f32s` of the interface may stay calls.
+        self.splat(-0.0) - self
     }
 }
 
@@ -159,7 +160,7 @@ impl<S: Simd> Lane for Wide<S> {
     }
     #[inline(always)]
     fn abs(self) -> Self {
-        Self { values: self.simd.abs_f32s(self.values), ..self }
+        Self { values: self.simd.max_f32s(self.values, (-self).values), ..self }
     }
     #[inline(always)]
     fn less(self, other: Self) -> S::m32s {

@@ -1,10 +1,10 @@
 //! Decompositions that are kept while their matrices hardly change (*Progressive PD*, §6.3).
 //!
-//! A batch is kept, approximated or computed as its worst matrix asks: eight matrices are computed in little more time than one.
+//! A batch is kept, approximated or computed as its worst matrix asks: sixteen matrices are computed in little more time than one.
 
 use super::batch::{load, load_svd, load_vector, store, store_svd, store_vector, svd3_batch};
 use super::matrix::dot;
-use super::{Eight, Expansion, LANES, Lane, Mat3, Mat3x8, RotationExpansion, Svd3x8, Wide};
+use super::{Expansion, LANES, Lane, Mat3, Mat3x16, RotationExpansion, Sixteen, Svd3x16, Wide};
 use crate::simd::{self, Simd, WithSimd};
 
 /// What becomes of a result, by its bound on the change of angles.
@@ -40,11 +40,11 @@ pub enum Kept {
 #[derive(Clone, Debug)]
 pub struct Memo {
     kept: Kept,
-    matrices: Vec<Mat3x8>,
-    decompositions: Vec<Svd3x8>,
+    matrices: Vec<Mat3x16>,
+    decompositions: Vec<Svd3x16>,
     /// j₀ … j₅, or the three inverse sums.
-    jacobians: Vec<[[Eight; 3]; 2]>,
-    bounds: Vec<Eight>,
+    jacobians: Vec<[[Sixteen; 3]; 2]>,
+    bounds: Vec<Sixteen>,
     /// Whether the last result was an approximation, which a kept one must not build on.
     was_approximated: Vec<bool>,
     /// Batches that were computed anew.
@@ -53,12 +53,12 @@ pub struct Memo {
 
 impl Memo {
     /// Decomposes the first matrices.
-    pub fn new(kept: Kept, matrices: &[Mat3x8]) -> Self {
+    pub fn new(kept: Kept, matrices: &[Mat3x16]) -> Self {
         let count = matrices.len();
         let mut memo = Self {
             kept,
             matrices: matrices.to_vec(),
-            decompositions: vec![Svd3x8::default(); count],
+            decompositions: vec![Svd3x16::default(); count],
             jacobians: vec![[[[0.0; LANES]; 3]; 2]; count],
             bounds: vec![[0.0; LANES]; count],
             was_approximated: vec![false; count],
@@ -66,19 +66,19 @@ impl Memo {
         };
         svd3_batch(matrices, &mut memo.decompositions);
         memo.stale.extend(0..count as u32);
-        simd::run(Renew(&mut memo));
+        simd::run_widest(Renew(&mut memo));
         memo
     }
 
     /// The decompositions that are kept: those of the matrices for which they were last computed.
-    pub fn decompositions(&self) -> &[Svd3x8] {
+    pub fn decompositions(&self) -> &[Svd3x16] {
         &self.decompositions
     }
 
     /// Brings decompositions up to date with changed matrices. `out` is the result of the last call (or of
     /// [`decompositions`](Self::decompositions)).
-    pub fn update(&mut self, matrices: &[Mat3x8], thresholds: Thresholds, out: &mut [Svd3x8]) -> Shares {
-        let shares = simd::run(Classify { memo: self, matrices, thresholds, out: Out::Svd(out) });
+    pub fn update(&mut self, matrices: &[Mat3x16], thresholds: Thresholds, out: &mut [Svd3x16]) -> Shares {
+        let shares = simd::run_widest(Classify { memo: self, matrices, thresholds, out: Out::Svd(out) });
         self.recompute(matrices);
         for batch in &self.stale {
             out[*batch as usize] = self.decompositions[*batch as usize];
@@ -89,27 +89,27 @@ impl Memo {
     /// Brings rotations up to date with changed matrices.
     pub fn update_rotations(
         &mut self,
-        matrices: &[Mat3x8],
+        matrices: &[Mat3x16],
         thresholds: Thresholds,
-        out: &mut [Mat3x8],
+        out: &mut [Mat3x16],
     ) -> Shares {
-        let shares = simd::run(Classify { memo: self, matrices, thresholds, out: Out::Rotation(out) });
+        let shares = simd::run_widest(Classify { memo: self, matrices, thresholds, out: Out::Rotation(out) });
         self.recompute(matrices);
-        simd::run(Rotations { memo: self, out });
+        simd::run_widest(Rotations { memo: self, out });
         shares
     }
 
-    fn recompute(&mut self, matrices: &[Mat3x8]) {
+    fn recompute(&mut self, matrices: &[Mat3x16]) {
         for batch in &self.stale {
             self.matrices[*batch as usize] = matrices[*batch as usize];
         }
         for two in self.stale.chunks(2) {
             let [a, b] = [two[0] as usize, two[two.len() - 1] as usize];
-            let mut fresh = [Svd3x8::default(); 2];
+            let mut fresh = [Svd3x16::default(); 2];
             svd3_batch(&[matrices[a], matrices[b]], &mut fresh);
             (self.decompositions[a], self.decompositions[b]) = (fresh[0], fresh[1]);
         }
-        simd::run(Renew(self));
+        simd::run_widest(Renew(self));
     }
 }
 
@@ -147,14 +147,14 @@ impl WithSimd for Renew<'_> {
 
 /// Where approximations go.
 enum Out<'a> {
-    Svd(&'a mut [Svd3x8]),
-    Rotation(&'a mut [Mat3x8]),
+    Svd(&'a mut [Svd3x16]),
+    Rotation(&'a mut [Mat3x16]),
 }
 
 /// Keeps, approximates or lists every batch.
 struct Classify<'a> {
     memo: &'a mut Memo,
-    matrices: &'a [Mat3x8],
+    matrices: &'a [Mat3x16],
     thresholds: Thresholds,
     out: Out<'a>,
 }
@@ -189,7 +189,7 @@ impl WithSimd for Classify<'_> {
 
 /// ‖J‖ ‖F′ − F‖ of the worst matrix of a batch (eq. 24).
 #[inline(always)]
-fn largest_change<S: Simd>(simd: S, memo: &Memo, matrix: &Mat3x8, batch: usize) -> f32 {
+fn largest_change<S: Simd>(simd: S, memo: &Memo, matrix: &Mat3x16, batch: usize) -> f32 {
     let mut largest = 0.0_f32;
     for part in (0..LANES).step_by(S::F32_LANES) {
         let old: Mat3<Wide<S>> = load(simd, &memo.matrices[batch], part);
@@ -206,7 +206,7 @@ fn largest_change<S: Simd>(simd: S, memo: &Memo, matrix: &Mat3x8, batch: usize) 
 }
 
 #[inline(always)]
-fn approximate<S: Simd>(simd: S, memo: &Memo, matrix: &Mat3x8, batch: usize, out: &mut Out<'_>) {
+fn approximate<S: Simd>(simd: S, memo: &Memo, matrix: &Mat3x16, batch: usize, out: &mut Out<'_>) {
     for part in (0..LANES).step_by(S::F32_LANES) {
         let svd = load_svd(simd, &memo.decompositions[batch], part);
         let f = load(simd, matrix, part);
@@ -234,7 +234,7 @@ fn restore<S: Simd>(simd: S, memo: &Memo, batch: usize, out: &mut Out<'_>) {
 }
 
 #[inline(always)]
-fn store_rotation<S: Simd>(simd: S, svd: &Svd3x8, out: &mut Mat3x8) {
+fn store_rotation<S: Simd>(simd: S, svd: &Svd3x16, out: &mut Mat3x16) {
     for part in (0..LANES).step_by(S::F32_LANES) {
         store(&load_svd(simd, svd, part).rotation(), out, part);
     }
@@ -243,7 +243,7 @@ fn store_rotation<S: Simd>(simd: S, svd: &Svd3x8, out: &mut Mat3x8) {
 /// U Vᵀ of the batches that were computed anew.
 struct Rotations<'a> {
     memo: &'a Memo,
-    out: &'a mut [Mat3x8],
+    out: &'a mut [Mat3x16],
 }
 
 impl WithSimd for Rotations<'_> {

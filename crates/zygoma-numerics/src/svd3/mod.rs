@@ -1,4 +1,4 @@
-//! The singular value decomposition of 3×3 matrices with rotations on both sides, eight at a time.
+//! The singular value decomposition of 3×3 matrices with rotations on both sides, sixteen at a time.
 //!
 //! [`svd3`] is written once over [`Lane`]: a single `f32` or `f64`, or a register. [`svd3_batch`] runs it on batches
 //! of eight, [`svd3_batch_scalar`] is its plain twin. [`Expansion`] and [`Memo`] are the first-order approximation and the memo
@@ -16,7 +16,7 @@ mod tests;
 mod tests_taylor;
 
 pub use batch::{
-    Eight, LANES, Mat3x8, Svd3x8, load_lane, store_matrix_lane, svd_lane, svd3_batch, svd3_batch_scalar,
+    LANES, Mat3x16, Sixteen, Svd3x16, load_lane, store_matrix_lane, svd_lane, svd3_batch, svd3_batch_scalar,
 };
 pub use decompose::{Svd3, svd3};
 pub use lane::{Lane, Pair, Wide};

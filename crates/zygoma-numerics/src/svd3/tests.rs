@@ -102,7 +102,7 @@ fn batches_agree_with_their_scalar_twin() {
         for (lane, matrix) in eight.iter().enumerate() {
             store_matrix_lane(&matrix.map(|column| column.map(|x| x as f32)), &mut batch, lane);
         }
-        let (mut wide, mut plain) = ([Svd3x8::default()], [Svd3x8::default()]);
+        let (mut wide, mut plain) = ([Svd3x16::default()], [Svd3x16::default()]);
         svd3_batch(&[batch], &mut wide);
         svd3_batch_scalar(&[batch], &mut plain);
         for lane in 0..LANES {

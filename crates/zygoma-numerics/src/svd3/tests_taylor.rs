@@ -51,7 +51,7 @@ fn a_rotation_hardly_strained_is_still_well_conditioned() {
     assert!(RotationExpansion::new(svd).bound() < 0.75);
 }
 
-fn batches(tick: u64, size: f64) -> Vec<Mat3x8> {
+fn batches(tick: u64, size: f64) -> Vec<Mat3x16> {
     let mut batches = vec![[[[0.0; LANES]; 3]; 3]; 20];
     for (i, batch) in batches.iter_mut().enumerate() {
         for lane in 0..LANES {
@@ -71,7 +71,7 @@ fn memos_stay_within_their_thresholds_of_the_truth() {
     for kept in [Kept::Decomposition, Kept::Rotation] {
         let mut memo = Memo::new(kept, &start);
         let mut svds = memo.decompositions().to_vec();
-        let mut rotations: Vec<Mat3x8> = svds.iter().map(rotation_of).collect();
+        let mut rotations: Vec<Mat3x16> = svds.iter().map(rotation_of).collect();
         for (round, size) in [(1, 1e-2), (2, 3e-3), (3, 1e-3)] {
             let now = batches(round, size);
             let thresholds = Thresholds { keep: 2e-2, approximate: 1e-1 };
@@ -97,7 +97,7 @@ fn memos_stay_within_their_thresholds_of_the_truth() {
     }
 }
 
-fn rotation_of(svd: &Svd3x8) -> Mat3x8 {
+fn rotation_of(svd: &Svd3x16) -> Mat3x16 {
     let mut out = [[[0.0; LANES]; 3]; 3];
     for lane in 0..LANES {
         store_matrix_lane(&svd_lane(svd, lane).rotation(), &mut out, lane);

@@ -1,4 +1,4 @@
-//! The evaluation of batches: sixteen elements at a time, from rows of positions to rows of the gradient.
+//! The evaluation of batches: two registers of elements at a time, from rows of positions to rows of the gradient.
 
 use std::marker::PhantomData;
 
@@ -15,17 +15,14 @@ pub(super) fn accumulate<K: Differentiable<R, P>, const N: usize, const R: usize
     x: &[Row<f32>],
     gradient: &mut [Row<f32>],
 ) -> f64 {
+    let kind = PhantomData::<fn() -> K>;
     #[cfg(target_arch = "x86_64")]
-    if let Some(v3) = simd::avx2() {
-        let corners = avx2::Transposed(v3);
-        return v3.vectorize(Accumulate::<_, _, K, N, R, P> {
-            simd: v3,
-            corners,
-            batches,
-            x,
-            gradient,
-            kind: PhantomData,
-        });
+    if let Some(simd) = simd::avx512() {
+        return simd.vectorize(Accumulate { simd, corners: x86::Transposed, batches, x, gradient, kind });
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = simd::avx2() {
+        return simd.vectorize(Accumulate { simd, corners: x86::Transposed, batches, x, gradient, kind });
     }
     struct Portable<'a, K, const N: usize, const R: usize, const P: usize>(
         &'a [Batch<f32, N, R, P>],
@@ -43,7 +40,7 @@ pub(super) fn accumulate<K: Differentiable<R, P>, const N: usize, const R: usize
             Accumulate { simd, corners: OneByOne, batches, x, gradient, kind }.run()
         }
     }
-    simd::run(Portable::<K, N, R, P>(batches, x, gradient, PhantomData))
+    simd::run_widest(Portable(batches, x, gradient, kind))
 }
 
 /// How rows of vertices become registers of coordinates, and back.
@@ -51,7 +48,14 @@ trait Corners<S: Simd>: Copy {
     /// x, y and z of as many vertices as a register holds, from lane `part` on.
     fn gather(self, simd: S, x: &[Row<f32>], vertices: &[u32; LANES], part: usize) -> Vec3<Wide<S>>;
     /// Adds to the rows of vertices.
-    fn scatter(self, forces: Vec3<Wide<S>>, vertices: &[u32; LANES], part: usize, gradient: &mut [Row<f32>]);
+    fn scatter(
+        self,
+        simd: S,
+        forces: Vec3<Wide<S>>,
+        vertices: &[u32; LANES],
+        part: usize,
+        gradient: &mut [Row<f32>],
+    );
 }
 
 /// Number by number, on any machine.
@@ -76,7 +80,14 @@ impl<S: Simd> Corners<S> for OneByOne {
     }
 
     #[inline(always)]
-    fn scatter(self, forces: Vec3<Wide<S>>, vertices: &[u32; LANES], part: usize, gradient: &mut [Row<f32>]) {
+    fn scatter(
+        self,
+        _: S,
+        forces: Vec3<Wide<S>>,
+        vertices: &[u32; LANES],
+        part: usize,
+        gradient: &mut [Row<f32>],
+    ) {
         let mut numbers = [[0.0; LANES]; 3];
         for k in 0..3 {
             forces[k].store(&mut numbers[k][part..]);
@@ -208,86 +219,146 @@ fn spread<S: Simd, C: Corners<S>, const N: usize, const R: usize, const P: usize
             let c = Wide::load(simd, &batch.coefficients[r][i][part..]);
             force = scale_add(c, stress[r], force);
         }
-        corners.scatter(force, &batch.vertices[i], part, gradient);
+        corners.scatter(simd, force, &batch.vertices[i], part, gradient);
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-mod avx2 {
-    use std::arch::x86_64::{__m128, __m256};
+mod x86 {
+    use std::arch::x86_64::{__m128, __m256, __m512};
 
     use pulp::cast;
-    use pulp::x86::V3;
+    use pulp::x86::{V3, V4};
 
-    use super::{Accumulate, Corners, Differentiable, LANES, Row, Vec3, Wide};
+    use super::{Accumulate, Corners, Differentiable, LANES, Row, Simd, Vec3, Wide};
 
-    /// Eight rows at a time, by permutations within registers.
+    /// As many rows at a time as a register has lanes. Rows k, k + 4 and so on lie side by side, so that permutations within groups of four lanes bring
+    /// all into order.
     #[derive(Clone, Copy)]
-    pub(super) struct Transposed(pub(super) V3);
+    pub(super) struct Transposed;
 
-    impl Transposed {
+    impl Corners<V4> for Transposed {
         #[inline(always)]
-        fn pair(self, low: Row<f32>, high: Row<f32>) -> __m256 {
-            let (low, high): (__m128, __m128) = (cast(low), cast(high));
-            self.0.avx._mm256_insertf128_ps::<1>(self.0.avx._mm256_castps128_ps256(low), high)
+        fn gather(self, simd: V4, x: &[Row<f32>], v: &[u32; LANES], _: usize) -> Vec3<Wide<V4>> {
+            let r0 = four(simd, x, [v[0], v[4], v[8], v[12]]);
+            let r1 = four(simd, x, [v[1], v[5], v[9], v[13]]);
+            let r2 = four(simd, x, [v[2], v[6], v[10], v[14]]);
+            let r3 = four(simd, x, [v[3], v[7], v[11], v[15]]);
+            let avx = simd.avx512f;
+            let (xy01, xy23) = (avx._mm512_unpacklo_ps(r0, r1), avx._mm512_unpacklo_ps(r2, r3));
+            let (zw01, zw23) = (avx._mm512_unpackhi_ps(r0, r1), avx._mm512_unpackhi_ps(r2, r3));
+            [
+                Wide::new(simd, cast(avx._mm512_unpacklo_pd(cast(xy01), cast(xy23)))),
+                Wide::new(simd, cast(avx._mm512_unpackhi_pd(cast(xy01), cast(xy23)))),
+                Wide::new(simd, cast(avx._mm512_unpacklo_pd(cast(zw01), cast(zw23)))),
+            ]
         }
 
         #[inline(always)]
-        fn low_halves(self, a: __m256, b: __m256) -> __m256 {
-            cast(self.0.avx._mm256_unpacklo_pd(cast(a), cast(b)))
-        }
-
-        #[inline(always)]
-        fn high_halves(self, a: __m256, b: __m256) -> __m256 {
-            cast(self.0.avx._mm256_unpackhi_pd(cast(a), cast(b)))
-        }
-
-        #[inline(always)]
-        fn add_pair(self, rows: __m256, low: u32, high: u32, gradient: &mut [Row<f32>]) {
-            let first = self.0.avx._mm256_castps256_ps128(rows);
-            let row = &mut gradient[low as usize];
-            *row = cast(self.0.sse._mm_add_ps(cast(*row), first));
-            let second = self.0.avx._mm256_extractf128_ps::<1>(rows);
-            let row = &mut gradient[high as usize];
-            *row = cast(self.0.sse._mm_add_ps(cast(*row), second));
+        fn scatter(
+            self,
+            simd: V4,
+            forces: Vec3<Wide<V4>>,
+            v: &[u32; LANES],
+            _: usize,
+            gradient: &mut [Row<f32>],
+        ) {
+            let [x, y, z]: [__m512; 3] =
+                [cast(forces[0].values()), cast(forces[1].values()), cast(forces[2].values())];
+            let avx = simd.avx512f;
+            let zero = avx._mm512_setzero_ps();
+            let (xy01, xy23) = (cast(avx._mm512_unpacklo_ps(x, y)), cast(avx._mm512_unpackhi_ps(x, y)));
+            let (zw01, zw23) = (cast(avx._mm512_unpacklo_ps(z, zero)), cast(avx._mm512_unpackhi_ps(z, zero)));
+            let r0 = cast(avx._mm512_unpacklo_pd(xy01, zw01));
+            let r1 = cast(avx._mm512_unpackhi_pd(xy01, zw01));
+            let r2 = cast(avx._mm512_unpacklo_pd(xy23, zw23));
+            let r3 = cast(avx._mm512_unpackhi_pd(xy23, zw23));
+            add_four(simd, r0, [v[0], v[4], v[8], v[12]], gradient);
+            add_four(simd, r1, [v[1], v[5], v[9], v[13]], gradient);
+            add_four(simd, r2, [v[2], v[6], v[10], v[14]], gradient);
+            add_four(simd, r3, [v[3], v[7], v[11], v[15]], gradient);
         }
     }
 
     impl Corners<V3> for Transposed {
         #[inline(always)]
-        fn gather(self, simd: V3, x: &[Row<f32>], v: &[u32; LANES], _: usize) -> Vec3<Wide<V3>> {
-            // Rows k and k + 4 side by side, so that permutations within halves bring all into order.
-            let r0 = self.pair(x[v[0] as usize], x[v[4] as usize]);
-            let r1 = self.pair(x[v[1] as usize], x[v[5] as usize]);
-            let r2 = self.pair(x[v[2] as usize], x[v[6] as usize]);
-            let r3 = self.pair(x[v[3] as usize], x[v[7] as usize]);
+        fn gather(self, simd: V3, x: &[Row<f32>], v: &[u32; LANES], part: usize) -> Vec3<Wide<V3>> {
+            let r0 = two(simd, x, [v[part], v[part + 4]]);
+            let r1 = two(simd, x, [v[part + 1], v[part + 5]]);
+            let r2 = two(simd, x, [v[part + 2], v[part + 6]]);
+            let r3 = two(simd, x, [v[part + 3], v[part + 7]]);
             let avx = simd.avx;
             let (xy01, xy23) = (avx._mm256_unpacklo_ps(r0, r1), avx._mm256_unpacklo_ps(r2, r3));
             let (zw01, zw23) = (avx._mm256_unpackhi_ps(r0, r1), avx._mm256_unpackhi_ps(r2, r3));
             [
-                Wide::new(simd, cast(self.low_halves(xy01, xy23))),
-                Wide::new(simd, cast(self.high_halves(xy01, xy23))),
-                Wide::new(simd, cast(self.low_halves(zw01, zw23))),
+                Wide::new(simd, cast(avx._mm256_unpacklo_pd(cast(xy01), cast(xy23)))),
+                Wide::new(simd, cast(avx._mm256_unpackhi_pd(cast(xy01), cast(xy23)))),
+                Wide::new(simd, cast(avx._mm256_unpacklo_pd(cast(zw01), cast(zw23)))),
             ]
         }
 
         #[inline(always)]
-        fn scatter(self, forces: Vec3<Wide<V3>>, v: &[u32; LANES], _: usize, gradient: &mut [Row<f32>]) {
+        fn scatter(
+            self,
+            simd: V3,
+            forces: Vec3<Wide<V3>>,
+            v: &[u32; LANES],
+            part: usize,
+            gradient: &mut [Row<f32>],
+        ) {
             let [x, y, z]: [__m256; 3] =
                 [cast(forces[0].values()), cast(forces[1].values()), cast(forces[2].values())];
-            let avx = self.0.avx;
+            let avx = simd.avx;
             let zero = avx._mm256_setzero_ps();
-            let (xy01, xy23) = (avx._mm256_unpacklo_ps(x, y), avx._mm256_unpackhi_ps(x, y));
-            let (zw01, zw23) = (avx._mm256_unpacklo_ps(z, zero), avx._mm256_unpackhi_ps(z, zero));
-            self.add_pair(self.low_halves(xy01, zw01), v[0], v[4], gradient);
-            self.add_pair(self.high_halves(xy01, zw01), v[1], v[5], gradient);
-            self.add_pair(self.low_halves(xy23, zw23), v[2], v[6], gradient);
-            self.add_pair(self.high_halves(xy23, zw23), v[3], v[7], gradient);
+            let (xy01, xy23) = (cast(avx._mm256_unpacklo_ps(x, y)), cast(avx._mm256_unpackhi_ps(x, y)));
+            let (zw01, zw23) = (cast(avx._mm256_unpacklo_ps(z, zero)), cast(avx._mm256_unpackhi_ps(z, zero)));
+            let r0 = cast(avx._mm256_unpacklo_pd(xy01, zw01));
+            let r1 = cast(avx._mm256_unpackhi_pd(xy01, zw01));
+            let r2 = cast(avx._mm256_unpacklo_pd(xy23, zw23));
+            let r3 = cast(avx._mm256_unpackhi_pd(xy23, zw23));
+            add_two(simd, r0, [v[part], v[part + 4]], gradient);
+            add_two(simd, r1, [v[part + 1], v[part + 5]], gradient);
+            add_two(simd, r2, [v[part + 2], v[part + 6]], gradient);
+            add_two(simd, r3, [v[part + 3], v[part + 7]], gradient);
         }
     }
 
-    impl<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> pulp::NullaryFnOnce
-        for Accumulate<'_, V3, Transposed, K, N, R, P>
+    /// Two rows side by side.
+    #[inline(always)]
+    fn two(simd: V3, x: &[Row<f32>], [a, b]: [u32; 2]) -> __m256 {
+        let (low, high): (__m128, __m128) = (cast(x[a as usize]), cast(x[b as usize]));
+        simd.avx._mm256_insertf128_ps::<1>(simd.avx._mm256_castps128_ps256(low), high)
+    }
+
+    /// Four rows side by side.
+    #[inline(always)]
+    fn four(simd: V4, x: &[Row<f32>], [a, b, c, d]: [u32; 4]) -> __m512 {
+        let (low, high) = (two(*simd, x, [a, b]), two(*simd, x, [c, d]));
+        simd.avx512dq._mm512_insertf32x8::<1>(simd.avx512f._mm512_castps256_ps512(low), high)
+    }
+
+    /// Adds to two rows.
+    #[inline(always)]
+    fn add_two(simd: V3, rows: __m256, [a, b]: [u32; 2], gradient: &mut [Row<f32>]) {
+        let first = simd.avx._mm256_castps256_ps128(rows);
+        let row = &mut gradient[a as usize];
+        *row = cast(simd.sse._mm_add_ps(cast(*row), first));
+        let second = simd.avx._mm256_extractf128_ps::<1>(rows);
+        let row = &mut gradient[b as usize];
+        *row = cast(simd.sse._mm_add_ps(cast(*row), second));
+    }
+
+    /// Adds to four rows.
+    #[inline(always)]
+    fn add_four(simd: V4, rows: __m512, [a, b, c, d]: [u32; 4], gradient: &mut [Row<f32>]) {
+        add_two(*simd, simd.avx512f._mm512_castps512_ps256(rows), [a, b], gradient);
+        add_two(*simd, simd.avx512dq._mm512_extractf32x8_ps::<1>(rows), [c, d], gradient);
+    }
+
+    impl<S: Simd, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> pulp::NullaryFnOnce
+        for Accumulate<'_, S, Transposed, K, N, R, P>
+    where
+        Transposed: Corners<S>,
     {
         type Output = f64;
         #[inline(always)]

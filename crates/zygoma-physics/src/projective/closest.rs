@@ -34,10 +34,10 @@ pub(super) fn closest_product<T: Lane>(d: Vec3<T>, product: T, cube_root: T) -> 
         let next = t - miss * root / (slope + tiny);
         let least = t * quarter;
         let next = T::pick(least.less(next), next, least);
-        let change = (next - t).abs() / t;
+        let change = (next - t).abs() - t * t.splat(T::EPSILON.sqrt());
         t = next;
         // Each step squares the error: the next one would change nothing.
-        if !change.any_above(T::EPSILON.sqrt()) {
+        if !change.any_above(0.0) {
             break;
         }
     }

@@ -2,30 +2,30 @@
 
 use zygoma_numerics::simd::{self, Simd, WithSimd};
 
-/// L of L Lᵀ, row by row, the lower triangle only.
+/// U of Uᵀ U, row by row, the upper triangle only.
 #[derive(Clone, Debug)]
 pub struct DenseFactor {
     size: usize,
-    lower: Vec<f64>,
+    upper: Vec<f64>,
 }
 
 impl DenseFactor {
-    /// Factors a symmetric matrix, of which entries on and below the diagonal are asked for. None if it is not positive definite.
+    /// Factors a symmetric matrix, of which entries on and above the diagonal are asked for. None if it is not positive definite.
     pub fn new(size: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Self> {
-        let mut lower = Vec::with_capacity(size * (size + 1) / 2);
+        let mut upper = Vec::with_capacity(size * (size + 1) / 2);
         for i in 0..size {
-            lower.extend((0..=i).map(|j| entry(i, j)));
+            upper.extend((i..size).map(|j| entry(i, j)));
         }
-        Self::of_triangle(size, lower)
+        Self::of_triangle(size, upper)
     }
 
-    /// Factors a symmetric matrix given by its lower triangle, row by row. None if it is not positive definite.
+    /// Factors a symmetric matrix given by its upper triangle, row by row. None if it is not positive definite.
     ///
     /// # Panics
     /// If the triangle has another number of entries.
-    pub fn of_triangle(size: usize, mut lower: Vec<f64>) -> Option<Self> {
-        assert_eq!(lower.len(), size * (size + 1) / 2, "a triangle of this size");
-        simd::run(Factor(&mut lower)).then_some(Self { size, lower })
+    pub fn of_triangle(size: usize, mut upper: Vec<f64>) -> Option<Self> {
+        assert_eq!(upper.len(), size * (size + 1) / 2, "a triangle of this size");
+        simd::run(Factor(size, &mut upper)).then_some(Self { size, upper })
     }
 
     /// Solves for three right-hand sides in place; a fourth number is carried along.
@@ -34,60 +34,85 @@ impl DenseFactor {
     /// If there is not one row for each of the matrix.
     pub fn solve(&self, rhs: &mut [[f64; 4]]) {
         assert_eq!(rhs.len(), self.size, "one row per unknown");
-        simd::run(Substitute(&self.lower, rhs));
+        simd::run(Substitute(&self.upper, rhs));
     }
 }
 
-/// Row after row, each by products with the rows above it.
-struct Factor<'a>(&'a mut [f64]);
+/// Row after row, each less its products with the rows above it: eight of these at a time, so that it is read and written once for all.
+struct Factor<'a>(usize, &'a mut [f64]);
+
+const AT_ONCE: usize = 8;
 
 impl WithSimd for Factor<'_> {
     type Output = bool;
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> bool {
-        let mut rest = 0..0;
-        while rest.end < self.0.len() {
-            let i = rest.len();
-            rest = rest.end..rest.end + i + 1;
-            let (above, row) = self.0[..rest.end].split_at_mut(rest.start);
-            let mut start = 0;
-            for j in 0..i {
-                let other = &above[start..start + j + 1];
-                row[j] = (row[j] - dot(simd, &row[..j], &other[..j])) / other[j];
-                start += j + 1;
+        let Self(size, upper) = self;
+        let mut start = 0;
+        for i in 0..size {
+            let (above, rest) = upper.split_at_mut(start);
+            let row = &mut rest[..size - i];
+            // Row k starts at column k: what lies above this one ends where it ends.
+            let mut end = 0;
+            for first in (0..i).step_by(AT_ONCE) {
+                let mut others = [&above[..0]; AT_ONCE];
+                let mut count = 0;
+                for k in first..(first + AT_ONCE).min(i) {
+                    end += size - k;
+                    others[count] = &above[end - row.len()..end];
+                    count += 1;
+                }
+                if count == AT_ONCE {
+                    subtract::<S, AT_ONCE>(simd, row, others);
+                } else {
+                    for other in &others[..count] {
+                        subtract::<S, 1>(simd, row, [other]);
+                    }
+                }
             }
-            let square = row[i] - dot(simd, &row[..i], &row[..i]);
+            let square = row[0];
             if square.is_nan() || square <= 0.0 {
                 return false;
             }
-            row[i] = square.sqrt();
+            let inverse = 1.0 / square.sqrt();
+            for value in row {
+                *value *= inverse;
+            }
+            start += size - i;
         }
         true
     }
 }
 
-/// a · b of slices of equal length.
+/// row −= Σ other₀ · other.
 #[inline(always)]
-fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
-    let (a, a_rest) = S::as_simd_f64s(a);
-    let (b, b_rest) = S::as_simd_f64s(b);
-    let mut sums = [simd.splat_f64s(0.0); 4];
-    let (a, a_last) = a.as_chunks::<4>();
-    let (b, b_last) = b.as_chunks::<4>();
-    for (a, b) in a.iter().zip(b) {
-        for k in 0..4 {
-            sums[k] = simd.mul_add_e_f64s(a[k], b[k], sums[k]);
+fn subtract<S: Simd, const COUNT: usize>(simd: S, row: &mut [f64], others: [&[f64]; COUNT]) {
+    let mut scales = [0.0; COUNT];
+    let mut wide_scales = [simd.splat_f64s(0.0); COUNT];
+    let mut wide = [S::as_simd_f64s(others[0]).0; COUNT];
+    let mut last = [S::as_simd_f64s(others[0]).1; COUNT];
+    for k in 0..COUNT {
+        scales[k] = -others[k][0];
+        wide_scales[k] = simd.splat_f64s(scales[k]);
+        (wide[k], last[k]) = S::as_simd_f64s(others[k]);
+    }
+    let (head, tail) = S::as_mut_simd_f64s(row);
+    for k in 0..COUNT {
+        // So that no access below needs a check.
+        (wide[k], last[k]) = (&wide[k][..head.len()], &last[k][..tail.len()]);
+    }
+    for (place, value) in head.iter_mut().enumerate() {
+        let mut sum = *value;
+        for k in 0..COUNT {
+            sum = simd.mul_add_e_f64s(wide_scales[k], wide[k][place], sum);
+        }
+        *value = sum;
+    }
+    for (place, value) in tail.iter_mut().enumerate() {
+        for k in 0..COUNT {
+            *value += scales[k] * last[k][place];
         }
     }
-    for (a, b) in a_last.iter().zip(b_last) {
-        sums[0] = simd.mul_add_e_f64s(*a, *b, sums[0]);
-    }
-    let both = [simd.add_f64s(sums[0], sums[1]), simd.add_f64s(sums[2], sums[3])];
-    let mut total = simd.reduce_sum_f64s(simd.add_f64s(both[0], both[1]));
-    for (a, b) in a_rest.iter().zip(b_rest) {
-        total += a * b;
-    }
-    total
 }
 
 /// Forward along the rows, then backward along them.
@@ -97,44 +122,47 @@ impl WithSimd for Substitute<'_> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self(lower, rhs) = self;
+        let Self(upper, rhs) = self;
         let size = rhs.len();
         let mut start = 0;
         for i in 0..size {
-            let (solved, rest) = rhs.split_at_mut(i);
-            // Two sums do not wait for each other.
-            let mut sums = [[0.0; 4]; 2];
-            let row = &lower[start..start + i + 1];
-            let (pairs, last) = row[..i].as_chunks::<2>();
-            let (solved_pairs, solved_last) = solved.as_chunks::<2>();
-            for (l, x) in pairs.iter().zip(solved_pairs) {
-                for k in 0..4 {
-                    sums[0][k] += l[0] * x[0][k];
-                    sums[1][k] += l[1] * x[1][k];
-                }
-            }
-            for (l, x) in last.iter().zip(solved_last) {
-                for k in 0..4 {
-                    sums[0][k] += l * x[k];
-                }
-            }
-            for k in 0..4 {
-                rest[0][k] = (rest[0][k] - sums[0][k] - sums[1][k]) / row[i];
-            }
-            start += i + 1;
-        }
-        for i in (0..size).rev() {
-            start -= i + 1;
-            let row = &lower[start..start + i + 1];
-            let (before, own) = rhs.split_at_mut(i);
+            let row = &upper[start..start + size - i];
+            let (own, after) = rhs[i..].split_at_mut(1);
             let own = &mut own[0];
             for k in 0..4 {
-                own[k] /= row[i];
+                own[k] /= row[0];
             }
-            for (l, x) in row.iter().zip(before) {
+            let own = *own;
+            for (u, x) in row[1..].iter().zip(after) {
                 for k in 0..4 {
-                    x[k] -= l * own[k];
+                    x[k] -= u * own[k];
                 }
+            }
+            start += size - i;
+        }
+        for i in (0..size).rev() {
+            start -= size - i;
+            let row = &upper[start..start + size - i];
+            let (own, after) = rhs[i..].split_at_mut(1);
+            // Four sums do not wait for each other.
+            let mut sums = [[0.0; 4]; 4];
+            let (u, u_last) = row[1..].as_chunks::<4>();
+            let (x, x_last) = after.as_chunks::<4>();
+            for (u, x) in u.iter().zip(x) {
+                for n in 0..4 {
+                    for k in 0..4 {
+                        sums[n][k] += u[n] * x[n][k];
+                    }
+                }
+            }
+            for (u, x) in u_last.iter().zip(x_last) {
+                for k in 0..4 {
+                    sums[0][k] += u * x[k];
+                }
+            }
+            let own = &mut own[0];
+            for k in 0..4 {
+                own[k] = (own[k] - sums[0][k] - sums[1][k] - sums[2][k] - sums[3][k]) / row[0];
             }
         }
     }

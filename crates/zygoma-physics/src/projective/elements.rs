@@ -1,4 +1,4 @@
-//! Elements of one kind, in batches of eight.
+//! Elements of one kind, in batches of sixteen.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -21,7 +21,9 @@ pub struct Elements<T, K, const N: usize, const R: usize, const P: usize> {
     kind: PhantomData<fn() -> K>,
 }
 
+/// Some elements side by side. It starts with a line of the cache, so that no register is read from two.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(super) struct Batch<T, const N: usize, const R: usize, const P: usize> {
     pub(super) vertices: [[u32; LANES]; N],
     pub(super) coefficients: [[[T; LANES]; N]; R],
@@ -73,7 +75,7 @@ pub enum Part {
 }
 
 /// From this many batches on, a group is split between two threads. Ours.
-pub(super) const SPLIT: usize = 500;
+pub(super) const SPLIT: usize = 250;
 
 impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> Default
     for Elements<T, K, N, R, P>

@@ -213,8 +213,8 @@ impl<T: Factored> Prefactored<T> {
             return Ok(());
         }
         let mut lines = self.couplings(&self.places(rows)?);
-        for ((i, line), row) in lines.iter_mut().enumerate().zip(rows) {
-            line[i] += 1.0 / row.weight;
+        for (line, row) in lines.iter_mut().zip(rows) {
+            line[0] += 1.0 / row.weight;
         }
         let factor = DenseFactor::of_triangle(rows.len(), lines.concat());
         let factor = factor.ok_or(TransientError::NotPositiveDefinite)?;
@@ -237,14 +237,14 @@ impl<T: Factored> Prefactored<T> {
         rows.iter().map(|row| row.entries.iter().map(place).collect()).collect()
     }
 
-    /// C A⁻¹ Cᵀ of some rows, the lines of its lower triangle.
+    /// C A⁻¹ Cᵀ of some rows, the lines of its upper triangle.
     fn couplings(&self, rows: &[PlacedRow]) -> Vec<Vec<f64>> {
         let (compliance, count) = (&self.compliance, self.candidates.len());
         let line = |i: usize| {
             let mut answer = vec![0.0; count];
             simd::run(Combine { lines: compliance, row: &rows[i], sum: &mut answer });
             let lifted = |row: &PlacedRow| row.iter().map(|(place, c)| c * answer[*place as usize]).sum();
-            rows[..=i].iter().map(lifted).collect()
+            rows[i..].iter().map(lifted).collect()
         };
         (0..rows.len()).into_par_iter().with_min_len(16).map(line).collect()
     }
@@ -289,7 +289,7 @@ impl<T: Factored> Prefactored<T> {
         let count = rows.len();
         let mut couplings = vec![0.0; count * count];
         for (i, line) in lines.iter().enumerate() {
-            for (j, coupling) in line.iter().enumerate() {
+            for (j, coupling) in (i..).zip(line) {
                 let coupling = coupling * directions[i].dot(directions[j]);
                 (couplings[i * count + j], couplings[j * count + i]) = (coupling, coupling);
             }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use zygoma_numerics::simd::{self, Simd, WithSimd};
 use zygoma_numerics::{Lbfgs, vectors};
 
 use super::elements::{Precision, Row};
@@ -253,7 +252,9 @@ impl<T: Precision> Solver<T> {
             }
             report.extra_evaluations += trials - 1;
             energy = next.energy;
-            let moved = self.remember(x);
+            let places = [&x[..free], self.start.as_slice()].map(<[_]>::as_flattened);
+            let gradients = [&self.next_gradient[..free], &self.gradient[..free]].map(<[_]>::as_flattened);
+            let moved = self.memory.push(places, gradients);
             std::mem::swap(&mut self.gradient, &mut self.next_gradient);
             report.energies.push(energy);
             report.seconds.push(seconds());
@@ -275,16 +276,14 @@ impl<T: Precision> Solver<T> {
 
     /// Algorithm 1: a direction that leads downhill, and the slope along it.
     fn find_direction(&mut self, global: &mut dyn GlobalStep<T>, free: usize) -> f64 {
-        self.q.copy_from_slice(&self.gradient[..free]);
-        self.memory.forward(self.q.as_flattened_mut());
+        self.memory.forward(self.gradient[..free].as_flattened(), self.q.as_flattened_mut());
         let mut s = std::mem::take(&mut self.next_gradient);
         let began = Instant::now();
         global.solve(&self.q, &mut s[..free]);
         self.times.solve += began.elapsed();
         let mut slope = 0.0;
         for _ in 0..MOST_REFINEMENTS {
-            self.direction.copy_from_slice(&s[..free]);
-            self.memory.backward(self.direction.as_flattened_mut());
+            self.memory.backward(s[..free].as_flattened(), self.direction.as_flattened_mut());
             slope = -dot(&self.gradient, &self.direction);
             if slope < 0.0 || !global.refine(&self.q, &mut s[..free]) {
                 break;
@@ -308,8 +307,8 @@ impl<T: Precision> Solver<T> {
         let (mut low, mut high, mut length) = (0.0, f64::INFINITY, 1.0);
         for trial in 1..=MOST_TRIALS {
             let free = self.start.len();
-            x[..free].copy_from_slice(&self.start);
-            vectors::add_scaled(x[..free].as_flattened_mut(), &[(-length, self.direction.as_flattened())]);
+            let way = [(-length, self.direction.as_flattened())];
+            vectors::combine(x[..free].as_flattened_mut(), self.start.as_flattened(), &way);
             let evaluated = self.evaluate(system, inertia, x);
             let next = evaluated.energy;
             if options.line_search == LineSearch::None {
@@ -337,56 +336,6 @@ impl<T: Precision> Solver<T> {
         let rounding = 16.0 * T::EPSILON * self.largest_energy.max(energy.abs());
         next <= energy + rounding
             && -dot(&self.next_gradient, &self.direction) <= (2.0 * options.decrease - 1.0) * slope
-    }
-
-    /// Gives the memory the step just made. The largest motion along any axis.
-    fn remember(&mut self, x: &[Row<T>]) -> f64 {
-        let moved = simd::run(Differences {
-            from: [self.start.as_flattened_mut(), self.q.as_flattened_mut()],
-            x: x.as_flattened(),
-            gradients: [self.next_gradient.as_flattened(), self.gradient.as_flattened()],
-        });
-        self.memory.push(self.start.as_flattened(), self.q.as_flattened());
-        moved
-    }
-}
-
-/// Turns the start of a step into the step, and finds the change of the gradient.
-struct Differences<'a, T> {
-    from: [&'a mut [T]; 2],
-    x: &'a [T],
-    gradients: [&'a [T]; 2],
-}
-
-impl<T: Precision> WithSimd for Differences<'_, T> {
-    type Output = f64;
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> f64 {
-        let [start, change] = self.from;
-        let mut largest = [T::default(); 8];
-        let (starts, _) = start.as_chunks_mut::<8>();
-        let rest = 8 * starts.len();
-        for (start, x) in starts.iter_mut().zip(self.x.as_chunks::<8>().0) {
-            for k in 0..8 {
-                start[k] = x[k] - start[k];
-                let moved = start[k].abs();
-                largest[k] = if moved > largest[k] { moved } else { largest[k] };
-            }
-        }
-        for (start, x) in start[rest..].iter_mut().zip(&self.x[rest..]) {
-            *start = *x - *start;
-            let moved = start.abs();
-            largest[0] = if moved > largest[0] { moved } else { largest[0] };
-        }
-        let [next, last] = self.gradients;
-        for ((change, next), last) in change.iter_mut().zip(next).zip(last) {
-            *change = *next - *last;
-        }
-        let mut most = 0.0;
-        for moved in largest {
-            most = f64::max(most, moved.into());
-        }
-        most
     }
 }
 

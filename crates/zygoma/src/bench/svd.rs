@@ -8,12 +8,12 @@ use serde::Serialize;
 use zygoma_numerics::random::Keyed;
 use zygoma_numerics::simd::instruction_set;
 use zygoma_numerics::svd3::{
-    Kept, LANES, Mat3, Mat3x8, Memo, Svd3, Svd3x8, Thresholds, load_lane, store_matrix_lane, svd_lane, svd3,
-    svd3_batch, svd3_batch_scalar,
+    Kept, LANES, Mat3, Mat3x16, Memo, Svd3, Svd3x16, Thresholds, load_lane, store_matrix_lane, svd_lane,
+    svd3, svd3_batch, svd3_batch_scalar,
 };
 
 /// Batches that are made, timed and checked together: they stay in the second cache.
-const CHUNK: usize = 256;
+const CHUNK: usize = 128;
 /// nalgebra and the scalar twin are timed on one chunk in this many.
 const EVERY: usize = 32;
 
@@ -22,7 +22,7 @@ const EVERY: usize = 32;
 pub(crate) struct SvdReport {
     pub(crate) instruction_set: String,
     pub(crate) matrices: usize,
-    /// Median nanoseconds per matrix: eight at a time, one at a time, and nalgebra's.
+    /// Median nanoseconds per matrix: sixteen at a time, one at a time, and nalgebra's.
     pub(crate) wide_ns: f64,
     pub(crate) scalar_ns: f64,
     pub(crate) nalgebra_ns: f64,
@@ -79,7 +79,7 @@ fn sample(name: u64, spread: f64) -> Mat3<f64> {
     Svd3 { u: euler(angles(0)), d, v: euler(angles(3)) }.with_values(d)
 }
 
-fn batches(first: u64, make: impl Fn(u64) -> Mat3<f64>) -> Vec<Mat3x8> {
+fn batches(first: u64, make: impl Fn(u64) -> Mat3<f64>) -> Vec<Mat3x16> {
     let mut batches = vec![[[[0.0; LANES]; 3]; 3]; CHUNK];
     for (i, batch) in batches.iter_mut().enumerate() {
         for lane in 0..LANES {
@@ -116,7 +116,7 @@ fn full(count: usize) -> SvdReport {
     let mut times = [const { Vec::new() }; 3];
     let (mut worst, mut sum, mut nalgebra_worst) = (0.0_f64, 0.0, 0.0_f64);
     let chunks = count.div_ceil(CHUNK * LANES).max(1);
-    let mut svds = vec![Svd3x8::default(); CHUNK];
+    let mut svds = vec![Svd3x16::default(); CHUNK];
     for chunk in 0..chunks {
         let matrices = batches((chunk * CHUNK * LANES) as u64, |name| sample(name, 0.5));
         if chunk % EVERY == 0 {
@@ -164,8 +164,8 @@ fn memos(strain: f64, way: f64) -> [MemoResult; 2] {
         let left = way / 3.0 * 0.5_f64.powi(iteration);
         [0, 1, 2].map(|c| [0, 1, 2].map(|r| f[c][r] + left * stream.normal((3 * c + r) as u64)))
     };
-    let steps: Vec<Vec<Mat3x8>> = (0..8).map(|iteration| batches(0, |name| at(name, iteration))).collect();
-    let mut svds = vec![Svd3x8::default(); CHUNK];
+    let steps: Vec<Vec<Mat3x16>> = (0..8).map(|iteration| batches(0, |name| at(name, iteration))).collect();
+    let mut svds = vec![Svd3x16::default(); CHUNK];
     let always_ns =
         median((0..350).map(|i| timed(|| svd3_batch(black_box(&steps[1 + i % 7]), &mut svds))).collect());
     [Kept::Decomposition, Kept::Rotation].map(|kept| {
@@ -195,7 +195,7 @@ fn memos(strain: f64, way: f64) -> [MemoResult; 2] {
 }
 
 /// Shares of batches kept, approximated and computed over a step, and the error of rotations at its end.
-fn one_step(kept: Kept, steps: &[Vec<Mat3x8>], times: &mut Vec<f64>) -> ([usize; 3], f64) {
+fn one_step(kept: Kept, steps: &[Vec<Mat3x16>], times: &mut Vec<f64>) -> ([usize; 3], f64) {
     let mut memo = Memo::new(kept, &steps[0]);
     let mut svds = memo.decompositions().to_vec();
     let mut rotations = vec![[[[0.0; LANES]; 3]; 3]; CHUNK];
@@ -218,7 +218,7 @@ fn one_step(kept: Kept, steps: &[Vec<Mat3x8>], times: &mut Vec<f64>) -> ([usize;
     (shares, rotation_error(&steps[steps.len() - 1], kept, &svds, &rotations))
 }
 
-fn rotation_error(matrices: &[Mat3x8], kept: Kept, svds: &[Svd3x8], rotations: &[Mat3x8]) -> f64 {
+fn rotation_error(matrices: &[Mat3x16], kept: Kept, svds: &[Svd3x16], rotations: &[Mat3x16]) -> f64 {
     let mut worst = 0.0_f64;
     for (batch, matrix) in matrices.iter().enumerate() {
         for lane in 0..LANES {

@@ -17,8 +17,10 @@ use super::harness::{Spread, milliseconds};
 
 /// Frames before the lips are pressed together and stuck.
 const WARM_UP: usize = 20;
-/// How far the plain rig's lips are driven into each other.
-const PRESSED: f32 = 0.15;
+/// How far the plain rig's lips are driven into each other: so that at 14,000 triangles some 110 places stick. About as many are
+/// in contact, since what sticks also touches.
+const PRESSED: f32 = 0.02;
+
 /// All sizes.
 #[derive(Serialize)]
 pub(crate) struct TissueReport {

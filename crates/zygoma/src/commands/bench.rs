@@ -145,7 +145,7 @@ fn svd(args: &BenchSvdArgs) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "{} matrices on {}, median ns per matrix: eight at a time {:.1}, scalar twin {:.1}, nalgebra {:.1}",
+        "{} matrices on {}, median ns per matrix: sixteen at a time {:.1}, scalar twin {:.1}, nalgebra {:.1}",
         report.matrices, report.instruction_set, report.wide_ns, report.scalar_ns, report.nalgebra_ns
     )?;
     writeln!(
