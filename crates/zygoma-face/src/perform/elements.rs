@@ -1,6 +1,6 @@
 //! The elements that flesh is made of, and what an expression changes about them.
 
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 use zygoma_physics::projective::{
     Attachments, Elements, Handle, Precision, Shape, Stencil, System, Target, TissueTets, Volume,
 };
@@ -53,8 +53,8 @@ impl Tissue {
         }
         for index in &self.shortening.tets {
             if let Some((stencil, [strain, volume, ..])) = element(&self.flesh.mesh.tets[*index as usize]) {
-                shapes.push(&stencil, shape_parameters(strain, &Shortened::NOT.shape));
-                volumes.push(&stencil, volume_parameters(volume, Shortened::NOT.volume));
+                shapes.push(&stencil, shape_parameters(strain, &Shortened::NOT));
+                volumes.push(&stencil, volume_parameters(volume, &Shortened::NOT));
             }
         }
         let mut edges = BareEdges::new();
@@ -91,10 +91,10 @@ impl Tissue {
         self.shortening.each(target, |tet, shortened| {
             let shapes = system.group_mut(expressed.shapes);
             let strain = shapes.parameters(tet)[0];
-            shapes.set_parameters(tet, shape_parameters(strain, &shortened.shape));
+            shapes.set_parameters(tet, shape_parameters(strain, shortened));
             let volumes = system.group_mut(expressed.volumes);
             let volume = volumes.parameters(tet)[0];
-            volumes.set_parameters(tet, volume_parameters(volume, shortened.volume));
+            volumes.set_parameters(tet, volume_parameters(volume, shortened));
         });
         let edges = system.group_mut(expressed.edges);
         for (edge, ends) in self.bare_edges.iter().enumerate() {
@@ -128,13 +128,13 @@ impl Tissue {
 }
 
 /// Parameters of an element that is pulled to a shape.
-pub(super) fn shape_parameters(weight: f64, shape: &DMat3) -> [f64; 10] {
+pub(super) fn shape_parameters(weight: f64, goal: &Shortened) -> [f64; 10] {
     let mut parameters = [weight; 10];
-    parameters[1..].copy_from_slice(&shape.to_cols_array());
+    parameters[1..].copy_from_slice(&goal.shape.to_cols_array());
     parameters
 }
 
-/// Parameters of an element that is pulled to a volume, as a share of that at rest.
-pub(super) fn volume_parameters(weight: f64, volume: f64) -> [f64; 3] {
-    [weight, volume, volume.cbrt()]
+/// Parameters of an element that is pulled to a shape's volume.
+pub(super) fn volume_parameters(weight: f64, goal: &Shortened) -> [f64; 3] {
+    [weight, goal.volume, goal.edge]
 }

@@ -310,7 +310,7 @@ impl PerformingFace {
                 solver.choose_start(&self.system, None, x, &mut quasistatic.onward);
             }
             // Between rounds only forces change, and what was learnt of the energy still holds.
-            let options = SolveOptions { keep_memory: round > 0, ..options };
+            let options = SolveOptions { only_forces_changed: round > 0, ..options };
             let report = solver.minimise(&self.system, None, &mut quasistatic.factor, &options, x);
             self.stages.add(&report);
             let began = Instant::now();
@@ -363,7 +363,7 @@ impl PerformingFace {
         self.find_base(weights);
         self.stages.inertia += began.elapsed();
         self.begin_contact(weights, share);
-        self.dynamics.begin(&self.system);
+        self.dynamics.begin_held();
         // The lips slide while they are pushed apart: half way what lies over what is looked at again.
         let iterations = self.tissue.params.iterations;
         let options = |iterations| SolveOptions { iterations, ..Default::default() };

@@ -42,13 +42,14 @@ struct Prism {
 pub(super) struct Shortened {
     /// A, symmetric.
     pub(super) shape: DMat3,
-    /// Its determinant.
+    /// Its determinant, and the cube root of that.
     pub(super) volume: f64,
+    pub(super) edge: f64,
 }
 
 impl Shortened {
     /// As at rest.
-    pub(super) const NOT: Self = Self { shape: DMat3::IDENTITY, volume: 1.0 };
+    pub(super) const NOT: Self = Self { shape: DMat3::IDENTITY, volume: 1.0, edge: 1.0 };
 }
 
 impl Shortening {
@@ -109,7 +110,11 @@ impl Prism {
         let (uu, uv, vv) = (u.dot(u), u.dot(v), v.dot(v));
         let (middle, half) = (0.5 * (uu + vv), 0.5 * (uu - vv));
         let radius = half.hypot(uv);
-        let (sin, cos) = (0.5 * uv.atan2(half)).sin_cos();
+        // Half of the angle whose cosine and sine are these; the larger of its own first.
+        let (c, s) = if radius > 0.0 { (half / radius, uv / radius) } else { (1.0, 0.0) };
+        let large = (0.5 + 0.5 * c.abs()).sqrt();
+        let small = 0.5 * s / large;
+        let (cos, sin) = if c >= 0.0 { (large, small) } else { (small, large) };
         let squares = DVec2::new(middle + radius, (middle - radius).max(0.0));
         (
             DVec2::new(squares.x.sqrt(), squares.y.sqrt()),
@@ -119,12 +124,16 @@ impl Prism {
 
     fn shortened(&self, skin: [DVec3; 3]) -> Shortened {
         let (stretches, directions) = self.stretches(skin);
+        if stretches.min_element() >= BORNE {
+            return Shortened::NOT;
+        }
         let kept = (stretches / BORNE).min(DVec2::ONE).max(DVec2::splat(SHORTEST));
         let thicker = (1.0 / (kept.x * kept.y)).min(THICKEST);
         let flat = directions * DMat2::from_diagonal(kept) * directions.transpose();
         let local = DMat3::from_cols(flat.x_axis.extend(0.0), flat.y_axis.extend(0.0), thicker * DVec3::Z);
         let shape = self.axes * local * self.axes.transpose();
-        Shortened { shape, volume: kept.x * kept.y * thicker }
+        let volume = kept.x * kept.y * thicker;
+        Shortened { shape, volume, edge: volume.cbrt() }
     }
 }
 

@@ -201,9 +201,9 @@ impl StiffnessFit<'_> {
         for (tet, goal) in self.flesh.mesh.tets.iter().zip(&pose.shapes) {
             let Some(stencil) = Stencil::tetrahedron(rest, *tet) else { continue };
             let mut strain = ShapeTets::new();
-            strain.push(&stencil, shape_parameters(material.strain_weight() * stencil.size, &goal.shape));
+            strain.push(&stencil, shape_parameters(material.strain_weight() * stencil.size, goal));
             let mut volume = VolumeTets::new();
-            volume.push(&stencil, volume_parameters(material.volume_weight() * stencil.size, goal.volume));
+            volume.push(&stencil, volume_parameters(material.volume_weight() * stencil.size, goal));
             let groups: [&dyn Group<f64>; 2] = [&strain, &volume];
             for (kind, group) in groups.iter().enumerate() {
                 tet.iter().for_each(|v| gradient[*v as usize] = [0.0; 4]);

@@ -72,21 +72,31 @@ impl<T: Precision> Dynamics<T> {
     /// Begins a step: the search for its end starts at the predicted positions as the paper's does, or at the last ones where the energy
     /// is lower there. The system must not change between this and the first search.
     pub fn begin(&mut self, system: &System<T>) {
-        let free = self.masses.len();
-        let h = T::of(self.step);
-        self.before.copy_from_slice(&self.positions[..free]);
-        for i in 0..free {
-            let push = T::of(self.step * self.step / self.masses[i]);
-            for k in 0..3 {
-                // The forces are part of the energy: only inertia is predicted, and the search starts with both.
-                self.predicted[i][k] = h.mul_add(self.velocities[i][k], self.before[i][k]);
-                self.positions[i][k] = push.mul_add(system.forces[i][k], self.predicted[i][k]);
-            }
-        }
+        self.predict();
         // What is held fast to something that moves starts better where it was.
         self.start.copy_from_slice(&self.before);
+        for (i, predicted) in self.predicted.iter().enumerate() {
+            let push = T::of(self.step * self.step / self.masses[i]);
+            // The forces are part of the energy: only inertia is predicted, and the search starts with both.
+            (0..3).for_each(|k| self.positions[i][k] = push.mul_add(system.forces[i][k], predicted[k]));
+        }
         let inertia = Inertia { weights: &self.weights, predicted: &self.predicted };
         self.solver.choose_start(system, Some(&inertia), &mut self.positions, &mut self.start);
+    }
+
+    /// Begins a step of a body that is held fast nearly everywhere: the search starts at the last positions, which have less energy than the
+    /// predicted ones then, and not even looking at these saves an evaluation.
+    pub fn begin_held(&mut self) {
+        self.predict();
+    }
+
+    /// Where inertia alone would lead.
+    fn predict(&mut self) {
+        let h = T::of(self.step);
+        self.before.copy_from_slice(&self.positions[..self.masses.len()]);
+        for (i, predicted) in self.predicted.iter_mut().enumerate() {
+            (0..3).for_each(|k| predicted[k] = h.mul_add(self.velocities[i][k], self.before[i][k]));
+        }
     }
 
     /// Comes closer to the end of a step. May be called again after transient constraints have changed.

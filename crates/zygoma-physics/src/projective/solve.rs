@@ -47,9 +47,9 @@ pub struct SolveOptions {
     pub tolerance: f64,
     /// Stops after a step that moved no vertex by more than this along any axis, m.
     pub least_motion: f64,
-    /// Starts with what L-BFGS remembers of the last minimisation: for one that goes on where that one ended, at most with other
-    /// forces, which do not curve the energy.
-    pub keep_memory: bool,
+    /// Goes on where the last minimisation ended, with other forces and nothing else changed: what L-BFGS remembers still holds, since forces
+    /// do not curve the energy, and the gradient is known but for them.
+    pub only_forces_changed: bool,
 }
 
 impl Default for SolveOptions {
@@ -61,7 +61,7 @@ impl Default for SolveOptions {
             decrease: 0.1,
             tolerance: 0.0,
             least_motion: 0.0,
-            keep_memory: false,
+            only_forces_changed: false,
         }
     }
 }
@@ -131,6 +131,9 @@ pub struct Solver<T> {
     largest_energy: f64,
     /// What is known at the start of a minimisation already: its gradient is in `gradient`.
     known: Option<Evaluated>,
+    /// The energy at the end of the last minimisation, and the forces in it; its gradient is in `gradient`.
+    last: Option<f64>,
+    last_forces: Vec<Row<T>>,
     times: SolveTimes,
 }
 
@@ -156,6 +159,8 @@ impl<T: Precision> Solver<T> {
             direction: rows(free),
             largest_energy: 0.0,
             known: None,
+            last: None,
+            last_forces: Vec::new(),
             times: SolveTimes::default(),
         }
     }
@@ -169,6 +174,7 @@ impl<T: Precision> Solver<T> {
         x: &mut [Row<T>],
         other: &mut [Row<T>],
     ) {
+        self.last = None;
         let here = self.evaluate(system, inertia, x);
         std::mem::swap(&mut self.gradient, &mut self.next_gradient);
         x[..other.len()].swap_with_slice(other);
@@ -211,11 +217,13 @@ impl<T: Precision> Solver<T> {
         let free = system.free_count();
         if self.memory.history() != options.history {
             self.memory = Lbfgs::new(options.history);
-        } else if !options.keep_memory {
+        } else if !options.only_forces_changed {
             self.memory.clear();
         }
         global.begin();
-        let start = self.known.take().unwrap_or_else(|| {
+        let last = self.last.take().filter(|_| options.only_forces_changed);
+        let changed = last.map(|energy| self.with_forces(energy, system, x));
+        let start = self.known.take().or(changed).unwrap_or_else(|| {
             let start = self.evaluate(system, inertia, x);
             std::mem::swap(&mut self.gradient, &mut self.next_gradient);
             start
@@ -263,7 +271,26 @@ impl<T: Precision> Solver<T> {
                 break;
             }
         }
+        self.last = Some(energy);
+        self.last_forces.clone_from(&system.forces);
         report
+    }
+
+    /// What other forces make of the last energy and gradient.
+    fn with_forces(&mut self, energy: f64, system: &System<T>, x: &[Row<T>]) -> Evaluated {
+        // Energy and gradient have −f·x and −f in them.
+        let free = system.free_count();
+        let less = &mut self.next_gradient[..free];
+        vectors::combine(
+            less.as_flattened_mut(),
+            self.last_forces.as_flattened(),
+            &[(-1.0, system.forces.as_flattened())],
+        );
+        let energy = energy + dot(less, x);
+        let gradient = &mut self.gradient[..free];
+        self.q.copy_from_slice(gradient);
+        vectors::combine(gradient.as_flattened_mut(), self.q.as_flattened(), &[(1.0, less.as_flattened())]);
+        Evaluated { energy, square: dot(gradient, gradient) }
     }
 
     /// Evaluates into `next_gradient`.

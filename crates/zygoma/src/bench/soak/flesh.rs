@@ -12,7 +12,7 @@ use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, STICKY, Tissue};
+use zygoma_face::perform::{LiveParams, PerformParams, PerformingFace, STICKY, Tissue};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::jaw::jaw_driven_shapes;
@@ -153,10 +153,12 @@ impl Performance {
         found.simulated_seconds += seconds;
     }
 
-    /// Comes to rest at the neutral face.
+    /// Comes to rest at the neutral face, with lips that are dry as long: what sticks stays where it stuck.
     fn rest(&mut self, found: &mut FleshSoaked) {
         self.weights.fill(0.0);
         self.performing.set_weights(&self.weights);
+        let sticky = self.performing.live();
+        self.performing.set_live(LiveParams { stickiness: 0.0, ..sticky });
         (self.turn[1], self.place[1]) = (DVec3::ZERO, DVec3::ZERO);
         let end = found.simulated_seconds + REST;
         while found.simulated_seconds < end {
@@ -168,6 +170,7 @@ impl Performance {
         found.distance_left = found.distance_left.max(farthest(surface, &self.plain));
         found.inverted_left = found.inverted_left.max(self.performing.volume().inverted);
         found.rests += 1;
+        self.performing.set_live(sticky);
     }
 }
 
