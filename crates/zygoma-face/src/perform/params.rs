@@ -86,7 +86,7 @@ impl Default for PerformParams {
             step_time: 1.0 / 60.0,
             iterations: 8,
             control_iterations: 2,
-            control_steps: 1,
+            control_steps: 2,
             gravity: [0.0, -9.81, 0.0],
         }
     }
