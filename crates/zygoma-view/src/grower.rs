@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use zygoma_face::interactive::Face;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::perform::{
-    Bones, PerformParams, PerformingFace, Tissue, TissueError, TissueInput, TissueProgress,
+    FreePart, PerformParams, PerformingFace, Teeth, Tissue, TissueError, TissueInput, TissueProgress,
 };
 use zygoma_rig::jaw::jaw_driven_shapes;
 
@@ -112,11 +112,16 @@ impl Grower {
                 if cancel.load(Ordering::Relaxed) { Continue::Abandon } else { Continue::Yes }
             };
             let made = in_background(|| {
-                let jaw = jaw_driven_shapes(model.rig.skin());
-                let bones = Bones::of_rig(&model.rig);
-                let input = TissueInput { bones: bones.as_ref(), ..TissueInput::new(&face, &jaw) };
+                let (jaw, bones) = (jaw_driven_shapes(model.rig.skin()), model.bones());
+                let free = FreePart::flags(&FreePart::find(&face), face.vertex_count());
+                let input =
+                    TissueInput { bones: bones.as_ref(), free: &free, ..TissueInput::new(&face, &jaw) };
                 let tissue = Tissue::build(&input, &PerformParams::default(), &mut progress)?;
-                Ok(Box::new(PerformingFace::new(Arc::new(tissue))?))
+                let mut performing = PerformingFace::new(Arc::new(tissue))?;
+                if let Some(teeth) = Teeth::of_rig(&model.rig) {
+                    performing.set_teeth(teeth);
+                }
+                Ok(Box::new(performing))
             });
             // As above.
             let _ = sender.send(Told::Made(made));

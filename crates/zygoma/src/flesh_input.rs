@@ -123,6 +123,14 @@ fn built_in_head(skin: &RigMesh) -> Option<Head> {
 
 /// Flags the vertices that are left free: those named, or else what stands out and no shape moves.
 fn find_free(skin: &RigMesh, face: &Face, names: &[String]) -> anyhow::Result<(Vec<bool>, Vec<String>)> {
+    if names.is_empty() {
+        let parts = FreePart::find(face);
+        let word = |part: &FreePart| {
+            let [length, x, y, z] = [part.length, part.tip.x, part.tip.y, part.tip.z].map(|m| 1e3 * m);
+            format!("a part of {length:.0} mm that stands out at ({x:.0}, {y:.0}, {z:.0}) mm")
+        };
+        return Ok((FreePart::flags(&parts, face.vertex_count()), parts.iter().map(word).collect()));
+    }
     let mut free = vec![false; face.vertex_count()];
     let mut flag = |vertices: &mut dyn Iterator<Item = u32>| {
         vertices.for_each(|v| {
@@ -132,19 +140,6 @@ fn find_free(skin: &RigMesh, face: &Face, names: &[String]) -> anyhow::Result<(V
         });
     };
     let mut words = Vec::new();
-    if names.is_empty() {
-        for part in FreePart::find(face) {
-            flag(&mut part.vertices.iter().copied());
-            words.push(format!(
-                "a part of {:.0} mm that stands out at ({:.0}, {:.0}, {:.0}) mm",
-                1e3 * part.length,
-                1e3 * part.tip.x,
-                1e3 * part.tip.y,
-                1e3 * part.tip.z
-            ));
-        }
-        return Ok((free, words));
-    }
     let places = Places::new(face);
     for name in names.iter().filter(|name| !name.eq_ignore_ascii_case("none")) {
         let key = arkit::key(name);

@@ -33,6 +33,17 @@ pub struct FreePart {
 }
 
 impl FreePart {
+    /// Which vertices of the whole mesh, of so many, are in some parts.
+    pub fn flags(parts: &[Self], count: usize) -> Vec<bool> {
+        let mut flags = vec![false; count];
+        for vertex in parts.iter().flat_map(|part| &part.vertices) {
+            if let Some(flag) = flags.get_mut(*vertex as usize) {
+                *flag = true;
+            }
+        }
+        flags
+    }
+
     /// The parts of a face that no shape moves and that are longer than they are round, in the order of their tips' vertices.
     pub fn find(face: &Face) -> Vec<Self> {
         let away = distance_from_motion(face);

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use glam::Vec3;
 use zygoma_face::interactive::Face;
+use zygoma_face::perform::Bones;
+use zygoma_head::anatomy::Anatomy;
 use zygoma_head::dials::{DIALS, DialSettings};
 use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::evaluate::Evaluator;
@@ -39,6 +41,8 @@ pub(crate) struct Model {
     pub(crate) takes: Vec<Arc<BoundTake>>,
     pub(crate) regions: Regions,
     pub(crate) dials: Vec<DialEntry>,
+    /// The built-in head, if it is one: its bones are known.
+    head: Option<Box<Head>>,
     /// The face, if the file was one.
     pub(crate) face: Option<Arc<Face>>,
 }
@@ -118,7 +122,8 @@ impl Model {
             _ => head.texture().to_png(),
         };
         let regions = Regions::of_head(&head);
-        Ok(Self::new(head.rig_with_texture(texture), Origin::BuiltIn, Some(regions), dials))
+        let model = Self::new(head.rig_with_texture(texture), Origin::BuiltIn, Some(regions), dials);
+        Ok(Self { head: Some(Box::new(head)), ..model })
     }
 
     /// A rig or a face from a file or folder.
@@ -149,11 +154,22 @@ impl Model {
             takes: takes::of_rig(&rig).into_iter().map(Arc::new).collect(),
             regions,
             dials,
+            head: None,
             face: None,
             parts,
             origin,
             rig,
         }
+    }
+
+    /// The bones under its skin, where they are known.
+    pub(crate) fn bones(&self) -> Option<Bones> {
+        Bones::of_rig(&self.rig).or_else(|| {
+            let head = self.head.as_ref()?;
+            let meshes = Anatomy::new(head).rig_meshes(head);
+            let named = |name: &str| meshes.iter().find(|mesh| mesh.name == name);
+            Some(Bones::of_meshes(named("cranium")?, named("mandible")?, self.rig.skin()))
+        })
     }
 
     /// The validation report, as JSON.
