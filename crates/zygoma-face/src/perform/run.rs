@@ -95,8 +95,7 @@ struct Clock {
     ahead: f64,
 }
 
-/// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance;
-/// with half of it lips crossed in three frames of a tour.
+/// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
 const SETTLED: f64 = 4e-6;
 
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };

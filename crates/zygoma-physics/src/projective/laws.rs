@@ -284,6 +284,64 @@ fn bent(scale: f64, gauss_seidel: bool, options: &SolveOptions) -> SolveReport {
     Solver::new(&system).minimise(&system, None, &mut *global, options, &mut block.rows())
 }
 
+/// A block held at one end and under a sideways load, minimised a little and then again under another one: what the second search starts with,
+/// energy and gradient, with and without a new evaluation.
+fn reloaded<T: Factored>(only_forces_changed: bool) -> [f64; 2] {
+    let mut block = Block::new([6, 2, 2], DVec3::new(0.06, 0.02, 0.02));
+    let free = block.free_first(|p| p.x > 1e-9);
+    let mut system = System::<T>::new(block.positions.len(), free);
+    system.add(block.tissue(FLESH)).unwrap();
+    let mut global = Prefactored::<T>::new(&system.matrix(&[]), &[]).unwrap();
+    let (mut solver, mut x) = (Solver::new(&system), block.rows());
+    let options = SolveOptions { iterations: 3, ..Default::default() };
+    system.forces.iter_mut().for_each(|force| *force = row(DVec3::new(0.0, -2e-3, 1e-3)));
+    solver.minimise(&system, None, &mut global, &options, &mut x);
+    system.forces.iter_mut().for_each(|force| *force = row(DVec3::new(1e-3, 1e-3, 0.0)));
+    let options = SolveOptions { only_forces_changed, ..options };
+    let report = solver.minimise(&system, None, &mut global, &options, &mut x);
+    [report.energies[0], report.gradient[1]]
+}
+
+#[test]
+fn other_forces_need_no_new_evaluation() {
+    fn differ([a, b]: [[f64; 2]; 2]) -> f64 {
+        (0..2).map(|k| (a[k] / b[k] - 1.0).abs()).fold(0.0, f64::max)
+    }
+    let double = differ([true, false].map(reloaded::<f64>));
+    assert!(double < 1e-12, "{double}");
+    let single = differ([true, false].map(reloaded::<f32>));
+    assert!(single < 1e-5, "{single}");
+}
+
+#[test]
+fn a_step_ends_alike_wherever_its_search_starts() {
+    let mut block = Block::new([6, 2, 2], DVec3::new(0.06, 0.02, 0.02));
+    let free = block.free_first(|p| p.x > 1e-9);
+    let mut system = System::<f64>::new(block.positions.len(), free);
+    system.add(block.tissue(FLESH)).unwrap();
+    let masses = block.masses(1000.0)[..free].to_vec();
+    let ended = |held: bool| {
+        let mut dynamics = Dynamics::new(&system, block.rows(), masses.clone(), 0.01);
+        dynamics.velocities.fill([0.0, 0.5, -0.2, 0.0]);
+        let mut global = Prefactored::<f64>::new(&system.matrix(&dynamics.diagonal()), &[]).unwrap();
+        if held {
+            dynamics.begin_held()
+        } else {
+            dynamics.begin(&system)
+        }
+        let options = SolveOptions { iterations: 300, tolerance: 1e-12, ..Default::default() };
+        dynamics.search(&system, &mut global, &options);
+        dynamics.finish();
+        (dynamics.positions, dynamics.velocities)
+    };
+    let ((at, speed), (held_at, held_speed)) = (ended(false), ended(true));
+    let way = at.iter().zip(&held_at).map(|(a, b)| position(a).distance(position(b))).fold(0.0, f64::max);
+    assert!(way < 1e-9, "{way}");
+    let off = speed.iter().zip(&held_speed).map(|(a, b)| position(a).distance(position(b)));
+    assert!(off.fold(0.0, f64::max) < 1e-6);
+    assert!(at.iter().zip(&block.positions).any(|(x, rest)| position(x).distance(*rest) > 1e-4), "it moves");
+}
+
 #[test]
 fn iteration_counts_do_not_change_with_scale() {
     for gauss_seidel in [false, true] {
