@@ -86,19 +86,10 @@ fn find_bones(rig: &Rig) -> (Option<Bones>, BoneSource) {
     if let Some(bones) = Bones::of_rig(rig) {
         return (Some(bones), BoneSource::Rig);
     }
-    match built_in_head(rig.skin()) {
-        Some(head) => {
-            let meshes = Anatomy::new(&head).rig_meshes(&head);
-            let named = |name: &str| meshes.iter().find(|mesh| mesh.name == name);
-            match (named("cranium"), named("mandible")) {
-                (Some(cranium), Some(mandible)) => {
-                    (Some(Bones::of_meshes(cranium, mandible, rig.skin())), BoneSource::BuiltIn)
-                }
-                _ => (None, BoneSource::None),
-            }
-        }
-        None => (None, BoneSource::None),
-    }
+    let built_in = built_in_head(rig.skin())
+        .and_then(|head| Bones::among(&Anatomy::new(&head).rig_meshes(&head), rig.skin()));
+    let source = if built_in.is_some() { BoneSource::BuiltIn } else { BoneSource::None };
+    (built_in, source)
 }
 
 /// The built-in head with its dials at rest, if this is its skin. Heads with other dials bring their bones along where they are written

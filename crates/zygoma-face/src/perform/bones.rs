@@ -34,16 +34,20 @@ pub struct Bones {
 impl Bones {
     /// The bones that a rig has as meshes: one named cranium or skull, and a mandible with shapes of the skin's names.
     pub fn of_rig(rig: &Rig) -> Option<Self> {
+        Self::among(&rig.meshes, rig.skin())
+    }
+
+    /// The bones among some meshes under a skin, by their names.
+    pub fn among(meshes: &[RigMesh], skin: &RigMesh) -> Option<Self> {
         let named = |names: &[&str]| {
             let is = |mesh: &&RigMesh| names.iter().any(|name| mesh.name.eq_ignore_ascii_case(name));
-            rig.meshes.iter().find(is).filter(|mesh| !mesh.positions.is_empty())
+            meshes.iter().find(is).filter(|mesh| !mesh.positions.is_empty())
         };
-        let (cranium, mandible) = (named(&CRANIUM)?, named(&MANDIBLE)?);
-        Some(Self::of_meshes(cranium, mandible, rig.skin()))
+        Some(Self::of_meshes(named(&CRANIUM)?, named(&MANDIBLE)?, skin))
     }
 
     /// The bones in two meshes under a skin.
-    pub fn of_meshes(cranium: &RigMesh, mandible: &RigMesh, skin: &RigMesh) -> Self {
+    fn of_meshes(cranium: &RigMesh, mandible: &RigMesh, skin: &RigMesh) -> Self {
         Self {
             cranium: BoneSurface::of(cranium),
             mandible: BoneSurface::of(mandible),

@@ -325,9 +325,9 @@ fn a_step_ends_alike_wherever_its_search_starts() {
         dynamics.velocities.fill([0.0, 0.5, -0.2, 0.0]);
         let mut global = Prefactored::<f64>::new(&system.matrix(&dynamics.diagonal()), &[]).unwrap();
         if held {
-            dynamics.begin_held()
+            dynamics.begin_held();
         } else {
-            dynamics.begin(&system)
+            dynamics.begin(&system);
         }
         let options = SolveOptions { iterations: 300, tolerance: 1e-12, ..Default::default() };
         dynamics.search(&system, &mut global, &options);

@@ -166,9 +166,7 @@ impl Model {
     pub(crate) fn bones(&self) -> Option<Bones> {
         Bones::of_rig(&self.rig).or_else(|| {
             let head = self.head.as_ref()?;
-            let meshes = Anatomy::new(head).rig_meshes(head);
-            let named = |name: &str| meshes.iter().find(|mesh| mesh.name == name);
-            Some(Bones::of_meshes(named("cranium")?, named("mandible")?, self.rig.skin()))
+            Bones::among(&Anatomy::new(head).rig_meshes(head), self.rig.skin())
         })
     }
 
