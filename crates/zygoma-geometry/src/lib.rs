@@ -6,6 +6,7 @@
 
 pub mod closest;
 pub mod coarsen;
+pub mod curve;
 pub mod cut;
 mod editable;
 pub mod embedding;

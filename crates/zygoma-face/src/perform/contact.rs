@@ -52,6 +52,8 @@ pub(super) struct LipContact {
     pub(super) positions: Vec<Vec3>,
     fixed: Vec<Vec3>,
     meetings: Vec<Meeting>,
+    /// Whether these are all that are near each other where the flesh is now.
+    is_current: bool,
     /// Meetings that become contacts, with the area that each stands for.
     pub(super) kept: Vec<(Meeting, f32)>,
     moved: Vec<f32>,
@@ -119,6 +121,7 @@ impl LipContact {
             fixed: positions.clone(),
             moved: vec![0.0; positions.len()],
             meetings: Vec::new(),
+            is_current: false,
             kept: Vec::new(),
             positions,
             tick: 0,
@@ -163,6 +166,7 @@ impl LipContact {
     /// Puts constraints into the system: where the lips meet or pass each other in some states of the flesh, and what sticks.
     pub(super) fn prepare(&mut self, states: &[Surface<'_>], stiffness: Stiffness, system: &mut System<f32>) {
         self.clear(system);
+        self.is_current = false;
         self.meetings.clear();
         for state in states {
             self.place(state);
@@ -194,7 +198,8 @@ impl LipContact {
         self.place(state);
         self.order.find(&self.positions, NEAR);
         self.meetings.extend_from_slice(self.order.find_crossings());
-        if self.meetings.iter().all(|meeting| meeting.gap >= MISSING) {
+        self.is_current = self.meetings.iter().all(|meeting| meeting.gap >= MISSING);
+        if self.is_current {
             return (Vec::new(), Vec::new());
         }
         self.thin();
@@ -216,6 +221,11 @@ impl LipContact {
             kept().map(row).collect(),
             kept().map(|meeting| f64::from((CLEARANCE - meeting.gap).min(FARTHEST))).collect(),
         )
+    }
+
+    /// The flesh is elsewhere than it was.
+    pub(super) fn leave(&mut self) {
+        self.is_current = false;
     }
 
     /// From the lower to the upper lip.
@@ -272,7 +282,11 @@ impl LipContact {
 
     /// Breaks springs by chance and length, and makes new ones where lips touch, at the end of a step.
     pub(super) fn stick(&mut self, after: &Surface<'_>, step_time: f64, seed: u64) {
-        self.place(after);
+        if !self.is_current {
+            self.place(after);
+            self.meetings.clear();
+            self.meetings.extend_from_slice(self.order.find(&self.positions, TOUCHING));
+        }
         self.tick += 1;
         let (positions, tick) = (&self.positions, self.tick);
         let frames = step_time / 0.04;
@@ -285,7 +299,8 @@ impl LipContact {
         });
         let mut is_stuck = vec![false; self.carriers.len()];
         self.sticky.iter().for_each(|sticky| is_stuck[sticky.vertex as usize] = true);
-        for meeting in self.order.find(&self.positions, TOUCHING) {
+        let touching = |meeting: &&Meeting| meeting.gap < TOUCHING.vertex;
+        for meeting in self.meetings.iter().filter(touching) {
             let vertex = [meeting.upper, meeting.lower]
                 .iter()
                 .find(|place| place.weights[0] == 1.0)

@@ -38,8 +38,7 @@ impl Control {
     }
 
     /// Improves actuations, given what the markers still miss and the weights that they should not leave by far.
-    pub(super) fn improve(&self, misses: &[DVec3], weights: &[f32], actuations: &mut [f32]) {
-        let misses: Vec<Row<f32>> = misses.iter().map(|miss| row(*miss)).collect();
+    pub(super) fn improve(&self, misses: &[Row<f32>], weights: &[f32], actuations: &mut [f32]) {
         let pulls: Vec<f64> =
             self.response.par_iter().with_min_len(8).map(|r| product(r, misses.as_flattened())).collect();
         let mut rhs: Vec<[f64; 4]> = (0..pulls.len())

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 use zygoma_physics::projective::{
-    Attachments, Elements, Handle, Precision, Shape, Stencil, System, Target, TissueTets, Volume,
+    Attachments, Elements, Handle, Precision, ShapedTets, Stencil, System, Target, TissueTets,
 };
 
 use super::shortening::Shortened;
@@ -11,19 +11,14 @@ use super::tissue::{Layout, Tissue};
 /// Thickness of skin without flesh, m. Ours.
 const BARE_SKIN: f64 = 2e-3;
 
-/// Strain of tetrahedra that are pulled to a shape.
-pub(super) type ShapeTets<T> = Elements<T, Shape, 4, 3, 10>;
-/// Their volume.
-pub(super) type VolumeTets<T> = Elements<T, Volume, 4, 3, 3>;
 /// Edges of skin without flesh.
 type BareEdges<T> = Elements<T, Target, 2, 1, 4>;
 
 /// The elements of a system that change with the expression.
-#[derive(Clone, Copy)]
 pub(super) struct Expressed<T> {
-    /// Strain and volume of the flesh that shapes squeeze.
-    shapes: Handle<ShapeTets<T>>,
-    volumes: Handle<VolumeTets<T>>,
+    /// The flesh that shapes squeeze, and which of its prisms are short now.
+    shaped: Handle<ShapedTets<T>>,
+    is_short: Vec<bool>,
     /// Edges of skin without flesh.
     edges: Handle<BareEdges<T>>,
     /// What skin and underside are held by.
@@ -43,7 +38,7 @@ impl Tissue {
             weights[1] *= volume;
             Some((stencil, weights))
         };
-        let (mut tets, mut shapes, mut volumes) = (TissueTets::new(), ShapeTets::new(), VolumeTets::new());
+        let (mut tets, mut shaped) = (TissueTets::new(), ShapedTets::new());
         for (index, tet) in self.flesh.mesh.tets.iter().enumerate() {
             if !self.shortening.has(index)
                 && let Some((stencil, weights)) = element(tet)
@@ -53,8 +48,7 @@ impl Tissue {
         }
         for index in &self.shortening.tets {
             if let Some((stencil, [strain, volume, ..])) = element(&self.flesh.mesh.tets[*index as usize]) {
-                shapes.push(&stencil, shape_parameters(strain, &Shortened::NOT));
-                volumes.push(&stencil, volume_parameters(volume, &Shortened::NOT));
+                shaped.push(&stencil, shaped_parameters([strain, volume], &Shortened::NOT));
             }
         }
         let mut edges = BareEdges::new();
@@ -70,8 +64,8 @@ impl Tissue {
         let fits = "the layout has a row for every vertex";
         system.add(tets).expect(fits);
         let expressed = Expressed {
-            shapes: system.add(shapes).expect(fits),
-            volumes: system.add(volumes).expect(fits),
+            shaped: system.add(shaped).expect(fits),
+            is_short: vec![false; self.shortening.prism_count()],
             edges: system.add(edges).expect(fits),
             holds: system.add(holds).expect(fits),
         };
@@ -85,16 +79,20 @@ impl Tissue {
         weights: &[f32],
         moved: &[DVec3],
         system: &mut System<T>,
-        expressed: Expressed<T>,
+        expressed: &mut Expressed<T>,
     ) {
         let target = |v: u32| self.target(moved, v as usize);
-        self.shortening.each(target, |tet, shortened| {
-            let shapes = system.group_mut(expressed.shapes);
-            let strain = shapes.parameters(tet)[0];
-            shapes.set_parameters(tet, shape_parameters(strain, shortened));
-            let volumes = system.group_mut(expressed.volumes);
-            let volume = volumes.parameters(tet)[0];
-            volumes.set_parameters(tet, volume_parameters(volume, shortened));
+        let shaped = system.group_mut(expressed.shaped);
+        self.shortening.each(target, |prism, tets, shortened| {
+            let is_short = *shortened != Shortened::NOT;
+            // Most flesh is not squeezed most of the time.
+            if is_short || expressed.is_short[prism] {
+                for tet in tets {
+                    let [strain, volume, ..] = shaped.parameters(tet);
+                    shaped.set_parameters(tet, shaped_parameters([strain, volume], shortened));
+                }
+            }
+            expressed.is_short[prism] = is_short;
         });
         let edges = system.group_mut(expressed.edges);
         for (edge, ends) in self.bare_edges.iter().enumerate() {
@@ -127,14 +125,8 @@ impl Tissue {
     }
 }
 
-/// Parameters of an element that is pulled to a shape.
-pub(super) fn shape_parameters(weight: f64, goal: &Shortened) -> [f64; 10] {
-    let mut parameters = [weight; 10];
-    parameters[1..].copy_from_slice(&goal.shape.to_cols_array());
-    parameters
-}
-
-/// Parameters of an element that is pulled to a shape's volume.
-pub(super) fn volume_parameters(weight: f64, goal: &Shortened) -> [f64; 3] {
-    [weight, goal.volume, goal.edge]
+/// Parameters of an element that is pulled to a shape and to its volume.
+pub(super) fn shaped_parameters([strain, volume]: [f64; 2], goal: &Shortened) -> [f64; 10] {
+    let [x, y, z] = goal.shape.to_cols_array_2d();
+    [strain, volume, goal.volume, goal.edge, x[0], y[1], z[2], y[2], z[0], x[1]]
 }

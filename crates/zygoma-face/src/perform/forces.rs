@@ -39,7 +39,7 @@ impl<'a> Holder<'a> {
         let is_free: Vec<bool> = (0..2 * count)
             .map(|v| (v >= count || tissue.is_loose[v]) && !tissue.is_held[v % count])
             .collect();
-        let pinned = Layout::new(&is_free);
+        let pinned = Layout::new(&tissue.flesh.mesh.positions[..count], &is_free);
         let (below, below_expressed) = tissue.system::<f32>(&pinned);
         let (all, all_expressed) = tissue.system::<f32>(&tissue.layout);
         let global = Prefactored::<f32>::new(&below.matrix(&[]), &[])?;
@@ -49,8 +49,8 @@ impl<'a> Holder<'a> {
     fn hold(&mut self, weights: &[f32]) -> Held {
         let (tissue, pinned) = (self.tissue, &self.pinned);
         let moved = tissue.moved(weights);
-        tissue.express(weights, &moved, &mut self.below, self.below_expressed);
-        tissue.express(weights, &moved, &mut self.all, self.all_expressed);
+        tissue.express(weights, &moved, &mut self.below, &mut self.below_expressed);
+        tissue.express(weights, &moved, &mut self.all, &mut self.all_expressed);
         let mut x: Vec<Row<f32>> =
             pinned.vertices.iter().map(|v| row(tissue.target(&moved, *v as usize))).collect();
         let options = SolveOptions { iterations: 40, tolerance: 1e-3, ..Default::default() };
@@ -104,13 +104,15 @@ impl Tissue {
         let mut forces = Vec::with_capacity(shapes);
         for shape in 0..shapes {
             teller.tell(shape, shapes)?;
-            forces.push(match base_shape(face, shape) {
+            let mut of_shape: Vec<DVec3> = match base_shape(face, shape) {
                 None => held(&only(shapes, &[shape])),
                 Some(base) => {
                     let (both, alone) = (held(&only(shapes, &[shape, base])), held(&only(shapes, &[base])));
                     both.iter().zip(&alone).map(|(a, b)| *a - *b).collect()
                 }
-            });
+            };
+            quieten(&mut of_shape);
+            forces.push(of_shape);
         }
         teller.end_round();
         Ok((forces, fullness))
@@ -129,7 +131,9 @@ impl Tissue {
             let moved = self.moved(&weights);
             self.shortening.each(
                 |v| self.target(&moved, v as usize),
-                |place, shortened| shapes[self.shortening.tets[place] as usize] = *shortened,
+                |_, tets, shortened| {
+                    self.shortening.tets[tets].iter().for_each(|tet| shapes[*tet as usize] = *shortened);
+                },
             );
             Ok(Posed { positions: holder.hold(&weights).positions, feet, moves: moved, shapes })
         };
@@ -137,6 +141,16 @@ impl Tissue {
         teller.end_round();
         poses
     }
+}
+
+/// Forces below this share of a shape's largest are what the search for its equilibrium left, far from what it moves; without them a frame has a
+/// tenth of the forces to add up. Ours.
+const QUIET: f64 = 1e-4;
+
+/// Takes out forces that only are what a search left.
+fn quieten(forces: &mut [DVec3]) {
+    let least = QUIET * forces.iter().map(|force| force.length()).fold(0.0, f64::max);
+    forces.iter_mut().filter(|force| force.length() < least).for_each(|force| *force = DVec3::ZERO);
 }
 
 /// Weights that are 1 for some shapes and 0 for all others.

@@ -1,6 +1,7 @@
 //! The flesh under a skin: a second surface below it and tetrahedra between (*Progressive PD*, §4.1).
 
 use glam::DVec3;
+use zygoma_geometry::curve::along_curve;
 use zygoma_geometry::laplacian::Laplacian;
 use zygoma_geometry::normals::area_vector;
 use zygoma_geometry::tets::{TetMesh, split_prism, volume};
@@ -67,12 +68,14 @@ impl Flesh {
         let (_, inner, unsound) = best.unwrap_or_default();
         let (mut bare, mut kept) = (Vec::new(), Vec::new());
         let mut tets = Vec::with_capacity(3 * triangles.len());
-        for (index, (t, split)) in prisms(skin.len(), triangles).enumerate() {
-            if unsound[index] || left_out[index] {
+        let first_corners: Vec<DVec3> = triangles.iter().map(|t| skin[t[0] as usize]).collect();
+        for index in along_curve(&first_corners) {
+            let t = triangles[index as usize];
+            if unsound[index as usize] || left_out[index as usize] {
                 bare.push(t);
             } else {
-                tets.extend(split);
-                kept.push(index as u32);
+                tets.extend(prism(skin.len(), t));
+                kept.push(index);
             }
         }
         let positions = skin.iter().chain(&inner).copied().collect();
@@ -82,16 +85,17 @@ impl Flesh {
 
 /// Which prisms have an element that is inverted or flat.
 fn unsound_prisms(skin: &[DVec3], inner: &[DVec3], triangles: &[[u32; 3]], thickness: &[f64]) -> Vec<bool> {
-    let is_unsound = |(t, tets): ([u32; 3], [[u32; 4]; 3])| {
+    let is_unsound = |t: &[u32; 3]| {
         let mean = t.map(|v| thickness[v as usize]).iter().sum::<f64>() / 3.0;
-        let expected = mean * area(skin, &t) / 3.0;
-        tets.iter().any(|tet| tet_volume(skin, inner, *tet) < SOUND * expected)
+        let expected = mean * area(skin, t) / 3.0;
+        prism(skin.len(), *t).iter().any(|tet| tet_volume(skin, inner, *tet) < SOUND * expected)
     };
-    prisms(skin.len(), triangles).map(is_unsound).collect()
+    triangles.iter().map(is_unsound).collect()
 }
 
-fn prisms(count: usize, triangles: &[[u32; 3]]) -> impl Iterator<Item = ([u32; 3], [[u32; 4]; 3])> {
-    triangles.iter().map(move |t| (*t, split_prism(*t, t.map(|v| v + count as u32))))
+/// The elements under a triangle of a skin of so many vertices.
+fn prism(count: usize, triangle: [u32; 3]) -> [[u32; 4]; 3] {
+    split_prism(triangle, triangle.map(|v| v + count as u32))
 }
 
 fn tet_volume(skin: &[DVec3], inner: &[DVec3], tet: [u32; 4]) -> f64 {

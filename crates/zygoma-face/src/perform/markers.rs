@@ -3,7 +3,7 @@
 use glam::{DVec3, Vec3};
 use zygoma_geometry::closest::closest_on_triangle_f32;
 use zygoma_numerics::simd::accumulate_runs;
-use zygoma_physics::projective::Row;
+use zygoma_physics::projective::{Row, row};
 use zygoma_rig::formats::markers::MarkerPlace;
 
 use super::control::Control;
@@ -196,7 +196,7 @@ impl Markers {
     }
 
     /// What each marker misses of its target at a state of the flesh; `weights` are those of what is drawn on it.
-    fn misses(&self, tissue: &Tissue, weights: &[f32], x: &[Row<f32>], targets: &[DVec3]) -> Vec<DVec3> {
+    fn misses(&self, tissue: &Tissue, weights: &[f32], x: &[Row<f32>], targets: &[DVec3]) -> Vec<Row<f32>> {
         let (embedding, layout) = (&tissue.skin.embedding, &tissue.layout);
         let moved = |vertex: u32| -> DVec3 {
             let vertex = vertex as usize;
@@ -213,7 +213,7 @@ impl Markers {
         self.points
             .iter()
             .enumerate()
-            .map(|(marker, point)| targets[marker] - point.rest - drawn(marker) - point.of(moved))
+            .map(|(marker, point)| row(targets[marker] - point.rest - drawn(marker) - point.of(moved)))
             .collect()
     }
 }

@@ -3,6 +3,7 @@
 //! [`Tissue`] is a layer of tetrahedra under a face's shell, attached to the bone; a [`PerformingFace`] drives it with forces that hold
 //! the artist's shapes, so that it follows the rig and still has weight.
 
+mod blendforces;
 mod bones;
 mod contact;
 mod control;

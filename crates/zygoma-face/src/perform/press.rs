@@ -51,6 +51,8 @@ pub(super) struct Press {
     /// Points that have a plane, and those of the last search.
     pressed: Vec<Pressed>,
     earlier: Vec<Pressed>,
+    /// Forces of friction that were added to the system's in this step, with the row of each.
+    added: Vec<(u32, [f32; 3])>,
     /// Stiffness of contact, N/m per m² of skin.
     stiffness: f32,
 }
@@ -103,6 +105,7 @@ impl Press {
             candidates: Vec::new(),
             pressed: Vec::new(),
             earlier: Vec::new(),
+            added: Vec::new(),
             stiffness: stiffness as f32,
         }
     }
@@ -129,6 +132,7 @@ impl Press {
         (way, share, seconds): (&HeadWay, f32, f32),
     ) {
         touches.move_colliders(share, way, seconds);
+        self.added.clear();
         self.candidates.clear();
         for (index, (_, touch)) in (0u32..).zip(&mut touches.touches) {
             touch.load.begin_step();
@@ -192,6 +196,8 @@ impl Press {
         system: &mut System<f32>,
     ) {
         self.clear(system);
+        self.drag(system, -1.0);
+        self.added.clear();
         std::mem::swap(&mut self.pressed, &mut self.earlier);
         self.find_planes(tissue, touches, x);
         for point in &mut self.pressed {
@@ -203,8 +209,7 @@ impl Press {
             let Some(anchor) = point.anchor.filter(|_| touch.friction > 0.0) else { continue };
             if point.slides {
                 for (row, share) in tissue.touchable.samples.follows_freely(point.candidate.sample) {
-                    let force = &mut system.forces[*row as usize];
-                    (0..3).for_each(|k| force[k] += share * point.dragging[k]);
+                    self.added.push((*row, (*share * point.dragging).to_array()));
                 }
             } else {
                 let [tx, ty, tz] =
@@ -212,12 +217,21 @@ impl Press {
                 system.group_mut(self.grips).push(&stencil, [weight, tx, ty, tz, nx, ny, nz]);
             }
         }
+        self.drag(system, 1.0);
         for (_, pull) in &touches.pulls {
             for (row, place) in pull.places(share) {
                 let weight = GRASP * f64::from(self.stiffness * tissue.touchable.areas[row as usize]);
                 let [px, py, pz] = place.to_array().map(f64::from);
                 system.group_mut(self.held).push(&Stencil::vertex(row), [weight, px, py, pz]);
             }
+        }
+    }
+
+    /// Adds the forces of friction, or takes them back.
+    fn drag(&self, system: &mut System<f32>, sign: f32) {
+        for (row, dragging) in &self.added {
+            let force = &mut system.forces[*row as usize];
+            (0..3).for_each(|k| force[k] += sign * dragging[k]);
         }
     }
 

@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::{DQuat, DVec3, Vec3};
+use rayon::prelude::*;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
-use zygoma_numerics::simd::{Runs, accumulate_runs};
-use zygoma_physics::projective::{Dynamics, Prefactored, Row, SolveOptions, Solver, System, position, row};
+use zygoma_numerics::simd::accumulate_runs;
+use zygoma_physics::projective::{
+    Changed, Dynamics, Prefactored, Row, SolveOptions, Solver, System, position, row,
+};
 
+use super::blendforces::Blendforces;
 use super::contact::{LipContact, Surface};
 use super::control::Control;
 use super::elements::Expressed;
@@ -43,8 +47,7 @@ pub struct PerformingFace {
     /// The whole mesh without what follows the flesh.
     pub(super) base: Vec<Vec3>,
     pub(super) rest: Vec<Row<f32>>,
-    /// The blendforces, where they are not zero.
-    forces: Vec<Runs>,
+    blendforces: Blendforces,
     pub(super) stages: Stages,
     pub(super) report: LipReport,
     pub(super) head: Head,
@@ -88,6 +91,8 @@ pub(super) struct Head {
     pub(super) poses: [RigidMotion; 2],
     at_step: RigidMotion,
     velocities: Vec<DVec3>,
+    /// Where the free vertices were in the world at the end of the last step.
+    places: Vec<DVec3>,
 }
 
 /// How far the physics is ahead of what was asked for, s.
@@ -98,7 +103,44 @@ struct Clock {
 /// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
 const SETTLED: f64 = 4e-6;
 
+/// Vertices that are worth handing to another thread. Ours.
+const PIECE: usize = 2048;
+
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+
+impl Head {
+    fn still(free: usize) -> Self {
+        Self {
+            poses: [STILL; 2],
+            at_step: STILL,
+            velocities: vec![DVec3::ZERO; free],
+            places: vec![DVec3::ZERO; free],
+        }
+    }
+
+    /// Inertia: in the world each vertex would go on as it went, which gives it a velocity in the head that goes to a pose.
+    fn carry_on(&mut self, pose: &RigidMotion, seconds: f64, dynamics: &mut Dynamics<f32>) {
+        let (from, back) = (self.at_step.to_affine(), pose.to_affine().inverse());
+        let of_vertices = self.places.par_iter_mut().zip(&self.velocities);
+        let of_rows = dynamics.velocities.par_iter_mut().zip(&dynamics.positions);
+        of_vertices.zip(of_rows).with_min_len(PIECE).for_each(|((place, velocity), (relative, x))| {
+            let here = position(x);
+            *place = from.transform_point3(here);
+            let predicted = back.transform_point3(*place + seconds * *velocity);
+            *relative = row((predicted - here) / seconds);
+        });
+    }
+
+    /// The step is over: velocities in the world follow from the way made.
+    fn follow(&mut self, pose: &RigidMotion, seconds: f64, dynamics: &Dynamics<f32>) {
+        let to_world = pose.to_affine();
+        let of_vertices = self.velocities.par_iter_mut().zip(&self.places);
+        of_vertices.zip(&dynamics.positions).with_min_len(PIECE).for_each(|((velocity, place), x)| {
+            *velocity = (to_world.transform_point3(position(x)) - *place) / seconds;
+        });
+        self.at_step = *pose;
+    }
+}
 
 impl PerformingFace {
     /// Puts flesh at rest.
@@ -128,20 +170,16 @@ impl PerformingFace {
             onward: rest[..layout.free].to_vec(),
             markers,
         };
-        let forces = |forces: &Vec<DVec3>| {
-            let rows: Vec<Row<f32>> = forces.iter().map(|force| row(*force)).collect();
-            Runs::from_dense(rows.as_flattened(), 8)
-        };
         let none = vec![0.0; tissue.moves.len()];
         let mut performing = Self {
-            head: Head { poses: [STILL; 2], at_step: STILL, velocities: vec![DVec3::ZERO; layout.free] },
+            head: Head::still(layout.free),
             clock: Clock { ahead: 0.0 },
             weights: [none.clone(), none.clone()],
             actuations: none,
             before: rest.clone(),
             base: tissue.skin.neutral.clone(),
             rest,
-            forces: tissue.forces.iter().map(forces).collect(),
+            blendforces: Blendforces::new(&tissue.forces),
             stages: Stages::default(),
             lips,
             live: LiveParams::of(params),
@@ -272,7 +310,7 @@ impl PerformingFace {
 
     /// Puts kinematic vertices and attachments where the rig, which moves the skin so, and the jaw have them.
     fn place(&mut self, weights: &[f32], moved: &[DVec3]) {
-        self.tissue.express(weights, moved, &mut self.system, self.expressed);
+        self.tissue.express(weights, moved, &mut self.system, &mut self.expressed);
         let layout = &self.tissue.layout;
         for place in layout.free..layout.vertices.len() {
             let at: Row<f32> = row(self.tissue.target(moved, layout.vertices[place] as usize));
@@ -295,9 +333,9 @@ impl PerformingFace {
         self.place(weights, &moved);
         self.clear_contact();
         let options = SolveOptions { iterations, least_motion: SETTLED, ..Default::default() };
-        let skin: Vec<DVec3> = (0..self.quasistatic.markers)
-            .map(|place| self.tissue.target(&moved, self.tissue.layout.vertices[place] as usize))
-            .collect();
+        let markers = &self.tissue.layout.vertices[..self.quasistatic.markers];
+        let skin: Vec<DVec3> =
+            markers.iter().map(|vertex| self.tissue.target(&moved, *vertex as usize)).collect();
         self.stages.place += began.elapsed();
         for round in 0..self.tissue.params.control_iterations {
             let began = Instant::now();
@@ -308,8 +346,8 @@ impl PerformingFace {
             if round == 0 {
                 solver.choose_start(&self.system, None, x, &mut quasistatic.onward);
             }
-            // Between rounds only forces change, and what was learnt of the energy still holds.
-            let options = SolveOptions { only_forces_changed: round > 0, ..options };
+            let changed = if round > 0 { Changed::Forces } else { Changed::Anything };
+            let options = SolveOptions { changed, ..options };
             let report = solver.minimise(&self.system, None, &mut quasistatic.factor, &options, x);
             self.stages.add(&report);
             let began = Instant::now();
@@ -318,9 +356,9 @@ impl PerformingFace {
                 self.stages.control += began.elapsed();
                 continue;
             }
-            let miss = |(target, x): (&DVec3, &Row<f32>)| *target - position(x);
-            let misses: Vec<DVec3> = skin.iter().zip(&quasistatic.x).map(miss).collect();
+            let miss = |(target, x): (&DVec3, &Row<f32>)| row(*target - position(x));
             if let Some(control) = &quasistatic.control {
+                let misses: Vec<Row<f32>> = skin.iter().zip(&quasistatic.x).map(miss).collect();
                 control.improve(&misses, weights, &mut self.actuations);
             }
             self.stages.control += began.elapsed();
@@ -336,8 +374,7 @@ impl PerformingFace {
                 *force = row(*mass * acceleration);
             }
         }
-        let fits = accumulate_runs(self.system.forces.as_flattened_mut(), &self.actuations, &self.forces);
-        debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
+        self.blendforces.add(&self.actuations, &mut self.system.forces);
     }
 
     /// One step of the physics, which ends at a share of the frame, when the head has a pose.
@@ -346,16 +383,7 @@ impl PerformingFace {
         let began = Instant::now();
         let h = self.tissue.params.step_time;
         let back = pose.rotation.inverse();
-        // Inertia: in the world each vertex would go on as it went.
-        let free = self.tissue.layout.free;
-        let worlds: Vec<DVec3> =
-            self.dynamics.positions[..free].iter().map(|x| self.head.at_step.apply(position(x))).collect();
-        for place in 0..free {
-            let onward = worlds[place] + h * self.head.velocities[place];
-            let predicted = back * (onward - pose.translation);
-            self.dynamics.velocities[place] =
-                row((predicted - position(&self.dynamics.positions[place])) / h);
-        }
+        self.head.carry_on(pose, h, &mut self.dynamics);
         // The artist made the face under the tissue's own gravity.
         let made_under = DVec3::from_array(self.tissue.params.gravity);
         self.apply_forces(back * DVec3::from_array(self.live.gravity) - made_under);
@@ -365,12 +393,14 @@ impl PerformingFace {
         self.dynamics.begin_held();
         // The lips slide while they are pushed apart: half way what lies over what is looked at again.
         let iterations = self.tissue.params.iterations;
-        let options = |iterations| SolveOptions { iterations, ..Default::default() };
-        let report =
-            self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations.div_ceil(2)));
+        let options = SolveOptions { iterations: iterations.div_ceil(2), ..Default::default() };
+        let report = self.dynamics.search(&self.system, &mut self.step_factor, &options);
         self.stages.add(&report);
+        self.dynamics.release_transients(&self.system);
         self.renew_contact(share);
-        let report = self.dynamics.search(&self.system, &mut self.step_factor, &options(iterations / 2));
+        let options =
+            SolveOptions { iterations: iterations / 2, changed: Changed::Transients, ..Default::default() };
+        let report = self.dynamics.search(&self.system, &mut self.step_factor, &options);
         self.stages.add(&report);
         self.end_contact(share);
         self.dynamics.finish();
@@ -383,12 +413,8 @@ impl PerformingFace {
         }
         self.stages.contact += began.elapsed();
         let began = Instant::now();
-        for place in 0..free {
-            let now = pose.apply(position(&self.dynamics.positions[place]));
-            self.head.velocities[place] = (now - worlds[place]) / h;
-        }
+        self.head.follow(pose, h, &self.dynamics);
         self.stages.inertia += began.elapsed();
-        self.head.at_step = *pose;
     }
 
     /// Neutral and detail of the whole mesh for some weights.
@@ -402,19 +428,18 @@ impl PerformingFace {
     /// The full-resolution surface between the last two steps.
     fn output(&mut self, share: f32) {
         let began = Instant::now();
-        let skin = self.tissue.skin_count();
-        for vertex in 0..skin {
-            let place = self.tissue.layout.rows[vertex] as usize;
-            let [a, b] = [&self.before[place], &self.dynamics.positions[place]].map(position);
-            let now = a.lerp(b, f64::from(share));
-            self.displacements[vertex] = (now - self.tissue.flesh.mesh.positions[vertex]).as_vec3();
+        let (tissue, before, now) = (&self.tissue, &self.before, &self.dynamics.positions);
+        for (vertex, displacement) in self.displacements.iter_mut().enumerate() {
+            let place = tissue.layout.rows[vertex] as usize;
+            let [a, b] = [&before[place], &now[place]].map(position);
+            *displacement = (a.lerp(b, f64::from(share)) - tissue.flesh.mesh.positions[vertex]).as_vec3();
         }
         let weights = self.weights[1].clone();
         self.find_base(&weights);
-        self.positions.copy_from_slice(&self.base);
-        for (vertex, position) in self.positions.iter_mut().enumerate() {
-            *position += self.tissue.skin.embedding.displacement(vertex, &self.displacements);
-        }
+        let (embedding, base, displacements) = (&self.tissue.skin.embedding, &self.base, &self.displacements);
+        self.positions.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(vertex, position)| {
+            *position = base[vertex] + embedding.displacement(vertex, displacements);
+        });
         if let Some(lips) = &mut self.lips {
             let projected = lips.project(&mut self.positions);
             (self.report.projected, self.report.penetration) = (projected.moved, projected.left);

@@ -62,7 +62,7 @@ impl Shortening {
             let Some(mut prism) = Prism::new(corners, rest) else { continue };
             let squeezes = |moved: &Vec<DVec3>| {
                 let at = corners.map(|v| rest[v as usize] + moved[v as usize]);
-                prism.stretches(at).0.min_element() < BORNE
+                prism.metric(at).squeezes()
             };
             if moves.iter().any(squeezes) {
                 let is_sound =
@@ -82,11 +82,19 @@ impl Shortening {
         self.has[tet]
     }
 
-    /// The shape of each of its tetrahedra, by its place among them, for a skin.
-    pub(super) fn each(&self, skin: impl Fn(u32) -> DVec3, mut visit: impl FnMut(usize, &Shortened)) {
-        for prism in &self.prisms {
-            let shortened = prism.shortened(prism.corners.map(&skin));
-            prism.tets.clone().for_each(|tet| visit(tet, &shortened));
+    /// Number of prisms.
+    pub(super) fn prism_count(&self) -> usize {
+        self.prisms.len()
+    }
+
+    /// The shape of each prism for a skin, with the places of its tetrahedra among [those squeezed](Self::tets).
+    pub(super) fn each(
+        &self,
+        skin: impl Fn(u32) -> DVec3,
+        mut visit: impl FnMut(usize, Range<usize>, &Shortened),
+    ) {
+        for (index, prism) in self.prisms.iter().enumerate() {
+            visit(index, prism.tets.clone(), &prism.shortened(prism.corners.map(&skin)));
         }
     }
 }
@@ -102,16 +110,50 @@ impl Prism {
         Some(Self { corners, axes, inverse, tets: 0..0 })
     }
 
-    /// How much longer the skin is than at rest along two directions across each other, and these directions in its plane.
-    fn stretches(&self, [a, b, c]: [DVec3; 3]) -> (DVec2, DMat2) {
+    /// What the skin's lengths are measured by: the squares and the product of the columns of its deformation gradient.
+    fn metric(&self, [a, b, c]: [DVec3; 3]) -> Metric {
         let [p, q] = self.inverse.to_cols_array_2d();
-        // Columns of the deformation gradient.
         let (u, v) = (p[0] * (b - a) + p[1] * (c - a), q[0] * (b - a) + q[1] * (c - a));
         let (uu, uv, vv) = (u.dot(u), u.dot(v), v.dot(v));
-        let (middle, half) = (0.5 * (uu + vv), 0.5 * (uu - vv));
-        let radius = half.hypot(uv);
+        let half = 0.5 * (uu - vv);
+        Metric { middle: 0.5 * (uu + vv), half, across: uv, radius: (half * half + uv * uv).sqrt() }
+    }
+
+    fn shortened(&self, skin: [DVec3; 3]) -> Shortened {
+        let metric = self.metric(skin);
+        if !metric.squeezes() {
+            return Shortened::NOT;
+        }
+        let (stretches, directions) = metric.stretches();
+        let kept = (stretches / BORNE).min(DVec2::ONE).max(DVec2::splat(SHORTEST));
+        let thicker = (1.0 / (kept.x * kept.y)).min(THICKEST);
+        let flat = directions * DMat2::from_diagonal(kept) * directions.transpose();
+        let local = DMat3::from_cols(flat.x_axis.extend(0.0), flat.y_axis.extend(0.0), thicker * DVec3::Z);
+        let shape = self.axes * local * self.axes.transpose();
+        let volume = kept.x * kept.y * thicker;
+        Shortened { shape, volume, edge: volume.cbrt() }
+    }
+}
+
+/// Squares of lengths in the plane of a triangle: from `middle` − `radius` to `middle` + `radius`, depending on the direction.
+struct Metric {
+    middle: f64,
+    half: f64,
+    across: f64,
+    radius: f64,
+}
+
+impl Metric {
+    /// Whether the skin is shorter in some direction than flesh bears.
+    fn squeezes(&self) -> bool {
+        self.middle - self.radius < BORNE * BORNE
+    }
+
+    /// How much longer the skin is than at rest along two directions across each other, and these directions in its plane.
+    fn stretches(&self) -> (DVec2, DMat2) {
+        let Self { middle, half, across, radius } = *self;
         // Half of the angle whose cosine and sine are these; the larger of its own first.
-        let (c, s) = if radius > 0.0 { (half / radius, uv / radius) } else { (1.0, 0.0) };
+        let (c, s) = if radius > 0.0 { (half / radius, across / radius) } else { (1.0, 0.0) };
         let large = (0.5 + 0.5 * c.abs()).sqrt();
         let small = 0.5 * s / large;
         let (cos, sin) = if c >= 0.0 { (large, small) } else { (small, large) };
@@ -120,20 +162,6 @@ impl Prism {
             DVec2::new(squares.x.sqrt(), squares.y.sqrt()),
             DMat2::from_cols(DVec2::new(cos, sin), DVec2::new(-sin, cos)),
         )
-    }
-
-    fn shortened(&self, skin: [DVec3; 3]) -> Shortened {
-        let (stretches, directions) = self.stretches(skin);
-        if stretches.min_element() >= BORNE {
-            return Shortened::NOT;
-        }
-        let kept = (stretches / BORNE).min(DVec2::ONE).max(DVec2::splat(SHORTEST));
-        let thicker = (1.0 / (kept.x * kept.y)).min(THICKEST);
-        let flat = directions * DMat2::from_diagonal(kept) * directions.transpose();
-        let local = DMat3::from_cols(flat.x_axis.extend(0.0), flat.y_axis.extend(0.0), thicker * DVec3::Z);
-        let shape = self.axes * local * self.axes.transpose();
-        let volume = kept.x * kept.y * thicker;
-        Shortened { shape, volume, edge: volume.cbrt() }
     }
 }
 

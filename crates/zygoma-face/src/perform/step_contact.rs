@@ -135,6 +135,9 @@ impl PerformingFace {
             for (x, way) in self.dynamics.positions.iter_mut().zip(pushed) {
                 (0..3).for_each(|k| x[k] += way[k]);
             }
+            if let Some(lips) = &mut self.lips {
+                lips.leave();
+            }
         }
     }
 }

@@ -8,10 +8,10 @@
 use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_geometry::topology::half_edges;
-use zygoma_physics::projective::{Group, Part, Row, Stencil, position, row};
+use zygoma_physics::projective::{Group, Part, Row, ShapedTets, Stencil, position, row};
 
 use super::PerformParams;
-use super::elements::{ShapeTets, VolumeTets, shape_parameters, volume_parameters};
+use super::elements::shaped_parameters;
 use super::hypodermis::Flesh;
 use super::shortening::Shortened;
 
@@ -200,14 +200,12 @@ impl StiffnessFit<'_> {
         let mut gradient: Vec<Row<f64>> = vec![[0.0; 4]; 2 * count];
         for (tet, goal) in self.flesh.mesh.tets.iter().zip(&pose.shapes) {
             let Some(stencil) = Stencil::tetrahedron(rest, *tet) else { continue };
-            let mut strain = ShapeTets::new();
-            strain.push(&stencil, shape_parameters(material.strain_weight() * stencil.size, goal));
-            let mut volume = VolumeTets::new();
-            volume.push(&stencil, volume_parameters(material.volume_weight() * stencil.size, goal));
-            let groups: [&dyn Group<f64>; 2] = [&strain, &volume];
-            for (kind, group) in groups.iter().enumerate() {
+            let [strain, volume, ..] = material.tissue(stencil.size, 1.0);
+            for (kind, weights) in [[strain, 0.0], [0.0, volume]].into_iter().enumerate() {
+                let mut element = ShapedTets::new();
+                element.push(&stencil, shaped_parameters(weights, goal));
                 tet.iter().for_each(|v| gradient[*v as usize] = [0.0; 4]);
-                group.accumulate(Part::All, &x, &mut gradient);
+                element.accumulate(Part::All, &x, &mut gradient);
                 for corner in tet {
                     for (region, share) in &self.regions.shares[*corner as usize % count] {
                         for v in tet {

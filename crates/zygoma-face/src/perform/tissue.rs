@@ -3,11 +3,12 @@
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_geometry::closest::SurfacePoint;
+use zygoma_geometry::curve::along_curve;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_geometry::topology::half_edges;
 use zygoma_numerics::NotPositiveDefinite;
-use zygoma_numerics::simd::Runs;
+use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_physics::projective::{Factored, Prefactored, System};
 use zygoma_rig::arkit;
 
@@ -72,6 +73,8 @@ pub struct Tissue {
     pub(super) masses: Vec<f64>,
     /// Displacement of the skin by each shape at weight 1.
     pub(super) moves: Vec<Vec<DVec3>>,
+    /// The same, where it is not zero.
+    sparse_moves: Vec<Runs>,
     /// What the flesh is attached to.
     footing: Footing,
     /// Shapes that carry what is below the skin along though they move no bone.
@@ -123,7 +126,7 @@ impl Skin {
     }
 }
 
-/// Which row of a system each vertex of the flesh is: free ones first.
+/// Which row of a system each vertex of the flesh is: free ones first, and of these the skin. Neighbours are near each other.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     /// Row of each vertex.
@@ -134,9 +137,11 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(is_free: &[bool]) -> Self {
-        let (free, held): (Vec<u32>, Vec<u32>) =
-            (0..is_free.len() as u32).partition(|vertex| is_free[*vertex as usize]);
+    /// For the vertices of a skin, and as many below them.
+    pub(super) fn new(skin: &[DVec3], is_free: &[bool]) -> Self {
+        let order = along_curve(skin);
+        let all = order.iter().copied().chain(order.iter().map(|vertex| vertex + skin.len() as u32));
+        let (free, held): (Vec<u32>, Vec<u32>) = all.partition(|vertex| is_free[*vertex as usize]);
         let count = free.len();
         let vertices: Vec<u32> = free.into_iter().chain(held).collect();
         let mut rows = vec![0; vertices.len()];
@@ -167,7 +172,7 @@ impl Tissue {
         let areas: Vec<f64> = face.shell.area.iter().map(|area| area * face.height * face.height).collect();
         let is_loose = loose_vertices(input);
         let is_held: Vec<bool> = (0..count).map(|v| face.held[v] && !is_loose[v]).collect();
-        let layout = Layout::new(&(0..2 * count).map(|v| !is_held[v % count]).collect::<Vec<_>>());
+        let layout = Layout::new(&skin, &(0..2 * count).map(|v| !is_held[v % count]).collect::<Vec<_>>());
         let moves = skin_moves(face, &is_loose);
         let lips = Lips::find(face, jaw);
         let depths = Depths::find(input, &skin, &seen_normals(&skin, triangles), params);
@@ -193,6 +198,7 @@ impl Tissue {
             masses: masses(&flesh, &layout, params.density),
             shortening: Shortening::find(&flesh, triangles, &moves),
             bare_edges: edges(&flesh.bare),
+            sparse_moves: moves.iter().map(|moves| sparse(moves)).collect(),
             moves,
             footing,
             carrying,
@@ -314,11 +320,10 @@ impl Tissue {
 
     /// How far the rig moves each vertex of the skin for some weights.
     pub(super) fn moved(&self, weights: &[f32]) -> Vec<DVec3> {
-        let mut moved = vec![DVec3::ZERO; self.skin_count()];
-        for (weight, moves) in weights.iter().zip(&self.moves).filter(|(weight, _)| **weight != 0.0) {
-            moved.iter_mut().zip(moves).for_each(|(sum, way)| *sum += f64::from(*weight) * *way);
-        }
-        moved
+        let mut moved = vec![Vec3::ZERO; self.skin_count()];
+        let fits = accumulate_runs(bytemuck::cast_slice_mut(&mut moved), weights, &self.sparse_moves);
+        debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
+        moved.iter().map(|way| way.as_dvec3()).collect()
     }
 
     /// Where the rig has a vertex of the skin, or what lies below it and goes along, for the skin moved by so much.
@@ -354,6 +359,11 @@ fn skin_moves(face: &Face, is_loose: &[bool]) -> Vec<Vec<DVec3>> {
         dense.iter().zip(is_loose).map(moved).collect()
     };
     face.shapes.iter().map(move_of).collect()
+}
+
+fn sparse(moves: &[DVec3]) -> Runs {
+    let single: Vec<Vec3> = moves.iter().map(|way| way.as_vec3()).collect();
+    Runs::from_dense(bytemuck::cast_slice(&single), 8)
 }
 
 /// Whether a shape closes the lips over a jaw that stays open.

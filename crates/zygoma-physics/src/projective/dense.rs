@@ -25,7 +25,7 @@ impl DenseFactor {
     /// If the triangle has another number of entries.
     pub fn of_triangle(size: usize, mut upper: Vec<f64>) -> Option<Self> {
         assert_eq!(upper.len(), size * (size + 1) / 2, "a triangle of this size");
-        simd::run(Factor(size, &mut upper)).then_some(Self { size, upper })
+        simd::run_widest(Factor(size, &mut upper)).then_some(Self { size, upper })
     }
 
     /// Solves for three right-hand sides in place; a fourth number is carried along.

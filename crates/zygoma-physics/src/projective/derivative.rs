@@ -8,8 +8,8 @@ use zygoma_numerics::svd3::{Mat3, Svd3, Vec3, svd3};
 
 use super::closest::{closest_area_multiplier, closest_product, orthonormal_columns, stretch_of_columns};
 use super::kinds::{
-    GradientTarget, HalfSpace, Kind, Length, Line, Shape, Strain, StrainLimit, Target, Tissue, TriangleArea,
-    TriangleStrain, Volume, matrix_of,
+    GradientTarget, HalfSpace, Kind, Length, Line, Shape, ShapedTissue, Strain, StrainLimit, Target, Tissue,
+    TriangleArea, TriangleStrain, Volume, matrix_of, symmetric_of,
 };
 
 /// Kinds whose stress has a derivative.
@@ -95,9 +95,12 @@ impl Differentiable<3, 3> for Volume {
 impl Differentiable<3, 4> for Tissue {
     fn stress_change(z: &Mat3<f64>, p: &[f64; 4], change: &Mat3<f64>) -> Mat3<f64> {
         let strain = Strain::stress_change(z, &[p[0]], change);
-        let volume = Volume::stress_change(z, &[p[1], p[2], p[3]], change);
-        std::array::from_fn(|r| std::array::from_fn(|k| strain[r][k] + volume[r][k]))
+        sum(&strain, &Volume::stress_change(z, &[p[1], p[2], p[3]], change))
     }
+}
+
+fn sum(a: &Mat3<f64>, b: &Mat3<f64>) -> Mat3<f64> {
+    std::array::from_fn(|r| std::array::from_fn(|k| a[r][k] + b[r][k]))
 }
 
 impl Differentiable<3, 3> for StrainLimit {
@@ -114,11 +117,22 @@ impl Differentiable<3, 3> for StrainLimit {
 
 impl Differentiable<3, 10> for Shape {
     fn stress_change(z: &Mat3<f64>, p: &[f64; 10], change: &Mat3<f64>) -> Mat3<f64> {
-        let shape = matrix_of(p);
-        let back = transposed(&shape);
-        let svd = svd3(&product(z, &back));
-        let turn = isotropic_change(&svd, [1.0; 3], &ZERO, &product(change, &back));
-        combine(p[0], change, &product(&turn, &shape))
+        shape_change(z, (p[0], &matrix_of(p)), change)
+    }
+}
+
+/// Change of the stress towards a shape of some weight.
+fn shape_change(z: &Mat3<f64>, (weight, shape): (f64, &Mat3<f64>), change: &Mat3<f64>) -> Mat3<f64> {
+    let back = transposed(shape);
+    let svd = svd3(&product(z, &back));
+    let turn = isotropic_change(&svd, [1.0; 3], &ZERO, &product(change, &back));
+    combine(weight, change, &product(&turn, shape))
+}
+
+impl Differentiable<3, 10> for ShapedTissue {
+    fn stress_change(z: &Mat3<f64>, p: &[f64; 10], change: &Mat3<f64>) -> Mat3<f64> {
+        let strain = shape_change(z, (p[0], &symmetric_of(p)), change);
+        sum(&strain, &Volume::stress_change(z, &[p[1], p[2], p[3]], change))
     }
 }
 

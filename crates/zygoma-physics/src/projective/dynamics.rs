@@ -99,6 +99,12 @@ impl<T: Precision> Dynamics<T> {
         }
     }
 
+    /// Transient elements are about to change between two searches of a step: the second one then need not evaluate all others again, see
+    /// [`Changed::Transients`](super::Changed).
+    pub fn release_transients(&mut self, system: &System<T>) {
+        self.solver.release_transients(system, &self.positions);
+    }
+
     /// Comes closer to the end of a step. May be called again after transient constraints have changed.
     pub fn search(
         &mut self,

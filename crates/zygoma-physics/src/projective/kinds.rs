@@ -11,6 +11,8 @@ use super::closest::{
     closest_area_multiplier, closest_on_sphere, closest_product, orthonormal_columns, stretch_of_columns,
 };
 
+use super::near::{near_rotation, way_to_volume};
+
 /// A potential over `R` sampled vectors with `P` parameters.
 pub trait Kind<const R: usize, const P: usize>: Send + Sync + 'static {
     /// How many of the first parameters are weights.
@@ -31,6 +33,9 @@ pub struct Volume;
 pub struct StrainLimit;
 /// Shape target ½ w ‖F − R A‖², A given and R free. Parameters: w and A, column after column.
 pub struct Shape;
+/// Strain towards a shape and volume at once, ½ w_s ‖F − R A‖² + ½ w_v ‖F − U Σ* Vᵀ‖². Parameters: those of [`Tissue`] and the symmetric A as xx,
+/// yy, zz, yz, zx, xy. Elements whose A is the identity cost no more than tissue.
+pub struct ShapedTissue;
 /// Target gradient ½ w ‖F − G‖². Parameters: w and G, column after column.
 pub struct GradientTarget;
 /// Strain of a triangle in its plane, ½ w ‖F − Q‖² with orthonormal columns Q. Parameter: w.
@@ -54,11 +59,43 @@ fn pulled<T: Lane>(d: Vec3<T>, goal: Vec3<T>, weight: T) -> (T, Vec3<T>) {
     (weight * weight.splat(0.5) * dot(off, off), scale(weight, off))
 }
 
+/// Energies and stresses added.
+#[inline(always)]
+fn sum<T: Lane>(a: (T, [Vec3<T>; 3]), b: (T, [Vec3<T>; 3])) -> (T, [Vec3<T>; 3]) {
+    let mut stress = a.1;
+    for r in 0..3 {
+        for k in 0..3 {
+            stress[r][k] = stress[r][k] + b.1[r][k];
+        }
+    }
+    (a.0 + b.0, stress)
+}
+
+/// Energy and stress of a matrix that a way leads to its goal.
+#[inline(always)]
+fn led<T: Lane>(way: &[Vec3<T>; 3], weight: T) -> (T, [Vec3<T>; 3]) {
+    let square = dot(way[0], way[0]) + dot(way[1], way[1]) + dot(way[2], way[2]);
+    let stress = [scale(-weight, way[0]), scale(-weight, way[1]), scale(-weight, way[2])];
+    (weight * weight.splat(0.5) * square, stress)
+}
+
+/// The rotation closest to a matrix.
+#[inline(always)]
+fn closest_rotation<T: Lane>(f: &[Vec3<T>; 3]) -> [Vec3<T>; 3] {
+    match near_rotation(f) {
+        Some(rotation) => rotation,
+        None => svd3(f).rotation(),
+    }
+}
+
 impl Kind<3, 4> for Tissue {
     const WEIGHTS: usize = 2;
 
     #[inline(always)]
     fn evaluate<T: Lane>(z: &[Vec3<T>; 3], p: &[T; 4]) -> (T, [Vec3<T>; 3]) {
+        if let (Some(rotation), Some(way)) = (near_rotation(z), way_to_volume(z, p[2])) {
+            return sum(towards(z, &rotation, p[0]), led(&way, p[1]));
+        }
         let svd = svd3(z);
         let one = p[0].splat(1.0);
         let (strain, pull) = pulled(svd.d, [one, one, one], p[0]);
@@ -70,16 +107,16 @@ impl Kind<3, 4> for Tissue {
 impl Kind<3, 1> for Strain {
     #[inline(always)]
     fn evaluate<T: Lane>(z: &[Vec3<T>; 3], p: &[T; 1]) -> (T, [Vec3<T>; 3]) {
-        let svd = svd3(z);
-        let one = p[0].splat(1.0);
-        let (energy, pull) = pulled(svd.d, [one, one, one], p[0]);
-        (energy, svd.with_values(pull))
+        towards(z, &closest_rotation(z), p[0])
     }
 }
 
 impl Kind<3, 3> for Volume {
     #[inline(always)]
     fn evaluate<T: Lane>(z: &[Vec3<T>; 3], p: &[T; 3]) -> (T, [Vec3<T>; 3]) {
+        if let Some(way) = way_to_volume(z, p[1]) {
+            return led(&way, p[0]);
+        }
         let svd = svd3(z);
         let (energy, push) = pulled(svd.d, closest_product(svd.d, p[1], p[2]), p[0]);
         (energy, svd.with_values(push))
@@ -127,8 +164,33 @@ impl Kind<3, 10> for Shape {
     #[inline(always)]
     fn evaluate<T: Lane>(z: &[Vec3<T>; 3], p: &[T; 10]) -> (T, [Vec3<T>; 3]) {
         let shape = matrix_of(p);
-        let rotation = svd3(&product(z, &transposed(&shape))).rotation();
+        let rotation = closest_rotation(&product(z, &transposed(&shape)));
         towards(z, &product(&rotation, &shape), p[0])
+    }
+}
+
+/// The symmetric matrix in six parameters after those of [`Tissue`].
+#[inline(always)]
+pub(super) fn symmetric_of<T: Lane>(p: &[T; 10]) -> [Vec3<T>; 3] {
+    [[p[4], p[9], p[8]], [p[9], p[5], p[7]], [p[8], p[7], p[6]]]
+}
+
+impl Kind<3, 10> for ShapedTissue {
+    const WEIGHTS: usize = 2;
+
+    #[inline(always)]
+    fn evaluate<T: Lane>(z: &[Vec3<T>; 3], p: &[T; 10]) -> (T, [Vec3<T>; 3]) {
+        let one = p[0].splat(1.0);
+        let along = (p[4] - one).abs() + (p[5] - one).abs() + (p[6] - one).abs();
+        let across = p[7].abs() + p[8].abs() + p[9].abs();
+        // Neighbours are shaped together, so that most registers are either all shaped or not at all.
+        if !(along + across).any_above(0.0) {
+            return Tissue::evaluate(z, &[p[0], p[1], p[2], p[3]]);
+        }
+        let shape = symmetric_of(p);
+        let rotation = closest_rotation(&product(z, &shape));
+        let strain = towards(z, &product(&rotation, &shape), p[0]);
+        sum(strain, Volume::evaluate(z, &[p[1], p[2], p[3]]))
     }
 }
 

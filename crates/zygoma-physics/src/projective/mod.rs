@@ -21,6 +21,7 @@ mod kinds_tests;
 #[cfg(test)]
 mod laws;
 mod material;
+mod near;
 mod prefactored;
 mod solve;
 mod stencil;
@@ -36,17 +37,19 @@ pub use dynamics::Dynamics;
 pub use elements::{Elements, Group, Part, Precision, Row, VisitRow};
 pub use gauss_seidel::GaussSeidel;
 pub use kinds::{
-    GradientTarget, HalfSpace, Kind, Length, Line, Shape, Strain, StrainLimit, Target, Tissue, TriangleArea,
-    TriangleStrain, Volume,
+    GradientTarget, HalfSpace, Kind, Length, Line, Shape, ShapedTissue, Strain, StrainLimit, Target, Tissue,
+    TriangleArea, TriangleStrain, Volume,
 };
 pub use material::Material;
 pub use prefactored::{ColumnFactor, Factored, Prefactored, TransientError};
-pub use solve::{GlobalStep, Inertia, LineSearch, SolveOptions, SolveReport, SolveTimes, Solver};
+pub use solve::{Changed, GlobalStep, Inertia, LineSearch, SolveOptions, SolveReport, SolveTimes, Solver};
 pub use stencil::{Point, Stencil};
 pub use system::{Evaluated, Handle, MatrixRow, RigidPoints, System, VertexBeyond, position, row};
 
 /// Tetrahedra with strain and volume.
 pub type TissueTets<T> = Elements<T, Tissue, 4, 3, 4>;
+/// Tetrahedra with strain towards a shape, and volume.
+pub type ShapedTets<T> = Elements<T, ShapedTissue, 4, 3, 10>;
 /// Links between two embedded points, each of up to four vertices: sticky springs.
 pub type Links<T> = Elements<T, Length, 8, 1, 2>;
 /// Contacts: embedded points that must not pass each other along a normal.

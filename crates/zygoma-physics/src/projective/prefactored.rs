@@ -112,7 +112,7 @@ pub struct Prefactored<T: Factored> {
     /// How many of them were named at the start.
     lasting: usize,
     /// A⁻¹ between candidates, a line for each.
-    compliance: Vec<Vec<f64>>,
+    compliance: Vec<Vec<T>>,
     transient: Option<Transient>,
     scratch: Vec<Row<T>>,
 }
@@ -196,7 +196,7 @@ impl<T: Factored> Prefactored<T> {
             }
             T::solve(&mut self.factor, &mut self.scratch);
             for k in 0..columns.len() {
-                let line = self.candidates.iter().map(|v| self.scratch[*v as usize][k].into()).collect();
+                let line = self.candidates.iter().map(|v| self.scratch[*v as usize][k]).collect();
                 self.compliance.push(line);
             }
         }
@@ -241,9 +241,11 @@ impl<T: Factored> Prefactored<T> {
     fn couplings(&self, rows: &[PlacedRow]) -> Vec<Vec<f64>> {
         let (compliance, count) = (&self.compliance, self.candidates.len());
         let line = |i: usize| {
-            let mut answer = vec![0.0; count];
-            simd::run(Combine { lines: compliance, row: &rows[i], sum: &mut answer });
-            let lifted = |row: &PlacedRow| row.iter().map(|(place, c)| c * answer[*place as usize]).sum();
+            let mut answer = vec![T::default(); count];
+            simd::run_widest(Combine { lines: compliance, row: &rows[i], sum: &mut answer });
+            let lifted = |row: &PlacedRow| {
+                row.iter().map(|(place, c)| -> f64 { c * answer[*place as usize].into() }).sum()
+            };
             rows[i..].iter().map(lifted).collect()
         };
         (0..rows.len()).into_par_iter().with_min_len(16).map(line).collect()
@@ -251,19 +253,20 @@ impl<T: Factored> Prefactored<T> {
 }
 
 /// sum += Σ c · line.
-struct Combine<'a> {
-    lines: &'a [Vec<f64>],
+struct Combine<'a, T> {
+    lines: &'a [Vec<T>],
     row: &'a [(u32, f64)],
-    sum: &'a mut [f64],
+    sum: &'a mut [T],
 }
 
-impl WithSimd for Combine<'_> {
+impl<T: Precision> WithSimd for Combine<'_, T> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for (place, c) in self.row {
+            let c = T::of(*c);
             for (sum, value) in self.sum.iter_mut().zip(&self.lines[*place as usize]) {
-                *sum += c * value;
+                *sum = *sum + c * *value;
             }
         }
     }

@@ -32,6 +32,18 @@ pub enum LineSearch {
     None,
 }
 
+/// What has changed since the last minimisation of a solver, which the next one goes on from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// Anything.
+    Anything,
+    /// Forces only: what L-BFGS remembers still holds, since forces do not curve the energy, and the gradient is known but for them.
+    Forces,
+    /// Forces and transient elements; the solver was told to [release](Solver::release_transients) these before they changed. The gradient of all
+    /// others is known.
+    Transients,
+}
+
 /// How a minimum is looked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolveOptions {
@@ -47,9 +59,8 @@ pub struct SolveOptions {
     pub tolerance: f64,
     /// Stops after a step that moved no vertex by more than this along any axis, m.
     pub least_motion: f64,
-    /// Goes on where the last minimisation ended, with other forces and nothing else changed: what L-BFGS remembers still holds, since forces
-    /// do not curve the energy, and the gradient is known but for them.
-    pub only_forces_changed: bool,
+    /// What is other than at the end of the last minimisation, where this one starts.
+    pub changed: Changed,
 }
 
 impl Default for SolveOptions {
@@ -61,7 +72,7 @@ impl Default for SolveOptions {
             decrease: 0.1,
             tolerance: 0.0,
             least_motion: 0.0,
-            only_forces_changed: false,
+            changed: Changed::Anything,
         }
     }
 }
@@ -217,12 +228,17 @@ impl<T: Precision> Solver<T> {
         let free = system.free_count();
         if self.memory.history() != options.history {
             self.memory = Lbfgs::new(options.history);
-        } else if !options.only_forces_changed {
+        } else if options.changed != Changed::Forces {
             self.memory.clear();
         }
         global.begin();
-        let last = self.last.take().filter(|_| options.only_forces_changed);
-        let changed = last.map(|energy| self.with_forces(energy, system, x));
+        let last = self.last.take().filter(|_| options.changed != Changed::Anything);
+        let changed = last.map(|mut energy| {
+            if options.changed == Changed::Transients {
+                energy += self.add_transients(1.0, system, x);
+            }
+            self.with_forces(energy, system, x)
+        });
         let start = self.known.take().or(changed).unwrap_or_else(|| {
             let start = self.evaluate(system, inertia, x);
             std::mem::swap(&mut self.gradient, &mut self.next_gradient);
@@ -274,6 +290,24 @@ impl<T: Precision> Solver<T> {
         self.last = Some(energy);
         self.last_forces.clone_from(&system.forces);
         report
+    }
+
+    /// Transient elements are about to change: takes their part out of what is known about `x`, where the last minimisation ended.
+    pub fn release_transients(&mut self, system: &System<T>, x: &[Row<T>]) {
+        if let Some(energy) = self.last {
+            self.last = Some(energy - self.add_transients(-1.0, system, x));
+        }
+    }
+
+    /// Adds a multiple of the transient elements' gradient; their energy.
+    fn add_transients(&mut self, share: f64, system: &System<T>, x: &[Row<T>]) -> f64 {
+        self.next_gradient.fill([T::default(); 4]);
+        let energy = system.accumulate_transients(x, &mut self.next_gradient);
+        let gradient = &mut self.gradient[..self.q.len()];
+        self.q.copy_from_slice(gradient);
+        let more = self.next_gradient[..self.q.len()].as_flattened();
+        vectors::combine(gradient.as_flattened_mut(), self.q.as_flattened(), &[(share, more)]);
+        energy
     }
 
     /// What other forces make of the last energy and gradient.

@@ -164,6 +164,12 @@ impl<T: Precision> System<T> {
         evaluated
     }
 
+    /// Adds the gradient of the groups that come and go, and returns their energy.
+    pub fn accumulate_transients(&self, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
+        let transient = self.groups.iter().zip(&self.is_transient).filter(|(_, transient)| **transient);
+        transient.map(|(group, _)| group.accumulate(Part::All, x, gradient)).sum()
+    }
+
     /// The rows of the groups that come and go, over the free vertices.
     pub fn transient_rows(&self) -> Vec<MatrixRow> {
         let mut rows = Vec::new();
