@@ -13,7 +13,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use zygoma_view::{Options, Server, Show, Stop};
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server on a thread of its own.
 pub(crate) struct Running {
