@@ -51,6 +51,8 @@ pub(super) struct Press {
     /// Points that have a plane, and those of the last search.
     pressed: Vec<Pressed>,
     earlier: Vec<Pressed>,
+    /// What sliding points add to the forces on rows, so that it can be taken back when they are looked at again.
+    drags: Vec<(u32, Vec3)>,
     /// Stiffness of contact, N/m per m² of skin.
     stiffness: f32,
 }
@@ -103,6 +105,7 @@ impl Press {
             candidates: Vec::new(),
             pressed: Vec::new(),
             earlier: Vec::new(),
+            drags: Vec::new(),
             stiffness: stiffness as f32,
         }
     }
@@ -129,6 +132,8 @@ impl Press {
         (way, share, seconds): (&HeadWay, f32, f32),
     ) {
         touches.move_colliders(share, way, seconds);
+        // A step begins with forces of its own.
+        self.drags.clear();
         self.candidates.clear();
         for (index, (_, touch)) in (0u32..).zip(&mut touches.touches) {
             touch.load.begin_step();
@@ -192,6 +197,9 @@ impl Press {
         system: &mut System<f32>,
     ) {
         self.clear(system);
+        for (row, force) in self.drags.drain(..) {
+            add_force(&mut system.forces[row as usize], -force);
+        }
         std::mem::swap(&mut self.pressed, &mut self.earlier);
         self.find_planes(tissue, touches, x);
         for point in &mut self.pressed {
@@ -203,8 +211,9 @@ impl Press {
             let Some(anchor) = point.anchor.filter(|_| touch.friction > 0.0) else { continue };
             if point.slides {
                 for (row, share) in tissue.touchable.samples.follows_freely(point.candidate.sample) {
-                    let force = &mut system.forces[*row as usize];
-                    (0..3).for_each(|k| force[k] += share * point.dragging[k]);
+                    let force = *share * point.dragging;
+                    add_force(&mut system.forces[*row as usize], force);
+                    self.drags.push((*row, force));
                 }
             } else {
                 let [tx, ty, tz] =
@@ -284,6 +293,12 @@ impl Press {
         rows.sort_unstable();
         rows.dedup();
         rows
+    }
+
+    /// The friction of all sliding points on the free rows, N.
+    #[cfg(test)]
+    pub(super) fn friction(&self) -> Vec3 {
+        self.drags.iter().map(|(_, force)| *force).sum()
     }
 
     /// Finds the forces at some state: planes push, what sticks holds up to what friction bears.
@@ -391,6 +406,10 @@ impl Press {
         }
         touches.touches.iter_mut().for_each(|(_, touch)| touch.end_step());
     }
+}
+
+fn add_force(to: &mut Row<f32>, force: Vec3) {
+    (0..3).for_each(|k| to[k] += force[k]);
 }
 
 /// How far a collider goes in a step.
