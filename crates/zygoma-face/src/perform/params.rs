@@ -10,8 +10,8 @@ use super::hypodermis::HypodermisParams;
 /// Stiffness of sticky lips, N/m per m² of lip, where nothing else is asked for. Ours: lips stretch by some millimetres before they part.
 pub const STICKY: f64 = 2e6;
 
-/// Parameters of a performing face. The paper publishes none but the last four and none of
-/// its stiffnesses; the values are ours.
+/// Parameters of a performing face. Of their values the paper publishes those of `iterations` and `control_iterations`; all others are
+/// ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PerformParams {

@@ -98,6 +98,9 @@ struct Clock {
 /// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
 const SETTLED: f64 = 4e-6;
 
+/// The longest frame, s: as that of a shell.
+const LONGEST_FRAME: f64 = 1.0;
+
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
 impl PerformingFace {
@@ -198,8 +201,9 @@ impl PerformingFace {
     }
 
     /// Moves on by a frame and gives the surface at its end, in metres in the head's frame. Without time the face settles where it
-    /// is told to be.
+    /// is told to be; of a frame that is longer than a second only that second is simulated.
     pub fn advance(&mut self, seconds: f64) -> &[Vec3] {
+        let seconds = if seconds.is_finite() { seconds.min(LONGEST_FRAME) } else { 0.0 };
         // On a thread that others can take work from: otherwise each piece of it would be handed over and waited for.
         rayon::scope(|_| self.advance_here(seconds));
         &self.positions
