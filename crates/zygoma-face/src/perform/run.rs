@@ -60,8 +60,8 @@ pub struct PerformingFace {
 /// What is between the lips.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LipReport {
-    /// Contacts and sticky springs of the last step.
-    pub constraints: usize,
+    /// Contacts in the last step.
+    pub contacts: usize,
     /// Sticky springs now.
     pub sticky: usize,
     /// The largest way of the last projection, m; at most 0.1 mm.

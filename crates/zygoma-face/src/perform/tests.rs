@@ -223,7 +223,7 @@ fn the_number_of_threads_changes_nothing() {
                 face.set_weights(&weights_of(&[("mouthClose", 0.3 * share), ("mouthSmileLeft", share)]));
                 face.advance(1.0 / 60.0);
             }
-            assert!(face.lips().constraints > 0, "the lips should press");
+            assert!(face.lips().contacts > 0, "the lips should press");
             face.advance(1.0 / 60.0).to_vec()
         })
     };
