@@ -28,6 +28,9 @@ fn flesh_of_a_rig_without_bones_performs_with_painted_thickness_and_free_parts()
     std::fs::write(path.join("bad.txt"), "3\n4 x\n").expect("a file");
     let error = fail(path, &[&perform[..], &["--thickness", "bad.txt"]].concat());
     assert!(error.contains("line 2: 'x'"), "{error}");
+    std::fs::write(path.join("huge.txt"), "3\n1e12\n").expect("a file");
+    let error = fail(path, &[&perform[..], &["--thickness", "huge.txt"]].concat());
+    assert!(error.contains("line 2: '1e12'") && error.contains("from 0.1 to 100"), "{error}");
 
     let free = report(path, &[&perform[..], &["--free", "chin"]].concat());
     assert_eq!(free["free_parts"], serde_json::json!(["the chin"]));
