@@ -114,7 +114,7 @@ fn main() -> Outcome<()> {
             rigs.mean,
             rigs.p95,
             rigs.inverted,
-            performing.lips().constraints
+            performing.lips().contacts
         );
     }
     if let Some(misfit) = tissue.stiffness_misfit() {

@@ -85,10 +85,10 @@ fn main() -> Outcome<()> {
         Evaluator::new(mesh).evaluate(&weights, &mut plain);
         let surface = face.advance(1.0 / 60.0).to_vec();
         println!(
-            "{name}: crossings {} → {}, at most {during} on the way; {} constraints, projected by at most {:.3} mm, left {:.3} mm; {:?}; {ms:.0} ms",
+            "{name}: crossings {} → {}, at most {during} on the way; {} contacts, projected by at most {:.3} mm, left {:.3} mm; {:?}; {ms:.0} ms",
             tissue.lip_crossings(&plain),
             tissue.lip_crossings(&surface),
-            face.lips().constraints,
+            face.lips().contacts,
             1e3 * projected,
             1e3 * face.lips().penetration,
             face.volume(),

@@ -136,6 +136,12 @@ export class Viewer {
     });
   }
 
+  /** Waits for some more frames, however fast they come. */
+  async moreFrames() {
+    const number = await this.page.evaluate(() => window.zygoma.frame()?.number ?? 0);
+    await this.until((number) => window.zygoma.frame()?.number > number + 3, number);
+  }
+
   /** Where the middle of a region of the skin is on the page. */
   place(region) {
     return this.page.evaluate((region) => {

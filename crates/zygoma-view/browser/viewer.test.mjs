@@ -121,6 +121,17 @@ describe("the built-in head", () => {
     await viewer.until(() => window.zygoma.frame().touches.length === 1);
     await finger("pointerup", 0);
     await viewer.until(() => window.zygoma.frame().touches.length === 0);
+    // One that has left before it could be captured does nothing, and leaves the camera free.
+    const isFree = await page.evaluate((at) => {
+      const { canvas, controls } = window.zygoma.stage;
+      canvas.setPointerCapture = () => {
+        throw new DOMException("it has left", "NotFoundError");
+      };
+      canvas.dispatchEvent(new PointerEvent("pointerdown", { pointerId: 2, button: 0, clientX: at.x, clientY: at.y }));
+      delete canvas.setPointerCapture;
+      return controls.enabled;
+    }, at);
+    assert.equal(isFree, true);
   });
 });
 
@@ -153,7 +164,7 @@ describe("expressions and takes", () => {
     await page.keyboard.press("Space");
     await viewer.until(() => (window.zygoma.frame().flags & 4) === 0);
     const stopped = await page.evaluate(() => window.zygoma.frame().takeTime);
-    await page.waitForTimeout(400);
+    await viewer.moreFrames();
     assert.equal(await page.evaluate(() => window.zygoma.frame().takeTime), stopped);
   });
 
@@ -252,23 +263,21 @@ describe("rig, shell and tissue", () => {
     await viewer.page.locator(".left").getByLabel(name, { exact: true }).fill(String(value));
     await viewer.page.getByLabel("Search expressions").fill("");
   };
-  /** Flesh may be slow here, so nobody waits for it to come to rest. */
-  const nextFrames = async () => {
-    const number = await viewer.page.evaluate(() => window.zygoma.frame().number);
-    await viewer.until((number) => window.zygoma.frame().number > number + 3, number);
-  };
-
   test("the making of tissue tells how far it is, and can be cancelled", async () => {
     const { page } = viewer;
-    await page.getByRole("radio", { name: "Tissue" }).check();
-    await page.getByText("Making tissue").waitFor();
-    // It may be a matter of seconds: whoever wants to cancel it must be quick.
-    await viewer.until(() => {
-      const isUnderWay = document.querySelector(".growth progress").value > 0.05;
-      if (isUnderWay) document.querySelector(".growth button").click();
-      return isUnderWay;
+    // It may be a matter of seconds: it is cancelled as soon as it tells of some progress.
+    await page.evaluate(() => {
+      window.cancelledAt = null;
+      window.zygoma.state.body.watch(({ share }) => {
+        if (share === null || share < 0.05 || window.cancelledAt !== null) return;
+        window.cancelledAt = share;
+        document.querySelector(".growth button").click();
+      });
     });
-    await page.getByText("Making tissue").waitFor({ state: "hidden", timeout: 2000 });
+    await page.getByRole("radio", { name: "Tissue" }).check();
+    await viewer.until(() => window.cancelledAt !== null);
+    await page.getByText("Making tissue").waitFor({ state: "hidden" });
+    assert.ok((await page.evaluate(() => window.cancelledAt)) < 1, "before it was made");
     assert.equal(await page.getByRole("radio", { name: "Shell" }).isChecked(), true);
     assert.doesNotMatch(page.url(), /body=/);
   });
@@ -323,7 +332,7 @@ describe("rig, shell and tissue", () => {
     await page.getByRole("radio", { name: "Level" }).check();
     await page.getByLabel("Place of the cut").fill("0.42");
     await page.evaluate(() => window.zygoma.stage.look(20, 40));
-    await nextFrames();
+    await viewer.moreFrames();
     await viewer.screenshot("cut-level");
     await page.locator("canvas[role=img]").focus();
     await page.keyboard.press("f");
@@ -353,7 +362,7 @@ describe("rig, shell and tissue", () => {
     assert.equal(cut.axis, "y", "a cheek faces the front and the side");
     assert.ok(off < 0.02, `the plane goes through the cheek: ${off} m`);
     assert.ok(slant > 0.5, `it is not seen on edge: ${slant}`);
-    await nextFrames();
+    await viewer.moreFrames();
     await viewer.screenshot("cut-here");
     // Where the head is cut away there is nothing to touch any more: a drag turns the camera.
     const before = await page.evaluate(() => window.zygoma.stage.camera.position.toArray());
@@ -383,7 +392,7 @@ describe("rig, shell and tissue", () => {
       return count >= least && count <= most;
     };
     await viewer.until(red, [50, 1e6]);
-    await nextFrames();
+    await viewer.moreFrames();
     await viewer.screenshot("volume");
     await page.getByRole("button", { name: "Release all expressions" }).click();
     await viewer.until(red, [0, 20]);
@@ -424,7 +433,7 @@ describe("rig, shell and tissue", () => {
     await page.mouse.move(at.x, at.y);
     await page.mouse.down();
     await viewer.until(() => window.zygoma.frame().touches.some((touch) => Math.hypot(...touch.force) > 0.005));
-    await nextFrames();
+    await viewer.moreFrames();
     const pressed = await viewer.moved();
     assert.ok(pressed.most > 0.3 && pressed.along < 0, `pressed in: ${JSON.stringify(pressed)}`);
     await viewer.screenshot("tissue-pressed");
@@ -443,6 +452,36 @@ describe("rig, shell and tissue", () => {
 });
 
 describe("other heads", () => {
+  test("another version of the head has its teeth where the jaw is", async () => {
+    const { page } = viewer;
+    await viewer.rest();
+    await page.getByLabel("Search expressions").fill("jaw open");
+    await page.getByLabel("Jaw open").fill("1");
+    await page.getByLabel("Search expressions").fill("");
+    await viewer.until(() => window.zygoma.frame().weights.some((weight) => weight === 1));
+    const fall = () => {
+      const { head } = window.zygoma.stage;
+      const { surface } = head.parts[head.scene.meshes.findIndex(({ name }) => name === "teeth_lower")];
+      return surface.positions.reduce((most, value, i) => Math.max(most, Math.abs(value - surface.neutral[i])), 0);
+    };
+    await viewer.until(`(${fall})() > 0.005`);
+    // It is told but once that the teeth are there, while the pictures of the new head are still being read.
+    await page.evaluate(() => {
+      const decode = window.createImageBitmap;
+      window.createImageBitmap = async (...pictures) => {
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        return decode(...pictures);
+      };
+    });
+    await page.locator("summary", { hasText: "Built-in head" }).click();
+    await page.getByLabel("Nose length").fill("-1");
+    await viewer.until(() => window.zygoma.state.dials.value.find((dial) => dial.name === "nose_length")?.value === -1);
+    await viewer.moreFrames();
+    assert.ok((await page.evaluate(`(${fall})()`)) > 0.005, "the lower teeth are down");
+    await page.locator("summary", { hasText: "Built-in head" }).click();
+    await page.getByRole("button", { name: "Release all expressions" }).click();
+  });
+
   test("a dial and a seed make another person", async () => {
     const { page } = viewer;
     await page.locator("summary", { hasText: "Built-in head" }).click();
@@ -488,7 +527,8 @@ describe("other heads", () => {
     await viewer.until(() => window.zygoma.frame().takeTime > 0.3 || window.zygoma.state.take.value < 0);
     await page.getByRole("button", { name: /^Record/ }).click();
     await viewer.until(() => (window.zygoma.frame().flags & 8) !== 0);
-    await page.waitForTimeout(1500);
+    const began = await page.evaluate(() => window.zygoma.frame().faceTime);
+    await viewer.until((began) => window.zygoma.frame().faceTime > began + 1, began);
     await page.getByRole("button", { name: /^Record/ }).click();
     await viewer.until(() => window.zygoma.state.recording.value.state === "ready");
     await viewer.screenshot("built");
@@ -563,6 +603,9 @@ describe("the page itself", () => {
     const own = await startServer(["--port", "0"], { cache: server.cache, keepCache: true });
     const tab = await Viewer.open(browser, own.url);
     await tab.isShown();
+    await tab.rest();
+    await tab.page.getByLabel("Mouth smile left").fill("0.5");
+    await tab.until(() => window.zygoma.frame().weights.some((weight) => weight === 0.5));
     tab.mayLoseServer = true;
     await own.kill();
     await tab.page.getByText("The viewer is not running").waitFor();
@@ -573,6 +616,12 @@ describe("the page itself", () => {
     // The face that was built before is at hand.
     await tab.isBuilt();
     await tab.isTouchable();
+    // What was held is held again, and can be let go.
+    await tab.until(() => window.zygoma.frame().weights.some((weight) => weight === 0.5));
+    assert.equal(await tab.page.locator(".slider.held").count(), 1);
+    await tab.page.getByLabel("Take", { exact: true }).selectOption("-1");
+    await tab.page.locator(".slider.held").dblclick();
+    await tab.until(() => window.zygoma.frame().weights.every((weight) => weight === 0));
     await tab.close();
     assert.equal(await again.stop(), 0);
   });

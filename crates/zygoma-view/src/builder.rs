@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
-use zygoma_face::interactive::fit::Continue;
+use zygoma_face::interactive::fit::{Continue, FitError};
 use zygoma_face::interactive::{BuildError, BuildParams, BuildProgress, Face, build};
 use zygoma_rig::RigMesh;
 
@@ -127,23 +127,14 @@ impl Library {
         };
         let most = params.fit.max_iterations;
         let told = self.start(model.clone(), params, cancel.clone());
-        loop {
-            if cancel.load(Ordering::Relaxed) {
-                return Ended::Cancelled;
+        let mut tell = |now: &BuildProgress| tell(described(now, most, began.elapsed().as_secs_f64()));
+        match listen(name, &told, cancel, &mut tell) {
+            Ok(face) => {
+                let face = Arc::new(*face);
+                self.keep(key, &face, quality);
+                Ended::Made(face)
             }
-            match told.recv_timeout(PATIENCE) {
-                Ok(Told::Progress(now)) => tell(described(&now, most, began.elapsed().as_secs_f64())),
-                Ok(Told::Made(Ok(face))) => {
-                    let face = Arc::new(*face);
-                    self.keep(key, &face, quality);
-                    return Ended::Made(face);
-                }
-                Ok(Told::Made(Err(error))) => return Ended::Failed(format!("{name}: {error}")),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Ended::Failed(format!("{name}: the build ended unexpectedly"));
-                }
-            }
+            Err(ended) => ended,
         }
     }
 
@@ -202,6 +193,31 @@ impl Library {
 
     fn file(&self, key: u64) -> Option<PathBuf> {
         Some(self.folder.as_ref()?.join(format!("{key:016x}.safetensors")))
+    }
+}
+
+/// Listens to a build until it ends or is cancelled, whichever is first.
+fn listen(
+    name: &str,
+    told: &Receiver<Told>,
+    cancel: &AtomicBool,
+    tell: &mut dyn FnMut(&BuildProgress),
+) -> Result<Box<Face>, Ended> {
+    loop {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(Ended::Cancelled);
+        }
+        match told.recv_timeout(PATIENCE) {
+            Ok(Told::Progress(now)) => tell(&now),
+            Ok(Told::Made(Ok(face))) => return Ok(face),
+            // The worker may notice first that it was cancelled.
+            Ok(Told::Made(Err(BuildError::Fit(FitError::Abandoned)))) => return Err(Ended::Cancelled),
+            Ok(Told::Made(Err(error))) => return Err(Ended::Failed(format!("{name}: {error}"))),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Ended::Failed(format!("{name}: the build ended unexpectedly")));
+            }
+        }
     }
 }
 
@@ -302,23 +318,31 @@ mod tests {
     use crate::model::HeadChoice;
 
     #[test]
-    fn a_cancelled_build_returns_at_once_and_its_worker_leaves() {
+    fn a_cancelled_build_is_not_waited_for() {
+        let (worker, told) = channel();
+        let cancelled = AtomicBool::new(true);
+        let heard = listen("head", &told, &cancelled, &mut |_| {});
+        assert!(matches!(heard, Err(Ended::Cancelled)), "though its worker has not said a word");
+        worker.send(Told::Made(Err(FitError::Abandoned.into()))).unwrap();
+        let heard = listen("head", &told, &AtomicBool::new(false), &mut |_| {});
+        assert!(matches!(heard, Err(Ended::Cancelled)), "a worker that noticed first has not failed");
+        drop(worker);
+        let heard = listen("head", &told, &AtomicBool::new(false), &mut |_| {});
+        assert!(
+            matches!(heard, Err(Ended::Failed(reason)) if reason == "head: the build ended unexpectedly")
+        );
+    }
+
+    #[test]
+    fn the_worker_of_a_cancelled_build_leaves() {
         let model = Arc::new(Model::built_in(&HeadChoice::default(), None).unwrap());
-        let library = Arc::new(Library::new(None));
+        let library = Library::new(None);
         let cancel = Arc::new(AtomicBool::new(false));
-        let building = {
-            let (model, library, cancel) = (model.clone(), library.clone(), cancel.clone());
-            std::thread::spawn(move || library.make(&model, 2000, Quality::Fitted, &cancel, &mut |_| {}))
-        };
-        // In the middle of making the mesh, which takes longer than this and tells nothing meanwhile.
-        std::thread::sleep(Duration::from_millis(300));
-        cancel.store(true, Ordering::Relaxed);
-        let told = Instant::now();
-        assert!(matches!(building.join().unwrap(), Ended::Cancelled));
-        let waited = told.elapsed();
-        assert!(waited < Duration::from_secs(1), "it took {waited:?}");
+        // Cancelled at the first news, in the middle of making the mesh.
+        let mut tell = |_| cancel.store(true, Ordering::Relaxed);
+        let ended = library.make(&model, 2000, Quality::Fitted, &cancel, &mut tell);
+        assert!(matches!(ended, Ended::Cancelled));
         while Arc::strong_count(&library.workers) > 1 {
-            assert!(told.elapsed() < Duration::from_secs(120), "the worker is still there");
             std::thread::sleep(PATIENCE);
         }
     }

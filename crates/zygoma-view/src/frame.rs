@@ -155,13 +155,14 @@ impl FrameWriter {
     }
 }
 
-/// What the largest of some places needs.
-fn scale_of(places: impl Iterator<Item = Vec3>) -> f32 {
+/// The step in which the largest of some places has the largest number.
+pub(crate) fn scale_of(places: impl Iterator<Item = Vec3>) -> f32 {
     let largest = places.map(|place| place.abs().max_element()).fold(0.0, f32::max);
     if largest.is_finite() { largest / 32767.0 } else { 0.0 }
 }
 
-fn numbers(place: Vec3, scale: f32) -> [i16; 3] {
+/// A place in steps.
+pub(crate) fn numbers(place: Vec3, scale: f32) -> [i16; 3] {
     let per_scale = if scale > 0.0 { 1.0 / scale } else { 0.0 };
     (per_scale * place).to_array().map(|c| c.round() as i16)
 }

@@ -145,7 +145,7 @@ mod tests {
     use crate::model::HeadChoice;
 
     #[test]
-    fn what_is_cancelled_soon_leaves_room_for_other_flesh() {
+    fn what_is_cancelled_is_given_up_and_leaves_room_for_other_flesh() {
         let model = Arc::new(Model::built_in(&HeadChoice::default(), None).unwrap());
         let library = Library::new(None);
         let never = Arc::new(AtomicBool::new(false));

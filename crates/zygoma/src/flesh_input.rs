@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use zygoma_face::interactive::{Face, Places};
-use zygoma_face::perform::{Bones, FreePart, TissueInput};
+use zygoma_face::perform::{Bones, FreePart, PerformParams, TissueInput};
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::{Rig, RigMesh, arkit};
@@ -169,8 +169,13 @@ fn read_thickness(path: &Path, count: usize) -> anyhow::Result<Vec<f64>> {
         (1..).zip(text.lines()).flat_map(|(line, text)| text.split_whitespace().map(move |w| (line, w)))
     {
         match word.parse::<f64>() {
-            Ok(value) if value > 0.0 && value.is_finite() => values.push(1e-3 * value),
-            _ => bail!("{}: line {line}: '{word}' is not a thickness in millimetres", path.display()),
+            Ok(value) if PerformParams::THICKNESS.contains(&(1e-3 * value)) => values.push(1e-3 * value),
+            _ => bail!(
+                "{}: line {line}: '{word}' is not a thickness in millimetres, from {} to {}",
+                path.display(),
+                1e3 * PerformParams::THICKNESS.start(),
+                1e3 * PerformParams::THICKNESS.end()
+            ),
         }
         if values.len() > count {
             break;

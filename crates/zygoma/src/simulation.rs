@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use glam::Vec3;
+use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::interactive::{Face, InteractiveFace, Places, RunParams};
+use zygoma_face::touch::Touchable;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
@@ -17,18 +18,42 @@ use crate::spool::SpooledFrames;
 use crate::touch_script::{Moment, Player, Prop, TouchScript};
 
 /// Seconds after a touch in which skin may still be on its way back. Ours.
-pub(crate) const AFTERMATH: f64 = 0.5;
+const AFTERMATH: f64 = 0.5;
 
 /// What is performed.
-pub(crate) struct Performed<'a> {
+pub(crate) struct Performance<'a> {
     pub(crate) face: &'a Face,
     pub(crate) rig: &'a Rig,
     pub(crate) take: &'a Take,
     pub(crate) touches: &'a TouchScript,
-    pub(crate) params: RunParams,
     pub(crate) fps: f64,
     /// Where frames wait until they are written.
     pub(crate) folder: &'a Path,
+}
+
+/// What performs: a shell or flesh.
+pub(crate) trait Body {
+    /// What touches act on.
+    fn touchable(&mut self) -> &mut dyn Touchable;
+
+    /// What it should do at the end of the next frame, at a time of the take.
+    fn aim(&mut self, weights: &[f32], head: &RigidMotion, time: f64);
+
+    /// Moves on and gives the surface in rig space, in the head's frame.
+    fn advance(&mut self, seconds: f64) -> &[Vec3];
+
+    /// Notes what there is to say about the frame that it moved on by.
+    fn note(&mut self, frame: &Performed<'_>, outcome: &mut Outcome);
+}
+
+/// A frame that was performed.
+pub(crate) struct Performed<'a> {
+    pub(crate) weights: &'a [f32],
+    /// The surface, and the plain rig's.
+    pub(crate) shown: &'a [Vec3],
+    pub(crate) plain: &'a [Vec3],
+    /// What it is of all frames.
+    pub(crate) share: f64,
 }
 
 /// What came of it.
@@ -81,43 +106,40 @@ pub(crate) struct DeviationSummary {
     pub(crate) seconds: f64,
 }
 
-impl Performed<'_> {
-    /// Simulates all frames, never falling asleep.
-    pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
-        let Self { face, take, fps, .. } = *self;
-        let binding = Binding::new(self.rig, take);
-        let evaluator = Evaluator::new(self.rig.skin());
+impl Performance<'_> {
+    /// Lets a body perform all frames of the take.
+    pub(crate) fn run(&self, body: &mut dyn Body) -> anyhow::Result<Outcome> {
+        let Self { face, rig, take, fps, .. } = *self;
+        let binding = Binding::new(rig, take);
+        let evaluator = Evaluator::new(rig.skin());
         let head = take.motion(JointRole::Head);
-        let params = RunParams { sleep_after: None, normals: false, ..self.params.clone() };
-        let mut running = InteractiveFace::new(face, params)?;
         let mut player = Player::new(self.touches);
         let count = take.frame_count(fps);
         let mut outcome =
             Outcome::waiting_for(count, SpooledFrames::new(self.folder, fps, face.vertex_count())?);
         let mut weights = vec![0.0; evaluator.shape_count()];
         let mut plain = vec![Vec3::ZERO; face.vertex_count()];
-        let mut shown = self.rig.skin().positions.clone();
-        let still = RigidMotion { rotation: glam::DQuat::IDENTITY, translation: glam::DVec3::ZERO };
+        let mut shown = rig.skin().positions.clone();
+        let still = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+        let share = 1.0 / count as f64;
         let mut bar = Progress::new("simulating frames", count);
         for frame in 0..count {
             let since = frame as f64 / fps;
             let time = take.start() + since;
-            binding.weights_at(take, self.rig.skin, time, &mut weights);
+            binding.weights_at(take, rig.skin, time, &mut weights);
             evaluator.evaluate(&weights, &mut plain);
             let pose = head.and_then(|track| track.sample(time)).unwrap_or(still);
-            running.set_weights(&weights);
-            running.set_head_pose(&pose);
-            player.before(&mut running, &Moment { time: since, plain: &plain, shown: &shown, head: pose });
+            body.aim(&weights, &pose, time);
+            player
+                .before(body.touchable(), &Moment { time: since, plain: &plain, shown: &shown, head: pose });
             let began = Instant::now();
             // The first frame is the face at rest in its first pose.
-            let seconds = if frame == 0 { 0.0 } else { 1.0 / fps };
-            shown.copy_from_slice(running.advance(seconds).positions);
-            outcome.frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
-            outcome.stages.add(running.stages(), 1e3 / count as f64);
-            outcome.penetration.push(running.penetration());
-            player.after(&running);
+            shown.copy_from_slice(body.advance(if frame == 0 { 0.0 } else { 1.0 / fps }));
+            outcome.frame_ms += share * 1e3 * began.elapsed().as_secs_f64();
+            player.after(body.touchable());
             let touched = self.touches.is_touched(since, AFTERMATH);
             outcome.deviations.push(FrameDeviation { touched, ..deviation(&shown, &plain) });
+            body.note(&Performed { weights: &weights, shown: &shown, plain: &plain, share }, &mut outcome);
             outcome.frames.push(&shown)?;
             bar.set(frame + 1);
         }
@@ -126,7 +148,37 @@ impl Performed<'_> {
     }
 }
 
-pub(crate) fn deviation(shown: &[Vec3], plain: &[Vec3]) -> FrameDeviation {
+/// A shell that never falls asleep.
+pub(crate) struct ShellBody(InteractiveFace);
+
+impl ShellBody {
+    pub(crate) fn new(face: &Face, params: RunParams) -> anyhow::Result<Self> {
+        let params = RunParams { sleep_after: None, normals: false, ..params };
+        Ok(Self(InteractiveFace::new(face, params)?))
+    }
+}
+
+impl Body for ShellBody {
+    fn touchable(&mut self) -> &mut dyn Touchable {
+        &mut self.0
+    }
+
+    fn aim(&mut self, weights: &[f32], head: &RigidMotion, _: f64) {
+        self.0.set_weights(weights);
+        self.0.set_head_pose(head);
+    }
+
+    fn advance(&mut self, seconds: f64) -> &[Vec3] {
+        self.0.advance(seconds).positions
+    }
+
+    fn note(&mut self, frame: &Performed<'_>, outcome: &mut Outcome) {
+        outcome.stages.add(self.0.stages(), 1e3 * frame.share);
+        outcome.penetration.push(self.0.penetration());
+    }
+}
+
+fn deviation(shown: &[Vec3], plain: &[Vec3]) -> FrameDeviation {
     let mut found = FrameDeviation::default();
     let mut sum = 0.0;
     for (vertex, (a, b)) in (0u32..).zip(shown.iter().zip(plain)) {
@@ -152,7 +204,7 @@ impl StagesMs {
 
 impl Outcome {
     /// Nothing yet of so many frames.
-    pub(crate) fn waiting_for(count: usize, frames: SpooledFrames) -> Self {
+    fn waiting_for(count: usize, frames: SpooledFrames) -> Self {
         Self {
             frames,
             deviations: Vec::with_capacity(count),

@@ -148,9 +148,9 @@ impl LipContact {
         system.group_mut(self.springs).clear();
     }
 
-    /// Number of contacts and springs in the system.
-    pub(super) fn constraint_count(&self, system: &System<f32>) -> usize {
-        system.group(self.contacts).len() + system.group(self.springs).len()
+    /// Number of contacts in the system.
+    pub(super) fn contact_count(&self, system: &System<f32>) -> usize {
+        system.group(self.contacts).len()
     }
 
     /// Number of sticky springs.

@@ -68,10 +68,11 @@ fn smooth(room: &[f64], triangles: &[[u32; 3]]) -> Vec<f64> {
     thickness
 }
 
-/// Painted thickness at the vertices of the shell; where a value is none, the usual one.
+/// Painted thickness at the vertices of the shell; where a value is none that flesh can have, the usual one.
 fn painted_thickness(input: &TissueInput, painted: &[f64], usual: f64) -> Vec<f64> {
     let face = input.face;
-    let of = |v: u32| painted.get(v as usize).copied().filter(|t| t.is_finite() && *t > 0.0).unwrap_or(usual);
+    let is_one = |t: &f64| PerformParams::THICKNESS.contains(t);
+    let of = |v: u32| painted.get(v as usize).copied().filter(is_one).unwrap_or(usual);
     let at = |place: &zygoma_geometry::closest::SurfacePoint| {
         let corners = face.triangles[place.triangle as usize];
         (0..3).map(|i| place.barycentric[i] * of(corners[i])).sum()

@@ -3,7 +3,7 @@
 use glam::{DQuat, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::Pose;
-use zygoma_physics::projective::{Row, System};
+use zygoma_physics::projective::Row;
 
 use super::press::Press;
 use super::run::PerformingFace;
@@ -40,10 +40,9 @@ pub(super) const IN_HEAD: HeadWay = {
 };
 
 impl Mouth {
-    fn new(tissue: &Tissue, teeth: Teeth, system: &mut System<f32>) -> Self {
+    fn new(tissue: &Tissue, teeth: Teeth, press: Press) -> Self {
         let samples = &tissue.touchable.samples;
         let mut touches = Touches::new(handling(tissue.params.step_time), samples.len());
-        let press = Press::new(tissue.params.contact, system);
         let poses: Vec<Pose> = teeth.poses(&[], &tissue.jaw_pose(&[]));
         let rows = teeth.arches().zip(&poses).map(|(arch, pose)| touches.add(arch, *pose, Drive::Kinematic));
         let rows = rows.collect();
@@ -67,9 +66,16 @@ impl Mouth {
 }
 
 impl PerformingFace {
-    /// Keeps lips and cheeks out of teeth from now on: what touch and motion bring there, not what the expression itself does.
+    /// Keeps lips and cheeks out of teeth from now on, and no longer out of those before: what touch and motion bring there, not what the
+    /// expression itself does.
     pub fn set_teeth(&mut self, teeth: Teeth) {
-        self.mouth = Some(Mouth::new(&self.tissue, teeth, &mut self.system));
+        let mut press = match self.mouth.take() {
+            Some(mouth) => mouth.press,
+            None => Press::new(self.tissue.params.contact, &mut self.system),
+        };
+        press.clear(&mut self.system);
+        press.forget();
+        self.mouth = Some(Mouth::new(&self.tissue, teeth, press));
     }
 
     /// What is between flesh and teeth now.

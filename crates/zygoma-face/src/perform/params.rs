@@ -10,8 +10,8 @@ use super::hypodermis::HypodermisParams;
 /// Stiffness of sticky lips, N/m per m² of lip, where nothing else is asked for. Ours: lips stretch by some millimetres before they part.
 pub const STICKY: f64 = 2e6;
 
-/// Parameters of a performing face. The paper publishes none but the last four and none of
-/// its stiffnesses; the values are ours.
+/// Parameters of a performing face. Of their values the paper publishes those of `iterations` and `control_iterations`; all others are
+/// ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PerformParams {
@@ -102,15 +102,18 @@ pub struct BadParam {
 }
 
 impl PerformParams {
+    /// How thick flesh may be, m, asked for or painted.
+    pub const THICKNESS: RangeInclusive<f64> = 1e-4..=0.1;
+
     /// Refuses what no flesh could be made or moved with. The ranges are ours, and far wider than what makes sense for a face.
     pub fn check(&self) -> Result<(), BadParam> {
         let [thin, thick] = self.thickness_range;
         let [soft, stiff] = self.stiffness_bounds;
         let [x, y, z] = self.gravity;
         let checks = [
-            ("thickness", self.thickness, 1e-4..=0.1),
-            ("thickness_range's first number", thin, 1e-4..=0.1),
-            ("thickness_range's second number", thick, thin..=0.1),
+            ("thickness", self.thickness, Self::THICKNESS),
+            ("thickness_range's first number", thin, Self::THICKNESS),
+            ("thickness_range's second number", thick, thin..=*Self::THICKNESS.end()),
             ("smooth", self.smooth, 0.0..=1e6),
             ("keep_curvature", self.keep_curvature, 0.0..=1e6),
             ("young", self.young, 1.0..=1e9),

@@ -51,8 +51,8 @@ pub(super) struct Press {
     /// Points that have a plane, and those of the last search.
     pressed: Vec<Pressed>,
     earlier: Vec<Pressed>,
-    /// Forces of friction that were added to the system's in this step, with the row of each.
-    added: Vec<(u32, [f32; 3])>,
+    /// What sliding points add to the forces on rows, so that it can be taken back when they are looked at again.
+    drags: Vec<(u32, Vec3)>,
     /// Stiffness of contact, N/m per m² of skin.
     stiffness: f32,
 }
@@ -105,7 +105,7 @@ impl Press {
             candidates: Vec::new(),
             pressed: Vec::new(),
             earlier: Vec::new(),
-            added: Vec::new(),
+            drags: Vec::new(),
             stiffness: stiffness as f32,
         }
     }
@@ -132,7 +132,8 @@ impl Press {
         (way, share, seconds): (&HeadWay, f32, f32),
     ) {
         touches.move_colliders(share, way, seconds);
-        self.added.clear();
+        // A step begins with forces of its own.
+        self.drags.clear();
         self.candidates.clear();
         for (index, (_, touch)) in (0u32..).zip(&mut touches.touches) {
             touch.load.begin_step();
@@ -196,8 +197,9 @@ impl Press {
         system: &mut System<f32>,
     ) {
         self.clear(system);
-        self.drag(system, -1.0);
-        self.added.clear();
+        for (row, force) in self.drags.drain(..) {
+            add_force(&mut system.forces[row as usize], -force);
+        }
         std::mem::swap(&mut self.pressed, &mut self.earlier);
         self.find_planes(tissue, touches, x);
         for point in &mut self.pressed {
@@ -209,7 +211,9 @@ impl Press {
             let Some(anchor) = point.anchor.filter(|_| touch.friction > 0.0) else { continue };
             if point.slides {
                 for (row, share) in tissue.touchable.samples.follows_freely(point.candidate.sample) {
-                    self.added.push((*row, (*share * point.dragging).to_array()));
+                    let force = *share * point.dragging;
+                    add_force(&mut system.forces[*row as usize], force);
+                    self.drags.push((*row, force));
                 }
             } else {
                 let [tx, ty, tz] =
@@ -217,21 +221,12 @@ impl Press {
                 system.group_mut(self.grips).push(&stencil, [weight, tx, ty, tz, nx, ny, nz]);
             }
         }
-        self.drag(system, 1.0);
         for (_, pull) in &touches.pulls {
             for (row, place) in pull.places(share) {
                 let weight = GRASP * f64::from(self.stiffness * tissue.touchable.areas[row as usize]);
                 let [px, py, pz] = place.to_array().map(f64::from);
                 system.group_mut(self.held).push(&Stencil::vertex(row), [weight, px, py, pz]);
             }
-        }
-    }
-
-    /// Adds the forces of friction, or takes them back.
-    fn drag(&self, system: &mut System<f32>, sign: f32) {
-        for (row, dragging) in &self.added {
-            let force = &mut system.forces[*row as usize];
-            (0..3).for_each(|k| force[k] += sign * dragging[k]);
         }
     }
 
@@ -298,6 +293,12 @@ impl Press {
         rows.sort_unstable();
         rows.dedup();
         rows
+    }
+
+    /// The friction of all sliding points on the free rows, N.
+    #[cfg(test)]
+    pub(super) fn friction(&self) -> Vec3 {
+        self.drags.iter().map(|(_, force)| *force).sum()
     }
 
     /// Finds the forces at some state: planes push, what sticks holds up to what friction bears.
@@ -405,6 +406,10 @@ impl Press {
         }
         touches.touches.iter_mut().for_each(|(_, touch)| touch.end_step());
     }
+}
+
+fn add_force(to: &mut Row<f32>, force: Vec3) {
+    (0..3).for_each(|k| to[k] += force[k]);
 }
 
 /// How far a collider goes in a step.

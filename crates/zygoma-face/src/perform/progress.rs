@@ -33,6 +33,9 @@ pub enum TissueError {
     /// A matrix of the flesh has no factor.
     #[error("the flesh cannot be simulated with these parameters: {0}")]
     Matrix(#[from] NotPositiveDefinite),
+    /// Nowhere is the skin wide enough for an element below it.
+    #[error("there is no room for flesh under the skin; give it less thickness or more triangles")]
+    NoRoom,
     /// The caller wished so.
     #[error("the making of flesh was given up")]
     Abandoned,

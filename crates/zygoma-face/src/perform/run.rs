@@ -63,8 +63,8 @@ pub struct PerformingFace {
 /// What is between the lips.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LipReport {
-    /// Contacts and sticky springs of the last step.
-    pub constraints: usize,
+    /// Contacts in the last step.
+    pub contacts: usize,
     /// Sticky springs now.
     pub sticky: usize,
     /// The largest way of the last projection, m; at most 0.1 mm.
@@ -105,6 +105,9 @@ const SETTLED: f64 = 4e-6;
 
 /// Vertices that are worth handing to another thread. Ours.
 const PIECE: usize = 2048;
+
+/// The longest frame, s: as that of a shell.
+const LONGEST_FRAME: f64 = 1.0;
 
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
@@ -236,8 +239,9 @@ impl PerformingFace {
     }
 
     /// Moves on by a frame and gives the surface at its end, in metres in the head's frame. Without time the face settles where it
-    /// is told to be.
+    /// is told to be; of a frame that is longer than a second only that second is simulated.
     pub fn advance(&mut self, seconds: f64) -> &[Vec3] {
+        let seconds = if seconds.is_finite() { seconds.min(LONGEST_FRAME) } else { 0.0 };
         // On a thread that others can take work from: otherwise each piece of it would be handed over and waited for.
         rayon::scope(|_| self.advance_here(seconds));
         &self.positions

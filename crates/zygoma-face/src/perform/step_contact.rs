@@ -87,7 +87,7 @@ impl PerformingFace {
             let params = &self.tissue.params;
             let stiffness = Stiffness { contact: params.contact, sticky: self.live.stickiness };
             lips.prepare(&states[..if at_start { 2 } else { 1 }], stiffness, &mut self.system);
-            self.report.constraints = lips.constraint_count(&self.system);
+            self.report.contacts = lips.contact_count(&self.system);
         }
         let (tissue, x) = (&self.tissue, &self.dynamics.positions);
         self.press.prepare(tissue, &self.touches, x, share, &mut self.system);

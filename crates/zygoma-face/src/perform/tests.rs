@@ -73,6 +73,22 @@ fn no_element_is_inverted_at_rest_and_a_still_face_stays_still() {
 }
 
 #[test]
+fn a_frame_of_no_time_settles_and_an_endless_one_ends() {
+    let mut face = performing();
+    let smile = weights_of(&[("mouthSmileLeft", 1.0)]);
+    face.set_weights(&smile);
+    let settled = face.advance(0.0).to_vec();
+    for seconds in [-1.0, f64::NAN, f64::INFINITY, 1e9] {
+        let worst =
+            face.advance(seconds).iter().zip(&settled).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
+        assert!(worst < 5e-4, "{seconds} s: {worst} m");
+    }
+    face.set_weights(&weights_of(&[]));
+    let (_, worst) = (0..30).map(|_| off_the_rig(face.advance(0.04), &weights_of(&[]))).last().unwrap();
+    assert!(worst < 0.5, "it goes on: {worst} mm");
+}
+
+#[test]
 fn the_making_of_flesh_tells_every_shape_and_can_be_given_up() {
     let (mesh, face) = &*FACE;
     let jaw = jaw_driven_shapes(mesh);
@@ -207,7 +223,7 @@ fn the_number_of_threads_changes_nothing() {
                 face.set_weights(&weights_of(&[("mouthClose", 0.3 * share), ("mouthSmileLeft", share)]));
                 face.advance(1.0 / 60.0);
             }
-            assert!(face.lips().constraints > 0, "the lips should press");
+            assert!(face.lips().contacts > 0, "the lips should press");
             face.advance(1.0 / 60.0).to_vec()
         })
     };

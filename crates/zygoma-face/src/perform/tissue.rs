@@ -178,7 +178,8 @@ impl Tissue {
         let depths = Depths::find(input, &skin, &seen_normals(&skin, triangles), params);
         let mut thickness = depths.thickness.clone();
         let make = |thickness: &[f64], left_out: &[bool]| {
-            Flesh::new(&skin, triangles, thickness.to_vec(), left_out, &params.hypodermis())
+            let flesh = Flesh::new(&skin, triangles, thickness.to_vec(), left_out, &params.hypodermis())?;
+            if flesh.mesh.tets.is_empty() { Err(TissueError::NoRoom) } else { Ok(flesh) }
         };
         let (carrying, bony): (Vec<usize>, Vec<usize>) = jaw.iter().partition(|shape| closes(face, **shape));
         let jaw_shapes = JawShapes { skin: &skin, moves: &moves, shapes: &bony };

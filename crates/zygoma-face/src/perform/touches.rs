@@ -31,7 +31,7 @@ pub(super) fn handling(step_time: f64) -> Handling {
 pub(super) struct SkinPoints {
     pub(super) samples: Samples,
     /// Triangles of the whole mesh that follow the flesh fully.
-    triangles: Vec<[u32; 3]>,
+    pub(super) triangles: Vec<[u32; 3]>,
     /// Triangles of the flesh's own skin, between its rows.
     coarse: Vec<[u32; 3]>,
     /// Area of skin at each row, m².
@@ -53,13 +53,6 @@ impl SkinPoints {
             areas: layout.vertices.iter().map(|v| area(*v as usize % face.shell.area.len())).collect(),
             height: face.height as f32,
         }
-    }
-}
-
-impl SkinPoints {
-    /// Triangles of the whole mesh that follow the flesh fully.
-    pub(super) fn triangles(&self) -> &[[u32; 3]] {
-        &self.triangles
     }
 }
 

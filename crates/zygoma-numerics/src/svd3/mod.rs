@@ -1,7 +1,7 @@
 //! The singular value decomposition of 3×3 matrices with rotations on both sides, sixteen at a time.
 //!
 //! [`svd3`] is written once over [`Lane`]: a single `f32` or `f64`, or a register. [`svd3_batch`] runs it on batches
-//! of eight, [`svd3_batch_scalar`] is its plain twin. [`Expansion`] and [`Memo`] are the first-order approximation and the memo
+//! of sixteen, [`svd3_batch_scalar`] is its plain twin. [`Expansion`] and [`Memo`] are the first-order approximation and the memo
 //! of *Progressive PD*, §6; `zygoma bench svd` says what they are worth.
 
 mod batch;

@@ -28,7 +28,9 @@ impl<T: Lane> Expansion<T> {
     #[inline(always)]
     pub fn bound(&self) -> T {
         let j = &self.jacobian;
-        (dot([j[0], j[1], j[2]], [j[0], j[1], j[2]]) + dot([j[3], j[4], j[5]], [j[3], j[4], j[5]])).sqrt()
+        let squares =
+            dot([j[0], j[1], j[2]], [j[0], j[1], j[2]]) + dot([j[3], j[4], j[5]], [j[3], j[4], j[5]]);
+        where_it_turns(self.svd.d, squares.sqrt())
     }
 
     /// About the decomposition of another matrix close by (Algorithm 3).
@@ -62,8 +64,20 @@ fn pair<T: Lane>(a: T, b: T, largest: T) -> [T; 2] {
 /// ½ / x, or 0 where x is rounding.
 #[inline(always)]
 pub(super) fn half_inverse<T: Lane>(x: T, largest: T) -> T {
-    let noise = largest.mul_add(largest.splat(4.0 * T::EPSILON), largest.splat(T::TINY.sqrt()));
-    T::pick(x.abs().less(noise), x.splat(0.0), x.splat(0.5) / x)
+    T::pick(x.abs().less(noise(largest)), x.splat(0.0), x.splat(0.5) / x)
+}
+
+/// A bound on the angles, or one that nothing keeps where d₁ + d₂ is rounding: there no rotation is nearer than all others, and the smallest
+/// change turns it by any angle.
+#[inline(always)]
+fn where_it_turns<T: Lane>(d: Vec3<T>, bound: T) -> T {
+    T::pick((d[1] + d[2]).abs().less(noise(d[0])), d[0].splat(1.0 / T::TINY.sqrt()), bound)
+}
+
+/// What is rounding beside the largest singular value.
+#[inline(always)]
+fn noise<T: Lane>(largest: T) -> T {
+    largest.mul_add(largest.splat(4.0 * T::EPSILON), largest.splat(T::TINY.sqrt()))
 }
 
 /// M R(θ) of eq. 22, with cosine and sine to second order.
@@ -106,7 +120,8 @@ impl<T: Lane> RotationExpansion<T> {
     /// R turns by no more than this times ‖F′ − F‖ (in radians): the largest 1 / (d_k + d_l), times √2.
     #[inline(always)]
     pub fn bound(&self) -> T {
-        self.inverse_sums[0].abs() * self.inverse_sums[0].splat(std::f64::consts::SQRT_2)
+        let largest = self.inverse_sums[0].abs();
+        where_it_turns(self.svd.d, largest * largest.splat(std::f64::consts::SQRT_2))
     }
 
     /// About the closest rotation of another matrix close by.

@@ -97,6 +97,29 @@ fn memos_stay_within_their_thresholds_of_the_truth() {
     }
 }
 
+#[test]
+fn memos_let_go_of_rotations_that_nothing_determined() {
+    let diagonal = |d: [f32; 3]| {
+        let mut batch = [[[0.0; LANES]; 3]; 3];
+        (0..3).for_each(|k| batch[k][k] = [d[k]; LANES]);
+        [batch]
+    };
+    // A line, a point, and a mirrored disc: any rotation about an axis is as near as any other.
+    for start in [[1.0, 0.0, 0.0], [0.0; 3], [1.5, 0.5, -0.5]] {
+        let (before, now) = (diagonal(start), diagonal([1.0; 3]));
+        let thresholds = Thresholds { keep: 2e-2, approximate: 1e-1 };
+        let mut memo = Memo::new(Kept::Decomposition, &before);
+        let mut svds = memo.decompositions().to_vec();
+        assert_eq!(memo.update(&before, thresholds, &mut svds).kept, 1, "nothing has changed");
+        assert_eq!(memo.update(&now, thresholds, &mut svds).computed, 1, "{start:?}");
+        let mut memo = Memo::new(Kept::Rotation, &before);
+        let mut rotations: Vec<Mat3x16> = memo.decompositions().iter().map(rotation_of).collect();
+        assert_eq!(memo.update_rotations(&now, thresholds, &mut rotations).computed, 1, "{start:?}");
+        let off = difference(&super::tests::to_f64(&load_lane(&rotations[0], 0)), &euler([0.0; 3]));
+        assert!(off < 1e-6, "{start:?}: {off}");
+    }
+}
+
 fn rotation_of(svd: &Svd3x16) -> Mat3x16 {
     let mut out = [[[0.0; LANES]; 3]; 3];
     for lane in 0..LANES {

@@ -156,7 +156,7 @@ impl Flesh {
             tetrahedra: self.performing.tissue().tet_count(),
             milliseconds: 1e3 * self.frame,
             speed: self.speed,
-            contacts: lips.constraints.saturating_sub(lips.sticky),
+            contacts: lips.contacts,
             sticky: lips.sticky,
             penetration: f64::from(lips.penetration),
             volume: volume.total,

@@ -11,6 +11,8 @@ mod materials;
 mod performer;
 mod recorder;
 mod shake;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use std::sync::Arc;
@@ -40,8 +42,8 @@ pub(crate) use work::Work;
 pub(crate) enum Command {
     /// A message of the page.
     Message(ClientMessage),
-    /// A model was read.
-    Loaded(Box<Result<Loaded, String>>),
+    /// A model that was wished for.
+    Loaded(work::Wish, Box<Result<Loaded, String>>),
     /// Where a build stands.
     Building(work::BuildNews),
     /// Where the making of flesh stands.
@@ -252,7 +254,8 @@ impl Session {
     fn obey(&mut self, command: Command) -> Result<(), Gone> {
         match command {
             Command::Message(message) => self.hear(message),
-            Command::Loaded(loaded) => match *loaded {
+            Command::Loaded(wish, _) if wish.is_old() => Ok(()),
+            Command::Loaded(_, loaded) => match *loaded {
                 Ok(loaded) => self.replace(loaded),
                 Err(message) => self.fail(message),
             },
@@ -348,8 +351,8 @@ impl Session {
 
     /// Shows another model.
     fn replace(&mut self, loaded: Loaded) -> Result<(), Gone> {
-        self.work.cancel();
-        self.recorder = Recorder::default();
+        self.work.forget_build();
+        self.record(false)?;
         if loaded.same {
             self.performer.keep_for(&loaded.model);
         } else {
@@ -399,7 +402,10 @@ impl Session {
         match InteractiveFace::new(face, RunParams::default()) {
             Ok(running) => {
                 self.running = Some(running);
-                self.hands = Hands::default();
+                // Fingers on flesh stay there; those on the shell before are gone with it.
+                if self.shown() != Body::Tissue {
+                    self.hands = Hands::default();
+                }
                 self.send(contacts::face_message(face, &self.model))?;
                 self.apply_materials()
             }

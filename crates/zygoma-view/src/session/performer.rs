@@ -6,8 +6,9 @@ use std::sync::Arc;
 use glam::{DQuat, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::JointRole;
-use zygoma_rig::formats::{self, Limits};
+use zygoma_rig::formats;
 
+use super::work::UPLOAD_LIMITS;
 use crate::model::{BoundTake, Eye, Model};
 use crate::protocol::{ClientMessage, TakeEntry};
 
@@ -113,7 +114,7 @@ impl Performer {
         if self.takes.len() >= MOST_TAKES {
             return Err(format!("there are {MOST_TAKES} takes already; reload the page to start again"));
         }
-        let take = formats::read_take(path, &Limits::default()).map_err(|error| error.to_string())?;
+        let take = formats::read_take(path, &UPLOAD_LIMITS).map_err(|error| error.to_string())?;
         self.takes.push(Arc::new(BoundTake::new(take, &model.rig)));
         (self.current, self.time, self.playing) = (Some(self.takes.len() - 1), 0.0, true);
         Ok(())

@@ -1,9 +1,9 @@
 //! What takes longer than a frame, on threads of its own: reading, building, writing.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use zygoma_rig::formats::Limits;
 
@@ -21,7 +21,7 @@ const TRIANGLES: u32 = 2000;
 const SIZES: std::ops::RangeInclusive<u32> = 500..=12_000;
 
 /// What an uploaded file may make us read: less than what a user's own files may.
-const UPLOAD_LIMITS: Limits = Limits {
+pub(super) const UPLOAD_LIMITS: Limits = Limits {
     file_bytes: 512 << 20,
     decoded_bytes: 1 << 30,
     vertices: 400_000,
@@ -47,17 +47,38 @@ pub(crate) struct Work {
     cancelled: Arc<AtomicBool>,
     /// The newest wish for a model; an older one's model is dropped.
     wish: Arc<AtomicU64>,
+    /// Held while a model is made: of all that are wished for meanwhile only the newest is worth making.
+    making: Arc<Mutex<()>>,
 }
 
 impl Work {
+    /// News of the newest build, as its helper would send them.
+    #[cfg(test)]
+    pub(super) fn news(&self, quality: Quality, what: Result<Progress, Ended>) -> BuildNews {
+        BuildNews { job: self.job, quality, what }
+    }
+
     pub(crate) fn new(library: Arc<Library>) -> Self {
-        let wish = Arc::new(AtomicU64::new(0));
-        Self { library, job: 0, is_building: false, cancelled: Arc::default(), wish }
+        Self {
+            library,
+            job: 0,
+            is_building: false,
+            cancelled: Arc::default(),
+            wish: Arc::default(),
+            making: Arc::default(),
+        }
     }
 
     /// Ends the build that is under way.
-    pub(crate) fn cancel(&mut self) {
+    pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the build that is under way, whose news are of no use any more: its face may be on its way already.
+    pub(crate) fn forget_build(&mut self) {
+        self.cancel();
+        self.job += 1;
+        self.is_building = false;
     }
 
     /// What was made, and what makes it.
@@ -72,12 +93,10 @@ impl Work {
 
     /// Reads a rig, a face or a folder.
     pub(crate) fn load(&self, path: PathBuf, files: Arc<SessionFiles>, commands: &SyncSender<Command>) {
-        let (wish, commands) = (self.next_wish(), commands.clone());
-        std::thread::spawn(move || {
-            let loaded = Model::read(&path, &UPLOAD_LIMITS)
+        self.make(commands, move || {
+            Model::read(&path, &UPLOAD_LIMITS)
                 .map(|model| Loaded { fit: model.face.is_some(), model: Arc::new(model), same: false })
-                .map_err(|error| files.tidy(&error));
-            wish.deliver(Command::Loaded(Box::new(loaded)), &commands);
+                .map_err(|error| files.tidy(&error))
         });
     }
 
@@ -89,41 +108,44 @@ impl Work {
         fit: bool,
         commands: &SyncSender<Command>,
     ) {
-        let (wish, commands) = (self.next_wish(), commands.clone());
         let (choice, shown) = (choice.clone(), shown.clone());
-        std::thread::spawn(move || {
-            if wish.is_old() {
-                return;
-            }
+        self.make(commands, move || {
             let same = !shown.dials.is_empty();
-            let loaded = Model::built_in(&choice, Some(&shown));
-            let loaded = loaded.map(|model| Loaded { model: Arc::new(model), same, fit });
-            wish.deliver(Command::Loaded(Box::new(loaded)), &commands);
+            let made = Model::built_in(&choice, Some(&shown));
+            made.map(|model| Loaded { model: Arc::new(model), same, fit })
         });
     }
 
-    fn next_wish(&self) -> Wish {
+    /// Makes a model, unless another is wished for before it is its turn.
+    pub(super) fn make(
+        &self,
+        commands: &SyncSender<Command>,
+        make: impl FnOnce() -> Result<Loaded, String> + Send + 'static,
+    ) {
         let number = self.wish.fetch_add(1, Ordering::Relaxed) + 1;
-        Wish { number, newest: self.wish.clone() }
+        let wish = Wish { number, newest: self.wish.clone() };
+        let (making, commands) = (self.making.clone(), commands.clone());
+        std::thread::spawn(move || {
+            let _turn = making.lock().unwrap_or_else(PoisonError::into_inner);
+            if !wish.is_old() {
+                // The tab may have been closed meanwhile.
+                let _ = commands.send(Command::Loaded(wish, Box::new(make())));
+            }
+        });
     }
 }
 
 /// A wish for a model, which a newer one makes void.
-struct Wish {
+#[derive(Debug)]
+pub(crate) struct Wish {
     number: u64,
     newest: Arc<AtomicU64>,
 }
 
 impl Wish {
-    fn is_old(&self) -> bool {
+    /// Whether something else was wished for since. Only the session wishes, so only there the answer lasts.
+    pub(crate) fn is_old(&self) -> bool {
         self.newest.load(Ordering::Relaxed) != self.number
-    }
-
-    fn deliver(&self, command: Command, commands: &SyncSender<Command>) {
-        if !self.is_old() {
-            // The tab may have been closed meanwhile.
-            let _ = commands.send(command);
-        }
     }
 }
 
@@ -141,9 +163,8 @@ impl Session {
                 self.model.rig.name
             ));
         }
-        self.work.cancel();
+        self.work.forget_build();
         self.work.cancelled = Arc::new(AtomicBool::new(false));
-        self.work.job += 1;
         self.work.is_building = true;
         let triangles = triangles.unwrap_or(TRIANGLES).clamp(*SIZES.start(), *SIZES.end()) as usize;
         let (job, cancelled, library) =

@@ -5,6 +5,17 @@ use zygoma_view::protocol::{flag, section};
 
 use crate::client::{Running, Tab};
 
+/// Asks for a body and gives the first that is told of it. What is told before is not about it: faces may be made meanwhile.
+async fn ask_for(tab: &mut Tab, body: &str) -> Value {
+    tab.send(json!({ "type": "body", "body": body })).await;
+    loop {
+        let told = tab.text("body").await;
+        if told["wanted"] == body {
+            return told;
+        }
+    }
+}
+
 /// Waits until a body is shown that was asked for.
 async fn is_shown(tab: &mut Tab, body: &str) -> Value {
     loop {
@@ -43,8 +54,7 @@ async fn a_face_becomes_tissue_and_rig_and_keeps_its_expression() {
     let rig = tab.frame(|frame| frame.flags & flag::SIMULATED == 0 && frame.farthest() > 0.004).await;
     assert_eq!(rig.weights, shell.weights);
     // What was made is still there.
-    tab.send(json!({ "type": "body", "body": "tissue" })).await;
-    let told = tab.text("body").await;
+    let told = ask_for(&mut tab, "tissue").await;
     assert_eq!((told["shown"].as_str(), told["stage"].as_str()), (Some("tissue"), Some("")));
     tab.send(json!({ "type": "body", "body": "shell" })).await;
     is_shown(&mut tab, "shell").await;
@@ -82,8 +92,7 @@ async fn the_inside_of_tissue_is_sent_while_it_is_asked_for() {
 async fn tissue_that_is_not_wanted_any_more_is_given_up() {
     let running = Running::start();
     let mut tab = open(&running).await;
-    tab.send(json!({ "type": "body", "body": "tissue" })).await;
-    let told = tab.text("body").await;
+    let told = ask_for(&mut tab, "tissue").await;
     assert_ne!(told["stage"], "", "it is under way");
     tab.send(json!({ "type": "cancelBuild" })).await;
     is_shown(&mut tab, "shell").await;
@@ -111,4 +120,26 @@ async fn what_cannot_be_touched_says_so_once() {
     tab.frame(|frame| frame.input == 4).await;
     tab.send(press(5)).await;
     tab.text("error").await;
+}
+
+/// The fit of the shell may end while flesh is touched; the finger stays on the flesh, and leaves it when it is lifted.
+#[tokio::test]
+async fn a_finger_on_tissue_outlasts_the_making_of_a_face() {
+    let running = Running::start();
+    let mut tab = Tab::open(&running).await;
+    tab.send(json!({ "type": "transport", "take": -1 })).await;
+    while tab.text("build").await["state"] != "ready" {}
+    tab.send(json!({ "type": "body", "body": "tissue" })).await;
+    is_shown(&mut tab, "tissue").await;
+    let press = |input: u32, height: f32| json!({ "type": "press", "id": 7, "input": input, "at": [0.05, -0.02, height], "radius": 0.01, "force": 5.0 });
+    tab.send(press(1, 0.056)).await;
+    tab.frame(|frame| frame.input == 1).await;
+    tab.send(press(2, 0.049)).await;
+    tab.frame(|frame| frame.farthest() > 1e-3).await;
+    tab.send(json!({ "type": "build", "triangles": 2000 })).await;
+    while tab.text("build").await["state"] != "ready" {}
+    tab.send(press(3, 0.049)).await;
+    tab.frame(|frame| frame.input == 3).await;
+    tab.send(json!({ "type": "release", "id": 7, "input": 4 })).await;
+    tab.frame(|frame| frame.input == 4 && frame.farthest() < 3e-4).await;
 }

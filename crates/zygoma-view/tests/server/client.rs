@@ -12,8 +12,10 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use zygoma_view::{Options, Server, Show, Stop};
 
+use crate::dome::{bump, dome};
+
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server on a thread of its own.
 pub(crate) struct Running {
@@ -207,18 +209,14 @@ impl Tab {
     }
 }
 
-/// Rows and columns of [`small_rig`].
-const SIDE: usize = 21;
-
-/// The OBJ files of a domed square, 0.2 m tall, with four shapes.
+/// The OBJ files of the dome with four shapes.
 pub(crate) fn small_objs() -> Vec<(&'static str, String)> {
-    let bump = |x: f64, y: f64, p: [f64; 3]| (-((p[0] - x).powi(2) + (p[1] - y).powi(2)) / 4e-4).exp();
     vec![
-        ("neutral.obj", obj(|_| [0.0; 3])),
-        ("cheekPuff.obj", obj(|p| [0.0, 0.0, 0.01 * (bump(0.05, -0.02, p) + bump(-0.05, -0.02, p))])),
-        ("browInnerUp.obj", obj(|p| [0.0, 0.01 * bump(0.0, 0.06, p), 0.0])),
-        ("mouthPucker.obj", obj(|p| [0.0, 0.0, -0.008 * bump(0.05, -0.02, p)])),
-        ("jawOpen.obj", obj(|p| [0.0, if p[1] < -0.045 { -0.02 } else { 0.0 }, 0.0])),
+        ("neutral.obj", dome(|_| [0.0; 3])),
+        ("cheekPuff.obj", dome(|p| [0.0, 0.0, 0.01 * (bump(0.05, -0.02, p) + bump(-0.05, -0.02, p))])),
+        ("browInnerUp.obj", dome(|p| [0.0, 0.01 * bump(0.0, 0.06, p), 0.0])),
+        ("mouthPucker.obj", dome(|p| [0.0, 0.0, -0.008 * bump(0.05, -0.02, p)])),
+        ("jawOpen.obj", dome(|p| [0.0, if p[1] < -0.045 { -0.02 } else { 0.0 }, 0.0])),
     ]
 }
 
@@ -229,25 +227,4 @@ fn small_rig(folder: &Path) -> PathBuf {
         std::fs::write(rig.join(name), text).unwrap();
     }
     rig
-}
-
-fn obj(offset: impl Fn([f64; 3]) -> [f64; 3]) -> String {
-    let mut text = String::new();
-    for row in 0..SIDE {
-        for column in 0..SIDE {
-            let at = |index: usize| (index as f64 - 10.0) * 0.01;
-            let (x, y) = (at(column), at(row));
-            let neutral = [x, y, 0.05 - 2.0 * (x * x + y * y)];
-            let moved = offset(neutral);
-            let [x, y, z] = [0, 1, 2].map(|axis| neutral[axis] + moved[axis]);
-            text.push_str(&format!("v {x:.6} {y:.6} {z:.6}\n"));
-        }
-    }
-    for row in 0..SIDE - 1 {
-        for column in 0..SIDE - 1 {
-            let corner = 1 + row * SIDE + column;
-            text.push_str(&format!("f {} {} {} {}\n", corner, corner + 1, corner + SIDE + 1, corner + SIDE));
-        }
-    }
-    text
 }

@@ -3,6 +3,7 @@
 
 mod bodies;
 mod client;
+mod dome;
 mod guarded;
 mod protocol;
 mod tabs;

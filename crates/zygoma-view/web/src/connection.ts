@@ -5,7 +5,8 @@ import type { State } from "./state";
 
 export interface Listener {
   message(message: ServerMessage): void;
-  scene(buffer: ArrayBuffer): void;
+  /** A scene; resolves when it is shown. */
+  scene(buffer: ArrayBuffer): Promise<void>;
   face(buffer: ArrayBuffer): void;
   /** A frame that a newer one overtook before it was drawn. */
   overtaken(frame: ArrayBuffer): void;
@@ -19,6 +20,9 @@ export class Connection {
   private attempt = 0;
   /** The newest frame; older ones that were not shown are not worth reading. */
   private newest: ArrayBuffer | null = null;
+  /** Scenes that are being read, and the frames of the last of them: they wait for it, and are acknowledged then, so they are few. */
+  private opening = 0;
+  private early: ArrayBuffer[] = [];
   /** Frames that arrived, for the figures. */
   received = 0;
 
@@ -55,7 +59,7 @@ export class Connection {
       else this.binary(event.data);
     };
     socket.onclose = () => {
-      this.newest = null;
+      this.forgetFrames();
       this.state.link.set("lost");
       const wait = WAITS[Math.min(this.attempt++, WAITS.length - 1)];
       setTimeout(() => this.connect(), wait);
@@ -75,22 +79,36 @@ export class Connection {
   }
 
   private binary(buffer: ArrayBuffer): void {
-    const words = new Uint32Array(buffer, 0, 2);
-    switch (words[0]) {
+    switch (new Uint32Array(buffer, 0, 1)[0]) {
       case KIND.frame:
-        if (this.newest) this.listener.overtaken(this.newest);
-        this.newest = buffer;
         this.received++;
-        // Told at once: the server never has more than a few frames under way, so a slow page gets fewer, newer ones.
-        this.send({ type: "ack", frame: words[1] ?? 0 });
+        if (this.opening > 0) this.early.push(buffer);
+        else this.frame(buffer);
         break;
       case KIND.scene:
-        this.newest = null;
-        this.listener.scene(buffer);
+        this.forgetFrames();
+        this.opening++;
+        void this.listener.scene(buffer).finally(() => {
+          this.opening--;
+          if (this.opening === 0) this.early.splice(0).forEach((frame) => this.frame(frame));
+        });
         break;
       case KIND.face:
         this.listener.face(buffer);
         break;
     }
+  }
+
+  private frame(buffer: ArrayBuffer): void {
+    if (this.newest) this.listener.overtaken(this.newest);
+    this.newest = buffer;
+    // Told at once: the server never has more than a few frames under way, so a slow page gets fewer, newer ones.
+    this.send({ type: "ack", frame: new Uint32Array(buffer, 0, 2)[1] ?? 0 });
+  }
+
+  /** Frames of another scene, or of another session, are worth nothing. */
+  private forgetFrames(): void {
+    this.newest = null;
+    this.early = [];
   }
 }

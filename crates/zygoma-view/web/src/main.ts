@@ -31,16 +31,25 @@ const stage = new Stage(state);
 const latency = new Latency();
 let frame: Frame | null = null;
 /** Scenes take a moment to read, and are read one after the other. */
-let opening: Promise<unknown> = Promise.resolve();
+let opening: Promise<void> = Promise.resolve();
+
+/** Does something after what was begun before. What fails is told, and does not hold up what follows. */
+function inTurn(task: () => void | Promise<void>): Promise<void> {
+  opening = opening.then(task).catch((error: unknown) => {
+    state.loading.set(null);
+    state.error.set(`This cannot be shown: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  return opening;
+}
 
 const connection = new Connection(state, {
   message: (message) => {
     // A greeting is for the connection; everything else is about the scene that was announced before it.
     if (message.type === "welcome") hear(message);
-    else opening = opening.then(() => hear(message));
+    else void inTurn(() => hear(message));
   },
-  scene: (buffer) => {
-    opening = opening.then(async () => {
+  scene: (buffer) =>
+    inTurn(async () => {
       const head = await stage.open(buffer);
       pointer.releaseAll();
       frame = null;
@@ -50,12 +59,9 @@ const connection = new Connection(state, {
       state.dials.set(head.scene.dials);
       state.loading.set(null);
       state.scene.set(head.scene);
-    });
-  },
+    }),
   overtaken: (buffer) => stage.head?.showParts(readFrame(buffer)),
-  face: (buffer) => {
-    opening = opening.then(() => state.face.set(stage.setFace(buffer)));
-  },
+  face: (buffer) => void inTurn(() => state.face.set(stage.setFace(buffer))),
 });
 
 const pointer = new Pointer(stage, state, connection, latency);
@@ -117,7 +123,7 @@ function hear(message: ServerMessage): void {
   }
 }
 
-/** Tells a new session what the user has chosen. */
+/** Tells a new session what the user has chosen; what expressions are held, when its scene is there. */
 function greet(): void {
   tellRate(true);
   shown = SHOWN;
@@ -125,7 +131,7 @@ function greet(): void {
   if (wanted !== "shell") connection.send({ type: "body", body: wanted });
   tellSticky(state, connection);
   transport.resend();
-  expressions.resend();
+  expressions.keep();
   if (state.materials.value !== MATERIALS) {
     const { stiffness, density, damping } = state.materials.value;
     connection.send({ type: "materials", stiffness, density, damping, gravity: gravityOf(state.materials.value) });

@@ -206,7 +206,7 @@ fn measure(triangles: usize, frames: usize) -> anyhow::Result<TissueSize> {
             rig_times.push(rig_ms);
             let lips = scene.performing.lips();
             sticky = sticky.max(lips.sticky);
-            contacts = contacts.max(lips.constraints - lips.sticky.min(lips.constraints));
+            contacts = contacts.max(lips.contacts);
         }
     }
     times.sort_by(|a, b| a.ms.total_cmp(&b.ms));

@@ -19,7 +19,7 @@ use crate::reports::{
     build::add_stiffness,
     simulation::{Story, TOUCHES},
 };
-use crate::simulation::{Outcome, Performed};
+use crate::simulation::{Outcome, Performance, ShellBody};
 use crate::touch_script::TouchScript;
 
 /// Frames per second of the animated GLB.
@@ -49,9 +49,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let (face, _) = build_with_progress(&what, &shell)?;
     let places = Places::new(&face);
     let touches = TouchScript::parse(SCRIPT, &face, &places)?;
-    let params = RunParams::default();
-    let mut outcome =
-        Performed { face: &face, rig: &rig, take, touches: &touches, params, fps: FPS, folder }.run()?;
+    let performance = Performance { face: &face, rig: &rig, take, touches: &touches, fps: FPS, folder };
+    let mut outcome = performance.run(&mut ShellBody::new(&face, RunParams::default())?)?;
     let options = AnimatedArgs { max_error: MAX_ERROR, max_targets: None, head_motion: false };
     let written =
         animated::write(&rig, take, &mut outcome.frames, &outcome.props, &folder.join("head.glb"), &options)?;

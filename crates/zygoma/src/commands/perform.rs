@@ -1,22 +1,21 @@
 //! `zygoma perform`
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use glam::{DQuat, DVec3, Vec3};
+use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, Face, Places, build};
+use zygoma_face::interactive::{BuildParams, Places, build};
 use zygoma_face::perform::{
     PerformParams, PerformingFace, STICKY, Teeth, Tissue, TissueError, TissueInput, VolumeReport,
 };
+use zygoma_face::touch::Touchable;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
-use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::jaw::jaw_driven_shapes;
-use zygoma_rig::{JointRole, Rig, Shape, Take, arkit};
+use zygoma_rig::{Rig, Shape, Take, arkit};
 
 use crate::cli::PerformArgs;
 use crate::commands::animated::{self, CompressionSummary, Format};
@@ -26,9 +25,9 @@ use crate::markers::FollowedMarkers;
 use crate::progress::Progress;
 use crate::reports::perform::Chronicle;
 use crate::reports::{self, simulation::Story};
-use crate::simulation::{AFTERMATH, DeviationSummary, FrameDeviation, Outcome, deviation};
-use crate::spool::{SpooledFrames, folder_of};
-use crate::touch_script::{Moment, Player, TouchScript};
+use crate::simulation::{Body, DeviationSummary, Outcome, Performance, Performed};
+use crate::spool::folder_of;
+use crate::touch_script::TouchScript;
 
 /// What a performance did.
 #[derive(Serialize)]
@@ -101,7 +100,7 @@ struct LipSummary {
     /// The largest way of the last projection.
     projected_mm: f64,
     /// Most contacts and sticky springs.
-    constraints: usize,
+    contacts: usize,
     sticky: usize,
     /// Most contacts with teeth, and the deepest that flesh was in them.
     teeth_contacts: usize,
@@ -185,16 +184,16 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     }
     input::check_length(&take, args.performance.fps)?;
     let performance = Performance {
-        markers: markers.as_ref(),
+        face: &face,
         rig: &rig,
         take: &take,
         touches: &touches,
-        face: &face,
-        tissue: &tissue,
         fps: args.performance.fps,
         folder: folder_of(&args.performance.out),
     };
-    let (outcome, chronicle) = performance.run()?;
+    let mut body = FleshBody::new(&rig, &tissue, markers.as_ref())?;
+    let outcome = performance.run(&mut body)?;
+    let chronicle = body.chronicle;
     let mut summary = Summary {
         rig: args.rig.rig.display().to_string(),
         out: args.performance.out.display().to_string(),
@@ -248,80 +247,64 @@ fn tissue_with_progress(input: &TissueInput, params: &PerformParams) -> Result<T
     })
 }
 
-/// What is performed.
-struct Performance<'a> {
-    rig: &'a Rig,
-    take: &'a Take,
+/// Flesh that performs, and what is noted about it.
+struct FleshBody<'a> {
+    performing: PerformingFace,
+    /// The markers that it follows; the take's weights without.
     markers: Option<&'a FollowedMarkers>,
-    touches: &'a TouchScript,
-    face: &'a Face,
-    tissue: &'a Arc<Tissue>,
-    fps: f64,
-    /// Where frames wait until they are written.
-    folder: &'a Path,
+    /// The shape that puffs the cheeks.
+    puff: Option<usize>,
+    chronicle: Chronicle,
 }
 
-impl Performance<'_> {
-    /// Lets the flesh perform all frames of a take.
-    fn run(&self) -> anyhow::Result<(Outcome, Chronicle)> {
-        let Self { rig, take, face, tissue, fps, .. } = *self;
-        let binding = Binding::new(rig, take);
-        let evaluator = Evaluator::new(rig.skin());
-        let head = take.motion(JointRole::Head);
+impl<'a> FleshBody<'a> {
+    fn new(
+        rig: &Rig,
+        tissue: &Arc<Tissue>,
+        markers: Option<&'a FollowedMarkers>,
+    ) -> anyhow::Result<FleshBody<'a>> {
         let mut performing = PerformingFace::new(tissue.clone())?;
         if let Some(teeth) = Teeth::of_rig(rig) {
             performing.set_teeth(teeth);
         }
-        if let Some(markers) = self.markers {
+        if let Some(markers) = markers {
             performing.follow(markers.on(tissue)?);
         }
-        let mut player = Player::new(self.touches);
-        let count = take.frame_count(fps);
-        let mut outcome =
-            Outcome::waiting_for(count, SpooledFrames::new(self.folder, fps, face.vertex_count())?);
-        let mut chronicle = Chronicle::default();
         let is_puff =
             |shape: &Shape| arkit::recognise(&shape.name).is_some_and(|found| found.shape == "cheekPuff");
         let puff = rig.skin().shapes.iter().position(is_puff);
-        let mut weights = vec![0.0; evaluator.shape_count()];
-        let mut plain = vec![Vec3::ZERO; face.vertex_count()];
-        let mut shown = rig.skin().positions.clone();
-        let still = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
-        let mut bar = Progress::new("simulating frames", count);
-        for frame in 0..count {
-            let since = frame as f64 / fps;
-            let time = take.start() + since;
-            binding.weights_at(take, rig.skin, time, &mut weights);
-            evaluator.evaluate(&weights, &mut plain);
-            let pose = head.and_then(|track| track.sample(time)).unwrap_or(still);
-            match self.markers {
-                Some(markers) => performing.set_markers(&markers.take.sample(time)),
-                None => performing.set_weights(&weights),
-            }
-            performing.set_head_pose(&pose);
-            player.before(&mut performing, &Moment { time: since, plain: &plain, shown: &shown, head: pose });
-            let began = Instant::now();
-            // The first frame is the face at rest in its first pose.
-            shown.copy_from_slice(performing.advance(if frame == 0 { 0.0 } else { 1.0 / fps }));
-            outcome.frame_ms += began.elapsed().as_secs_f64() * 1e3 / count as f64;
-            player.after(&performing);
-            let touched = self.touches.is_touched(since, AFTERMATH);
-            outcome.deviations.push(FrameDeviation { touched, ..deviation(&shown, &plain) });
-            chronicle.crossings.push([tissue.lip_crossings(&shown), tissue.lip_crossings(&plain)]);
-            outcome.frames.push(&shown)?;
-            chronicle
-                .touches
-                .push([performing.penetration(), performing.touches().head_load().force.length()]);
-            outcome.penetration.push(performing.lips().penetration.max(performing.penetration()));
-            chronicle.lips.push(performing.lips());
-            chronicle.teeth.push(performing.teeth());
-            chronicle.misses.push(performing.marker_miss());
-            chronicle.volumes.push([performing.volume(), tissue.plain_volume(&weights)]);
-            chronicle.puffed.push(puff.is_some_and(|shape| weights[shape] > 0.0));
-            bar.set(frame + 1);
+        Ok(Self { performing, markers, puff, chronicle: Chronicle::default() })
+    }
+}
+
+impl Body for FleshBody<'_> {
+    fn touchable(&mut self) -> &mut dyn Touchable {
+        &mut self.performing
+    }
+
+    fn aim(&mut self, weights: &[f32], head: &RigidMotion, time: f64) {
+        match self.markers {
+            Some(markers) => self.performing.set_markers(&markers.take.sample(time)),
+            None => self.performing.set_weights(weights),
         }
-        outcome.props = player.into_props();
-        Ok((outcome, chronicle))
+        self.performing.set_head_pose(head);
+    }
+
+    fn advance(&mut self, seconds: f64) -> &[Vec3] {
+        self.performing.advance(seconds)
+    }
+
+    fn note(&mut self, frame: &Performed<'_>, outcome: &mut Outcome) {
+        let Self { performing, chronicle, .. } = self;
+        let (tissue, deepest) = (performing.tissue(), performing.penetration());
+        outcome.penetration.push(performing.lips().penetration.max(deepest));
+        chronicle.crossings.push([tissue.lip_crossings(frame.shown), tissue.lip_crossings(frame.plain)]);
+        chronicle.touches.push([deepest, performing.touches().head_load().force.length()]);
+        chronicle.lips.push(performing.lips());
+        chronicle.teeth.push(performing.teeth());
+        chronicle.misses.push(performing.marker_miss());
+        chronicle.volumes.push([performing.volume(), tissue.plain_volume(frame.weights)]);
+        chronicle.puffed.push(self.puff.is_some_and(|shape| frame.weights[shape] > 0.0));
     }
 }
 
@@ -390,7 +373,7 @@ impl LipSummary {
             crossing_frames: frames(0),
             plain_crossing_frames: frames(1),
             projected_mm: 1e3 * f64::from(lips.iter().map(|lips| lips.projected).fold(0.0, f32::max)),
-            constraints: lips.iter().map(|lips| lips.constraints).max().unwrap_or(0),
+            contacts: lips.iter().map(|lips| lips.contacts).max().unwrap_or(0),
             sticky: lips.iter().map(|lips| lips.sticky).max().unwrap_or(0),
             teeth_contacts: teeth.iter().map(|teeth| teeth.contacts).max().unwrap_or(0),
             teeth_penetration_mm: 1e3
@@ -409,7 +392,7 @@ impl std::fmt::Display for LipSummary {
             self.plain_crossing_frames,
             self.crossings,
             self.plain_crossings,
-            self.constraints,
+            self.contacts,
             self.sticky,
             self.projected_mm
         )

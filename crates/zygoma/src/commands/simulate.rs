@@ -11,7 +11,7 @@ use crate::cli::SimulateArgs;
 use crate::commands::animated::{self, CompressionSummary, Format};
 use crate::commands::input;
 use crate::reports::{self, simulation::Story};
-use crate::simulation::{DeviationSummary, Outcome, Performed, StagesMs};
+use crate::simulation::{DeviationSummary, Outcome, Performance, ShellBody, StagesMs};
 use crate::spool::folder_of;
 use crate::touch_script::TouchScript;
 
@@ -54,8 +54,8 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let fps = args.performance.fps;
     input::check_length(&take, fps)?;
     let folder = folder_of(&args.performance.out);
-    let performed = Performed { face: &face, rig: &rig, take: &take, touches: &touches, params, fps, folder };
-    let outcome = performed.run()?;
+    let performance = Performance { face: &face, rig: &rig, take: &take, touches: &touches, fps, folder };
+    let outcome = performance.run(&mut ShellBody::new(&face, params)?)?;
     let deepest = f64::from(outcome.penetration.iter().copied().fold(0.0, f32::max));
     let mut summary = Summary {
         face: args.face.display().to_string(),

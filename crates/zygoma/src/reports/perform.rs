@@ -108,7 +108,7 @@ fn add_flesh(page: &mut Report, face: &Face, tissue: &Tissue) -> anyhow::Result<
 fn add_mouths(page: &mut Report, story: &Story, chronicle: &Chronicle) -> anyhow::Result<()> {
     let busy = |frame: &usize| {
         let lips = &chronicle.lips[*frame];
-        lips.constraints + lips.sticky + chronicle.crossings[*frame][1]
+        lips.contacts + lips.sticky + chronicle.crossings[*frame][1]
     };
     let count = chronicle.lips.len();
     let fps = story.outcome.frames.fps();
@@ -167,7 +167,7 @@ fn add_curves(page: &mut Report, story: &Story, chronicle: &Chronicle) {
             x_label: "seconds".into(),
             y_label: "number".into(),
             lines: vec![
-                line("contacts and springs", &|frame| chronicle.lips[frame].constraints as f64),
+                line("contacts", &|frame| chronicle.lips[frame].contacts as f64),
                 line("sticky springs", &|frame| chronicle.lips[frame].sticky as f64),
                 line("crossings", &|frame| chronicle.crossings[frame][0] as f64),
                 line("crossings of the plain rig", &|frame| chronicle.crossings[frame][1] as f64),

@@ -2,6 +2,8 @@
 
 mod avatar;
 mod cli;
+#[path = "../../../zygoma-view/tests/server/dome.rs"]
+mod dome;
 mod perform;
 mod programs;
 mod project;

@@ -2,14 +2,12 @@
 
 use std::fmt::Write;
 
-use crate::support::{SMALL_SHAPES, fail, report, small_rig, small_take, succeed};
+use crate::support::{SMALL_SHAPES, fail, report, small_folder, small_take, succeed};
 
 #[test]
 fn flesh_of_a_rig_without_bones_performs_with_painted_thickness_and_free_parts() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = small_folder();
     let path = folder.path();
-    small_rig(path);
-    small_take(path);
     let perform =
         ["perform", "small", "--take", "take.csv", "--triangles", "300", "--fps", "10", "-o", "out.pc2"];
     let plain = report(path, &perform);
@@ -30,6 +28,9 @@ fn flesh_of_a_rig_without_bones_performs_with_painted_thickness_and_free_parts()
     std::fs::write(path.join("bad.txt"), "3\n4 x\n").expect("a file");
     let error = fail(path, &[&perform[..], &["--thickness", "bad.txt"]].concat());
     assert!(error.contains("line 2: 'x'"), "{error}");
+    std::fs::write(path.join("huge.txt"), "3\n1e12\n").expect("a file");
+    let error = fail(path, &[&perform[..], &["--thickness", "huge.txt"]].concat());
+    assert!(error.contains("line 2: '1e12'") && error.contains("from 0.1 to 100"), "{error}");
 
     let free = report(path, &[&perform[..], &["--free", "chin"]].concat());
     assert_eq!(free["free_parts"], serde_json::json!(["the chin"]));
@@ -57,10 +58,8 @@ fn the_built_in_head_is_known_and_other_heads_bring_their_bones() {
 
 #[test]
 fn flesh_is_touched_and_follows_markers() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = small_folder();
     let path = folder.path();
-    small_rig(path);
-    small_take(path);
     let press = "[[push]]\nat = \"cheek-left\"\nfrom = 0.1\nto = 0.9\ndepth = 4\nradius = 12\n";
     std::fs::write(path.join("press.toml"), press).expect("a file");
     let rest = ["perform", "small", "--triangles", "300", "--fps", "20", "-o", "out.pc2"];
@@ -102,10 +101,8 @@ fn small_position(folder: &std::path::Path, vertex: usize) -> [f32; 3] {
 
 #[test]
 fn what_no_flesh_can_be_made_of_is_told_in_a_sentence() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = small_folder();
     let path = folder.path();
-    small_rig(path);
-    small_take(path);
     let with = |more: &[&'static str]| {
         [&["perform", "small", "--take", "take.csv", "-o", "out.pc2"][..], more].concat()
     };
@@ -133,13 +130,11 @@ fn what_no_flesh_can_be_made_of_is_told_in_a_sentence() {
 
 #[test]
 fn a_rig_without_the_shapes_of_a_take_says_so() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = small_folder();
     let path = folder.path();
-    let rig = small_rig(path);
     for shape in SMALL_SHAPES {
-        std::fs::remove_file(rig.join(format!("{shape}.obj"))).expect("a shape");
+        std::fs::remove_file(path.join(format!("small/{shape}.obj"))).expect("a shape");
     }
-    small_take(path);
     let told = succeed(
         path,
         &["perform", "small", "--take", "take.csv", "--triangles", "300", "--fps", "5", "-o", "out.pc2"],

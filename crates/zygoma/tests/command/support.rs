@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::dome::{bump, dome};
 
 /// Runs the built command in a folder.
 pub(crate) fn zygoma(folder: &Path, args: &[&str]) -> Output {
@@ -51,46 +54,18 @@ pub(crate) fn shared(path: &str) -> Option<PathBuf> {
 /// Names of the shapes of [`small_rig`].
 pub(crate) const SMALL_SHAPES: [&str; 4] = ["browInnerUp", "cheekPuff", "jawOpen", "mouthSmile_L"];
 
-/// Rows and columns of [`small_rig`].
-const SIDE: usize = 21;
-
-/// Writes a folder of OBJs: a domed square of quads, 0.2 m tall, with four shapes.
+/// Writes a folder of OBJs: the dome with four shapes.
 pub(crate) fn small_rig(folder: &Path) -> PathBuf {
     let rig = folder.join("small");
     std::fs::create_dir_all(&rig).expect("a folder for the rig");
-    write_obj(&rig.join("neutral.obj"), |_| [0.0; 3]);
-    let bump = |x: f64, y: f64, p: [f64; 3]| (-((p[0] - x).powi(2) + (p[1] - y).powi(2)) / 4e-4).exp();
-    write_obj(&rig.join("browInnerUp.obj"), |p| [0.0, 0.01 * bump(0.0, 0.06, p), 0.0]);
-    write_obj(&rig.join("cheekPuff.obj"), |p| {
-        [0.0, 0.0, 0.01 * (bump(0.05, -0.02, p) + bump(-0.05, -0.02, p))]
-    });
-    write_obj(&rig.join("jawOpen.obj"), |p| [0.0, if p[1] < -0.045 { -0.02 } else { 0.0 }, 0.0]);
-    write_obj(&rig.join("mouthSmile_L.obj"), |p| {
-        [0.004 * bump(0.03, -0.04, p), 0.006 * bump(0.03, -0.04, p), 0.0]
-    });
+    let write = |name: &str, obj: String| std::fs::write(rig.join(name), obj).expect("an OBJ file");
+    write("neutral.obj", dome(|_| [0.0; 3]));
+    write("browInnerUp.obj", dome(|p| [0.0, 0.01 * bump(0.0, 0.06, p), 0.0]));
+    write("cheekPuff.obj", dome(|p| [0.0, 0.0, 0.01 * (bump(0.05, -0.02, p) + bump(-0.05, -0.02, p))]));
+    write("jawOpen.obj", dome(|p| [0.0, if p[1] < -0.045 { -0.02 } else { 0.0 }, 0.0]));
+    let smile = |p| [0.004 * bump(0.03, -0.04, p), 0.006 * bump(0.03, -0.04, p), 0.0];
+    write("mouthSmile_L.obj", dome(smile));
     rig
-}
-
-fn write_obj(path: &Path, offset: impl Fn([f64; 3]) -> [f64; 3]) {
-    let mut obj = String::new();
-    for row in 0..SIDE {
-        for column in 0..SIDE {
-            let at = |index: usize| (index as f64 - 10.0) * 0.01;
-            let (x, y) = (at(column), at(row));
-            let neutral = [x, y, 0.05 - 2.0 * (x * x + y * y)];
-            let moved = offset(neutral);
-            let [x, y, z] = [0, 1, 2].map(|axis| neutral[axis] + moved[axis]);
-            writeln!(obj, "v {x:.6} {y:.6} {z:.6}").expect("text");
-        }
-    }
-    for row in 0..SIDE - 1 {
-        for column in 0..SIDE - 1 {
-            let corner = 1 + row * SIDE + column;
-            writeln!(obj, "f {} {} {} {}", corner, corner + 1, corner + SIDE + 1, corner + SIDE)
-                .expect("text");
-        }
-    }
-    std::fs::write(path, obj).expect("an OBJ file");
 }
 
 /// Writes a take of one second for [`small_rig`], with one track that it has no shape for.
@@ -104,6 +79,14 @@ pub(crate) fn small_take(folder: &Path) -> PathBuf {
     let path = folder.join("take.csv");
     std::fs::write(&path, csv).expect("a take");
     path
+}
+
+/// A folder with [`small_rig`] and [`small_take`].
+pub(crate) fn small_folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_rig(folder.path());
+    small_take(folder.path());
+    folder
 }
 
 /// The file names in a folder, sorted.

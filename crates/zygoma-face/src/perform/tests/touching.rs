@@ -2,6 +2,7 @@
 
 use zygoma_geometry::shapes;
 use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
+use zygoma_physics::projective::position;
 
 use super::*;
 use crate::interactive::Places;
@@ -157,6 +158,27 @@ fn friction_takes_the_skin_along() {
     assert!((0.0..0.7 * pressed).contains(&pulled), "{pulled} N of {pressed} N");
 }
 
+/// Skin that slides is looked at twice in a step, and pulled once.
+#[test]
+fn sliding_skin_feels_its_friction_once() {
+    let mut finger = Finger::sphere("cheek-left", Drive::Kinematic);
+    finger.face.touches_mut().get_mut(finger.touch).unwrap().friction = 0.1;
+    let aside = finger.normal.any_orthonormal_vector();
+    finger.press();
+    for frame in 1..=20 {
+        finger.go(0.006, 5e-4 * frame as f32 * aside);
+        finger.face.advance(1.0 / 60.0);
+    }
+    let friction = finger.face.press.friction().as_dvec3();
+    assert!(friction.length() > 0.01, "it slides: {friction} N");
+    // All forces on the upright head but those of the shapes.
+    let mut others: DVec3 = finger.face.system.forces.iter().map(position).sum();
+    for (actuation, forces) in finger.face.actuations().iter().zip(&finger.face.tissue().forces) {
+        others -= f64::from(*actuation) * forces.iter().sum::<DVec3>();
+    }
+    assert!(others.distance(friction) < 0.02 * friction.length(), "{others} N instead of {friction} N");
+}
+
 #[test]
 fn held_skin_follows_the_hand_and_springs_back() {
     let mut face = performing();
@@ -205,6 +227,22 @@ fn all_shapes_press_and_fast_ones_do_not_pass() {
         assert!(inside < 0.006 * FACE.1.height as f32, "{inside} m");
         assert!(force.dot(normal) > 0.05, "{force} N");
     }
+}
+
+/// New teeth take the place of those before, whose constraints would otherwise stay for ever.
+#[test]
+fn other_teeth_replace_those_before() {
+    let rig = Head::new(&HeadOptions::default()).rig();
+    let mut finger = Finger::sphere("lip-lower", Drive::Bounded { force: 2.0 });
+    finger.face.set_teeth(Teeth::of_rig(&rig).unwrap());
+    finger.go(0.02, Vec3::ZERO);
+    for _ in 0..60 {
+        finger.face.advance(1.0 / 60.0);
+    }
+    assert!(finger.face.teeth().contacts > 0, "the lip is pressed against the teeth");
+    finger.face.set_teeth(Teeth::of_rig(&rig).unwrap());
+    finger.face.clear_contact();
+    assert!(finger.face.system.transient_rows().is_empty(), "nothing is left of the old ones");
 }
 
 /// Where a finger presses the lips in, teeth hold them up; the plain rig's and the toothless flesh's lips get into the teeth.

@@ -33,6 +33,8 @@ export class Expressions {
   private rows: Row[] = [];
   private groups: { element: HTMLDetailsElement; rows: Row[] }[] = [];
   private readonly held = new Set<number>();
+  /** What was held, by name, when the connection was lost. */
+  private kept = new Map<string, number>();
   private followed = 0;
 
   constructor(
@@ -102,6 +104,20 @@ export class Expressions {
     this.list.replaceChildren(...this.groups.map((group) => group.element));
     if (this.rows.length === 0) this.list.append(h("p", { class: "hint" }, "This rig has no expressions."));
     this.filter();
+    this.takeHoldAgain();
+  }
+
+  /** A new session may show another rig, and knows nothing of what was held. */
+  private takeHoldAgain(): void {
+    const values = this.rows.flatMap((row): [Row, number][] => {
+      const value = this.kept.get(row.name);
+      return value === undefined ? [] : [[row, value]];
+    });
+    this.kept.clear();
+    for (const [row, value] of values) {
+      row.slider.show(value);
+      this.hold(row, value);
+    }
   }
 
   private filter(): void {
@@ -169,12 +185,8 @@ export class Expressions {
     }
   }
 
-  /** Tells a new connection what is held. */
-  resend(): void {
-    const values: [number, number][] = [...this.held].map((control) => [
-      control,
-      this.rows[control]?.slider.input.valueAsNumber ?? 0,
-    ]);
-    if (values.length > 0) this.connection.send({ type: "hold", values });
+  /** Keeps what is held for the scene of a new session. */
+  keep(): void {
+    for (const { control, name, slider } of this.rows) if (this.held.has(control)) this.kept.set(name, slider.input.valueAsNumber);
   }
 }

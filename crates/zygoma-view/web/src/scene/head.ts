@@ -92,7 +92,7 @@ export class Head {
       if (section.kind === SECTION.rig) {
         this.rig.move(section);
         this.hasRig = true;
-      } else if (section.mesh === this.scene.skin) {
+      } else if (section.kind === SECTION.shown && section.mesh === this.scene.skin) {
         this.skin.move(section);
       }
     }
@@ -102,7 +102,7 @@ export class Head {
   /** Moves what rides along. Frames tell of it only when it moves, so no frame may be missed. */
   showParts(frame: Frame): void {
     for (const section of frame.sections) {
-      if (section.mesh !== this.scene.skin) this.parts[section.mesh]?.surface.move(section);
+      if (section.kind === SECTION.shown && section.mesh !== this.scene.skin) this.parts[section.mesh]?.surface.move(section);
     }
   }
 

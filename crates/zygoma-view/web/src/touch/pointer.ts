@@ -94,13 +94,13 @@ export class Pointer {
     const start = this.stage.pick(event.clientX, event.clientY);
     if (!start) return;
     event.stopImmediatePropagation();
-    this.stage.controls.enabled = false;
     // A finger that has left already cannot be captured.
     try {
       this.stage.canvas.setPointerCapture(event.pointerId);
     } catch {
       return;
     }
+    this.stage.controls.enabled = false;
     this.stage.canvas.focus({ preventScroll: true });
     const toCamera = this.stage.camera.getWorldDirection(new THREE.Vector3()).negate();
     const facing = toCamera.applyQuaternion(head.group.quaternion.clone().invert());

@@ -1,0 +1,105 @@
+//! A session without a page: what its helpers tell arrives in any order.
+
+use std::sync::mpsc::sync_channel;
+
+use super::*;
+use crate::builder::{Ended, Library, Quality};
+use crate::protocol::RecordingState;
+
+/// A session, what it is told by its helpers, and what it tells.
+struct Rig {
+    session: Session,
+    inbox: Receiver<Command>,
+    told: tokio::sync::mpsc::Receiver<Outgoing>,
+}
+
+impl Rig {
+    fn showing(model: Arc<Model>) -> Self {
+        let (commands, inbox) = sync_channel(16);
+        let (outgoing, told) = tokio::sync::mpsc::channel(64);
+        let files = Arc::new(SessionFiles::new());
+        let link = Link { frames: Arc::default(), outgoing, files, commands };
+        let mut session = Session::new(link, Work::new(Arc::new(Library::new(None))), model.clone());
+        assert!(session.show(model, false).is_ok());
+        Self { session, inbox, told }
+    }
+
+    fn obey(&mut self, command: Command) {
+        assert!(self.session.obey(command).is_ok());
+    }
+
+    /// Wishes for a model and gives what comes of it.
+    fn wish(&self, model: &Arc<Model>) -> Command {
+        let loaded = Loaded { model: model.clone(), same: false, fit: false };
+        self.session.work.make(&self.session.link.commands, || Ok(loaded));
+        self.inbox.recv().unwrap()
+    }
+
+    /// States of recordings that were told of.
+    fn recordings(&mut self) -> Vec<RecordingState> {
+        let mut states = Vec::new();
+        while let Ok(message) = self.told.try_recv() {
+            if let Outgoing::Text(ServerMessage::Recording { state, .. }) = message {
+                states.push(state);
+            }
+        }
+        states
+    }
+}
+
+/// A model with far fewer vertices than the built-in head.
+fn triangle() -> Arc<Model> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("triangle.obj");
+    std::fs::write(&file, "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nf 1 2 3\n").unwrap();
+    Arc::new(Model::read(&file, &zygoma_rig::formats::Limits::default()).unwrap())
+}
+
+fn head() -> Arc<Model> {
+    Arc::new(Model::built_in(&HeadChoice::default(), None).unwrap())
+}
+
+#[test]
+fn a_face_that_was_made_too_late_is_not_put_on_another_rig() {
+    let model = head();
+    let mut rig = Rig::showing(model.clone());
+    let never = Arc::default();
+    let library = rig.session.work.library();
+    let Ended::Made(face) = library.make(&model, 500, Quality::Preview, &never, &mut |_| {}) else {
+        panic!("the built-in head has a face");
+    };
+    let late = rig.session.work.news(Quality::Preview, Err(Ended::Made(face)));
+    let other = triangle();
+    let loaded = rig.wish(&other);
+    rig.obey(loaded);
+    rig.obey(Command::Building(late));
+    assert!(rig.session.running.is_none() && rig.session.shown() == Body::Rig);
+    assert!(rig.session.frame(0.02).is_ok());
+}
+
+#[test]
+fn of_two_rigs_that_were_wished_for_the_newer_is_shown_however_late_the_other_arrives() {
+    let mut rig = Rig::showing(head());
+    let (first, second) = (triangle(), triangle());
+    let early = rig.wish(&first);
+    let late = rig.wish(&second);
+    rig.obey(early);
+    assert!(!Arc::ptr_eq(&rig.session.model, &first), "something else was wished for since");
+    rig.obey(late);
+    assert!(Arc::ptr_eq(&rig.session.model, &second));
+}
+
+#[test]
+fn a_recording_ends_with_the_rig_that_it_shows() {
+    let mut rig = Rig::showing(head());
+    assert!(rig.session.record(true).is_ok() && rig.session.frame(0.02).is_ok());
+    let other = triangle();
+    let loaded = rig.wish(&other);
+    rig.obey(loaded);
+    assert_eq!(rig.recordings(), [RecordingState::Running, RecordingState::Writing]);
+    assert!(Arc::ptr_eq(&rig.session.model, &other) && !rig.session.recorder.is_running());
+    let written = rig.inbox.recv().unwrap();
+    assert!(matches!(&written, Command::Recorded(Ok(bytes)) if !bytes.is_empty()));
+    rig.obey(written);
+    assert_eq!(rig.recordings(), [RecordingState::Ready]);
+}
