@@ -13,6 +13,7 @@ use zygoma_head::anatomy::Anatomy;
 use zygoma_head::{Head, HeadOptions, Level, built_in_takes};
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
+use zygoma_rig::formats::ict::{IctOptions, is_ict, read_rig_with};
 use zygoma_rig::formats::{Limits, read_rig};
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::{JointRole, Rig, Take};
@@ -51,6 +52,9 @@ fn built_in() -> Rig {
     rig
 }
 
+/// Somebody on whom no parameter was chosen.
+const STRANGER: [(usize, f64); 3] = [(0, -1.5), (1, 1.0), (5, 1.0)];
+
 fn rigs() -> Vec<Made> {
     let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let mut rigs = vec![built_in()];
@@ -59,6 +63,12 @@ fn rigs() -> Vec<Made> {
             rigs.push(read_rig(&path, &Limits::default()).expect("the rig is read"));
         } else {
             println!("{} is not there: skipped", path.display());
+            continue;
+        }
+        if is_ict(&path) {
+            let options = IctOptions { identity: STRANGER.to_vec() };
+            let stranger = read_rig_with(&path, &options, &Limits::default()).expect("the rig is read");
+            rigs.push(Rig { name: "stranger".to_owned(), ..stranger });
         }
     }
     rigs.into_par_iter().map(make).collect()

@@ -68,6 +68,9 @@ fn flesh_keeps_lips_apart_where_the_rig_does_not() {
             println!("{} {shapes:?}: {before} → {after}, {:?}", rig.name, performing.lips());
             assert_eq!(after, 0, "{} {shapes:?}", rig.name);
             assert!(performing.lips().projected <= 1.001e-4);
+            performing.set_weights(&weights);
+            let settled = tissue.lip_crossings(performing.advance(0.0));
+            assert_eq!(settled, 0, "{} {shapes:?}: put there at once", rig.name);
             before > 0
         };
         let crossed = CASES.par_iter().filter(|shapes| crosses(shapes)).count();

@@ -69,13 +69,15 @@ impl<'a> MovingFace<'a> {
         candidates.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, patch)| patch)
     }
 
-    /// The patch that a shape carries farthest, if it lies in the lower face and is more than a spot.
+    /// The patch that a shape carries farthest, if it lies in the lower face and is more than a spot. Of a rig that moves nothing above the
+    /// mouth only names tell where the lower face is.
     fn carried_patch(&self, shape: &Shape) -> Option<Vec<u32>> {
         let reach = CARRIED as f32 * shape.deltas.largest();
         let carried = shape.deltas.iter().filter(|(_, offset)| offset.length() >= reach);
         let patch: Vec<u32> = carried.map(|(vertex, _)| vertex).collect();
         let mean_height = patch.iter().map(|v| self.position(*v).y).sum::<f64>() / patch.len() as f64;
-        (patch.len() >= 8 && mean_height < self.middle).then_some(patch)
+        let is_named = arkit::recognise(&shape.name).is_some_and(|found| found.shape.starts_with("jaw"));
+        (patch.len() >= 8 && (is_named || mean_height < self.middle)).then_some(patch)
     }
 
     fn carries(&self, shape: &Shape, chin: &[u32]) -> bool {
@@ -143,6 +145,10 @@ mod tests {
             ("MouthClose", &|_| DVec3::ZERO),
         ]);
         assert_eq!(jaw_driven_shapes(&mesh), [1, 3, 5]);
+        // Without shapes above the mouth only the name tells that what moves is the lower face.
+        let low = |p: DVec3| if p.y < -0.055 { 0.3 * open(p) } else { open(p) };
+        assert_eq!(jaw_driven_shapes(&face(&[("jawOpen", &low)])), [0]);
+        assert_eq!(jaw_driven_shapes(&face(&[("open", &low)])), [0; 0]);
     }
 
     #[test]

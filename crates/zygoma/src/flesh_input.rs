@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::interactive::{Face, Places};
 use zygoma_face::perform::{Bones, FreePart, PerformParams, TissueInput};
+use zygoma_geometry::triangle_tree::TriangleTree;
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::{Rig, RigMesh, arkit};
@@ -96,20 +98,18 @@ fn find_bones(rig: &Rig) -> (Option<Bones>, BoneSource) {
 /// with their anatomy.
 fn built_in_head(skin: &RigMesh) -> Option<Head> {
     /// How far a file may have rounded positions, m.
-    const SAME: f64 = 1e-5;
+    const SAME: f32 = 1e-5;
     let level = [(Level::Low, 2_500..5_000), (Level::Middle, 5_000..10_000), (Level::High, 10_000..20_000)]
         .into_iter()
         .find(|(_, counts)| counts.contains(&skin.positions.len()) && skin.name == "skin")?
         .0;
     let head = Head::new(&HeadOptions { level, ..HeadOptions::default() });
     // A file may split vertices along texture seams, but keeps where they are.
-    let bounds = |points: &mut dyn Iterator<Item = glam::DVec3>| {
-        points.fold((glam::DVec3::MAX, glam::DVec3::MIN), |(low, high), p| (low.min(p), high.max(p)))
-    };
-    let (low, high) = bounds(&mut skin.positions.iter().map(|p| p.as_dvec3()));
-    let (head_low, head_high) = bounds(&mut head.skin.positions.iter().copied());
-    let same = low.distance(head_low) < SAME && high.distance(head_high) < SAME;
-    same.then_some(head)
+    let positions: Vec<Vec3> = head.skin.positions.iter().map(|p| p.as_vec3()).collect();
+    let triangles = &head.skin.triangles;
+    let surface = TriangleTree::new(&positions, triangles);
+    let is_on = |p: &Vec3| surface.closest(&positions, triangles, *p, SAME).is_some();
+    skin.positions.iter().all(is_on).then_some(head)
 }
 
 /// Flags the vertices that are left free: those named, or else what stands out and no shape moves.

@@ -210,13 +210,13 @@ pub fn build_with_report(
         mesh: mesh.name.clone(),
         height: region.height,
         neutral: mesh.positions.iter().map(|p| (p.as_dvec3() / region.height).as_vec3()).collect(),
-        triangles: mesh.faces.triangles(),
+        triangles: region.mesh_triangles.clone(),
         embedding: Embedding {
             vertices: region.weld.spread(&embedding.vertices),
             weights: region.weld.spread(&embedding.weights),
         },
         skin,
-        places: places_on_mesh(mesh, &region, &coarse),
+        places: places_on_mesh(&region, &coarse),
         shell,
         held,
         depth,
@@ -265,9 +265,9 @@ fn skin_vertices(region: &Region) -> Vec<u32> {
 }
 
 /// Where the shell's vertices lie on the whole mesh's own triangles.
-fn places_on_mesh(mesh: &RigMesh, region: &Region, coarse: &CoarseMesh) -> Vec<SurfacePoint> {
+fn places_on_mesh(region: &Region, coarse: &CoarseMesh) -> Vec<SurfacePoint> {
     let welded: std::collections::HashMap<[u32; 3], u32> = (0u32..)
-        .zip(mesh.faces.triangles())
+        .zip(&region.mesh_triangles)
         .map(|(index, t)| (t.map(|v| region.weld.point_of_vertex[v as usize]), index))
         .collect();
     let on_mesh = |place: &SurfacePoint| SurfacePoint {

@@ -38,6 +38,8 @@ pub(super) struct Region {
     pub(super) points: Vec<DVec3>,
     /// All triangles, between points.
     pub(super) all_triangles: Vec<[u32; 3]>,
+    /// All triangles, between vertices of the mesh.
+    pub(super) mesh_triangles: Vec<[u32; 3]>,
     /// Triangles of the simulated skin, between points.
     pub(super) triangles: Vec<[u32; 3]>,
     /// Height of the face in metres.
@@ -49,12 +51,16 @@ pub(super) struct Region {
 impl Region {
     pub(super) fn choose(mesh: &RigMesh) -> Result<Self, BuildError> {
         let weld = Weld::new(mesh);
-        let all_triangles = weld.triangles(mesh);
+        let (mut all_triangles, mut mesh_triangles) = (weld.triangles(mesh), mesh.faces.triangles());
         let metres: Vec<DVec3> = weld.gather(&mesh.positions).iter().map(|p| p.as_dvec3()).collect();
         let named = named_skin(mesh);
         let is_named = |point: &u32| named[weld.vertices_of_point(*point as usize)[0] as usize];
         let skin: Vec<[u32; 3]> = all_triangles.iter().filter(|t| t.iter().all(is_named)).copied().collect();
-        let skin = largest_part(&metres, &skin);
+        let mut skin = largest_part(&metres, &skin);
+        if faces_inwards(&metres, &skin) {
+            let all = [&mut all_triangles, &mut mesh_triangles, &mut skin];
+            all.into_iter().flatten().for_each(|t| t.swap(1, 2));
+        }
         let jaw = jaw_driven_shapes(mesh);
         let crown = heights(&metres, &skin).fold(f64::MIN, f64::max);
         let lowest = heights(&metres, &skin).fold(f64::MAX, f64::min);
@@ -68,7 +74,7 @@ impl Region {
         let cut: Vec<[u32; 3]> = skin.iter().filter(above).copied().collect();
         let triangles = largest_part(&metres, &cut);
         let points = metres.iter().map(|p| *p / height).collect();
-        Ok(Self { weld, points, all_triangles, triangles, height, jaw })
+        Ok(Self { weld, points, all_triangles, mesh_triangles, triangles, height, jaw })
     }
 
     /// Displacements of all points by a shape, in heights.
@@ -93,6 +99,14 @@ fn named_skin(mesh: &RigMesh) -> Vec<bool> {
 
 fn heights(points: &[DVec3], triangles: &[[u32; 3]]) -> impl Iterator<Item = f64> {
     triangles.iter().flatten().map(|p| points[*p as usize].y)
+}
+
+/// Whether a surface is inside out, as a head that was mirrored without turning its polygons: seen from its middle, it shows its outside.
+fn faces_inwards(points: &[DVec3], triangles: &[[u32; 3]]) -> bool {
+    let corners = |t: &[u32; 3]| t.map(|p| points[p as usize]);
+    let middle = triangles.iter().flat_map(corners).sum::<DVec3>() / (3.0 * triangles.len().max(1) as f64);
+    let outwards = triangles.iter().map(corners).map(|[a, b, c]| (a - middle).dot((b - a).cross(c - a)));
+    outwards.sum::<f64>() < 0.0
 }
 
 /// The triangles of the connected part with the largest area.
@@ -133,5 +147,25 @@ fn chin_height(mesh: &RigMesh, weld: &Weld, skin: &[[u32; 3]], jaw: &[usize]) ->
     match strongest {
         Some(deltas) => lowest(deltas, CHIN),
         None => mesh.shapes.iter().filter_map(|shape| lowest(&shape.deltas, 0.5 * CHIN)).reduce(f64::min),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zygoma_geometry::Faces;
+    use zygoma_head::{Head, HeadOptions, Level};
+
+    #[test]
+    fn a_skin_that_is_inside_out_is_turned() {
+        let rig = Head::new(&HeadOptions { level: Level::Low, ..HeadOptions::default() }).rig();
+        let mesh = rig.skin();
+        let turned: Vec<[u32; 3]> = mesh.faces.triangles().iter().map(|[a, b, c]| [*a, *c, *b]).collect();
+        let inside_out = RigMesh { faces: Faces::from_triangles(&turned), ..mesh.clone() };
+        let [found, known] = [&inside_out, mesh].map(|mesh| Region::choose(mesh).unwrap());
+        assert_eq!(known.mesh_triangles, mesh.faces.triangles());
+        assert_eq!(found.mesh_triangles, known.mesh_triangles);
+        assert_eq!(found.all_triangles, known.all_triangles);
+        assert_eq!(found.triangles, known.triangles);
     }
 }

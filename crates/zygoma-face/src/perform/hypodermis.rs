@@ -18,10 +18,13 @@ pub(super) struct HypodermisParams {
 
 /// A tetrahedron counts as sound if it has this share of the volume of a third of an upright prism.
 const SOUND: f64 = 0.08;
+/// Slivers with less than this share are sound, but several shapes together turn them inside out: they are avoided where they can be.
+const SLIVER: f64 = 0.3;
 /// Where an element is not sound, the flesh gets thinner by this factor, this many times at most: thinner flesh would be too stiff
-/// across to be worth simulating.
+/// across to be worth simulating. Above slivers it does so in the first rounds only.
 const THINNER: f64 = 0.75;
 const ROUNDS: usize = 12;
+const SLIVER_ROUNDS: usize = 4;
 
 /// The flesh between skin and hypodermis: the skin's vertices first, then as many below them.
 pub(super) struct Flesh {
@@ -45,24 +48,35 @@ impl Flesh {
         let normals = seen_normals(skin, triangles);
         let smoother = Smoother::new(skin, triangles, params)?;
         let mut thickness = thickness;
-        let mut best: Option<(usize, Vec<DVec3>, Vec<bool>)> = None;
+        let mut is_sliver = vec![false; skin.len()];
+        let mut best: Option<([usize; 2], Vec<DVec3>, Vec<bool>)> = None;
         for round in 0..ROUNDS {
-            let offset: Vec<DVec3> = (0..skin.len()).map(|v| skin[v] - thickness[v] * normals[v]).collect();
+            let mut inner: Vec<DVec3> =
+                (0..skin.len()).map(|v| skin[v] - thickness[v] * normals[v]).collect();
+            let smooth = smoother.smooth(&inner);
             // Late rounds give up on smoothness where it is what inverts an element.
-            let inner = if round < ROUNDS / 2 { smoother.smooth(&offset) } else { offset };
-            let unsound = unsound_prisms(skin, &inner, triangles, &thickness);
-            let mut is_thin = vec![false; skin.len()];
-            for t in triangles.iter().zip(&unsound).filter(|(_, unsound)| **unsound).map(|(t, _)| t) {
-                t.iter().for_each(|v| is_thin[*v as usize] = true);
-            }
+            let is_upright = |v: usize| is_sliver[v] && round >= ROUNDS / 2;
+            (0..skin.len()).filter(|v| !is_upright(*v)).for_each(|v| inner[v] = smooth[v]);
+            let fullness = least_fullness(skin, &inner, triangles, &thickness);
+            let below = |share: f64| -> (usize, Vec<bool>) {
+                let mut is_below = vec![false; skin.len()];
+                let found = triangles.iter().zip(&fullness).filter(|(_, least)| **least < share);
+                let count = found.clone().count();
+                found.flat_map(|(t, _)| t).for_each(|v| is_below[*v as usize] = true);
+                (count, is_below)
+            };
+            let (unsound, is_unsound) = below(SOUND);
+            let (slivers, now_slivers) = below(SLIVER);
+            is_sliver = now_slivers;
             // Thinning one prism may bend its neighbours: what counts is the best round.
-            let count = unsound.iter().filter(|unsound| **unsound).count();
-            if best.as_ref().is_none_or(|best| count < best.0) {
-                best = Some((count, inner, unsound));
+            if best.as_ref().is_none_or(|best| [unsound, slivers] < best.0) {
+                let is_unsound = fullness.iter().map(|least| *least < SOUND).collect();
+                best = Some(([unsound, slivers], inner, is_unsound));
             }
-            if count == 0 {
+            if slivers == 0 {
                 break;
             }
+            let is_thin = if round < SLIVER_ROUNDS { &is_sliver } else { &is_unsound };
             (0..skin.len()).filter(|v| is_thin[*v]).for_each(|v| thickness[v] *= THINNER);
         }
         let (_, inner, unsound) = best.unwrap_or_default();
@@ -83,14 +97,15 @@ impl Flesh {
     }
 }
 
-/// Which prisms have an element that is inverted or flat.
-fn unsound_prisms(skin: &[DVec3], inner: &[DVec3], triangles: &[[u32; 3]], thickness: &[f64]) -> Vec<bool> {
-    let is_unsound = |t: &[u32; 3]| {
+/// The least share of the volume of a third of an upright prism that an element under each triangle has.
+fn least_fullness(skin: &[DVec3], inner: &[DVec3], triangles: &[[u32; 3]], thickness: &[f64]) -> Vec<f64> {
+    let least = |t: &[u32; 3]| {
         let mean = t.map(|v| thickness[v as usize]).iter().sum::<f64>() / 3.0;
-        let expected = mean * area(skin, t) / 3.0;
-        prism(skin.len(), *t).iter().any(|tet| tet_volume(skin, inner, *tet) < SOUND * expected)
+        let expected = (mean * area(skin, t) / 3.0).max(f64::MIN_POSITIVE);
+        let fullness = |tet: [u32; 4]| tet_volume(skin, inner, tet) / expected;
+        prism(skin.len(), *t).into_iter().map(fullness).fold(f64::INFINITY, f64::min)
     };
-    triangles.iter().map(is_unsound).collect()
+    triangles.iter().map(least).collect()
 }
 
 /// The elements under a triangle of a skin of so many vertices.

@@ -39,17 +39,9 @@ pub(super) struct Lips {
 impl Lips {
     /// Finds the lips of a face; none where no shape opens the jaw.
     pub(super) fn find(face: &Face, jaw: &[usize]) -> Self {
-        let is_open = |shape: &usize| {
-            arkit::recognise(&face.shapes[*shape].name)
-                .is_some_and(|recognised| recognised.shape == "jawOpen")
-        };
-        let Some(opens) = jaw.iter().copied().find(is_open).or(jaw.first().copied()) else {
+        let Some(Opening { shape: opens, moved, points, seeds }) = Opening::find(face, jaw) else {
             return Self::default();
         };
-        let moved: Vec<f32> = face.displacements(opens).iter().map(|offset| offset.length()).collect();
-        let points = Points::new(face, &moved);
-        let largest = face.skin.iter().map(|v| moved[*v as usize]).fold(0.0, f32::max);
-        let seeds = seeds(face, &points, &moved, largest);
         let side_of = |at: Vec3, moved: f32| -> Option<bool> {
             let near = |seed: &Seed| (seed.at.distance_squared(at), seed.middle);
             let (distance, middle) = seeds.iter().map(near).min_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -112,6 +104,40 @@ impl Lips {
                 embedding.weights[place] = [all, 0.0, 0.0];
             }
         }
+    }
+}
+
+/// How the mouth opens.
+struct Opening {
+    shape: usize,
+    /// How far it moves each vertex of the whole mesh, in heights.
+    moved: Vec<f32>,
+    points: Points,
+    seeds: Vec<Seed>,
+}
+
+impl Opening {
+    /// By the shape that is named for it, or else by the one that parts the most of what lies close.
+    fn find(face: &Face, jaw: &[usize]) -> Option<Self> {
+        let is_named = |shape: &usize| {
+            arkit::recognise(&face.shapes[*shape].name)
+                .is_some_and(|recognised| recognised.shape == "jawOpen")
+        };
+        match jaw.iter().copied().find(is_named) {
+            Some(shape) => Some(Self::by(face, shape)),
+            None => {
+                let openings = jaw.iter().map(|shape| Self::by(face, *shape));
+                openings.max_by_key(|opening| opening.seeds.len())
+            }
+        }
+    }
+
+    fn by(face: &Face, shape: usize) -> Self {
+        let moved: Vec<f32> = face.displacements(shape).iter().map(|offset| offset.length()).collect();
+        let points = Points::new(face, &moved);
+        let largest = face.skin.iter().map(|v| moved[*v as usize]).fold(0.0, f32::max);
+        let seeds = seeds(face, &points, &moved, largest);
+        Self { shape, moved, points, seeds }
     }
 }
 

@@ -303,13 +303,17 @@ impl PerformingFace {
             self.find_actuations(&part, self.tissue.params.iterations);
         }
         self.dynamics.positions.copy_from_slice(&self.quasistatic.x);
-        self.before.copy_from_slice(&self.quasistatic.x);
         self.head.velocities.fill(DVec3::ZERO);
         self.clock.ahead = 0.0;
         if let Some(drive) = &mut self.drive {
             drive.targets[0] = drive.targets[1].clone();
         }
         self.forget_contact(&weights);
+        // That equilibrium knows of no contact: lips may be in each other by some millimetres.
+        const ROUNDS: usize = 20;
+        self.find_base(&weights);
+        self.part(ROUNDS);
+        self.before.copy_from_slice(&self.dynamics.positions);
     }
 
     /// Puts kinematic vertices and attachments where the rig, which moves the skin so, and the jaw have them.

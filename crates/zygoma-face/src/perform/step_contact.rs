@@ -68,7 +68,8 @@ impl PerformingFace {
         if let Some(mouth) = &mut self.mouth {
             mouth.press.react(&self.tissue, &mut mouth.touches, x, (1.0, seconds));
         }
-        self.part();
+        const ROUNDS: usize = 3;
+        self.part(ROUNDS);
         let x = &self.dynamics.positions;
         self.press.end(&self.tissue, &mut self.touches, x);
         if let Some(mouth) = &mut self.mouth {
@@ -107,10 +108,9 @@ impl PerformingFace {
     }
 
     /// Parts what the search left of one lip in the other, of the skin in a collider or of flesh in teeth: by the smallest motion of the flesh
-    /// that does.
-    fn part(&mut self) {
-        const ROUNDS: usize = 3;
-        for _ in 0..ROUNDS {
+    /// that does, in some rounds at most.
+    pub(super) fn part(&mut self, rounds: usize) {
+        for _ in 0..rounds {
             let mut lifts = Lifts::default();
             if let Some(lips) = &mut self.lips {
                 let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };

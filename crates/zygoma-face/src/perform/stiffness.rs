@@ -56,21 +56,29 @@ pub(super) struct FitOptions {
 /// Regions that overlap smoothly: how much of each vertex of a skin belongs to each of them.
 pub(super) struct Regions {
     /// Region and share, for each vertex; shares sum to 1.
-    shares: Vec<Vec<(u32, f64)>>,
+    pub(super) shares: Vec<Vec<(u32, f64)>>,
     count: usize,
 }
 
 impl Regions {
-    /// About as many regions as wanted, spread over the skin by always taking the farthest vertex next.
+    /// About as many regions as wanted, spread over the skin by always taking the farthest vertex next, and its mirror image with it: what
+    /// is found for a symmetric face is then as symmetric as the face.
     pub(super) fn spread(skin: &[DVec3], wanted: usize) -> Self {
-        let Some(first) = skin.first() else { return Self { shares: Vec::new(), count: 0 } };
-        let mut seeds = vec![*first];
-        let mut away: Vec<f64> = skin.iter().map(|p| p.distance(*first)).collect();
+        let (low, high) =
+            skin.iter().fold((DVec3::MAX, DVec3::MIN), |(low, high), p| (low.min(*p), high.max(*p)));
+        let middle = 0.5 * (low + high);
+        let mut seeds: Vec<DVec3> = Vec::new();
+        let mut away: Vec<f64> = skin.iter().map(|p| p.distance(middle)).collect();
         while seeds.len() < wanted.min(skin.len()) {
-            let farthest = (0..skin.len()).max_by(|a, b| away[*a].total_cmp(&away[*b])).unwrap_or(0);
-            seeds.push(skin[farthest]);
+            let Some(farthest) = (0..skin.len()).max_by(|a, b| away[*a].total_cmp(&away[*b])) else { break };
+            let DVec3 { x, y, z } = skin[farthest];
+            // Nearer to the plane of symmetry than to all others, the two would crowd each other: there is one on the plane.
+            let off = if (x - middle.x).abs() < 0.5 * away[farthest] { 0.0 } else { x - middle.x };
+            let sides = if off == 0.0 { &[0.0][..] } else { &[off, -off] };
+            seeds.extend(sides.iter().map(|off| DVec3::new(middle.x + off, y, z)));
+            let newest = &seeds[seeds.len() - sides.len()..];
             for (away, p) in away.iter_mut().zip(skin) {
-                *away = away.min(p.distance(skin[farthest]));
+                *away = newest.iter().map(|seed| p.distance(*seed)).fold(*away, f64::min);
             }
         }
         let width = away.iter().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);

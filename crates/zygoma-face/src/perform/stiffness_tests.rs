@@ -218,3 +218,28 @@ fn bounds_and_the_mean_are_kept() {
     assert!(all().all(|w| (0.5 - 1e-9..2.0 + 1e-9).contains(w)));
     assert!(misfit < 1.0, "better than the same everywhere: {misfit}");
 }
+
+#[test]
+fn regions_of_a_symmetric_skin_are_symmetric() {
+    // Points of an ellipsoid and their mirror images in another order, off the origin.
+    let point = |k: usize| {
+        let (height, turn) = (2.0 * (k as f64 + 0.5) / 300.0 - 1.0, 2.4 * k as f64);
+        let across = (1.0 - height * height).sqrt();
+        DVec3::new(0.07 * across * turn.cos(), 0.12 * height, 0.09 * across * turn.sin())
+    };
+    let away = DVec3::new(0.3, -0.1, 0.2);
+    let mirrored = |p: DVec3| DVec3::new(-p.x, p.y, p.z);
+    let skin: Vec<DVec3> =
+        (0..300).map(point).chain((0..300).map(|k| mirrored(point(k)))).map(|p| p + away).collect();
+    let regions = Regions::spread(&skin, 32);
+    for k in 0..300 {
+        let sorted = |vertex: usize| {
+            let mut shares: Vec<f64> = regions.shares[vertex].iter().map(|(_, share)| *share).collect();
+            shares.sort_by(f64::total_cmp);
+            shares
+        };
+        let (one, other) = (sorted(k), sorted(300 + k));
+        assert_eq!(one.len(), other.len(), "vertex {k}");
+        assert!(one.iter().zip(&other).all(|(a, b)| (a - b).abs() < 1e-9), "vertex {k}: {one:?} {other:?}");
+    }
+}

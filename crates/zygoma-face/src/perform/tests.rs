@@ -251,3 +251,16 @@ fn sticky_lips_hold_together_and_part() {
     assert!(*stuck > 5, "{counts:?}");
     assert!(4 * counts[89] < *stuck, "{counts:?}");
 }
+
+#[test]
+fn lips_are_found_by_what_parts_them_where_no_shape_is_named_for_it() {
+    let (mesh, face) = &*FACE;
+    let (jaw, mut nameless) = (jaw_driven_shapes(mesh), face.clone());
+    nameless.shapes.iter_mut().enumerate().for_each(|(k, shape)| shape.name = format!("shape {k}"));
+    let [known, found] = [face, &nameless].map(|face| lips::Lips::find(face, &jaw));
+    assert!(known.upper > 0 && known.upper < known.vertices.len());
+    assert_eq!((found.upper, &found.vertices), (known.upper, &known.vertices));
+    // In any order, though only one of the shapes opens the mouth.
+    let backwards: Vec<usize> = jaw.iter().rev().copied().collect();
+    assert_eq!(lips::Lips::find(&nameless, &backwards).vertices, known.vertices);
+}

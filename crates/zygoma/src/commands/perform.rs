@@ -429,7 +429,9 @@ impl Summary {
         }
         let lips = &self.lips;
         lines.push(if self.lip_vertices.contains(&0) {
-            "no lips were found, for which a shape that opens the jaw is needed: nothing meets and nothing sticks".to_owned()
+            "no lips were found, for which a shape that opens the jaw and a mouth nearly closed at rest are needed: nothing meets and nothing \
+             sticks"
+                .to_owned()
         } else {
             lips.to_string()
         });

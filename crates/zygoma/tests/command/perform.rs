@@ -46,7 +46,11 @@ fn the_built_in_head_is_known_and_other_heads_bring_their_bones() {
     succeed(path, &["head", "-o", "head.glb", "--level", "3.5k"]);
     succeed(path, &["head", "-o", "other.glb", "--level", "3.5k", "--seed", "3", "--with-anatomy"]);
     succeed(path, &["head", "-o", "boneless.glb", "--level", "3.5k", "--seed", "3"]);
-    for (rig, bones) in [("head.glb", "built-in"), ("other.glb", "rig"), ("boneless.glb", "none")] {
+    // Other lips in a head of the same extent.
+    succeed(path, &["head", "-o", "lips.glb", "--level", "3.5k", "--dial", "lip_fullness=1"]);
+    let known =
+        [("head.glb", "built-in"), ("other.glb", "rig"), ("boneless.glb", "none"), ("lips.glb", "none")];
+    for (rig, bones) in known {
         let told = report(
             path,
             &["perform", rig, "--take", "take.csv", "--triangles", "500", "--fps", "4", "-o", "out.pc2"],
