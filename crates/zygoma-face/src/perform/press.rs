@@ -5,6 +5,7 @@
 //! of the flesh that does.
 
 use glam::{DVec3, Vec3};
+use rayon::prelude::*;
 use zygoma_physics::contact::Collider;
 use zygoma_physics::projective::{
     Attachments, Elements, HalfSpace, Handle, Line, MatrixRow, Row, Stencil, System,
@@ -38,6 +39,8 @@ const STRIDE: f32 = 2e-3;
 const MOST_STRIDES: usize = 16;
 /// How much firmer held skin is held than pressed skin is pressed.
 const GRASP: f64 = 10.0;
+/// Vertices of the flesh that are worth handing to another thread.
+const ROWS: usize = 64;
 /// How fast a driven collider comes up to the skin, m/s.
 const APPROACH: f32 = 0.5;
 
@@ -141,9 +144,8 @@ impl Press {
             let wanted = touch.wanted(way, share).translation;
             let within = if is_driven { WATCH.max(APPROACH * seconds) } else { WATCH };
             let collider = &touch.collider;
-            let reach = collider.shape.reach() + within + travel(collider);
             let first = self.candidates.len();
-            self.find_candidates(tissue, state, index, collider.now.translation, reach);
+            self.find_candidates(tissue, state, (index, collider), within + travel(collider));
             if is_driven {
                 // Up to the skin a driven collider goes freely; from there on its force counts.
                 let gap = |c: &Candidate| {
@@ -159,32 +161,38 @@ impl Press {
 
     /// Spares the points that would be in a collider, or nearer to it than a distance, in another state of the flesh.
     pub(super) fn spare(&mut self, tissue: &Tissue, touches: &Touches, x: &[Row<f32>], within: f32) {
-        self.candidates.retain(|candidate| {
+        let stays = |candidate: &Candidate| {
             let at = candidate.offset + carried(&tissue.touchable.samples, candidate.sample, x);
             let (_, touch) = &touches.touches[candidate.touch as usize];
             touch.collider.clearance(at, within).is_none()
-        });
+        };
+        let all = self.candidates.par_iter().with_min_len(ROWS).copied();
+        self.candidates = all.filter(stays).collect();
     }
 
-    fn find_candidates(&mut self, tissue: &Tissue, state: &Surface<'_>, touch: u32, at: Vec3, reach: f32) {
+    /// Adds the points that are within a distance of a collider: looked for among those of the flesh's vertices that are near it.
+    fn find_candidates(
+        &mut self,
+        tissue: &Tissue,
+        state: &Surface<'_>,
+        (touch, collider): (u32, &Collider),
+        within: f32,
+    ) {
         let SkinPoints { samples, height, .. } = &tissue.touchable;
-        for (row, x) in state.x.iter().enumerate() {
+        let of_row = |(row, x): (usize, &Row<f32>)| {
             let (group, spread) = samples.group(row);
-            if group.is_empty() {
-                continue;
-            }
-            let around = reach + 1.5 * height * spread;
-            if Vec3::from_slice(x).distance_squared(at) > around * around {
-                continue;
-            }
-            for sample in group {
+            let at = Vec3::from_slice(x);
+            let is_near =
+                !group.is_empty() && collider.clearance(at, within + 1.5 * height * spread).is_some();
+            let found = group.filter(move |_| is_near).filter_map(move |sample| {
                 let offset = samples.on_mesh(sample, state.base) - carried(samples, sample, state.rest);
                 let place = offset + carried(samples, sample, state.x);
-                if place.distance_squared(at) <= reach * reach {
-                    self.candidates.push(Candidate { touch, sample, offset });
-                }
-            }
-        }
+                collider.clearance(place, within).map(|_| Candidate { touch, sample, offset })
+            });
+            found.collect::<Vec<Candidate>>()
+        };
+        let rows = state.x.par_iter().enumerate().with_min_len(ROWS);
+        self.candidates.par_extend(rows.flat_map_iter(of_row));
     }
 
     /// Puts constraints into the system for the points near colliders and for held skin, at a share of the frame.
