@@ -320,6 +320,7 @@ impl LipContact {
             *place = surface[*vertex as usize];
         }
         let n = self.order.axis();
+        self.is_current = false;
         self.meetings.clear();
         // Moving along the axis does not change what lies over what: one search is enough.
         self.meetings.extend_from_slice(

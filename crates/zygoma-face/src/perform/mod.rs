@@ -15,6 +15,7 @@ mod free;
 #[cfg(test)]
 mod free_tests;
 mod hypodermis;
+mod inertia;
 mod jaw_motion;
 mod lips;
 mod live;

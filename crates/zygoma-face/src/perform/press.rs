@@ -184,12 +184,12 @@ impl Press {
             let at = Vec3::from_slice(x);
             let is_near =
                 !group.is_empty() && collider.clearance(at, within + 1.5 * height * spread).is_some();
-            let found = group.filter(move |_| is_near).filter_map(move |sample| {
+            let looked_at = if is_near { group } else { 0..0 };
+            looked_at.filter_map(move |sample| {
                 let offset = samples.on_mesh(sample, state.base) - carried(samples, sample, state.rest);
                 let place = offset + carried(samples, sample, state.x);
                 collider.clearance(place, within).map(|_| Candidate { touch, sample, offset })
-            });
-            found.collect::<Vec<Candidate>>()
+            })
         };
         let rows = state.x.par_iter().enumerate().with_min_len(ROWS);
         self.candidates.par_extend(rows.flat_map_iter(of_row));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use glam::{DQuat, DVec3, Vec3};
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
@@ -16,6 +16,7 @@ use super::blendforces::Blendforces;
 use super::contact::{LipContact, Surface};
 use super::control::Control;
 use super::elements::Expressed;
+use super::inertia::{Head, PIECE};
 use super::live::LiveParams;
 use super::markers::Drive;
 use super::mouth::Mouth;
@@ -86,15 +87,6 @@ pub(super) struct Quasistatic {
     markers: usize,
 }
 
-/// Poses of the head at the end of the last frame, of the present one, and of the last step, with the world's velocities.
-pub(super) struct Head {
-    pub(super) poses: [RigidMotion; 2],
-    at_step: RigidMotion,
-    velocities: Vec<DVec3>,
-    /// Where the free vertices were in the world at the end of the last step.
-    places: Vec<DVec3>,
-}
-
 /// How far the physics is ahead of what was asked for, s.
 struct Clock {
     ahead: f64,
@@ -103,47 +95,8 @@ struct Clock {
 /// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
 const SETTLED: f64 = 4e-6;
 
-/// Vertices that are worth handing to another thread. Ours.
-const PIECE: usize = 2048;
-
 /// The longest frame, s: as that of a shell.
 const LONGEST_FRAME: f64 = 1.0;
-
-const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
-
-impl Head {
-    fn still(free: usize) -> Self {
-        Self {
-            poses: [STILL; 2],
-            at_step: STILL,
-            velocities: vec![DVec3::ZERO; free],
-            places: vec![DVec3::ZERO; free],
-        }
-    }
-
-    /// Inertia: in the world each vertex would go on as it went, which gives it a velocity in the head that goes to a pose.
-    fn carry_on(&mut self, pose: &RigidMotion, seconds: f64, dynamics: &mut Dynamics<f32>) {
-        let (from, back) = (self.at_step.to_affine(), pose.to_affine().inverse());
-        let of_vertices = self.places.par_iter_mut().zip(&self.velocities);
-        let of_rows = dynamics.velocities.par_iter_mut().zip(&dynamics.positions);
-        of_vertices.zip(of_rows).with_min_len(PIECE).for_each(|((place, velocity), (relative, x))| {
-            let here = position(x);
-            *place = from.transform_point3(here);
-            let predicted = back.transform_point3(*place + seconds * *velocity);
-            *relative = row((predicted - here) / seconds);
-        });
-    }
-
-    /// The step is over: velocities in the world follow from the way made.
-    fn follow(&mut self, pose: &RigidMotion, seconds: f64, dynamics: &Dynamics<f32>) {
-        let to_world = pose.to_affine();
-        let of_vertices = self.velocities.par_iter_mut().zip(&self.places);
-        of_vertices.zip(&dynamics.positions).with_min_len(PIECE).for_each(|((velocity, place), x)| {
-            *velocity = (to_world.transform_point3(position(x)) - *place) / seconds;
-        });
-        self.at_step = *pose;
-    }
-}
 
 impl PerformingFace {
     /// Puts flesh at rest.

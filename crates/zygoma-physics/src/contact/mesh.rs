@@ -135,8 +135,8 @@ impl ColliderMesh {
         if point.distance_squared(point.clamp(low, high)) > within * within {
             return None;
         }
-        // A point deep inside is farther from the surface than `within`, and must be found all the same; but no deeper than a ball that fits
-        // between the bounds, but for rounding.
+        // A point deep inside is farther from the surface than `within`, and must be found all the same. None is deeper than the radius of a ball
+        // that fits between the bounds; a little more, for rounding.
         let deepest = 0.51 * (high - low).min_element();
         let nearest = self.tree.closest(&self.positions, &self.triangles, point, deepest.max(within))?;
         let corners = self.triangles[nearest.triangle as usize];

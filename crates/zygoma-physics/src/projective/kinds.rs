@@ -10,7 +10,6 @@ use zygoma_numerics::svd3::{Lane, Vec3, svd3};
 use super::closest::{
     closest_area_multiplier, closest_on_sphere, closest_product, orthonormal_columns, stretch_of_columns,
 };
-
 use super::near::{near_rotation, way_to_volume};
 
 /// A potential over `R` sampled vectors with `P` parameters.

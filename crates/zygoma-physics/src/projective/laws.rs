@@ -287,13 +287,19 @@ fn bent(scale: f64, gauss_seidel: bool, options: &SolveOptions) -> SolveReport {
     Solver::new(&system).minimise(&system, None, &mut *global, options, &mut block.rows())
 }
 
+/// A block of flesh that is held at one end.
+fn held_block<T: Precision>() -> (Block, System<T>) {
+    let mut block = Block::new([6, 2, 2], DVec3::new(0.06, 0.02, 0.02));
+    let free = block.free_first(|p| p.x > 1e-9);
+    let mut system = System::new(block.positions.len(), free);
+    system.add(block.tissue(FLESH)).unwrap();
+    (block, system)
+}
+
 /// A block held at one end and under a sideways load, minimised a little and then again under another one: what the second search starts with,
 /// energy and gradient, with and without a new evaluation.
 fn reloaded<T: Factored>(changed: Changed) -> [f64; 2] {
-    let mut block = Block::new([6, 2, 2], DVec3::new(0.06, 0.02, 0.02));
-    let free = block.free_first(|p| p.x > 1e-9);
-    let mut system = System::<T>::new(block.positions.len(), free);
-    system.add(block.tissue(FLESH)).unwrap();
+    let (block, mut system) = held_block::<T>();
     let mut global = Prefactored::<T>::new(&system.matrix(&[]), &[]).unwrap();
     let (mut solver, mut x) = (Solver::new(&system), block.rows());
     let options = SolveOptions { iterations: 3, ..Default::default() };
@@ -305,11 +311,13 @@ fn reloaded<T: Factored>(changed: Changed) -> [f64; 2] {
     [report.energies[0], report.gradient[1]]
 }
 
+/// The largest relative difference of two pairs of numbers.
+fn differ([a, b]: [[f64; 2]; 2]) -> f64 {
+    (0..2).map(|k| (a[k] / b[k] - 1.0).abs()).fold(0.0, f64::max)
+}
+
 #[test]
 fn other_forces_need_no_new_evaluation() {
-    fn differ([a, b]: [[f64; 2]; 2]) -> f64 {
-        (0..2).map(|k| (a[k] / b[k] - 1.0).abs()).fold(0.0, f64::max)
-    }
     let double = differ([Changed::Forces, Changed::Anything].map(reloaded::<f64>));
     assert!(double < 1e-12, "{double}");
     let single = differ([Changed::Forces, Changed::Anything].map(reloaded::<f32>));
@@ -318,19 +326,17 @@ fn other_forces_need_no_new_evaluation() {
 
 /// A block pressed on a floor, then on another one that lies higher and with another load: what the second search starts with.
 fn on_another_floor<T: Factored>(changed: Changed) -> [f64; 2] {
-    let mut block = Block::new([6, 2, 2], DVec3::new(0.06, 0.02, 0.02));
-    let free = block.free_first(|p| p.x > 1e-9);
-    let mut system = System::<T>::new(block.positions.len(), free);
-    system.add(block.tissue(FLESH)).unwrap();
+    let (block, mut system) = held_block::<T>();
     let floor = system.add_transient(Elements::<T, HalfSpace, 1, 1, 5>::new()).unwrap();
     let mut global = Prefactored::<T>::new(&system.matrix(&[]), &[]).unwrap();
     let (mut solver, mut x) = (Solver::new(&system), block.rows());
     let options = SolveOptions { iterations: 3, ..Default::default() };
+    let free = system.free_count() as u32;
     let mut search = |system: &mut System<T>, level: f64, options: &SolveOptions| {
         system.forces.iter_mut().for_each(|force| *force = row(DVec3::new(0.0, -0.1 * level, 0.0)));
         let floor = system.group_mut(floor);
         floor.clear();
-        (0..free as u32).for_each(|v| floor.push(&Stencil::vertex(v), [30.0, 0.0, 1.0, 0.0, level]));
+        (0..free).for_each(|v| floor.push(&Stencil::vertex(v), [30.0, 0.0, 1.0, 0.0, level]));
         let report = solver.minimise(system, None, &mut global, options, &mut x);
         solver.release_transients(system, &x);
         [report.energies[0], report.gradient[1]]
@@ -341,9 +347,6 @@ fn on_another_floor<T: Factored>(changed: Changed) -> [f64; 2] {
 
 #[test]
 fn other_transient_elements_need_no_evaluation_of_what_stays() {
-    fn differ([a, b]: [[f64; 2]; 2]) -> f64 {
-        (0..2).map(|k| (a[k] / b[k] - 1.0).abs()).fold(0.0, f64::max)
-    }
     let double = differ([Changed::Transients, Changed::Anything].map(on_another_floor::<f64>));
     assert!(double < 1e-12, "{double}");
     let single = differ([Changed::Transients, Changed::Anything].map(on_another_floor::<f32>));
@@ -354,10 +357,8 @@ fn other_transient_elements_need_no_evaluation_of_what_stays() {
 
 #[test]
 fn a_step_ends_alike_wherever_its_search_starts() {
-    let mut block = Block::new([6, 2, 2], DVec3::new(0.06, 0.02, 0.02));
-    let free = block.free_first(|p| p.x > 1e-9);
-    let mut system = System::<f64>::new(block.positions.len(), free);
-    system.add(block.tissue(FLESH)).unwrap();
+    let (block, system) = held_block::<f64>();
+    let free = system.free_count();
     let masses = block.masses(1000.0)[..free].to_vec();
     let ended = |held: bool| {
         let mut dynamics = Dynamics::new(&system, block.rows(), masses.clone(), 0.01);
