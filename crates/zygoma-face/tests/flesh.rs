@@ -1,7 +1,6 @@
 //! Flesh on the built-in head and on rigs that nobody here made: it follows the expressions of the tour, keeps its volume, and lags behind
 //! a shaken head; in motion its lips never cross. `zygoma perform RIG --take tour --json` reports the same frame by frame.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use glam::{DVec3, Vec3};
@@ -17,6 +16,7 @@ use zygoma_rig::formats::ict::{IctOptions, is_ict, read_rig_with};
 use zygoma_rig::formats::{Limits, read_rig};
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::{JointRole, Rig, Take};
+use zygoma_testing::real_data;
 
 /// Middles of the tour's stronger expressions, s.
 const HELD: [f64; 8] = [1.1, 2.35, 3.45, 4.45, 5.35, 6.15, 9.6, 11.2];
@@ -56,15 +56,9 @@ fn built_in() -> Rig {
 const STRANGER: [(usize, f64); 3] = [(0, -1.5), (1, 1.0), (5, 1.0)];
 
 fn rigs() -> Vec<Made> {
-    let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let mut rigs = vec![built_in()];
-    for path in ["rigs/facecap.glb", "ict/FaceXModel"].map(|path| data.join(path)) {
-        if path.exists() {
-            rigs.push(read_rig(&path, &Limits::default()).expect("the rig is read"));
-        } else {
-            println!("{} is not there: skipped", path.display());
-            continue;
-        }
+    for path in ["rigs/facecap.glb", "ict/FaceXModel"].into_iter().filter_map(real_data) {
+        rigs.push(read_rig(&path, &Limits::default()).expect("the rig is read"));
         if is_ict(&path) {
             let options = IctOptions { identity: STRANGER.to_vec() };
             let stranger = read_rig_with(&path, &options, &Limits::default()).expect("the rig is read");

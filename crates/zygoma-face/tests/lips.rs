@@ -1,6 +1,5 @@
 //! Lips of rigs that nobody here made: where the plain rig drives them through each other, flesh keeps them apart.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use glam::Vec3;
@@ -12,6 +11,7 @@ use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::formats::{Limits, read_rig};
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::{RigMesh, arkit};
+use zygoma_testing::real_data;
 
 const CASES: [&[(&str, f32)]; 8] = [
     &[("jawOpen", 0.25), ("mouthClose", 0.25)],
@@ -34,13 +34,7 @@ fn weights_of(mesh: &RigMesh, shapes: &[(&str, f32)]) -> Vec<f32> {
 
 #[test]
 fn flesh_keeps_lips_apart_where_the_rig_does_not() {
-    let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
-    for path in ["rigs/facecap.glb", "ict/FaceXModel"] {
-        let path = data.join(path);
-        if !path.exists() {
-            println!("{} is not there: skipped", path.display());
-            continue;
-        }
+    for path in ["rigs/facecap.glb", "ict/FaceXModel"].into_iter().filter_map(real_data) {
         let rig = read_rig(&path, &Limits::default()).unwrap();
         let mesh = rig.skin();
         let params = BuildParams {

@@ -6,14 +6,10 @@ use std::sync::OnceLock;
 use zygoma_rig::formats::ict::{self, IctOptions};
 use zygoma_rig::formats::{Limits, read_rig};
 use zygoma_rig::{Rig, Source};
+use zygoma_testing::real_data;
 
 fn kit() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ict/FaceXModel");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: {} is not there", folder.display());
-    None
+    real_data("ict/FaceXModel")
 }
 
 /// The generic head, read once for all tests.

@@ -5,13 +5,14 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{damaged, names, real_data, rig, small_mesh};
+use common::{damaged, names, rig, small_mesh};
 use glam::{Vec2, Vec3};
 use proptest::prelude::*;
 use tempfile::{TempDir, tempdir};
 use zygoma_rig::formats::{self, Limits, obj};
 use zygoma_rig::frames::StoredFrames;
 use zygoma_rig::{Rig, RigMesh};
+use zygoma_testing::real_data;
 
 const TRIANGLE: &str =
     "# This file uses meters as units for non-parametric coordinates.\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";

@@ -6,13 +6,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use common::{damaged, names, real_data};
+use common::{damaged, names};
 use glam::DVec3;
 use proptest::prelude::*;
 use tempfile::tempdir;
 use zygoma_rig::formats::{self, Limits, live_link, plain_csv};
 use zygoma_rig::take::{Interpolation, WeightCurve, WeightTrack};
 use zygoma_rig::{JointRole, Result, Take};
+use zygoma_testing::real_data;
 
 const HEADER: &str = "Timecode,BlendShapeCount,EyeBlinkLeft,EyeLookDownLeft,EyeLookInLeft,EyeLookOutLeft,\
 EyeLookUpLeft,EyeSquintLeft,EyeWideLeft,EyeBlinkRight,EyeLookDownRight,EyeLookInRight,EyeLookOutRight,\

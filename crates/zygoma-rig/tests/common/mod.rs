@@ -2,22 +2,12 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use glam::{DAffine3, DVec3, Vec2, Vec3};
 use proptest::prelude::*;
 use zygoma_geometry::Faces;
 use zygoma_rig::{Rig, RigMesh, Shape, Source, SparseDeltas, Units, UvMap};
-
-/// A file of the test data beside the checkout; `None`, with a message, where it is absent.
-pub(crate) fn real_data(path: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: {} is not there", path.display());
-    None
-}
 
 /// A quad and a triangle over five vertices, with awkward numbers.
 pub(crate) fn small_mesh(name: &str) -> RigMesh {

@@ -14,6 +14,7 @@ use zygoma_rig::formats::gltf::{
 };
 use zygoma_rig::take::{Interpolation, MotionTrack, WeightCurve, WeightTrack};
 use zygoma_rig::{Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas, Take, Units, UvMap};
+use zygoma_testing::real_data;
 
 use crate::support::{F32, Maker, lift};
 
@@ -507,14 +508,6 @@ fn a_rig_that_no_longer_matches_its_document_is_refused() {
     assert!(error.contains("no longer"), "{error}");
 }
 
-fn shared(file: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")).join(file);
-    if !path.exists() {
-        println!("skipped: {} is not here", path.display());
-    }
-    path.exists().then_some(path)
-}
-
 #[test]
 fn real_files_come_back_whole() {
     for file in [
@@ -526,7 +519,7 @@ fn real_files_come_back_whole() {
         "hands/generic_hand_left.glb",
         "hands/generic_hand_right.glb",
     ] {
-        let Some(path) = shared(file) else { continue };
+        let Some(path) = real_data(file) else { continue };
         let rig = read_rig(&path, &Limits::default()).unwrap();
         let (back, json) = again(|path| write_rig(&rig, path).unwrap());
         for (a, b) in rig.meshes.iter().zip(&back.meshes) {
@@ -542,7 +535,7 @@ fn real_files_come_back_whole() {
 
 #[test]
 fn facecap_becomes_an_animated_surface_and_stays_an_avatar() {
-    let Some(path) = shared("rigs/facecap.glb") else { return };
+    let Some(path) = real_data("rigs/facecap.glb") else { return };
     let rig = read_rig(&path, &Limits::default()).unwrap();
     let animation = bending(rig.skin().positions.len());
     let take = &rig.takes[0];
@@ -562,7 +555,7 @@ fn facecap_becomes_an_animated_surface_and_stays_an_avatar() {
 
 #[test]
 fn head_motion_of_any_take_carries_the_eyes_of_facecap_along() {
-    let Some(path) = shared("rigs/facecap.glb") else { return };
+    let Some(path) = real_data("rigs/facecap.glb") else { return };
     let mut rig = read_rig(&path, &Limits::default()).unwrap();
     rig.takes[0].name = "again".into();
     let (back, _) = again(|path| write_with_take(&rig, &rig.takes[0], path).unwrap());
@@ -583,7 +576,7 @@ fn head_motion_of_any_take_carries_the_eyes_of_facecap_along() {
 #[test]
 fn a_rig_from_a_document_can_be_written_anew() {
     // As a rig from elsewhere would be: in metres, with its shapes and its take.
-    let Some(path) = shared("rigs/facecap.glb") else { return };
+    let Some(path) = real_data("rigs/facecap.glb") else { return };
     let mut rig = read_rig(&path, &Limits::default()).unwrap();
     rig.source = Source::Generated { texture: None };
     let (back, _) = again(|path| write_rig(&rig, path).unwrap());

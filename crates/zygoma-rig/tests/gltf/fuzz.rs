@@ -1,6 +1,6 @@
 //! Damaged files: whatever bytes change, reading ends with a rig or a sentence.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
@@ -14,11 +14,8 @@ use crate::support::{F32, Maker, U16, lift};
 /// Files to start from: one for each way that a document stores things, and a real one when present.
 static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let mut seeds = vec![animated().glb(), animated().json.to_string().into_bytes(), compressed().glb()];
-    let real = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/rigs/facecap.glb"));
-    match std::fs::read(&real) {
-        Ok(bytes) => seeds.push(bytes),
-        Err(_) => println!("not fuzzed: {} is not here", real.display()),
-    }
+    let real = zygoma_testing::real_data("rigs/facecap.glb");
+    seeds.extend(real.map(|path| std::fs::read(path).expect("a file of the test data")));
     seeds
 });
 

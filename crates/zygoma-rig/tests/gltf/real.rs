@@ -1,19 +1,13 @@
 //! The importer on files that nobody here made. They are used when present beside the checkout.
 
-use std::path::PathBuf;
-
 use glam::Vec3;
 use zygoma_rig::formats::{Limits, gltf};
 use zygoma_rig::{JointRole, Rig, RigMesh};
+use zygoma_testing::real_data;
 
-/// The rig of a file under `shared/data`; `None`, with a message, where that is absent.
+/// The rig of a file of the test data, where it is there.
 fn read(file: &str) -> Option<Rig> {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")).join(file);
-    if !path.exists() {
-        println!("skipped: {} is not here", path.display());
-        return None;
-    }
-    Some(gltf::read_rig(&path, &Limits::default()).unwrap())
+    Some(gltf::read_rig(&real_data(file)?, &Limits::default()).unwrap())
 }
 
 fn size(mesh: &RigMesh) -> Vec3 {

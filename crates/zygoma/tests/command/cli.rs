@@ -1,6 +1,8 @@
 //! The built command, used as its users would.
 
-use crate::support::{SMALL_SHAPES, fail, listing, report, shared, small_rig, small_take, succeed, zygoma};
+use zygoma_testing::real_data;
+
+use crate::support::{SMALL_SHAPES, fail, listing, report, small_rig, small_take, succeed, zygoma};
 
 #[test]
 fn info_tells_what_is_in_a_rig() {
@@ -37,7 +39,7 @@ fn info_tells_what_is_in_a_take() {
 
 #[test]
 fn facecap_has_all_arkit_shapes_and_its_take() {
-    let Some(facecap) = shared("rigs/facecap.glb") else { return };
+    let Some(facecap) = real_data("rigs/facecap.glb") else { return };
     let folder = tempfile::tempdir().unwrap();
     let report = report(folder.path(), &["info", facecap.to_str().unwrap()]);
     let skin =
@@ -53,7 +55,7 @@ fn facecap_has_all_arkit_shapes_and_its_take() {
 
 #[test]
 fn ict_is_read_whole_and_takes_identities() {
-    let Some(ict) = shared("ict/FaceXModel") else { return };
+    let Some(ict) = real_data("ict/FaceXModel") else { return };
     let folder = tempfile::tempdir().unwrap();
     let plain = report(folder.path(), &["info", ict.to_str().unwrap()]);
     assert_eq!(plain["meshes"][0]["vertices"], 26_719);
@@ -82,7 +84,7 @@ fn every_sample_file_opens() {
     ];
     let folder = tempfile::tempdir().unwrap();
     for (path, shapes, takes) in samples {
-        let Some(file) = shared(path) else { continue };
+        let Some(file) = real_data(path) else { continue };
         let report = report(folder.path(), &["info", file.to_str().unwrap()]);
         assert_eq!(report["meshes"][0]["shapes"].as_array().unwrap().len(), shapes, "{path}");
         assert_eq!(report["takes"].as_array().unwrap().len(), takes, "{path}");

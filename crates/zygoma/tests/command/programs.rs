@@ -14,7 +14,7 @@ fn check(script: &str, folder: &Path, args: &[&str]) -> Option<Value> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let python = root.join(".venv/bin/python");
     if !python.exists() {
-        eprintln!("skipped: run scripts/python-env to open files in Blender and USD");
+        zygoma_testing::skipped("run scripts/python-env to open files in Blender and USD");
         return None;
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(script);

@@ -42,15 +42,6 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A file of the shared test data beside the checkout; `None`, with a message, where there is none.
-pub(crate) fn shared(path: &str) -> Option<PathBuf> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    if !file.exists() {
-        eprintln!("skipped: the shared data has no {path}");
-    }
-    file.exists().then_some(file)
-}
-
 /// Names of the shapes of [`small_rig`].
 pub(crate) const SMALL_SHAPES: [&str; 4] = ["browInnerUp", "cheekPuff", "jawOpen", "mouthSmile_L"];
 

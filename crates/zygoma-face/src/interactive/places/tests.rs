@@ -1,8 +1,7 @@
-use std::path::{Path, PathBuf};
-
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::RigMesh;
 use zygoma_rig::formats::{Limits, read_rig};
+use zygoma_testing::real_data;
 
 use super::super::fit::Continue;
 use super::super::{BuildParams, build};
@@ -12,14 +11,6 @@ use super::*;
 fn face(mesh: &RigMesh) -> Face {
     let params = BuildParams { triangles: 600, uniform_stiffness: Some(1.0), ..BuildParams::default() };
     build("face", mesh, &params, &mut |_| Continue::Yes).unwrap()
-}
-
-fn shared(path: &str) -> Option<PathBuf> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    if !file.exists() {
-        eprintln!("skipped: the shared data has no {path}");
-    }
-    file.exists().then_some(file)
 }
 
 /// Millimetres between the places of a face and its 68 standard landmarks.
@@ -77,7 +68,7 @@ fn the_built_in_heads_places_are_where_its_landmarks_are() {
 
 #[test]
 fn icts_places_are_where_its_landmarks_are() {
-    let Some(folder) = shared("ict/FaceXModel") else { return };
+    let Some(folder) = real_data("ict/FaceXModel") else { return };
     let rig = read_rig(&folder, &Limits::default()).unwrap();
     let text = std::fs::read_to_string(folder.join("vertex_indices.json")).unwrap();
     let indices: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -88,7 +79,7 @@ fn icts_places_are_where_its_landmarks_are() {
 
 #[test]
 fn places_of_a_rig_that_leans_are_pairs_all_the_same() {
-    let Some(file) = shared("rigs/facecap.glb") else { return };
+    let Some(file) = real_data("rigs/facecap.glb") else { return };
     let rig = read_rig(&file, &Limits::default()).unwrap();
     let face = face(rig.skin());
     let places = Places::new(&face);
