@@ -93,7 +93,7 @@ fn main() -> Outcome<()> {
         evaluator.evaluate(&weights, &mut plain);
         let mut performing = PerformingFace::new(tissue.clone())?;
         performing.set_weights(&weights);
-        performing.advance(0.0);
+        performing.settle();
         let surface = performing.advance(0.04).to_vec();
         let off: Vec<f32> =
             face.skin.iter().map(|v| 1e3 * surface[*v as usize].distance(plain[*v as usize])).collect();
@@ -126,7 +126,7 @@ fn main() -> Outcome<()> {
         }
     }
     let mut performing = PerformingFace::new(tissue.clone())?;
-    performing.advance(0.0);
+    performing.settle();
     let rest = performing.advance(0.02).to_vec();
     let near = |v: &usize| {
         ["cheek-left", "cheek-right"]

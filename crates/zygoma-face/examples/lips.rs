@@ -68,7 +68,7 @@ fn main() -> Outcome<()> {
             }
         }
         let mut face = PerformingFace::new(tissue.clone())?;
-        face.advance(0.0);
+        face.settle();
         let (mut during, mut projected) = (0, 0.0_f32);
         let began = Instant::now();
         for frame in 1..=40 {

@@ -82,7 +82,7 @@ fn hold(made: &Made, tour: &Take, seconds: f64) -> f32 {
     evaluator.evaluate(&weights, &mut plain);
     let mut performing = PerformingFace::new(tissue.clone()).expect("flesh can perform");
     performing.set_weights(&weights);
-    performing.advance(0.0);
+    performing.settle();
     for _ in 0..6 {
         performing.advance(1.0 / FPS);
     }
@@ -115,7 +115,7 @@ fn shake(made: &Made) -> [f32; 2] {
     let Made { rig, face, tissue } = made;
     let shake = take("shake");
     let mut performing = PerformingFace::new(tissue.clone()).expect("flesh can perform");
-    performing.advance(0.0);
+    performing.settle();
     let rest = performing.advance(1.0 / FPS).to_vec();
     let places = Places::new(face);
     let near = |v: &usize| {
@@ -151,13 +151,14 @@ fn perform(made: &Made, tour: &Take) {
     let mut weights = vec![0.0; evaluator.shape_count()];
     let mut plain = vec![Vec3::ZERO; face.vertex_count()];
     let mut performing = PerformingFace::new(tissue.clone()).expect("flesh can perform");
-    performing.advance(0.0);
+    performing.settle();
     let (mut worst, mut inverted, mut crossing) = (0.0_f32, 0, [0, 0]);
     for frame in 0..(12.0 * FPS / 2.0) as usize {
         binding.weights_at(tour, rig.skin, 2.0 * frame as f64 / FPS, &mut weights);
         evaluator.evaluate(&weights, &mut plain);
         performing.set_weights(&weights);
-        let shown = performing.advance(2.0 / FPS);
+        performing.run(2.0 / FPS);
+        let shown = performing.show(0.0);
         let off = face.skin.iter().map(|v| 1e3 * shown[*v as usize].distance(plain[*v as usize]));
         worst = off.fold(worst, f32::max);
         for (count, surface) in crossing.iter_mut().zip([shown, &plain]) {

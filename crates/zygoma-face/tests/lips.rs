@@ -51,7 +51,7 @@ fn flesh_keeps_lips_apart_where_the_rig_does_not() {
             let mut plain = vec![Vec3::ZERO; mesh.positions.len()];
             Evaluator::new(mesh).evaluate(&weights, &mut plain);
             let mut performing = PerformingFace::new(tissue.clone()).unwrap();
-            performing.advance(0.0);
+            performing.settle();
             let mut last = Vec::new();
             for frame in 1..=26 {
                 let share = (frame as f32 / 20.0).min(1.0);
@@ -63,7 +63,7 @@ fn flesh_keeps_lips_apart_where_the_rig_does_not() {
             assert_eq!(after, 0, "{} {shapes:?}", rig.name);
             assert!(performing.lips().projected <= 1.001e-4);
             performing.set_weights(&weights);
-            let settled = tissue.lip_crossings(performing.advance(0.0));
+            let settled = tissue.lip_crossings(performing.settle());
             assert_eq!(settled, 0, "{} {shapes:?}: put there at once", rig.name);
             before > 0
         };

@@ -36,11 +36,24 @@ pub(crate) trait Body {
     /// What touches act on.
     fn touchable(&mut self) -> &mut dyn Touchable;
 
-    /// What it should do at the end of the next frame, at a time of the take.
+    /// What it should do at the next time that is known to it, which is a time of the take.
     fn aim(&mut self, weights: &[f32], head: &RigidMotion, time: f64);
 
-    /// Moves on and gives the surface in rig space, in the head's frame.
-    fn advance(&mut self, seconds: f64) -> &[Vec3];
+    /// The next time that it has to know before it can be shown at `frame`, when all is known until `known`; seconds since the take's start.
+    /// It depends on the frame rate as little as it can.
+    fn next_input(&self, known: f64, frame: f64) -> Option<f64>;
+
+    /// Comes to rest where it is aimed.
+    fn settle(&mut self);
+
+    /// Moves on to where it is aimed, as if it had always moved like that.
+    fn glide(&mut self, seconds: f64);
+
+    /// Moves on to where it is aimed.
+    fn run(&mut self, seconds: f64);
+
+    /// Gives the surface some seconds before the last known time, in rig space, in the head's frame.
+    fn show(&mut self, seconds_ago: f64) -> &[Vec3];
 
     /// Notes what there is to say about the frame that it moved on by.
     fn note(&mut self, frame: &Performed<'_>, outcome: &mut Outcome);
@@ -110,71 +123,138 @@ impl Performance<'_> {
     /// Lets a body perform all frames of the take.
     pub(crate) fn run(&self, body: &mut dyn Body) -> anyhow::Result<Outcome> {
         let Self { face, rig, take, fps, .. } = *self;
-        let binding = Binding::new(rig, take);
-        let evaluator = Evaluator::new(rig.skin());
-        let head = take.motion(JointRole::Head);
-        let mut player = Player::new(self.touches);
+        let mut inputs = Inputs::new(self);
         let count = take.frame_count(fps);
         let mut outcome =
             Outcome::waiting_for(count, SpooledFrames::new(self.folder, fps, face.vertex_count())?);
-        let mut weights = vec![0.0; evaluator.shape_count()];
-        let mut plain = vec![Vec3::ZERO; face.vertex_count()];
         let mut shown = rig.skin().positions.clone();
-        let still = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
         let share = 1.0 / count as f64;
         let mut bar = Progress::new("simulating frames", count);
+        let mut known = 0.0;
         for frame in 0..count {
-            let since = frame as f64 / fps;
-            let time = take.start() + since;
-            binding.weights_at(take, rig.skin, time, &mut weights);
-            evaluator.evaluate(&weights, &mut plain);
-            let pose = head.and_then(|track| track.sample(time)).unwrap_or(still);
-            body.aim(&weights, &pose, time);
-            player
-                .before(body.touchable(), &Moment { time: since, plain: &plain, shown: &shown, head: pose });
+            let time = frame as f64 / fps;
             let began = Instant::now();
-            // The first frame is the face at rest in its first pose.
-            shown.copy_from_slice(body.advance(if frame == 0 { 0.0 } else { 1.0 / fps }));
+            // The first frame is the face at rest in its first pose; if the take starts at speed, it moves from there on.
+            if frame == 0 {
+                inputs.aim(body, known, &shown);
+                body.settle();
+            }
+            while let Some(next) = body.next_input(known, time) {
+                inputs.aim(body, next, &shown);
+                if known == 0.0 {
+                    body.glide(next)
+                } else {
+                    body.run(next - known)
+                }
+                known = next;
+            }
+            shown.copy_from_slice(body.show(known - time));
             outcome.frame_ms += share * 1e3 * began.elapsed().as_secs_f64();
-            player.after(body.touchable());
-            let touched = self.touches.is_touched(since, AFTERMATH);
-            outcome.deviations.push(FrameDeviation { touched, ..deviation(&shown, &plain) });
-            body.note(&Performed { weights: &weights, shown: &shown, plain: &plain, share }, &mut outcome);
+            inputs.player.after(body.touchable());
+            let touched = self.touches.is_touched(time, AFTERMATH);
+            let (weights, plain) = inputs.plain(time);
+            outcome.deviations.push(FrameDeviation { touched, ..deviation(&shown, plain) });
+            body.note(&Performed { weights, shown: &shown, plain, share }, &mut outcome);
             outcome.frames.push(&shown)?;
             bar.set(frame + 1);
         }
-        outcome.props = player.into_props();
+        outcome.props = inputs.player.into_props();
         Ok(outcome)
     }
 }
 
+/// What a take and a script ask for, from time to time.
+struct Inputs<'a> {
+    rig: &'a Rig,
+    take: &'a Take,
+    binding: Binding,
+    evaluator: Evaluator,
+    player: Player<'a>,
+    weights: Vec<f32>,
+    plain: Vec<Vec3>,
+}
+
+impl<'a> Inputs<'a> {
+    fn new(performance: &Performance<'a>) -> Self {
+        let Performance { rig, take, touches, .. } = *performance;
+        let evaluator = Evaluator::new(rig.skin());
+        Self {
+            binding: Binding::new(rig, take),
+            player: Player::new(touches),
+            weights: vec![0.0; evaluator.shape_count()],
+            plain: vec![Vec3::ZERO; rig.skin().positions.len()],
+            evaluator,
+            rig,
+            take,
+        }
+    }
+
+    /// The take's weights some seconds after its start, and the plain rig's surface.
+    fn plain(&mut self, since: f64) -> (&[f32], &[Vec3]) {
+        let time = self.take.start() + since;
+        self.binding.weights_at(self.take, self.rig.skin, time, &mut self.weights);
+        self.evaluator.evaluate(&self.weights, &mut self.plain);
+        (&self.weights, &self.plain)
+    }
+
+    /// Tells a body what to do some seconds after the take's start, and touches it; `shown` is its surface of the last frame.
+    fn aim(&mut self, body: &mut dyn Body, since: f64, shown: &[Vec3]) {
+        const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+        self.plain(since);
+        let time = self.take.start() + since;
+        let head = self.take.motion(JointRole::Head).and_then(|track| track.sample(time)).unwrap_or(STILL);
+        body.aim(&self.weights, &head, time);
+        let moment = Moment { time: since, plain: &self.plain, shown, head };
+        self.player.before(body.touchable(), &moment);
+    }
+}
+
 /// A shell that never falls asleep.
-pub(crate) struct ShellBody(InteractiveFace);
+pub(crate) struct ShellBody {
+    running: InteractiveFace,
+    shown: Vec<Vec3>,
+}
 
 impl ShellBody {
     pub(crate) fn new(face: &Face, params: RunParams) -> anyhow::Result<Self> {
         let params = RunParams { sleep_after: None, normals: false, ..params };
-        Ok(Self(InteractiveFace::new(face, params)?))
+        Ok(Self { running: InteractiveFace::new(face, params)?, shown: face.neutral.clone() })
     }
 }
 
 impl Body for ShellBody {
     fn touchable(&mut self) -> &mut dyn Touchable {
-        &mut self.0
+        &mut self.running
     }
 
     fn aim(&mut self, weights: &[f32], head: &RigidMotion, _: f64) {
-        self.0.set_weights(weights);
-        self.0.set_head_pose(head);
+        self.running.set_weights(weights);
+        self.running.set_head_pose(head);
     }
 
-    fn advance(&mut self, seconds: f64) -> &[Vec3] {
-        self.0.advance(seconds).positions
+    fn next_input(&self, known: f64, frame: f64) -> Option<f64> {
+        (known < frame).then_some(frame)
+    }
+
+    fn settle(&mut self) {
+        self.shown.copy_from_slice(self.running.advance(0.0).positions);
+    }
+
+    fn glide(&mut self, seconds: f64) {
+        self.run(seconds);
+    }
+
+    fn run(&mut self, seconds: f64) {
+        self.shown.copy_from_slice(self.running.advance(seconds).positions);
+    }
+
+    fn show(&mut self, _: f64) -> &[Vec3] {
+        &self.shown
     }
 
     fn note(&mut self, frame: &Performed<'_>, outcome: &mut Outcome) {
-        outcome.stages.add(self.0.stages(), 1e3 * frame.share);
-        outcome.penetration.push(self.0.penetration());
+        outcome.stages.add(self.running.stages(), 1e3 * frame.share);
+        outcome.penetration.push(self.running.penetration());
     }
 }
 

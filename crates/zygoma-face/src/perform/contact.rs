@@ -158,9 +158,10 @@ impl LipContact {
         self.sticky.len()
     }
 
-    /// Lets go of everything.
+    /// Lets go of everything; chance begins anew.
     pub(super) fn forget(&mut self) {
         self.sticky.clear();
+        self.tick = 0;
     }
 
     /// Puts constraints into the system: where the lips meet or pass each other in some states of the flesh, and what sticks.

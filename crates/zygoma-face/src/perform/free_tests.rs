@@ -131,7 +131,7 @@ fn antennae_are_found_and_nothing_else() {
 fn antennae_swing_on_a_shake_settle_and_keep_their_volume() {
     let mut face = PerformingFace::new(tissue(&free_vertices(&FreePart::find(&FACE)))).unwrap();
     assert_eq!(face.tissue.lip_counts(), [0, 0], "no mouth, no lips");
-    face.advance(0.0);
+    face.settle();
     let rest = face.advance(0.02).to_vec();
     let moved = |now: &[Vec3], tips: bool| {
         let is_wanted = |p: &Vec3| if tips { p.x.abs() > 0.19 } else { p.z > 0.07 };
@@ -179,7 +179,7 @@ fn what_is_free_takes_no_part_in_expressions_and_the_rest_does() {
     }
     let mut face = PerformingFace::new(free).unwrap();
     face.set_weights(&[1.0, 0.5, 0.0]);
-    face.advance(0.0);
+    face.settle();
     let now = face.advance(0.02).to_vec();
     let mesh = creature();
     let mut wanted = mesh.positions.clone();

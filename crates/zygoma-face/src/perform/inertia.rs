@@ -3,18 +3,24 @@
 use glam::{DQuat, DVec3};
 use rayon::prelude::*;
 use zygoma_geometry::rigid::RigidMotion;
-use zygoma_physics::projective::{Dynamics, position, row};
+use zygoma_physics::projective::{Dynamics, Row, position, row};
+
+use crate::head_path::HeadPath;
 
 /// Vertices that are worth handing to another thread. Ours.
 pub(super) const PIECE: usize = 2048;
 
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
-/// Poses of the head at the end of the last frame, of the present one, and of the last step, with the world's velocities.
+/// The head's motion, and the flesh's in the world.
 pub(super) struct Head {
-    pub(super) poses: [RigidMotion; 2],
-    pub(super) at_step: RigidMotion,
-    pub(super) velocities: Vec<DVec3>,
+    /// The pose at the end of the next frame.
+    pub(super) pose: RigidMotion,
+    pub(super) path: HeadPath,
+    /// The pose at the end of the last step.
+    at_step: RigidMotion,
+    /// Velocities of the free vertices in the world.
+    velocities: Vec<DVec3>,
     /// Where the free vertices were in the world at the end of the last step.
     places: Vec<DVec3>,
 }
@@ -23,10 +29,35 @@ impl Head {
     /// At rest, for so many free vertices.
     pub(super) fn still(free: usize) -> Self {
         Self {
-            poses: [STILL; 2],
+            pose: STILL,
+            path: HeadPath::still(),
             at_step: STILL,
             velocities: vec![DVec3::ZERO; free],
             places: vec![DVec3::ZERO; free],
+        }
+    }
+
+    /// A frame of some seconds begins.
+    pub(super) fn begin_frame(&mut self, seconds: f64) {
+        self.path.go_to(&self.pose, seconds);
+    }
+
+    /// Stops where it was told to be last, and the flesh with it.
+    pub(super) fn rest(&mut self) {
+        self.path.rest_at(&self.pose);
+        self.at_step = self.pose;
+        self.velocities.fill(DVec3::ZERO);
+    }
+
+    /// Goes on to where it was told to be last, with the flesh, as if both had always moved as in this step: from a pose and places of the
+    /// flesh to other places.
+    pub(super) fn glide(&mut self, from: &RigidMotion, before: &[Row<f32>], seconds: f64, now: &[Row<f32>]) {
+        self.path.move_steadily(from, &self.pose, seconds);
+        self.at_step = self.pose;
+        let [from, to] = [from, &self.pose].map(RigidMotion::to_affine);
+        for ((velocity, before), now) in self.velocities.iter_mut().zip(before).zip(now) {
+            let way = to.transform_point3(position(now)) - from.transform_point3(position(before));
+            *velocity = way / seconds;
         }
     }
 

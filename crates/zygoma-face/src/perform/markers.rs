@@ -84,6 +84,8 @@ pub(super) struct Drive {
     /// Where the skin at each marker should be at the end of the last and of the present frame, and now.
     pub(super) targets: [Vec<DVec3>; 2],
     pub(super) now: Vec<DVec3>,
+    /// Where it should be on the surface that was shown last.
+    pub(super) shown: Vec<DVec3>,
 }
 
 impl Drive {
@@ -238,7 +240,8 @@ impl PerformingFace {
     /// Lets the flesh follow markers from now on: see [`set_markers`](Self::set_markers).
     pub fn follow(&mut self, markers: Markers) {
         let rest: Vec<DVec3> = markers.points.iter().map(|point| point.rest).collect();
-        self.drive = Some(Drive { targets: [rest.clone(), rest.clone()], now: rest, markers });
+        self.drive =
+            Some(Drive { targets: [rest.clone(), rest.clone()], now: rest.clone(), shown: rest, markers });
     }
 
     /// Where the markers are at the end of the next frame, in metres in the head's frame. Positions that are missing or not finite leave
@@ -260,7 +263,7 @@ impl PerformingFace {
     pub fn marker_miss(&self) -> MarkerMiss {
         let Some(drive) = &self.drive else { return MarkerMiss::default() };
         let shown = |vertex: u32| self.positions[vertex as usize].as_dvec3();
-        let points = drive.markers.points.iter().zip(&drive.targets[1]);
+        let points = drive.markers.points.iter().zip(&drive.shown);
         let misses: Vec<f32> = points.map(|(p, target)| p.of(shown).distance(*target) as f32).collect();
         MarkerMiss {
             mean: misses.iter().sum::<f32>() / misses.len().max(1) as f32,

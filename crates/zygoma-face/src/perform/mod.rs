@@ -5,6 +5,7 @@
 
 mod blendforces;
 mod bones;
+mod clock;
 mod contact;
 mod control;
 mod depth;

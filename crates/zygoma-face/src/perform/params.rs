@@ -51,11 +51,12 @@ pub struct PerformParams {
     pub stickiness: f64,
     /// Seed of the chance with which sticky lips part.
     pub seed: u64,
-    /// h, time step of the physics, s.
+    /// h, time step of the physics, s; live surfaces are one step old.
     pub step_time: f64,
     /// Iterations of a step (§7.1).
     pub iterations: usize,
-    /// Iterations of the control (§3.2), each a few steps towards the equilibrium that it looks at.
+    /// Iterations of the control (§3.2), each a few steps towards the equilibrium that it looks at. With none the weights themselves are the
+    /// actuations.
     pub control_iterations: usize,
     /// Steps of each of them; the equilibrium is followed from step to step.
     pub control_steps: usize,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::{DVec3, Vec3};
-use rayon::prelude::*;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::accumulate_runs;
@@ -13,10 +12,11 @@ use zygoma_physics::projective::{
 };
 
 use super::blendforces::Blendforces;
+use super::clock::Clock;
 use super::contact::{LipContact, Surface};
 use super::control::Control;
 use super::elements::Expressed;
-use super::inertia::{Head, PIECE};
+use super::inertia::Head;
 use super::live::LiveParams;
 use super::markers::Drive;
 use super::mouth::Mouth;
@@ -29,7 +29,7 @@ use crate::touch::Touches;
 /// A face made of flesh that performs: weights and a head pose go in, surfaces come out.
 ///
 /// It lives in the head's frame; the head's motion acts as inertia, and gravity stays with the world. The physics runs in steps of
-/// its own, and what comes out is interpolated, so that the motion does not depend on the frame rate.
+/// its own, and surfaces lie between them, so that the motion does not depend on the frame rate.
 pub struct PerformingFace {
     pub(super) tissue: Arc<Tissue>,
     pub(super) system: System<f32>,
@@ -52,12 +52,11 @@ pub struct PerformingFace {
     pub(super) stages: Stages,
     pub(super) report: LipReport,
     pub(super) head: Head,
-    clock: Clock,
+    pub(super) clock: Clock,
     /// Weights at the end of the last and of the present frame.
-    weights: [Vec<f32>; 2],
+    pub(super) weights: [Vec<f32>; 2],
     actuations: Vec<f32>,
-    before: Vec<Row<f32>>,
-    displacements: Vec<Vec3>,
+    pub(super) displacements: Vec<Vec3>,
     pub(super) positions: Vec<Vec3>,
 }
 
@@ -87,16 +86,8 @@ pub(super) struct Quasistatic {
     markers: usize,
 }
 
-/// How far the physics is ahead of what was asked for, s.
-struct Clock {
-    ahead: f64,
-}
-
 /// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
 const SETTLED: f64 = 4e-6;
-
-/// The longest frame, s: as that of a shell.
-const LONGEST_FRAME: f64 = 1.0;
 
 impl PerformingFace {
     /// Puts flesh at rest.
@@ -129,10 +120,9 @@ impl PerformingFace {
         let none = vec![0.0; tissue.moves.len()];
         let mut performing = Self {
             head: Head::still(layout.free),
-            clock: Clock { ahead: 0.0 },
+            clock: Clock::new(&rest, &none),
             weights: [none.clone(), none.clone()],
             actuations: none,
-            before: rest.clone(),
             base: tissue.skin.neutral.clone(),
             rest,
             blendforces: Blendforces::new(&tissue.forces),
@@ -187,86 +177,49 @@ impl PerformingFace {
     /// The head's pose at the end of the next frame.
     pub fn set_head_pose(&mut self, pose: &RigidMotion) {
         if pose.rotation.is_finite() && pose.translation.is_finite() {
-            self.head.poses[1] = *pose;
+            self.head.pose = *pose;
         }
     }
 
-    /// Moves on by a frame and gives the surface at its end, in metres in the head's frame. Without time the face settles where it
-    /// is told to be; of a frame that is longer than a second only that second is simulated.
-    pub fn advance(&mut self, seconds: f64) -> &[Vec3] {
-        let seconds = if seconds.is_finite() { seconds.min(LONGEST_FRAME) } else { 0.0 };
-        // On a thread that others can take work from: otherwise each piece of it would be handed over and waited for.
-        rayon::scope(|_| self.advance_here(seconds));
-        &self.positions
-    }
-
-    fn advance_here(&mut self, seconds: f64) {
-        self.stages = Stages::default();
-        if seconds <= 0.0 {
-            self.settle();
-            self.output(1.0);
-            return;
-        }
-        self.touches.begin_frame();
-        let h = self.tissue.params.step_time;
-        // The physics has done `ahead` of this frame already.
-        while self.clock.ahead < seconds {
-            self.clock.ahead += h;
-            let share = (self.clock.ahead / seconds).min(1.0);
-            let weights: Vec<f32> = (0..self.actuations.len())
-                .map(|k| self.weights[0][k] + share as f32 * (self.weights[1][k] - self.weights[0][k]))
-                .collect();
-            if let Some(drive) = &mut self.drive {
-                drive.go_to(share);
-            }
-            let [from, to] = &self.head.poses;
-            let pose = RigidMotion {
-                rotation: from.rotation.slerp(to.rotation, share),
-                translation: from.translation.lerp(to.translation, share),
-            };
-            self.before.copy_from_slice(&self.dynamics.positions);
-            self.step(&weights, &pose, share as f32);
-        }
-        self.touches.end_frame((self.clock.ahead - seconds) as f32 / h as f32);
-        self.clock.ahead -= seconds;
-        self.weights[0] = self.weights[1].clone();
-        self.head.poses[0] = self.head.poses[1];
-        if let Some(drive) = &mut self.drive {
-            drive.targets[0] = drive.targets[1].clone();
-        }
-        self.output((1.0 - self.clock.ahead / h) as f32);
-    }
-
-    /// Comes to rest at the present weights and pose.
-    fn settle(&mut self) {
-        let weights = self.weights[1].clone();
-        self.weights[0] = weights.clone();
-        self.head.poses[0] = self.head.poses[1];
-        self.head.at_step = self.head.poses[1];
-        // From the neutral in small steps: a jump to a wide open mouth may leave elements inside out.
+    /// The equilibrium of weights and markers under gravity, without contact.
+    pub(super) fn find_rest(&mut self, weights: &[f32]) {
+        // From the neutral in small steps: a jump to a wide open mouth may leave elements inside out. Some more come to rest there.
         const STEPS: usize = 10;
+        const MORE: usize = 6;
         self.quasistatic.x.copy_from_slice(&self.rest);
         self.quasistatic.last.copy_from_slice(&self.rest);
-        for step in 1..=STEPS {
-            let part: Vec<f32> = weights.iter().map(|w| w * step as f32 / STEPS as f32).collect();
-            self.actuations.copy_from_slice(&part);
+        for step in 1..=STEPS + MORE {
+            let share = step.min(STEPS) as f32 / STEPS as f32;
+            let part: Vec<f32> = weights.iter().map(|w| w * share).collect();
+            if step <= STEPS {
+                self.actuations.copy_from_slice(&part);
+            }
             if let Some(drive) = &mut self.drive {
-                drive.approach(step as f64 / STEPS as f64);
+                drive.approach(f64::from(share));
             }
             self.find_actuations(&part, self.tissue.params.iterations);
         }
         self.dynamics.positions.copy_from_slice(&self.quasistatic.x);
-        self.head.velocities.fill(DVec3::ZERO);
-        self.clock.ahead = 0.0;
-        if let Some(drive) = &mut self.drive {
-            drive.targets[0] = drive.targets[1].clone();
+        let felt = self.felt_gravity(&self.head.pose);
+        if felt != DVec3::ZERO {
+            self.sag(felt);
         }
-        self.forget_contact(&weights);
-        // That equilibrium knows of no contact: lips may be in each other by some millimetres.
-        const ROUNDS: usize = 20;
-        self.find_base(&weights);
-        self.part(ROUNDS);
-        self.before.copy_from_slice(&self.dynamics.positions);
+    }
+
+    /// Lets the flesh hang at rest under an acceleration, with the present actuations.
+    fn sag(&mut self, acceleration: DVec3) {
+        const ITERATIONS: usize = 200;
+        self.apply_forces(acceleration);
+        let options = SolveOptions { iterations: ITERATIONS, least_motion: SETTLED, ..Default::default() };
+        let Quasistatic { solver, factor, .. } = &mut self.quasistatic;
+        let report = solver.minimise(&self.system, None, factor, &options, &mut self.dynamics.positions);
+        self.stages.add(&report);
+    }
+
+    /// Gravity as flesh feels it in the frame of a head with a pose: what differs from that under which the artist made the face.
+    fn felt_gravity(&self, pose: &RigidMotion) -> DVec3 {
+        pose.rotation.inverse() * DVec3::from_array(self.live.gravity)
+            - DVec3::from_array(self.tissue.params.gravity)
     }
 
     /// Puts kinematic vertices and attachments where the rig, which moves the skin so, and the jaw have them.
@@ -298,7 +251,11 @@ impl PerformingFace {
         let skin: Vec<DVec3> =
             markers.iter().map(|vertex| self.tissue.target(&moved, *vertex as usize)).collect();
         self.stages.place += began.elapsed();
-        for round in 0..self.tissue.params.control_iterations {
+        let controls = self.tissue.params.control_iterations;
+        if controls == 0 {
+            self.actuations.copy_from_slice(weights);
+        }
+        for round in 0..controls.max(1) {
             let began = Instant::now();
             self.apply_forces(DVec3::ZERO);
             self.stages.control += began.elapsed();
@@ -311,6 +268,9 @@ impl PerformingFace {
             let options = SolveOptions { changed, ..options };
             let report = solver.minimise(&self.system, None, &mut quasistatic.factor, &options, x);
             self.stages.add(&report);
+            if controls == 0 {
+                break;
+            }
             let began = Instant::now();
             if let Some(drive) = &self.drive {
                 drive.improve(&self.tissue, weights, &quasistatic.x, &mut self.actuations);
@@ -339,15 +299,12 @@ impl PerformingFace {
     }
 
     /// One step of the physics, which ends at a share of the frame, when the head has a pose.
-    fn step(&mut self, weights: &[f32], pose: &RigidMotion, share: f32) {
+    pub(super) fn step(&mut self, weights: &[f32], pose: &RigidMotion, share: f32) {
         self.find_actuations(weights, self.tissue.params.control_steps);
         let began = Instant::now();
         let h = self.tissue.params.step_time;
-        let back = pose.rotation.inverse();
         self.head.carry_on(pose, h, &mut self.dynamics);
-        // The artist made the face under the tissue's own gravity.
-        let made_under = DVec3::from_array(self.tissue.params.gravity);
-        self.apply_forces(back * DVec3::from_array(self.live.gravity) - made_under);
+        self.apply_forces(self.felt_gravity(pose));
         self.find_base(weights);
         self.stages.inertia += began.elapsed();
         self.begin_contact(weights, share);
@@ -379,32 +336,10 @@ impl PerformingFace {
     }
 
     /// Neutral and detail of the whole mesh for some weights.
-    fn find_base(&mut self, weights: &[f32]) {
+    pub(super) fn find_base(&mut self, weights: &[f32]) {
         self.base.copy_from_slice(&self.tissue.skin.neutral);
         let fits =
             accumulate_runs(bytemuck::cast_slice_mut(&mut self.base), weights, &self.tissue.skin.detail);
         debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
-    }
-
-    /// The full-resolution surface between the last two steps.
-    fn output(&mut self, share: f32) {
-        let began = Instant::now();
-        let (tissue, before, now) = (&self.tissue, &self.before, &self.dynamics.positions);
-        for (vertex, displacement) in self.displacements.iter_mut().enumerate() {
-            let place = tissue.layout.rows[vertex] as usize;
-            let [a, b] = [&before[place], &now[place]].map(position);
-            *displacement = (a.lerp(b, f64::from(share)) - tissue.flesh.mesh.positions[vertex]).as_vec3();
-        }
-        let weights = self.weights[1].clone();
-        self.find_base(&weights);
-        let (embedding, base, displacements) = (&self.tissue.skin.embedding, &self.base, &self.displacements);
-        self.positions.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(vertex, position)| {
-            *position = base[vertex] + embedding.displacement(vertex, displacements);
-        });
-        if let Some(lips) = &mut self.lips {
-            let projected = lips.project(&mut self.positions);
-            (self.report.projected, self.report.penetration) = (projected.moved, projected.left);
-        }
-        self.stages.output += began.elapsed();
     }
 }

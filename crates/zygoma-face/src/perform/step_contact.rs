@@ -23,6 +23,7 @@ impl PerformingFace {
     pub(super) fn forget_contact(&mut self, weights: &[f32]) {
         if let Some(lips) = &mut self.lips {
             lips.forget();
+            self.report.sticky = 0;
         }
         if let Some(mouth) = &mut self.mouth {
             mouth.press.forget();
@@ -31,7 +32,6 @@ impl PerformingFace {
         }
         self.press.forget();
         self.touches.jump(&self.head_way());
-        self.touches.end_frame(0.0);
     }
 
     /// A step begins that ends at a share of the frame: moves what touches the skin, and the teeth, to where they are then, and finds what meets.

@@ -92,7 +92,7 @@ impl PerformingFace {
 
     /// How the head goes in the present frame.
     pub(super) fn head_way(&self) -> HeadWay {
-        let [before, now] = self.head.poses;
+        let [before, now] = self.head.path.ends();
         HeadWay { before, now }
     }
 }

@@ -98,7 +98,7 @@ impl Flesh {
         self.performing.touches_mut().clear();
         self.performing.set_weights(weights);
         self.performing.set_head_pose(pose);
-        self.step(0.0);
+        self.on_pool(|performing| performing.settle());
         self.last = Instant::now();
     }
 
@@ -115,18 +115,19 @@ impl Flesh {
         self.last = began;
         self.performing.set_weights(weights);
         self.performing.set_head_pose(pose);
-        self.step(seconds);
+        self.on_pool(|performing| performing.advance(seconds));
         let spent = began.elapsed().as_secs_f64();
         smooth(&mut self.frame, spent);
         smooth(&mut self.cost, spent / seconds.max(1e-6));
         &self.surface
     }
 
-    fn step(&mut self, seconds: f64) {
+    /// Finds another surface on the threads that it may use.
+    fn on_pool(&mut self, act: impl FnOnce(&mut PerformingFace) -> &[Vec3] + Send) {
         let Self { performing, pool, surface, .. } = self;
         let found = match pool {
-            Some(pool) => pool.install(|| performing.advance(seconds)),
-            None => performing.advance(seconds),
+            Some(pool) => pool.install(|| act(performing)),
+            None => act(performing),
         };
         surface.clear();
         surface.extend_from_slice(found);

@@ -168,7 +168,7 @@ impl Scene {
         let params = PerformParams { stickiness: STICKY, ..PerformParams::default() };
         let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &params)?);
         let mut performing = PerformingFace::new(tissue.clone())?;
-        performing.advance(0.0);
+        performing.settle();
         let find = |name: &str| mesh.shapes.iter().position(|shape| shape.name == name);
         let (close, smile) = (find("mouthClose"), find("mouthSmileLeft"));
         let weights = vec![0.0; mesh.shapes.len()];

@@ -290,8 +290,25 @@ impl Body for FleshBody<'_> {
         self.performing.set_head_pose(head);
     }
 
-    fn advance(&mut self, seconds: f64) -> &[Vec3] {
-        self.performing.advance(seconds)
+    fn next_input(&self, known: f64, frame: f64) -> Option<f64> {
+        let step = self.performing.latency();
+        (known + 1e-6 * step < frame).then_some(known + step)
+    }
+
+    fn settle(&mut self) {
+        self.performing.settle();
+    }
+
+    fn glide(&mut self, _: f64) {
+        self.performing.glide();
+    }
+
+    fn run(&mut self, seconds: f64) {
+        self.performing.run(seconds);
+    }
+
+    fn show(&mut self, seconds_ago: f64) -> &[Vec3] {
+        self.performing.show(seconds_ago)
     }
 
     fn note(&mut self, frame: &Performed<'_>, outcome: &mut Outcome) {

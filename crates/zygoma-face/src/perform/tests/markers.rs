@@ -49,7 +49,11 @@ fn markers_from_the_rig_give_its_expression_back() {
             let rest: Vec<Vec3> =
                 vertices.iter().enumerate().map(|(i, v)| mesh.positions[*v as usize] + offset(i)).collect();
             face.set_markers(&rest.iter().zip(&seen).map(|(a, b)| a.lerp(*b, share)).collect::<Vec<_>>());
-            face.advance(if frame == 0 { 0.0 } else { 1.0 / 60.0 });
+            if frame == 0 {
+                face.settle()
+            } else {
+                face.advance(1.0 / 60.0)
+            };
         }
         let miss = face.marker_miss();
         let off = face.actuations().iter().zip(&weights).map(|(a, w)| (a - w).abs()).fold(0.0, f32::max);

@@ -5,7 +5,7 @@ use super::*;
 /// Sticky springs at some moments while pressed lips are opened.
 fn parting(tissue: &Arc<Tissue>, rate: f64) -> Vec<usize> {
     let mut face = PerformingFace::new(tissue.clone()).unwrap();
-    face.advance(0.0);
+    face.settle();
     let mut moments = vec![0.5, 0.62, 0.7, 0.8, 0.95];
     let mut counts = Vec::new();
     for frame in 1.. {

@@ -107,7 +107,7 @@ struct Performance {
 impl Performance {
     fn new(tissue: Arc<Tissue>, mesh: &RigMesh, seed: u64) -> anyhow::Result<Self> {
         let mut performing = PerformingFace::new(tissue.clone())?;
-        performing.advance(0.0);
+        performing.settle();
         Ok(Self {
             tissue,
             performing,
