@@ -116,7 +116,7 @@ impl Performance<'_> {
         let mut player = Player::new(self.touches);
         let count = take.frame_count(fps);
         let mut outcome =
-            Outcome::waiting_for(count, SpooledFrames::new(self.folder, fps, face.vertex_count())?);
+            Outcome::waiting_for(count, SpooledFrames::new(self.folder, fps, face.vertex_count(), count)?);
         let mut weights = vec![0.0; evaluator.shape_count()];
         let mut plain = vec![Vec3::ZERO; face.vertex_count()];
         let mut shown = rig.skin().positions.clone();

@@ -23,6 +23,8 @@ const SIZES: std::ops::RangeInclusive<u32> = 500..=12_000;
 /// What an uploaded file may make us read: less than what a user's own files may.
 pub(super) const UPLOAD_LIMITS: Limits = Limits {
     file_bytes: 512 << 20,
+    text_bytes: 16 << 20,
+    script_bytes: 1 << 20,
     decoded_bytes: 1 << 30,
     vertices: 400_000,
     shapes: 1024,
