@@ -5,7 +5,7 @@
 //! largest error, and [`random`] gives numbers that depend on what they are for and not on who asked first.
 //! A [`Cholesky`] factor solves sparse symmetric systems in `f64`, a [`PackedFactor`] three at once in `f32`
 //! within a frame, and a [`SplitFactor`] on two threads. [`svd3`] decomposes 3×3 matrices, eight at a
-//! time, [`Lbfgs`] remembers curvature, and [`vectors`] are long.
+//! time, [`Lbfgs`] remembers curvature, and [`vectors`] are long. [`Checked`] is how parameters are kept in range.
 
 pub mod low_rank;
 pub mod random;
@@ -18,6 +18,7 @@ mod dissection;
 mod lbfgs;
 mod packed;
 mod packed_kernels;
+mod params;
 mod split;
 mod symmetric;
 #[cfg(test)]
@@ -27,5 +28,6 @@ pub use cholesky::{Analysis, Cholesky, NotPositiveDefinite};
 pub use dissection::nested_dissection;
 pub use lbfgs::{Lbfgs, Real};
 pub use packed::{PackedAnalysis, PackedFactor, Row};
+pub use params::{BadParam, Checked, Ranged};
 pub use split::SplitFactor;
 pub use symmetric::{SymmetricMatrix, inverse};

@@ -141,14 +141,12 @@ mod avx2 {
 
     impl Avx2 {
         pub(crate) fn new() -> Option<Self> {
-            if crate::simd::is_scalar_forced() {
-                return None;
-            }
             // Unknown to the compiler, or it would replace one permutation by two.
             let spread = |lane: i32| {
                 cast(std::hint::black_box([lane, lane, lane, lane, lane + 1, lane + 1, lane + 1, lane + 1]))
             };
-            V3::try_new().map(|simd| Self { simd, spreads: [spread(0), spread(2), spread(4), spread(6)] })
+            crate::simd::avx2()
+                .map(|simd| Self { simd, spreads: [spread(0), spread(2), spread(4), spread(6)] })
         }
 
         pub(crate) fn run(&self, factor: &PackedFactor, pass: Pass<'_>, rhs: &mut [Row]) {

@@ -1,18 +1,61 @@
 //! Batches on the widest registers that the machine has.
 //!
-//! The instruction set is looked up once. With the environment variable `ZYGOMA_SCALAR` set (to anything but `0` or
-//! nothing) the scalar path runs instead. On one instruction set results are equal bit for bit; between instruction
-//! sets they differ by the rounding of products, which wide registers fuse into the sum: after n terms w·v by
-//! at most n · 2⁻²³ · (|output| + Σ |w·v|) per number.
+//! The instruction set is looked up once. The environment variable `ZYGOMA_SIMD` forces one: `scalar`, `avx2` or `avx512`. On one
+//! instruction set results are equal bit for bit; between instruction sets they differ by the rounding of products, which wide registers
+//! fuse into the sum: after n terms w·v by at most n · 2⁻²³ · (|output| + Σ |w·v|) per number.
 
 use std::sync::LazyLock;
 
 pub use pulp::{Simd, WithSimd};
 
-static ARCH: LazyLock<Option<pulp::Arch>> = LazyLock::new(|| {
-    let forced = std::env::var("ZYGOMA_SCALAR").is_ok_and(|value| !value.is_empty() && value != "0");
-    (!forced).then(pulp::Arch::new)
-});
+/// The environment variable that forces an instruction set.
+pub const VARIABLE: &str = "ZYGOMA_SIMD";
+
+/// The names that it understands.
+const NAMES: [&str; 3] = ["scalar", "avx2", "avx512"];
+
+static ARCH: LazyLock<Option<pulp::Arch>> =
+    LazyLock::new(|| chosen(&wanted()).unwrap_or_else(|_| Some(pulp::Arch::new())));
+
+fn wanted() -> String {
+    std::env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// An instruction set that cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ForcedSetError {
+    /// There is no such name.
+    #[error("{VARIABLE} is '{0}'; it must be scalar, avx2 or avx512, or be left out")]
+    Unknown(String),
+    /// The machine lacks it.
+    #[error("{VARIABLE} is '{0}', which this machine does not have; leave it out or choose scalar")]
+    Missing(String),
+}
+
+/// Whether the environment asks for an instruction set that there is. If not, kernels run on the widest one.
+pub fn check_environment() -> Result<(), ForcedSetError> {
+    chosen(&wanted()).map(drop)
+}
+
+/// The instruction sets of this machine by the names that `ZYGOMA_SIMD` knows, the narrowest first.
+pub fn available() -> Vec<&'static str> {
+    NAMES.into_iter().filter(|name| chosen(name).is_ok()).collect()
+}
+
+/// The instruction set of a name; `None` is the scalar path. Without a name the widest.
+fn chosen(name: &str) -> Result<Option<pulp::Arch>, ForcedSetError> {
+    let missing = || ForcedSetError::Missing(name.to_owned());
+    match name {
+        "" => Ok(Some(pulp::Arch::new())),
+        "scalar" => Ok(None),
+        #[cfg(target_arch = "x86_64")]
+        "avx2" => pulp::x86::V3::try_new().map(|simd| Some(pulp::Arch::V3(simd))).ok_or_else(missing),
+        #[cfg(target_arch = "x86_64")]
+        "avx512" => pulp::x86::V4::try_new().map(|simd| Some(pulp::Arch::V4(simd))).ok_or_else(missing),
+        _ if NAMES.contains(&name) => Err(missing()),
+        _ => Err(ForcedSetError::Unknown(name.to_owned())),
+    }
+}
 
 /// Runs a kernel on wide registers (or the scalar path, where that is forced). The instruction set is chosen here, once, so a kernel
 /// should hold a whole batch of work.
@@ -33,11 +76,6 @@ pub fn run_widest<K: WithSimd>(kernel: K) -> K::Output {
         Some(arch) => arch.dispatch(kernel),
         None => kernel.with_simd(pulp::Scalar),
     }
-}
-
-/// Whether the scalar path is forced.
-pub fn is_scalar_forced() -> bool {
-    ARCH.is_none()
 }
 
 /// AVX2 and fused products, where kernels run on them or on wider registers: for what the portable interface cannot say.
@@ -235,6 +273,17 @@ mod tests {
                 let bound = 2_f32.powi(-23) * (start[i].abs() + (0.7 * x[i]).abs());
                 assert!((wide[i] - plain[i]).abs() <= bound, "{length}: {} {}", wide[i], plain[i]);
             }
+        }
+    }
+
+    #[test]
+    fn instruction_sets_have_names() {
+        assert_eq!(available()[0], "scalar");
+        assert!(chosen("").is_ok());
+        let told = chosen("sse9").unwrap_err().to_string();
+        assert_eq!(told, "ZYGOMA_SIMD is 'sse9'; it must be scalar, avx2 or avx512, or be left out");
+        for name in NAMES.into_iter().filter(|name| !available().contains(name)) {
+            assert!(chosen(name).unwrap_err().to_string().contains("does not have"), "{name}");
         }
     }
 

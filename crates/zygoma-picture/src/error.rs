@@ -1,23 +1,14 @@
 //! What can go wrong with a picture, as sentences for the person who wants it.
 
-use std::path::PathBuf;
-
 /// A result whose error is a sentence for a person.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a picture or report could not be made, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused.
-    #[error("{path}: {action} failed: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What was being done, e.g. "writing".
-        action: &'static str,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] zygoma_files::Error),
     /// More pixels than a picture in a report can need.
     #[error("a picture of {width} × {height} pixels is too large; {most} pixels in all are allowed")]
     TooLarge {

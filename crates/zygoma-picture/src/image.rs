@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 /// The most pixels (or samples) that one picture may have: 512 MB of RGBA.
 pub(crate) const MOST_PIXELS: usize = 1 << 27;
 
+/// The largest PNG file that is read: as many bytes as the largest picture has in memory.
+const LARGEST_FILE: u64 = 4 * MOST_PIXELS as u64;
+
 /// A picture: rows from the top, four bytes a pixel (sRGB and straight opacity).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
@@ -155,35 +158,20 @@ impl Image {
         Self::from_pixels(width, height, pixels)
     }
 
-    /// Writes the picture as a PNG file, by way of a temporary name, so that no half file is left.
+    /// Writes the picture as a PNG file, whole or not at all.
     pub fn save(&self, path: &Path) -> Result<()> {
-        write_whole(path, &self.to_png()?)
+        Ok(zygoma_files::write(path, &self.to_png()?)?)
     }
 
     /// Reads a PNG file.
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Io {
-            path: path.to_owned(),
-            action: "reading",
-            source,
-        })?;
-        Self::from_png(&bytes)
+        Self::from_png(&zygoma_files::read(path, LARGEST_FILE)?)
     }
 
     fn place(&self, x: i64, y: i64) -> Option<usize> {
         let (x, y) = (usize::try_from(x).ok()?, usize::try_from(y).ok()?);
         (x < self.width && y < self.height).then_some(y * self.width + x)
     }
-}
-
-/// Writes a file under a temporary name beside it and renames it.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = |source| Error::Io { path: path.to_owned(), action: "writing", source };
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    let part = path.with_file_name(name);
-    std::fs::write(&part, bytes).map_err(failed)?;
-    std::fs::rename(&part, path).map_err(failed)
 }
 
 /// `front` over `back`, both with straight opacity.

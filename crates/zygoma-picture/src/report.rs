@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::chart::Chart;
 use crate::error::Result;
-use crate::image::{Image, write_whole};
+use crate::image::Image;
 
 /// Text as it may stand in HTML and SVG, between tags and within quoted attributes.
 pub fn escape(text: &str) -> String {
@@ -120,7 +120,7 @@ impl Report {
 
     /// Writes the page, by way of a temporary name, so that no half file is left.
     pub fn save(&self, path: &Path) -> Result<()> {
-        write_whole(path, self.to_html().as_bytes())
+        Ok(zygoma_files::write(path, self.to_html().as_bytes())?)
     }
 
     fn add(&mut self, element: std::fmt::Arguments) -> &mut Self {

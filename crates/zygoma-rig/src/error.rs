@@ -8,6 +8,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a rig or take could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The file cannot be opened or made, or it is larger than the limits allow.
+    #[error(transparent)]
+    File(#[from] zygoma_files::Error),
     /// The operating system refused.
     #[error("{path}: {action} failed: {source}", path = path.display())]
     Io {

@@ -4,6 +4,7 @@ use serde::Serialize;
 use zygoma_geometry::topology::{EdgeCounts, connected_parts};
 
 use crate::jaw::jaw_driven_shapes;
+use crate::take::LargeWeight;
 use crate::weld::Weld;
 use crate::{Rig, RigMesh, Shape, arkit};
 
@@ -87,6 +88,8 @@ pub struct TakeReport {
     pub shapes: usize,
     /// Whether the head moves.
     pub head_motion: bool,
+    /// Tracks whose weights leave the usual range of −2 to 2.
+    pub large_weights: Vec<LargeWeight>,
 }
 
 /// How the file's lengths became metres.
@@ -123,6 +126,7 @@ impl Report {
             meshes,
         };
         report.problems = report.find_problems(rig.skin);
+        report.problems.extend(rig.takes.iter().filter_map(crate::Take::weight_warning));
         report
     }
 
@@ -235,6 +239,7 @@ impl TakeReport {
             duration: take.duration(),
             shapes: take.weights.len(),
             head_motion: take.motions.iter().any(|track| track.role == crate::JointRole::Head),
+            large_weights: take.large_weights(),
         }
     }
 }

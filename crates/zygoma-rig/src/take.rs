@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use glam::DVec3;
+use serde::Serialize;
 use zygoma_geometry::rigid::RigidMotion;
 
 use crate::{JointRole, Rig};
@@ -52,6 +53,27 @@ pub enum Interpolation {
         /// Tangent with which it leaves.
         outgoing: Vec<f32>,
     },
+}
+
+/// Weights from −2 to 2 are usual: a shape is made for 0 to 1, and exaggerated or inverted at times. Ours.
+const USUAL: f32 = 2.0;
+
+/// A track whose weight leaves the usual range, as when it is in percent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LargeWeight {
+    /// The shape's name in the take's own spelling.
+    pub shape: String,
+    /// The weight that is farthest from 0.
+    pub weight: f32,
+    /// When it is reached, in seconds.
+    pub time: f64,
+}
+
+impl std::fmt::Display for LargeWeight {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { shape, weight, time } = self;
+        write!(f, "the weight of {shape} reaches {weight} at {time:.2} s")
+    }
 }
 
 /// How one joint moves away from rest.
@@ -137,6 +159,31 @@ impl MotionTrack {
 }
 
 impl Take {
+    /// The tracks whose keys leave the usual range of −2 to 2.
+    pub fn large_weights(&self) -> Vec<LargeWeight> {
+        let largest = |track: &WeightTrack| {
+            let keys = track.curve.times.iter().zip(&track.curve.values);
+            let (time, weight) = keys.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+            let large = LargeWeight { shape: track.shape.clone(), weight: *weight, time: *time };
+            (weight.abs() > USUAL).then_some(large)
+        };
+        self.weights.iter().filter_map(largest).collect()
+    }
+
+    /// A sentence about weights outside the usual range; `None` where all are within.
+    pub fn weight_warning(&self) -> Option<String> {
+        let large = self.large_weights();
+        let worst = large.iter().max_by(|a, b| a.weight.abs().total_cmp(&b.weight.abs()))?;
+        let others = match large.len() - 1 {
+            0 => String::new(),
+            count => format!(", and {count} other tracks leave it too"),
+        };
+        Some(format!(
+            "take {}: {worst}, beyond the usual range of -2 to 2{others}; weights are shares, not percent",
+            self.name
+        ))
+    }
+
     /// Time of the first key in seconds; 0 for an empty take.
     pub fn start(&self) -> f64 {
         self.key_times().filter_map(|times| times.first()).copied().reduce(f64::min).unwrap_or(0.0)

@@ -599,18 +599,17 @@ describe("the page itself", () => {
     await page.setViewportSize({ width: 1280, height: 720 });
   });
 
-  test("says when the server is gone, and comes back with it", async () => {
+  test("comes back after a broken socket, and says when the server is gone or another", async () => {
     const own = await startServer(["--port", "0"], { cache: server.cache, keepCache: true });
     const tab = await Viewer.open(browser, own.url);
     await tab.isShown();
     await tab.rest();
     await tab.page.getByLabel("Mouth smile left").fill("0.5");
     await tab.until(() => window.zygoma.frame().weights.some((weight) => weight === 0.5));
+    // A socket that breaks, as when the machine slept, comes back.
     tab.mayLoseServer = true;
-    await own.kill();
-    await tab.page.getByText("The viewer is not running").waitFor();
-    await tab.screenshot("disconnected");
-    const again = await startServer(["--port", own.port], { cache: server.cache, keepCache: true });
+    await tab.page.evaluate(() => window.zygoma.connection.socket.close());
+    await tab.until(() => window.zygoma.state.link.value === "lost");
     await tab.until(() => window.zygoma.state.link.value === "open");
     await tab.page.getByText("The viewer is not running").waitFor({ state: "hidden" });
     // The face that was built before is at hand.
@@ -622,6 +621,20 @@ describe("the page itself", () => {
     await tab.page.getByLabel("Take", { exact: true }).selectOption("-1");
     await tab.page.locator(".slider.held").dblclick();
     await tab.until(() => window.zygoma.frame().weights.every((weight) => weight === 0));
+    // Reloading and further tabs have the same token.
+    await tab.page.reload();
+    await tab.isShown();
+    const second = await Viewer.open(browser, own.url);
+    await second.isShown();
+    await second.close();
+    await own.kill();
+    await tab.page.getByText("The viewer is not running").waitFor();
+    await tab.screenshot("disconnected");
+    // Another launch has another token.
+    const again = await startServer(["--port", own.port], { cache: server.cache, keepCache: true });
+    await tab.page.getByText("zygoma was started again").waitFor();
+    await tab.page.goto(again.url);
+    await tab.isShown();
     await tab.close();
     assert.equal(await again.stop(), 0);
   });

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use zygoma_face::interactive::fit::{Continue, FitError};
 use zygoma_face::interactive::{BuildError, BuildParams, BuildProgress, Face, build};
 use zygoma_rig::RigMesh;
+use zygoma_rig::formats::Limits;
 
 use crate::grower::Grower;
 use crate::model::Model;
@@ -166,7 +167,7 @@ impl Library {
                 return Some(face.clone());
             }
         }
-        let face = Face::read(&self.file(key)?).ok().filter(fits)?;
+        let face = Face::read(&self.file(key)?, &Limits::default()).ok().filter(fits)?;
         let face = Arc::new(face);
         self.remember(key, &face);
         Some(face)
@@ -186,7 +187,7 @@ impl Library {
         let (Some(file), Quality::Fitted) = (self.file(key), quality) else { return };
         let Some(folder) = file.parent() else { return };
         // What cannot be kept is made again the next time.
-        if std::fs::create_dir_all(folder).is_ok() && face.write(&file).is_ok() {
+        if zygoma_files::create_folder(folder).is_ok() && face.write(&file).is_ok() {
             remove_oldest(folder);
         }
     }

@@ -19,4 +19,4 @@ mod server;
 mod session;
 
 pub use measure::{Measured, measure};
-pub use server::{Error, Options, Server, Show, Stop};
+pub use server::{Error, Options, Server, Show, Stop, Timeouts};

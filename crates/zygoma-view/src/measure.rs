@@ -38,13 +38,14 @@ type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
 /// Runs a server with one tab for some seconds, in which a finger strokes the face while it performs.
 pub fn measure(options: &Options, seconds: f64) -> Result<Measured, Error> {
     let server = Server::new(options)?;
-    let (stop, address) = (server.stopper(), server.address());
+    let (stop, url) = (server.stopper(), server.url());
     let serving = std::thread::spawn(move || server.run());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let measured = runtime.block_on(async {
-        let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/socket"))
-            .await
-            .map_err(std::io::Error::other)?;
+        let (mut socket, _) =
+            tokio_tungstenite::connect_async(format!("{}socket", url.replacen("http", "ws", 1)))
+                .await
+                .map_err(std::io::Error::other)?;
         wait_for_face(&mut socket).await?;
         watch(&mut socket, seconds).await
     });

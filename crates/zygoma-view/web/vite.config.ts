@@ -1,11 +1,17 @@
 import { defineConfig } from "vite";
 import { plainDecoder } from "./decoder";
 
-/** While the page is being worked on: `npm run dev` beside a running `zygoma view --no-open`. */
-const server = "http://127.0.0.1:7423";
+/** While the page is being worked on: `ZYGOMA_VIEW=<address that zygoma view --no-open printed> npm run dev`. */
+declare const process: { env: Record<string, string | undefined> };
+const server = new URL(process.env["ZYGOMA_VIEW"] ?? "http://127.0.0.1:7423/");
 
 /** The server answers to its own page only, so the development server speaks in that page's name. */
-const asOwnPage = { target: server, changeOrigin: true, headers: { origin: server } };
+const asOwnPage = {
+  target: server.origin,
+  changeOrigin: true,
+  headers: { origin: server.origin },
+  rewrite: (path: string) => server.pathname.replace(/\/$/, "") + path,
+};
 
 export default defineConfig({
   base: "./",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::interactive::{Face, Places};
@@ -10,6 +10,7 @@ use zygoma_face::perform::{Bones, FreePart, PerformParams, TissueInput};
 use zygoma_geometry::triangle_tree::TriangleTree;
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::{Head, HeadOptions, Level};
+use zygoma_rig::formats::Limits;
 use zygoma_rig::{Rig, RigMesh, arkit};
 
 /// Where bones come from.
@@ -162,8 +163,7 @@ fn find_free(skin: &RigMesh, face: &Face, names: &[String]) -> anyhow::Result<(V
 
 /// Thickness in millimetres, a number for each vertex of the mesh, as text.
 fn read_thickness(path: &Path, count: usize) -> anyhow::Result<Vec<f64>> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("{}: reading failed", path.display()))?;
+    let text = zygoma_files::read_text(path, Limits::default().text_bytes)?;
     let mut values = Vec::with_capacity(count);
     for (line, word) in
         (1..).zip(text.lines()).flat_map(|(line, text)| text.split_whitespace().map(move |w| (line, w)))

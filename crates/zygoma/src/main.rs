@@ -4,6 +4,7 @@ mod anatomy_pictures;
 mod bench;
 mod cli;
 mod commands;
+mod files;
 mod flesh_input;
 mod json;
 mod markers;
@@ -18,7 +19,7 @@ mod touch_script;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use cli::{Cli, Command};
 
@@ -26,17 +27,34 @@ use cli::{Cli, Command};
 const INTERRUPTED: i32 = 130;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let command = Cli::command();
+    let matches = command.clone().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // Without a handler half-written files would stay; failing to set one is no reason not to work.
     let _ = ctrlc::set_handler(|| {
         #[cfg(feature = "view")]
         if commands::view::stop() {
             return;
         }
-        zygoma_rig::formats::abandon_outputs();
+        zygoma_files::abandon_outputs();
         std::process::exit(INTERRUPTED);
     });
-    let result = match &cli.command {
+    let result = zygoma_numerics::simd::check_environment()
+        .map_err(anyhow::Error::from)
+        .and_then(|()| files::check(&command, &matches))
+        .and_then(|()| run(&cli));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", sentence(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &Cli) -> anyhow::Result<()> {
+    match &cli.command {
         Command::Info(args) => commands::info::run(args, cli.verbose),
         Command::Convert(args) => commands::convert::run(args, cli.verbose),
         Command::Head(args) => commands::head::run(args),
@@ -48,14 +66,6 @@ fn main() -> ExitCode {
         Command::View(args) => commands::view::run(args),
         Command::Bench(args) => commands::bench::run(args),
         Command::Completions(args) => commands::completions::run(args),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {}", sentence(&error));
-            ExitCode::FAILURE
-        }
     }
 }
 

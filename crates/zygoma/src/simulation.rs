@@ -126,7 +126,7 @@ impl Performance<'_> {
         let mut inputs = Inputs::new(self);
         let count = take.frame_count(fps);
         let mut outcome =
-            Outcome::waiting_for(count, SpooledFrames::new(self.folder, fps, face.vertex_count())?);
+            Outcome::waiting_for(count, SpooledFrames::new(self.folder, fps, face.vertex_count(), count)?);
         let mut shown = rig.skin().positions.clone();
         let share = 1.0 / count as f64;
         let mut bar = Progress::new("simulating frames", count);

@@ -24,14 +24,13 @@ pub(crate) struct SpooledFrames {
     count: usize,
 }
 
-/// The folder of an output.
-pub(crate) fn folder_of(out: &Path) -> &Path {
-    out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 impl SpooledFrames {
-    /// No frames yet, in a file of a folder.
-    pub(crate) fn new(folder: &Path, fps: f64, vertex_count: usize) -> anyhow::Result<Self> {
+    /// No frames yet, in a file of a folder that has room for `expected` of them.
+    pub(crate) fn new(folder: &Path, fps: f64, vertex_count: usize, expected: usize) -> anyhow::Result<Self> {
+        let needed = (vertex_count as u64).saturating_mul(size_of::<Vec3>() as u64);
+        zygoma_files::check_room(folder, needed.saturating_mul(expected as u64)).with_context(|| {
+            format!("{expected} frames of {vertex_count} vertices wait there to be written")
+        })?;
         let file = tempfile::tempfile_in(folder).with_context(|| {
             format!("{}: no file for the frames can be made there; name another output", folder.display())
         })?;
@@ -123,7 +122,7 @@ mod tests {
         let frame = |index: usize| -> Vec<Vec3> {
             (0..CHUNK + 5).map(|v| Vec3::new(v as f32, index as f32, 1.0 / (1 + v) as f32)).collect()
         };
-        let mut frames = SpooledFrames::new(folder.path(), 24.0, CHUNK + 5).unwrap();
+        let mut frames = SpooledFrames::new(folder.path(), 24.0, CHUNK + 5, 5).unwrap();
         for index in 0..5 {
             frames.push(&frame(index)).unwrap();
         }
@@ -136,13 +135,19 @@ mod tests {
         }
         assert!(frames.read(5, &mut read).unwrap_err().to_string().contains("frame 5"));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert_eq!(folder_of(Path::new("a/b.pc2")), Path::new("a"));
-        assert_eq!(folder_of(Path::new("b.pc2")), Path::new("."));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn frames_that_the_disk_cannot_hold_are_refused_before_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = SpooledFrames::new(folder.path(), 24.0, 1 << 22, 1 << 30).err().unwrap();
+        assert!(format!("{refused:#}").contains("are needed there, but only"), "{refused:#}");
     }
 
     #[test]
     fn a_folder_that_is_not_there_is_named() {
-        let problem = SpooledFrames::new(Path::new("nowhere/at/all"), 24.0, 3).err().unwrap();
+        let problem = SpooledFrames::new(Path::new("nowhere/at/all"), 24.0, 3, 1).err().unwrap();
         assert!(problem.to_string().contains("nowhere/at/all"), "{problem}");
     }
 }

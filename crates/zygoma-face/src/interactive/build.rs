@@ -10,7 +10,7 @@ use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::coarsen::{CoarseMesh, CoarsenError, coarsen};
 use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::geodesic::{Source, nearest_sources};
-use zygoma_numerics::NotPositiveDefinite;
+use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite, Ranged};
 use zygoma_physics::shell::{Shell, ShellError, Stiffness};
 use zygoma_rig::RigMesh;
 
@@ -74,6 +74,9 @@ pub enum BuildError {
     /// So many triangles are too few to be a face, or too many.
     #[error("{0} triangles are no mesh to simulate; ask for {least} to {most}", least = SIZES.start(), most = SIZES.end())]
     Size(usize),
+    /// A parameter lies outside its range.
+    #[error(transparent)]
+    Param(#[from] BadParam),
     /// No skin or no height was found.
     #[error("the mesh has no part that looks like the skin of a face; name the mesh with --mesh")]
     NoFace,
@@ -103,6 +106,20 @@ impl Default for BuildParams {
             uniform_stiffness: None,
             corrected: true,
         }
+    }
+}
+
+impl Checked for BuildParams {
+    fn ranges(&self) -> Vec<Ranged> {
+        let mut ranges: Vec<Ranged> = self.fit.ranges().into_iter().map(|p| p.within("fit")).collect();
+        ranges.extend([
+            Ranged::count("triangles", self.triangles, SIZES),
+            Ranged::new("exaggerate", self.exaggerate, 0.01..=100.0),
+            Ranged::count("combinations", self.combinations, 0..=1_000_000),
+        ]);
+        ranges
+            .extend(self.uniform_stiffness.map(|value| Ranged::new("uniform_stiffness", value, 1e-9..=1e9)));
+        ranges
     }
 }
 
@@ -139,6 +156,7 @@ pub fn build_with_report(
     if !SIZES.contains(&params.triangles) {
         return Err(BuildError::Size(params.triangles));
     }
+    params.check()?;
     progress(BuildProgress::Meshing);
     let region = Region::choose(mesh)?;
     let coarse = coarsen(&region.points, &region.triangles, params.triangles)?;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_physics::shell::{Shell, ShellParams, Stiffness};
+use zygoma_rig::formats::Limits;
 use zygoma_rig::{Error, Result, SparseDeltas};
 
 use super::face::{CertifiedFace, Face, FacePair, FaceShape};
@@ -47,13 +48,24 @@ struct Entry {
 impl Face {
     /// Writes the face; a file appears whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
-        zygoma_rig::formats::write_bytes(path, &self.to_bytes())
+        Ok(zygoma_files::write(path, &self.to_bytes())?)
     }
 
-    /// Reads a face from a file.
-    pub fn read(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(Error::io(path, "reading"))?;
-        Self::from_bytes(&bytes).map_err(|problem| Error::malformed(path, problem))
+    /// Reads a face from a file that is not larger than the limits allow.
+    pub fn read(path: &Path, limits: &Limits) -> Result<Self> {
+        let bytes = zygoma_files::read(path, limits.file_bytes)?;
+        let face = Self::from_bytes(&bytes).map_err(|problem| Error::malformed(path, problem))?;
+        let counts = [
+            ("vertices", face.vertex_count(), limits.vertices),
+            ("shapes", face.shapes.len(), limits.shapes),
+        ];
+        for (what, count, most) in counts {
+            if count > most {
+                let problem = format!("the face has {count} {what}, and {most} are allowed");
+                return Err(Error::malformed(path, problem));
+            }
+        }
+        Ok(face)
     }
 
     /// The bytes of the file.

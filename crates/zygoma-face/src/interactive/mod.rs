@@ -24,6 +24,7 @@ pub use face::{CertifiedFace, Face, FacePair, FaceShape, Tally};
 pub use origin::Origin;
 pub use places::{Place, Places};
 pub use poses::take_poses;
-pub use run::{Deviation, Frame, InteractiveFace, ParamsChange, RunParams, Stages};
+pub(crate) use run::GRAVITY;
+pub use run::{Deviation, Frame, InteractiveFace, ParamsChange, RunError, RunParams, Stages};
 
 pub use crate::touch::{Contact, Drive, HeadLoad, PullId, Touch, TouchId, Touches};

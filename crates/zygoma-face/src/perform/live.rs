@@ -1,9 +1,11 @@
 //! What may change while flesh performs, at no cost.
 
 use serde::{Deserialize, Serialize};
+use zygoma_numerics::{Checked, Ranged};
 
-use super::params::PerformParams;
+use super::params::{PerformParams, STICKINESS};
 use super::run::PerformingFace;
+use crate::interactive::GRAVITY;
 
 /// The largest stiffness of sticky lips, N/m per m² of lip: as hard as contact.
 const STICKIEST: f64 = 3e7;
@@ -18,6 +20,14 @@ pub struct LiveParams {
     pub gravity: [f64; 3],
 }
 
+impl Checked for LiveParams {
+    fn ranges(&self) -> Vec<Ranged> {
+        let mut ranges = vec![Ranged::new("stickiness", self.stickiness, STICKINESS)];
+        ranges.extend(Ranged::vector("gravity", self.gravity, &GRAVITY));
+        ranges
+    }
+}
+
 impl LiveParams {
     pub(super) fn of(params: &PerformParams) -> Self {
         Self { stickiness: params.stickiness, gravity: params.gravity }
@@ -30,14 +40,12 @@ impl PerformingFace {
         self.live
     }
 
-    /// Changes it from the next step on. Lips that become dry part at once; what is not a number changes nothing.
+    /// Changes it from the next step on. Lips that become dry part at once; parameters out of range change nothing.
     pub fn set_live(&mut self, live: LiveParams) {
-        if live.stickiness.is_finite() {
-            self.live.stickiness = live.stickiness.clamp(0.0, STICKIEST);
+        if live.check().is_err() {
+            return;
         }
-        if live.gravity.iter().all(|g| g.is_finite()) {
-            self.live.gravity = live.gravity;
-        }
+        self.live = LiveParams { stickiness: live.stickiness.min(STICKIEST), ..live };
         if self.live.stickiness == 0.0
             && let Some(lips) = &mut self.lips
         {

@@ -49,7 +49,7 @@ pub use live::LiveParams;
 pub use markers::{MarkerError, MarkerMiss, Markers};
 pub use measures::VolumeReport;
 pub use mouth::TeethReport;
-pub use params::{BadParam, PerformParams, STICKY};
+pub use params::{PerformParams, STICKY};
 pub use progress::{TissueError, TissueProgress};
 pub use run::{LipReport, PerformingFace};
 pub use stages::Stages;

@@ -3,12 +3,17 @@
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
+use zygoma_numerics::{Checked, Ranged};
 use zygoma_physics::projective::Material;
 
 use super::hypodermis::HypodermisParams;
+use crate::interactive::GRAVITY;
 
 /// Stiffness of sticky lips, N/m per m² of lip, where nothing else is asked for. Ours: lips stretch by some millimetres before they part.
 pub const STICKY: f64 = 2e6;
+
+/// Stiffness of sticky lips that can be simulated, N/m per m² of lip.
+pub(super) const STICKINESS: RangeInclusive<f64> = 0.0..=1e12;
 
 /// Parameters of a performing face. Of their values the paper publishes those of `iterations` and `control_iterations`; all others are
 /// ours.
@@ -93,55 +98,41 @@ impl Default for PerformParams {
     }
 }
 
-/// A parameter with which there can be no flesh.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{name} is {value}; it must be from {} to {}", range.start(), range.end())]
-pub struct BadParam {
-    name: &'static str,
-    value: f64,
-    range: RangeInclusive<f64>,
+impl Checked for PerformParams {
+    fn ranges(&self) -> Vec<Ranged> {
+        let [thin, thick] = self.thickness_range;
+        let [soft, stiff] = self.stiffness_bounds;
+        let mut ranges = vec![
+            Ranged::new("thickness", self.thickness, Self::THICKNESS),
+            Ranged::new("thickness_range[0]", thin, Self::THICKNESS),
+            Ranged::new("thickness_range[1]", thick, thin..=*Self::THICKNESS.end()),
+            Ranged::new("smooth", self.smooth, 0.0..=1e6),
+            Ranged::new("keep_curvature", self.keep_curvature, 0.0..=1e6),
+            Ranged::new("young", self.young, 1.0..=1e9),
+            Ranged::new("poisson", self.poisson, 0.0..=0.499),
+            Ranged::new("attachment", self.attachment, 1.0..=1e9),
+            Ranged::new("tone", self.tone, 0.0..=1e9),
+            Ranged::count("stiffness_regions", self.stiffness_regions, 1..=10_000),
+            Ranged::new("stiffness_bounds[0]", soft, 1e-3..=1e3),
+            Ranged::new("stiffness_bounds[1]", stiff, soft..=1e3),
+            Ranged::new("stiffness_smooth", self.stiffness_smooth, 0.0..=1e6),
+            Ranged::new("density", self.density, 1.0..=1e5),
+            Ranged::new("regularisation", self.regularisation, 1e-9..=1e6),
+            Ranged::new("contact", self.contact, 0.0..=1e12),
+            Ranged::new("stickiness", self.stickiness, STICKINESS),
+            Ranged::new("step_time", self.step_time, 1e-4..=0.1),
+            Ranged::count("iterations", self.iterations, 1..=10_000),
+            Ranged::count("control_iterations", self.control_iterations, 0..=10_000),
+            Ranged::count("control_steps", self.control_steps, 1..=10_000),
+        ];
+        ranges.extend(Ranged::vector("gravity", self.gravity, &GRAVITY));
+        ranges
+    }
 }
 
 impl PerformParams {
     /// How thick flesh may be, m, asked for or painted.
     pub const THICKNESS: RangeInclusive<f64> = 1e-4..=0.1;
-
-    /// Refuses what no flesh could be made or moved with. The ranges are ours, and far wider than what makes sense for a face.
-    pub fn check(&self) -> Result<(), BadParam> {
-        let [thin, thick] = self.thickness_range;
-        let [soft, stiff] = self.stiffness_bounds;
-        let [x, y, z] = self.gravity;
-        let checks = [
-            ("thickness", self.thickness, Self::THICKNESS),
-            ("thickness_range's first number", thin, Self::THICKNESS),
-            ("thickness_range's second number", thick, thin..=*Self::THICKNESS.end()),
-            ("smooth", self.smooth, 0.0..=1e6),
-            ("keep_curvature", self.keep_curvature, 0.0..=1e6),
-            ("young", self.young, 1.0..=1e9),
-            ("poisson", self.poisson, 0.0..=0.499),
-            ("attachment", self.attachment, 1.0..=1e9),
-            ("tone", self.tone, 0.0..=1e9),
-            ("stiffness_regions", self.stiffness_regions as f64, 1.0..=1e4),
-            ("stiffness_bounds' first number", soft, 1e-3..=1e3),
-            ("stiffness_bounds' second number", stiff, soft..=1e3),
-            ("stiffness_smooth", self.stiffness_smooth, 0.0..=1e6),
-            ("density", self.density, 1.0..=1e5),
-            ("regularisation", self.regularisation, 1e-9..=1e6),
-            ("contact", self.contact, 0.0..=1e12),
-            ("stickiness", self.stickiness, 0.0..=1e12),
-            ("step_time", self.step_time, 1e-4..=0.1),
-            ("iterations", self.iterations as f64, 1.0..=1e4),
-            ("control_iterations", self.control_iterations as f64, 0.0..=1e4),
-            ("control_steps", self.control_steps as f64, 1.0..=1e4),
-            ("gravity's first number", x, -1e3..=1e3),
-            ("gravity's second number", y, -1e3..=1e3),
-            ("gravity's third number", z, -1e3..=1e3),
-        ];
-        match checks.into_iter().find(|(_, value, range)| !range.contains(value)) {
-            Some((name, value, range)) => Err(BadParam { name, value, range }),
-            None => Ok(()),
-        }
-    }
 
     pub(super) fn material(&self) -> Material {
         Material { young: self.young, poisson: self.poisson }

@@ -1,8 +1,7 @@
 //! How the making of flesh is told, and given up.
 
-use zygoma_numerics::NotPositiveDefinite;
+use zygoma_numerics::{BadParam, NotPositiveDefinite};
 
-use super::params::BadParam;
 use crate::interactive::fit::Continue;
 
 /// Where the making of flesh stands.

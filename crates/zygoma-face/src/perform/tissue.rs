@@ -7,8 +7,8 @@ use zygoma_geometry::curve::along_curve;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_geometry::topology::half_edges;
-use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
+use zygoma_numerics::{Checked, NotPositiveDefinite};
 use zygoma_physics::projective::{Factored, Prefactored, System};
 use zygoma_rig::arkit;
 

@@ -176,7 +176,7 @@ impl Elastic {
     /// Adds the forces at `positions` to `forces`, and lists edges that are too long.
     pub(super) fn add_forces(&self, positions: &[Vec4], forces: &mut [Vec4], too_long: &mut Vec<u32>) {
         #[cfg(target_arch = "x86_64")]
-        if let Some(simd) = super::elastic_avx2::available() {
+        if let Some(simd) = zygoma_numerics::simd::avx2() {
             super::elastic_avx2::add_forces(simd, &self.triangles, positions, forces, too_long);
             let before = 3 * LANES * self.triangles.len();
             super::elastic_avx2::add_single_forces(simd, &self.singles, before, positions, forces, too_long);

@@ -4,14 +4,8 @@ use glam::Vec4;
 use pulp::x86::V3;
 use pulp::{cast, f32x8};
 use std::arch::x86_64::{__m128, __m256};
-use zygoma_numerics::simd::is_scalar_forced;
 
 use super::elastic::{CORNERS, Edges, LANES, Singles, Triangles};
-
-/// The instruction set, if the machine has it and it may be used.
-pub(super) fn available() -> Option<V3> {
-    if is_scalar_forced() { None } else { V3::try_new() }
-}
 
 /// Adds the forces of triangles at `positions` to `forces`, and lists edges that are too long.
 pub(super) fn add_forces(

@@ -1,6 +1,7 @@
 //! What a user may tune about a shell.
 
 use serde::{Deserialize, Serialize};
+use zygoma_numerics::{Checked, Ranged};
 
 /// Parameters of the shell, in units where the face is 1 m high (IFA, Tables 3 and 4).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +41,22 @@ impl Default for ShellParams {
             thin_depth: 0.05,
             max_strain: 1.0,
         }
+    }
+}
+
+impl Checked for ShellParams {
+    fn ranges(&self) -> Vec<Ranged> {
+        vec![
+            Ranged::new("tolerance", self.tolerance, 1e-6..=1.0),
+            Ranged::new("max_pressure", self.max_pressure, 1e-3..=1e9),
+            Ranged::new("frame_time", self.frame_time, 1e-4..=1.0),
+            Ranged::new("step_time", self.step_time, 1e-5..=0.1),
+            Ranged::new("density", self.density, 1e-6..=1e4),
+            Ranged::new("damping", self.damping, 0.0..=1e3),
+            Ranged::new("lag_blend", self.lag_blend, 0.0..=1.0),
+            Ranged::new("thin_depth", self.thin_depth, 0.0..=10.0),
+            Ranged::new("max_strain", self.max_strain, 1e-3..=1e3),
+        ]
     }
 }
 

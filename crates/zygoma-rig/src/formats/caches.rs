@@ -7,9 +7,9 @@
 use std::path::Path;
 
 use glam::{DAffine3, Vec3};
+use zygoma_files::OutputFile;
 
 use super::input::read_bytes;
-use super::output::OutputFile;
 use super::{check_frames, read_frame};
 use crate::formats::Limits;
 use crate::frames::Frames;
@@ -41,7 +41,7 @@ pub fn write_pc2(mesh: &RigMesh, frames: &mut dyn Frames, path: &Path) -> Result
     file.bytes(&frames_per_sample.to_le_bytes())?;
     file.bytes(&frame_count.to_le_bytes())?;
     write_positions(mesh, frames, &mut file, f32::to_le_bytes)?;
-    file.finish()
+    Ok(file.finish()?)
 }
 
 /// Writes an MDD cache: big-endian, with the time of each frame in seconds from 0.
@@ -55,7 +55,7 @@ pub fn write_mdd(mesh: &RigMesh, frames: &mut dyn Frames, path: &Path) -> Result
         file.bytes(&(time as f32).to_be_bytes())?;
     }
     write_positions(mesh, frames, &mut file, f32::to_be_bytes)?;
-    file.finish()
+    Ok(file.finish()?)
 }
 
 /// Both formats count with signed 32-bit numbers.

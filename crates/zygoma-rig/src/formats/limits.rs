@@ -8,6 +8,10 @@
 pub struct Limits {
     /// Bytes of one file.
     pub file_bytes: u64,
+    /// Bytes of one text file with a number per vertex.
+    pub text_bytes: u64,
+    /// Bytes of one file that people write by hand: parameters and touch scripts.
+    pub script_bytes: u64,
     /// Bytes after decompression and expansion, summed over the file.
     pub decoded_bytes: u64,
     /// Vertices of one mesh.
@@ -22,6 +26,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             file_bytes: 2 << 30,
+            text_bytes: 128 << 20,
+            script_bytes: 4 << 20,
             decoded_bytes: 4 << 30,
             vertices: 4_000_000,
             shapes: 4096,

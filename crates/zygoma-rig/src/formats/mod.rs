@@ -9,7 +9,6 @@ mod limits;
 pub mod live_link;
 pub mod markers;
 pub mod obj;
-mod output;
 pub mod plain_csv;
 mod table;
 pub mod usda;
@@ -17,7 +16,6 @@ pub mod usda;
 use std::path::Path;
 
 pub use limits::Limits;
-pub use output::abandon_outputs;
 
 use crate::frames::Frames;
 use crate::{Error, Result, Rig, RigMesh, Take};
@@ -73,13 +71,6 @@ pub fn read_take(path: &Path, limits: &Limits) -> Result<Take> {
              .vrm file with an animation",
         )),
     }
-}
-
-/// Writes a file of any kind, whole or not at all.
-pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut file = output::OutputFile::create(path)?;
-    file.bytes(bytes)?;
-    file.finish()
 }
 
 /// Whether a file's name says that it holds a take and no rig.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use zygoma_files::OutputFile;
+
 use super::input::read_bytes;
-use super::output::OutputFile;
 use super::table::Table;
 use crate::formats::Limits;
 use crate::take::{WeightCurve, WeightTrack};
@@ -67,7 +68,7 @@ pub fn write_take(take: &Take, path: &Path) -> Result<()> {
         row.extend(take.weights.iter().map(|track| track.curve.sample(time).to_string()));
         file.bytes(&csv_line(path, &row)?)?;
     }
-    file.finish()
+    Ok(file.finish()?)
 }
 
 fn csv_line(path: &Path, row: &[String]) -> Result<Vec<u8>> {

@@ -4,8 +4,8 @@ use std::fmt::{self, Display};
 use std::path::Path;
 
 use glam::Vec3;
+use zygoma_files::OutputFile;
 
-use super::output::OutputFile;
 use super::{check_frames, read_frame};
 use crate::frames::Frames;
 use crate::{Error, Result, RigMesh};
@@ -27,7 +27,7 @@ pub fn write_usda(mesh: &RigMesh, frames: &mut dyn Frames, path: &Path) -> Resul
     let extents = write_points(&mut file, mesh, frames)?;
     write_extents(&mut file, &mesh.positions, &extents)?;
     file.text(format_args!("}}\n"))?;
-    file.finish()
+    Ok(file.finish()?)
 }
 
 /// USD's indices are signed.
@@ -53,13 +53,15 @@ fn write_header(file: &mut OutputFile, name: &str, frames: &dyn Frames) -> Resul
     file.text(format_args!(
         "#usda 1.0\n(\n    defaultPrim = \"{name}\"\n    endTimeCode = {last}\n    framesPerSecond = {fps}\n    \
          metersPerUnit = 1\n    startTimeCode = 0\n    timeCodesPerSecond = {fps}\n    upAxis = \"Y\"\n)\n\n"
-    ))
+    ))?;
+    Ok(())
 }
 
 fn write_faces(file: &mut OutputFile, mesh: &RigMesh) -> Result<()> {
     let counts = List((0..mesh.faces.len()).map(|face| mesh.faces.range(face).len()));
     file.text(format_args!("    int[] faceVertexCounts = {counts}\n"))?;
-    file.text(format_args!("    int[] faceVertexIndices = {}\n", List(mesh.faces.corners().iter())))
+    file.text(format_args!("    int[] faceVertexIndices = {}\n", List(mesh.faces.corners().iter())))?;
+    Ok(())
 }
 
 fn write_uvs(file: &mut OutputFile, mesh: &RigMesh) -> Result<()> {
@@ -70,7 +72,8 @@ fn write_uvs(file: &mut OutputFile, mesh: &RigMesh) -> Result<()> {
     file.text(format_args!(
         "    texCoord2f[] primvars:st = {coordinates} (\n        interpolation = \"faceVarying\"\n    )\n    \
          int[] primvars:st:indices = {corners}\n"
-    ))
+    ))?;
+    Ok(())
 }
 
 /// Writes the positions of all frames and returns each one's bounds.
@@ -95,7 +98,8 @@ fn write_extents(file: &mut OutputFile, neutral: &[Vec3], extents: &[[Vec3; 2]])
     for (frame, extent) in extents.iter().enumerate() {
         file.text(format_args!("        {frame}: {},\n", text(extent)))?;
     }
-    file.text(format_args!("    }}\n"))
+    file.text(format_args!("    }}\n"))?;
+    Ok(())
 }
 
 /// The corners of the box around points; the origin's if there are none.

@@ -130,7 +130,7 @@ impl Model {
     pub(crate) fn read(path: &Path, limits: &Limits) -> Result<Self, String> {
         let is_face = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"));
         if is_face {
-            let face = Face::read(path).map_err(|error| error.to_string())?;
+            let face = Face::read(path, limits).map_err(|error| error.to_string())?;
             return Ok(Self::of_face(face));
         }
         let rig = formats::read_rig(path, limits).map_err(|error| error.to_string())?;

@@ -1,5 +1,6 @@
 //! The local server: the page, a socket for each tab, uploads and downloads.
 
+mod accept;
 mod files;
 mod guard;
 mod socket;
@@ -9,6 +10,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -50,11 +52,40 @@ pub struct Options {
     pub show: Show,
     /// Whether built faces are kept in the user's cache folder.
     pub keep_faces: bool,
+    /// How long others may keep the server waiting.
+    pub timeouts: Timeouts,
+}
+
+/// How long others may keep the server waiting.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// From the start of a connection, or the end of an answer, to the end of the next request's headers.
+    pub request: Duration,
+    /// From one part of an upload to the next.
+    pub upload: Duration,
+    /// From one message of a tab to the next. Tabs are asked for one three times as often, which every browser answers by itself.
+    pub silence: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            request: Duration::from_secs(10),
+            upload: Duration::from_secs(30),
+            silence: Duration::from_secs(60),
+        }
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { host: Ipv4Addr::LOCALHOST.into(), port: None, show: Show::default(), keep_faces: true }
+        Self {
+            host: Ipv4Addr::LOCALHOST.into(),
+            port: None,
+            show: Show::default(),
+            keep_faces: true,
+            timeouts: Timeouts::default(),
+        }
     }
 }
 
@@ -92,6 +123,7 @@ impl Stop {
 #[derive(Debug)]
 struct Shared {
     guard: Guard,
+    timeouts: Timeouts,
     model: Arc<Model>,
     library: Arc<Library>,
     sessions: Mutex<HashMap<String, Arc<SessionFiles>>>,
@@ -105,7 +137,7 @@ impl Shared {
         if sessions.len() >= MOST_SESSIONS {
             return None;
         }
-        let files = Arc::new(SessionFiles::new());
+        let files = Arc::new(SessionFiles::new().ok()?);
         sessions.insert(files.secret().to_owned(), files.clone());
         Some(files)
     }
@@ -140,7 +172,8 @@ impl Server {
         let address = listener.local_addr()?;
         let (sender, stopping) = watch::channel(false);
         let shared = Arc::new(Shared {
-            guard: Guard::new(address),
+            guard: Guard::new(address, guard::secret()?),
+            timeouts: options.timeouts,
             model,
             library: Arc::new(Library::new(options.keep_faces.then(cache_folder).flatten())),
             sessions: Mutex::default(),
@@ -154,11 +187,14 @@ impl Server {
         self.address
     }
 
-    /// The page's address.
+    /// The page's address, with the token of this launch: whoever knows it may use the viewer.
     pub fn url(&self) -> String {
+        let token = self.shared.guard.token();
         match self.address {
-            address if address.ip().is_unspecified() => format!("http://127.0.0.1:{}/", address.port()),
-            address => format!("http://{address}/"),
+            address if address.ip().is_unspecified() => {
+                format!("http://127.0.0.1:{}/{token}/", address.port())
+            }
+            address => format!("http://{address}/{token}/"),
         }
     }
 
@@ -170,14 +206,12 @@ impl Server {
     /// Serves until it is stopped.
     pub fn run(self) -> Result<(), Error> {
         let app = router(self.shared.clone());
-        let mut stopping = self.shared.stopping.clone();
-        let stopped = async move { socket::told_to_stop(&mut stopping).await };
         let (listener, shared) = (self.listener, self.shared);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         runtime.block_on(async move {
             listener.set_nonblocking(true)?;
             let listener = tokio::net::TcpListener::from_std(listener)?;
-            axum::serve(listener, app).with_graceful_shutdown(stopped).await?;
+            accept::serve(listener, app, shared.timeouts, shared.stopping.clone()).await;
             // Tabs end by themselves; their temporary folders go with them.
             for _ in 0..100 {
                 if shared.sessions.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
@@ -202,11 +236,11 @@ fn listen(host: IpAddr, port: Option<u16>) -> Result<TcpListener, Error> {
 
 fn router(shared: Arc<Shared>) -> Router {
     Router::new()
-        .route("/socket", get(socket::connect))
-        .route("/upload/{secret}/{*path}", put(transfer::upload))
-        .route("/download/{secret}/{what}", get(transfer::download))
-        .route("/", get(index))
-        .route("/{*path}", get(file))
+        .route("/{token}/socket", get(socket::connect))
+        .route("/{token}/upload/{secret}/{*path}", put(transfer::upload))
+        .route("/{token}/download/{secret}/{what}", get(transfer::download))
+        .route("/{token}/", get(index))
+        .route("/{token}/{*path}", get(file))
         .layer(axum::middleware::from_fn_with_state(shared.clone(), guard::check))
         .with_state(shared)
 }
@@ -215,7 +249,7 @@ async fn index(State(_): State<Arc<Shared>>) -> Response {
     page_file("")
 }
 
-async fn file(Path(path): Path<String>) -> Response {
+async fn file(Path((_, path)): Path<(String, String)>) -> Response {
     page_file(&path)
 }
 
@@ -229,8 +263,6 @@ fn page_file(path: &str) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(file.mime)),
         (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
-        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         // A newer zygoma may serve another page at the same address.
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];

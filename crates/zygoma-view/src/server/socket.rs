@@ -59,8 +59,8 @@ async fn serve(shared: Arc<Shared>, files: Arc<SessionFiles>, socket: WebSocket)
         let (sink, stream) = socket.split();
         let mut stopping = shared.stopping.clone();
         tokio::select! {
-            () = write(sink, welcome, queue, &frames, stopping.clone()) => {}
-            () = read(stream, commands) => {
+            () = write(sink, welcome, queue, &frames, shared.timeouts.silence / 3, stopping.clone()) => {}
+            () = read(stream, commands, shared.timeouts.silence) => {
                 // A page that reads no more may still be told that the server stops; nothing else is owed to it.
             }
             // The writer says goodbye first; this is for one that hangs.
@@ -73,8 +73,9 @@ async fn serve(shared: Arc<Shared>, files: Arc<SessionFiles>, socket: WebSocket)
     shared.close_session(&secret);
 }
 
-async fn read(mut stream: SplitStream<WebSocket>, commands: SyncSender<Command>) {
-    while let Some(Ok(message)) = stream.next().await {
+/// Passes on what the page says, until it goes or says nothing for too long.
+async fn read(mut stream: SplitStream<WebSocket>, commands: SyncSender<Command>, silence: Duration) {
+    while let Ok(Some(Ok(message))) = tokio::time::timeout(silence, stream.next()).await {
         let Message::Text(text) = message else {
             if matches!(message, Message::Close(_)) {
                 return;
@@ -101,8 +102,10 @@ async fn write(
     welcome: ServerMessage,
     mut queue: mpsc::Receiver<Outgoing>,
     frames: &Mailbox,
+    asking: Duration,
     mut stopping: watch::Receiver<bool>,
 ) {
+    let mut asking = tokio::time::interval(asking);
     if sink.send(text(&welcome)).await.is_err() {
         return;
     }
@@ -115,6 +118,8 @@ async fn write(
                 let _ = sink.send(Message::Close(Some(goodbye))).await;
                 return;
             }
+            // A page that is there answers, also where it has nothing to say.
+            _ = asking.tick() => Message::Ping(Vec::new().into()),
             outgoing = queue.recv() => match outgoing {
                 Some(Outgoing::Text(message)) => text(&message),
                 Some(Outgoing::Binary(bytes)) => Message::Binary(bytes.into()),

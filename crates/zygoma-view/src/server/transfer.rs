@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use tokio::io::AsyncWriteExt;
 
-use super::{Shared, files};
+use super::{SessionFiles, Shared, files};
 
 /// Bytes of one uploaded file.
 const LARGEST_FILE: u64 = 512 << 20;
@@ -18,61 +18,84 @@ fn refuse(status: StatusCode, message: impl Into<String>) -> Response {
     (status, message.into()).into_response()
 }
 
+fn too_large(name: &str) -> Response {
+    let limit = LARGEST_FILE >> 20;
+    refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("{name}: files of more than {limit} MB are not taken"))
+}
+
 /// Takes a file of the page into the tab's temporary folder.
 pub(crate) async fn upload(
     State(shared): State<Arc<Shared>>,
-    Path((secret, path)): Path<(String, String)>,
+    Path((_, secret, path)): Path<(String, String, String)>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
     let Some(files) = shared.session(&secret) else {
         return refuse(StatusCode::NOT_FOUND, "this tab is no longer connected");
     };
-    let too_large = || {
-        let limit = LARGEST_FILE >> 20;
-        refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("{path}: files of more than {limit} MB are not taken"))
-    };
     let promised =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if promised.is_some_and(|length| length > LARGEST_FILE) {
-        return too_large();
+        return too_large(&path);
     }
     let place = match files.place(&path) {
         Ok(place) => place,
         Err(message) => return refuse(StatusCode::BAD_REQUEST, message),
     };
+    match receive(&shared, &files, &path, &place, body).await {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(refusal) => {
+            // Half a file is of no use to anybody.
+            let _ = tokio::fs::remove_file(&place).await;
+            refusal
+        }
+    }
+}
+
+/// Writes the body of an upload to its place. The error is the answer.
+async fn receive(
+    shared: &Shared,
+    files: &SessionFiles,
+    name: &str,
+    place: &std::path::Path,
+    body: Body,
+) -> Result<(), Response> {
     let failed =
-        |error: std::io::Error| refuse(StatusCode::INTERNAL_SERVER_ERROR, format!("{path}: {error}"));
-    let mut file = match tokio::fs::File::create(&place).await {
-        Ok(file) => file,
-        Err(error) => return failed(error),
-    };
+        |error: std::io::Error| refuse(StatusCode::INTERNAL_SERVER_ERROR, format!("{name}: {error}"));
+    let mut file = tokio::fs::File::create(place).await.map_err(failed)?;
     let (mut stream, mut length) = (body.into_data_stream(), 0);
-    while let Some(chunk) = stream.next().await {
-        let Ok(chunk) = chunk else { return refuse(StatusCode::BAD_REQUEST, "the upload was cut off") };
+    loop {
+        let chunk = match tokio::time::timeout(shared.timeouts.upload, stream.next()).await {
+            Err(_) => {
+                return Err(refuse(
+                    StatusCode::REQUEST_TIMEOUT,
+                    format!("{name}: the upload stopped half way"),
+                ));
+            }
+            Ok(None) => break,
+            Ok(Some(Err(_))) => {
+                return Err(refuse(StatusCode::BAD_REQUEST, format!("{name}: the upload was cut off")));
+            }
+            Ok(Some(Ok(chunk))) => chunk,
+        };
         length += chunk.len() as u64;
         if length > LARGEST_FILE {
-            return too_large();
+            return Err(too_large(name));
         }
         if !files.charge(chunk.len() as u64) {
             let limit = files::MOST_BYTES >> 20;
             let message = format!("more than {limit} MB were uploaded; reload the page to start again");
-            return refuse(StatusCode::PAYLOAD_TOO_LARGE, message);
+            return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, message));
         }
-        if let Err(error) = file.write_all(&chunk).await {
-            return failed(error);
-        }
+        file.write_all(&chunk).await.map_err(failed)?;
     }
-    match file.flush().await {
-        Ok(()) => StatusCode::NO_CONTENT.into_response(),
-        Err(error) => failed(error),
-    }
+    file.flush().await.map_err(failed)
 }
 
 /// Gives the built face or the recording.
 pub(crate) async fn download(
     State(shared): State<Arc<Shared>>,
-    Path((secret, what)): Path<(String, String)>,
+    Path((_, secret, what)): Path<(String, String, String)>,
 ) -> Response {
     let Some(files) = shared.session(&secret) else {
         return refuse(StatusCode::NOT_FOUND, "this tab is no longer connected");

@@ -7,6 +7,7 @@ mod body;
 mod contacts;
 mod flesh;
 mod hands;
+mod maker;
 mod materials;
 mod performer;
 mod recorder;
@@ -43,7 +44,7 @@ pub(crate) enum Command {
     /// A message of the page.
     Message(ClientMessage),
     /// A model that was wished for.
-    Loaded(work::Wish, Box<Result<Loaded, String>>),
+    Loaded(maker::Wish, Box<Result<Loaded, String>>),
     /// Where a build stands.
     Building(work::BuildNews),
     /// Where the making of flesh stands.

@@ -17,7 +17,7 @@ impl Rig {
     fn showing(model: Arc<Model>) -> Self {
         let (commands, inbox) = sync_channel(16);
         let (outgoing, told) = tokio::sync::mpsc::channel(64);
-        let files = Arc::new(SessionFiles::new());
+        let files = Arc::new(SessionFiles::new().unwrap());
         let link = Link { frames: Arc::default(), outgoing, files, commands };
         let mut session = Session::new(link, Work::new(Arc::new(Library::new(None))), model.clone());
         assert!(session.show(model, false).is_ok());
@@ -31,7 +31,7 @@ impl Rig {
     /// Wishes for a model and gives what comes of it.
     fn wish(&self, model: &Arc<Model>) -> Command {
         let loaded = Loaded { model: model.clone(), same: false, fit: false };
-        self.session.work.make(&self.session.link.commands, || Ok(loaded));
+        self.session.work.maker.make(&self.session.link.commands, || Ok(loaded));
         self.inbox.recv().unwrap()
     }
 
@@ -45,6 +45,42 @@ impl Rig {
         }
         states
     }
+}
+
+/// Threads of this process.
+#[cfg(target_os = "linux")]
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").unwrap().count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_flood_of_wishes_has_one_worker_and_the_newest_wins() {
+    let model = triangle();
+    let rig = Rig::showing(model.clone());
+    let made = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let before = threads();
+    let mut most = 0;
+    for number in 0..2000 {
+        let (model, made) = (model.clone(), made.clone());
+        rig.session.work.maker.make(&rig.session.link.commands, move || {
+            made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(Loaded { model, same: false, fit: number == 1999 })
+        });
+        most = most.max(threads());
+    }
+    // Other tests of this process have threads of their own.
+    assert!(most < before + 100, "{most} threads");
+    let newest = loop {
+        if let Command::Loaded(wish, loaded) = rig.inbox.recv().unwrap()
+            && !wish.is_old()
+        {
+            break loaded;
+        }
+    };
+    assert!(newest.unwrap().fit, "the last wish is the one that counts");
+    assert!(made.load(std::sync::atomic::Ordering::Relaxed) < 1000, "most were overtaken");
 }
 
 /// A model with far fewer vertices than the built-in head.

@@ -1,12 +1,13 @@
 //! What takes longer than a frame, on threads of its own: reading, building, writing.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use zygoma_rig::formats::Limits;
 
+use super::maker::Maker;
 use super::recorder::Recording;
 use super::{Command, Gone, Loaded, Session};
 use crate::builder::{Ended, Library, Progress, Quality};
@@ -23,6 +24,8 @@ const SIZES: std::ops::RangeInclusive<u32> = 500..=12_000;
 /// What an uploaded file may make us read: less than what a user's own files may.
 pub(super) const UPLOAD_LIMITS: Limits = Limits {
     file_bytes: 512 << 20,
+    text_bytes: 16 << 20,
+    script_bytes: 1 << 20,
     decoded_bytes: 1 << 30,
     vertices: 400_000,
     shapes: 1024,
@@ -45,10 +48,7 @@ pub(crate) struct Work {
     job: u64,
     is_building: bool,
     cancelled: Arc<AtomicBool>,
-    /// The newest wish for a model; an older one's model is dropped.
-    wish: Arc<AtomicU64>,
-    /// Held while a model is made: of all that are wished for meanwhile only the newest is worth making.
-    making: Arc<Mutex<()>>,
+    pub(super) maker: Maker,
 }
 
 impl Work {
@@ -59,14 +59,7 @@ impl Work {
     }
 
     pub(crate) fn new(library: Arc<Library>) -> Self {
-        Self {
-            library,
-            job: 0,
-            is_building: false,
-            cancelled: Arc::default(),
-            wish: Arc::default(),
-            making: Arc::default(),
-        }
+        Self { library, job: 0, is_building: false, cancelled: Arc::default(), maker: Maker::default() }
     }
 
     /// Ends the build that is under way.
@@ -93,7 +86,7 @@ impl Work {
 
     /// Reads a rig, a face or a folder.
     pub(crate) fn load(&self, path: PathBuf, files: Arc<SessionFiles>, commands: &SyncSender<Command>) {
-        self.make(commands, move || {
+        self.maker.make(commands, move || {
             Model::read(&path, &UPLOAD_LIMITS)
                 .map(|model| Loaded { fit: model.face.is_some(), model: Arc::new(model), same: false })
                 .map_err(|error| files.tidy(&error))
@@ -109,43 +102,11 @@ impl Work {
         commands: &SyncSender<Command>,
     ) {
         let (choice, shown) = (choice.clone(), shown.clone());
-        self.make(commands, move || {
+        self.maker.make(commands, move || {
             let same = !shown.dials.is_empty();
             let made = Model::built_in(&choice, Some(&shown));
             made.map(|model| Loaded { model: Arc::new(model), same, fit })
         });
-    }
-
-    /// Makes a model, unless another is wished for before it is its turn.
-    pub(super) fn make(
-        &self,
-        commands: &SyncSender<Command>,
-        make: impl FnOnce() -> Result<Loaded, String> + Send + 'static,
-    ) {
-        let number = self.wish.fetch_add(1, Ordering::Relaxed) + 1;
-        let wish = Wish { number, newest: self.wish.clone() };
-        let (making, commands) = (self.making.clone(), commands.clone());
-        std::thread::spawn(move || {
-            let _turn = making.lock().unwrap_or_else(PoisonError::into_inner);
-            if !wish.is_old() {
-                // The tab may have been closed meanwhile.
-                let _ = commands.send(Command::Loaded(wish, Box::new(make())));
-            }
-        });
-    }
-}
-
-/// A wish for a model, which a newer one makes void.
-#[derive(Debug)]
-pub(crate) struct Wish {
-    number: u64,
-    newest: Arc<AtomicU64>,
-}
-
-impl Wish {
-    /// Whether something else was wished for since. Only the session wishes, so only there the answer lasts.
-    pub(crate) fn is_old(&self) -> bool {
-        self.newest.load(Ordering::Relaxed) != self.number
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream as AsyncStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
-use zygoma_view::{Options, Server, Show, Stop};
+use zygoma_view::{Options, Server, Show, Stop, Timeouts};
 
 use crate::dome::{bump, dome};
 
@@ -20,6 +20,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A server on a thread of its own.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
+    /// The first part of every path.
+    pub(crate) token: String,
     stop: Stop,
     thread: Option<std::thread::JoinHandle<()>>,
     _folder: tempfile::TempDir,
@@ -28,14 +30,25 @@ pub(crate) struct Running {
 impl Running {
     /// Serves a small rig.
     pub(crate) fn start() -> Self {
+        Self::start_with(Timeouts::default())
+    }
+
+    /// The same, with other limits on how long it can be kept waiting.
+    pub(crate) fn start_with(timeouts: Timeouts) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let rig = small_rig(folder.path());
-        let options =
-            Options { port: Some(0), show: Show::File(rig), keep_faces: false, ..Options::default() };
+        let options = Options {
+            port: Some(0),
+            show: Show::File(rig),
+            keep_faces: false,
+            timeouts,
+            ..Options::default()
+        };
         let server = Server::new(&options).unwrap();
         let (address, stop) = (server.address(), server.stopper());
+        let token = server.url().rsplit('/').nth(1).unwrap().to_owned();
         let thread = std::thread::spawn(move || server.run().unwrap());
-        Self { address, stop, thread: Some(thread), _folder: folder }
+        Self { address, token, stop, thread: Some(thread), _folder: folder }
     }
 
     /// Stops and waits for the end.
@@ -58,8 +71,13 @@ impl Running {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// A request with the server's own name; gives the status.
+    /// A request with the server's own name and token; gives the status.
     pub(crate) fn status(&self, line: &str, headers: &str, body: &str) -> u16 {
+        self.status_of(&line.replacen(" /", &format!(" /{}/", self.token), 1), headers, body)
+    }
+
+    /// A request with the server's own name; gives the status.
+    pub(crate) fn status_of(&self, line: &str, headers: &str, body: &str) -> u16 {
         let host = self.address;
         let length =
             if body.is_empty() { String::new() } else { format!("Content-Length: {}\n", body.len()) };
@@ -140,7 +158,7 @@ pub(crate) enum Heard {
 
 impl Tab {
     pub(crate) async fn open(running: &Running) -> Self {
-        let address = format!("ws://{}/socket", running.address);
+        let address = format!("ws://{}/{}/socket", running.address, running.token);
         let (socket, _) = tokio_tungstenite::connect_async(address).await.unwrap();
         let mut tab = Self { socket, secret: String::new() };
         let welcome = tab.text("welcome").await;

@@ -60,10 +60,21 @@ export class Connection {
     };
     socket.onclose = () => {
       this.forgetFrames();
-      this.state.link.set("lost");
+      if (this.state.link.value !== "foreign") this.state.link.set("lost");
+      void this.askWho();
       const wait = WAITS[Math.min(this.attempt++, WAITS.length - 1)];
       setTimeout(() => this.connect(), wait);
     };
+  }
+
+  /** A refused socket does not say why: whoever answers to the page's address but refuses it is another launch. */
+  private async askWho(): Promise<void> {
+    try {
+      const answer = await fetch(location.href, { method: "HEAD", cache: "no-store" });
+      if (answer.status === 403) this.state.link.set("foreign");
+    } catch {
+      this.state.link.set("lost");
+    }
   }
 
   private text(message: ServerMessage): void {

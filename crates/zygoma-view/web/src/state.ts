@@ -9,7 +9,8 @@ export type Tool = "press" | "pull" | "shake" | "orbit";
 /** What the skin is coloured by. */
 export type Overlay = "none" | "strain" | "bending" | "depth" | "deviation" | "force" | "volume";
 
-export type Link = "connecting" | "open" | "lost";
+/** "foreign": another launch of zygoma is at this address, which does not know this page. */
+export type Link = "connecting" | "open" | "lost" | "foreign";
 
 export interface Build {
   state: BuildState;

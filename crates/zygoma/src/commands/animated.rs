@@ -94,6 +94,11 @@ pub(crate) fn write(
     let format = Format::of(out)?;
     let skin = rig.skin();
     let mut frames = Watched::new(frames);
+    // Other formats are smaller or larger, nobody knows by how much.
+    if format.is_cache() {
+        let bytes = frames.count() as u64 * frames.vertex_count() as u64 * size_of::<Vec3>() as u64;
+        zygoma_files::check_room(zygoma_files::folder_of(out), bytes)?;
+    }
     if format == Format::Glb {
         // A GLB moves the head by its node, so that the surfaces stay small to store.
         let options = BakeOptions { max_error: args.max_error * 1e-3, max_targets: args.max_targets };

@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use anyhow::Context;
-
 use crate::bench::fit::FitReport;
 use crate::bench::{self, Report};
 use crate::cli::{
@@ -109,8 +107,7 @@ fn tissue(args: &BenchTissueArgs) -> anyhow::Result<()> {
 fn convergence(args: &BenchConvergenceArgs) -> anyhow::Result<()> {
     let report = bench::convergence::run(args.triangles)?;
     if let Some(path) = &args.plot {
-        std::fs::write(path, report.chart().to_svg())
-            .with_context(|| format!("cannot write the figure to {}", path.display()))?;
+        zygoma_files::write(path, report.chart().to_svg().as_bytes())?;
     }
     if args.json {
         return crate::json::print(&report);

@@ -47,6 +47,10 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     for name in &args.takes {
         takes.push(input::read_take(name, &rig)?);
     }
+    // A face file holds at least the neutral and what the shapes move.
+    let moved: usize = rig.skin().shapes.iter().map(|shape| shape.deltas.vertices.len()).sum();
+    let bytes = 12 * rig.skin().positions.len() + 16 * moved;
+    zygoma_files::check_room(zygoma_files::folder_of(&args.out), bytes as u64)?;
     let poses = take_poses(&rig, &takes);
     let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &poses };
     let (mut face, report) =

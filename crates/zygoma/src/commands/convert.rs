@@ -8,6 +8,7 @@ use serde::Serialize;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Performance;
 use zygoma_rig::formats::{Limits, gltf, obj};
+use zygoma_rig::take::LargeWeight;
 use zygoma_rig::{Rig, Source, Take};
 
 use crate::cli::ConvertArgs;
@@ -33,6 +34,10 @@ struct AnimationSummary {
     fps: f64,
     /// Tracks of the take that no shape of the rig answers to.
     unmatched: Vec<String>,
+    /// Tracks whose weights leave the usual range.
+    large_weights: Vec<LargeWeight>,
+    #[serde(skip)]
+    warning: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     compression: Option<CompressionSummary>,
 }
@@ -99,6 +104,8 @@ fn write_performance(
         frames: take.frame_count(args.fps),
         fps: args.fps,
         unmatched: binding.unmatched,
+        large_weights: take.large_weights(),
+        warning: take.weight_warning(),
         compression,
     })
 }
@@ -117,6 +124,9 @@ fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
         writeln!(out, "take {}: {} frames at {} fps", animation.take, animation.frames, animation.fps)?;
         if !animation.unmatched.is_empty() {
             writeln!(out, "tracks without a shape: {}", animation.unmatched.join(", "))?;
+        }
+        if let Some(warning) = &animation.warning {
+            writeln!(out, "problem: {warning}")?;
         }
         if let Some(compression) = &animation.compression {
             writeln!(out, "{compression}")?;

@@ -39,8 +39,7 @@ const SCRIPT: &str = include_str!("../../../../examples/tour.toml");
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let start = Instant::now();
     let folder = args.out.as_path();
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("{}: creating the folder failed", folder.display()))?;
+    zygoma_files::create_folder(folder)?;
     let head = Head::new(&HeadOptions::default());
     let rig = head.rig();
     let take = rig.takes.first().context("the built-in head has no take")?;

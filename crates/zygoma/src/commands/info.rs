@@ -22,7 +22,7 @@ pub(crate) fn run(args: &InfoArgs, verbose: bool) -> anyhow::Result<()> {
         return tell_take(&args.rig.rig, args.json);
     }
     if args.rig.rig.extension().is_some_and(|extension| extension == "safetensors") {
-        return tell_face(&FaceReport::new(&Face::read(&args.rig.rig)?), args.json);
+        return tell_face(&FaceReport::new(&Face::read(&args.rig.rig, &Limits::default())?), args.json);
     }
     let rig = input::read_rig(&args.rig)?;
     if let Some(path) = &args.sheet {
@@ -42,7 +42,11 @@ fn tell_take(path: &Path, json: bool) -> anyhow::Result<()> {
     if json {
         return crate::json::print(&report);
     }
-    writeln!(std::io::stdout(), "{}", take_line(&report))?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", take_line(&report))?;
+    if let Some(warning) = take.weight_warning() {
+        writeln!(out, "problem: {warning}")?;
+    }
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use serde::de::DeserializeOwned;
 use zygoma_face::interactive::Face;
+use zygoma_numerics::Checked;
 use zygoma_rig::formats::{self, Limits, ict};
 use zygoma_rig::{Rig, Take};
 
@@ -30,12 +31,14 @@ pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
     Ok(rig)
 }
 
-/// Parameters from a TOML file; the defaults without one.
-pub(crate) fn read_params<T: DeserializeOwned + Default>(path: Option<&Path>) -> anyhow::Result<T> {
+/// Parameters from a TOML file, each within its range; the defaults without one.
+pub(crate) fn read_params<T: DeserializeOwned + Default + Checked>(path: Option<&Path>) -> anyhow::Result<T> {
     let Some(path) = path else { return Ok(T::default()) };
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("{}: reading failed", path.display()))?;
-    crate::toml_file::parse(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
+    let text = zygoma_files::read_text(path, Limits::default().script_bytes)?;
+    let params: T =
+        crate::toml_file::parse(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))?;
+    params.check().with_context(|| path.display().to_string())?;
+    Ok(params)
 }
 
 /// The rig that a face was built from: the one that is named, or the one that the face remembers, where it was or beside

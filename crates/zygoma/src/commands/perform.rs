@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
@@ -15,6 +15,7 @@ use zygoma_face::touch::Touchable;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::jaw::jaw_driven_shapes;
+use zygoma_rig::take::LargeWeight;
 use zygoma_rig::{Rig, Shape, Take, arkit};
 
 use crate::cli::PerformArgs;
@@ -26,7 +27,6 @@ use crate::progress::Progress;
 use crate::reports::perform::Chronicle;
 use crate::reports::{self, simulation::Story};
 use crate::simulation::{Body, DeviationSummary, Outcome, Performance, Performed};
-use crate::spool::folder_of;
 use crate::touch_script::TouchScript;
 
 /// What a performance did.
@@ -40,6 +40,10 @@ struct Summary {
     /// Tracks of the take, and those of them that no shape of the rig answers to.
     tracks: usize,
     unmatched: Vec<String>,
+    /// Tracks whose weights leave the usual range.
+    large_weights: Vec<LargeWeight>,
+    #[serde(skip)]
+    warning: Option<String>,
     /// Where the bones come from, and what hangs free.
     bones: BoneSource,
     free_parts: Vec<String>,
@@ -152,10 +156,6 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     if let Some(seed) = args.seed {
         params.seed = seed;
     }
-    params.check().map_err(|problem| match &args.params {
-        Some(path) => anyhow!("{}: {problem}", path.display()),
-        None => anyhow!(problem),
-    })?;
     let rig = input::read_rig(&args.rig)?;
     let mut take = match &args.performance.take {
         Some(name) => input::read_take(name, &rig)?,
@@ -189,7 +189,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         take: &take,
         touches: &touches,
         fps: args.performance.fps,
-        folder: folder_of(&args.performance.out),
+        folder: zygoma_files::folder_of(&args.performance.out),
     };
     let mut body = FleshBody::new(&rig, &tissue, markers.as_ref())?;
     let outcome = performance.run(&mut body)?;
@@ -202,6 +202,8 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         fps: args.performance.fps,
         tracks: take.weights.len(),
         unmatched: Binding::new(&rig, &take).unmatched,
+        large_weights: take.large_weights(),
+        warning: take.weight_warning(),
         bones: flesh.bone_source,
         free_parts: flesh.free_parts.clone(),
         tetrahedra: tissue.tet_count(),
@@ -429,6 +431,7 @@ impl Summary {
             self.milliseconds_per_frame,
             self.tetrahedra
         )];
+        lines.extend(self.warning.iter().map(|warning| format!("problem: {warning}")));
         if let Some(deviation) = &self.deviation {
             lines.push(format!("the flesh leaves the rig by {deviation}"));
         }

@@ -6,13 +6,14 @@ use serde::Serialize;
 use zygoma_face::interactive::{Face, Places, RunParams};
 use zygoma_rig::Rig;
 use zygoma_rig::binding::Binding;
+use zygoma_rig::formats::Limits;
+use zygoma_rig::take::LargeWeight;
 
 use crate::cli::SimulateArgs;
 use crate::commands::animated::{self, CompressionSummary, Format};
 use crate::commands::input;
 use crate::reports::{self, simulation::Story};
 use crate::simulation::{DeviationSummary, Outcome, Performance, ShellBody, StagesMs};
-use crate::spool::folder_of;
 use crate::touch_script::TouchScript;
 
 /// What a simulation did.
@@ -25,6 +26,10 @@ struct Summary {
     fps: f64,
     /// Tracks of the take that no shape of the rig answers to.
     unmatched: Vec<String>,
+    /// Tracks whose weights leave the usual range.
+    large_weights: Vec<LargeWeight>,
+    #[serde(skip)]
+    warning: Option<String>,
     touches: usize,
     /// How far the surface is from the plain rig.
     deviation: Option<DeviationSummary>,
@@ -43,7 +48,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let began = Instant::now();
     let format = Format::of(&args.performance.out)?;
     let params: RunParams = input::read_params(args.params.as_deref())?;
-    let face = Face::read(&args.face)?;
+    let face = Face::read(&args.face, &Limits::default())?;
     let places = Places::new(&face);
     let touches = match &args.touch {
         Some(path) => TouchScript::read(path, &face, &places)?,
@@ -53,7 +58,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let take = input::read_take(args.performance.take.as_deref().unwrap_or_default(), &rig)?;
     let fps = args.performance.fps;
     input::check_length(&take, fps)?;
-    let folder = folder_of(&args.performance.out);
+    let folder = zygoma_files::folder_of(&args.performance.out);
     let performance = Performance { face: &face, rig: &rig, take: &take, touches: &touches, fps, folder };
     let outcome = performance.run(&mut ShellBody::new(&face, params)?)?;
     let deepest = f64::from(outcome.penetration.iter().copied().fold(0.0, f32::max));
@@ -64,6 +69,8 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         frames: outcome.deviations.len(),
         fps: args.performance.fps,
         unmatched: Binding::new(&rig, &take).unmatched,
+        large_weights: take.large_weights(),
+        warning: take.weight_warning(),
         touches: touches.touches.len(),
         deviation: outcome.deviation(&face, &places, false),
         untouched_deviation: outcome.deviation(&face, &places, true),
@@ -104,6 +111,7 @@ impl Summary {
             "{} → {}: take {}, {} frames at {} fps, {:.2} ms each",
             self.face, self.out, self.take, self.frames, self.fps, self.milliseconds_per_frame
         )];
+        lines.extend(self.warning.iter().map(|warning| format!("problem: {warning}")));
         if let Some(deviation) = &self.untouched_deviation {
             lines.push(format!("untouched, the face follows the rig: {deviation}"));
         }

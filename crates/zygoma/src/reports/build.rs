@@ -1,6 +1,5 @@
 //! What a build found: stiffness, depth, deviations, convergence and times.
 
-use anyhow::Context;
 use glam::Vec3;
 use rayon::prelude::*;
 use std::path::Path;
@@ -23,8 +22,7 @@ const FRAME: f64 = 0.01;
 
 /// Writes the page to a folder.
 pub(crate) fn write(folder: &Path, face: &Face, rig: &Rig, report: &BuildReport) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("{}: creating the folder failed", folder.display()))?;
+    zygoma_files::create_folder(folder)?;
     let mut page = Report::new(&format!("zygoma build: {}", face.name));
     page.paragraph(&summary(face));
     add_stiffness(&mut page, face)?;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use glam::Vec3;
 use zygoma_face::interactive::{Face, Places};
 use zygoma_face::perform::{LipReport, MarkerMiss, TeethReport, Tissue, VolumeReport};
@@ -61,8 +60,7 @@ pub(crate) fn write(
     tissue: &Tissue,
     lines: &[String],
 ) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("{}: creating the folder failed", folder.display()))?;
+    zygoma_files::create_folder(folder)?;
     let mut page = Report::new(&format!("zygoma perform: {} performs {}", story.face.name, story.take.name));
     page.list(lines);
     story.add_touches(&mut page)?;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use glam::Vec3;
 use zygoma_face::interactive::Face;
 use zygoma_physics::contact::{ColliderShape, Pose};
@@ -40,8 +39,7 @@ pub(crate) struct Story<'a> {
 
 /// Writes the page to a folder.
 pub(crate) fn write(folder: &Path, story: &Story, lines: &[String]) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("{}: creating the folder failed", folder.display()))?;
+    zygoma_files::create_folder(folder)?;
     let mut page = Report::new(&format!("zygoma simulate: {} performs {}", story.face.name, story.take.name));
     page.list(lines);
     story.add_touches(&mut page)?;

@@ -11,6 +11,7 @@ use glam::Vec3;
 use toml::Spanned;
 use zygoma_face::interactive::{Drive, Face, Places};
 use zygoma_physics::contact::ColliderShape;
+use zygoma_rig::formats::Limits;
 
 use crate::toml_file;
 use file::{PullFile, PushFile, ScriptFile, SphereFile, Where};
@@ -99,8 +100,7 @@ enum Spot {
 impl TouchScript {
     /// Reads a script for a face.
     pub(crate) fn read(path: &Path, face: &Face, places: &Places) -> anyhow::Result<Self> {
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("{}: reading failed", path.display()))?;
+        let text = zygoma_files::read_text(path, Limits::default().script_bytes)?;
         Self::parse(&text, face, places).with_context(|| path.display().to_string())
     }
 

@@ -4,6 +4,8 @@ mod avatar;
 mod cli;
 #[path = "../../../zygoma-view/tests/server/dome.rs"]
 mod dome;
+mod files;
+mod numbers;
 mod perform;
 mod programs;
 mod project;

@@ -114,7 +114,7 @@ fn what_no_flesh_can_be_made_of_is_told_in_a_sentence() {
         ("poisson = 0.6", "poisson is 0.6"),
         ("young = nan", "young is NaN"),
         ("step_time = 0", "step_time is 0"),
-        ("thickness_range = [0.02, 0.01]", "thickness_range's second number is 0.01"),
+        ("thickness_range = [0.02, 0.01]", "thickness_range[1] is 0.01"),
     ] {
         std::fs::write(path.join("bad.toml"), params).expect("a file");
         let error = fail(path, &with(&["--params", "bad.toml"]));

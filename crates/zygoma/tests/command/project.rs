@@ -76,6 +76,24 @@ fn cited_works_are_in_the_references() {
     }
 }
 
+#[test]
+fn promises_name_tests_that_exist() {
+    let page = read("docs/promises.md");
+    let sources: Vec<String> = rust_sources(&root().join("crates"))
+        .iter()
+        .map(|source| std::fs::read_to_string(source).expect("a source file"))
+        .collect();
+    let named: Vec<&str> = page.split('`').skip(1).step_by(2).filter(|word| word.contains("::")).collect();
+    assert!(named.len() > 20, "{named:?}");
+    for name in named {
+        let last = name.rsplit("::").next().unwrap_or(name);
+        let declares = |text: &String| {
+            text.contains(&format!("fn {last}(")) || (last == "tests" && text.contains("mod tests"))
+        };
+        assert!(sources.iter().any(declares), "docs/promises.md names the test {name}, which does not exist");
+    }
+}
+
 /// A comment's `[Author year]`, brackets escaped as rustdoc wants it or not.
 fn cited_key(line: &str) -> Option<&str> {
     let comment = line.trim_start().strip_prefix("//")?;

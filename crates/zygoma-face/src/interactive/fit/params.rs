@@ -1,6 +1,7 @@
 //! What a user may tune about a fit.
 
 use serde::{Deserialize, Serialize};
+use zygoma_numerics::{Checked, Ranged};
 use zygoma_physics::shell::ShellParams;
 
 /// Parameters of the stiffness reconstruction (IFA Table 3), in units where the face is 1 m high.
@@ -72,5 +73,29 @@ impl Default for FitParams {
             seconds: None,
             held: Vec::new(),
         }
+    }
+}
+
+impl Checked for FitParams {
+    fn ranges(&self) -> Vec<Ranged> {
+        let mut ranges: Vec<Ranged> = self.shell.ranges().into_iter().map(|p| p.within("shell")).collect();
+        ranges.extend([
+            Ranged::new("target_strain", self.target_strain, 1e-6..=1e9),
+            Ranged::new("target_bending", self.target_bending, 1e-6..=1e9),
+            Ranged::new("barrier", self.barrier, 1e-12..=1e6),
+            Ranged::new("target_weight", self.target_weight, 0.0..=1e6),
+            Ranged::new("smoothness", self.smoothness, 0.0..=1e6),
+            Ranged::new("extremes", self.extremes, 0.0..=1e6),
+            Ranged::new("stretch", self.stretch, 1e-6..=1e9),
+            Ranged::new("tolerance", self.tolerance, 0.0..=1.0),
+            Ranged::new("settle_tolerance", self.settle_tolerance, 1e-12..=1e-2),
+            Ranged::new("margin", self.margin, 0.01..=1.0),
+            Ranged::new("still", self.still, 0.0..=1.0),
+            Ranged::count("rings", self.rings, 0..=1000),
+            Ranged::new("step_cap", self.step_cap, 1e-6..=100.0),
+            Ranged::count("max_iterations", self.max_iterations, 0..=1_000_000),
+        ]);
+        ranges.extend(self.seconds.map(|seconds| Ranged::new("seconds", seconds, 0.0..=1e9)));
+        ranges
     }
 }

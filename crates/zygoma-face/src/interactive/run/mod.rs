@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use glam::{Vec3, Vec4, Vec4Swizzles};
 use zygoma_geometry::rigid::RigidMotion;
-use zygoma_numerics::NotPositiveDefinite;
+use zygoma_numerics::Checked;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
 use super::Face;
@@ -22,8 +22,9 @@ use crate::touch::{Handling, Order, Pull, PullId, Samples, Touchable, Touches};
 use contact::{Bone, Skin, Supports, Travel, is_beyond};
 use head::HeadMotion;
 pub use measure::Deviation;
+pub(crate) use params::GRAVITY;
 use params::Pending;
-pub use params::{ParamsChange, RunParams};
+pub use params::{ParamsChange, RunError, RunParams};
 use rig::CoarseRig;
 use sleep::Wakefulness;
 use targets::{Carriers, Fans, Targets};
@@ -149,7 +150,8 @@ fn nanoseconds(seconds: f64) -> u64 {
 
 impl InteractiveFace {
     /// Makes a face ready to run.
-    pub fn new(face: &Face, params: RunParams) -> Result<Self, NotPositiveDefinite> {
+    pub fn new(face: &Face, params: RunParams) -> Result<Self, RunError> {
+        params.check()?;
         let face = Arc::new(face.clone());
         let free: Vec<bool> = face.held.iter().map(|held| !held).collect();
         let order = Arc::new(StepOrder::new(&face.shell, &free));
@@ -270,9 +272,12 @@ impl InteractiveFace {
         self.stepper.matrices()
     }
 
-    /// Uses other parameters as soon as a thread has factored the new matrix. Parameters with which nothing can be
-    /// simulated leave the old matrix in use.
+    /// Uses other parameters as soon as a thread has factored the new matrix. Parameters out of range change nothing; those with which
+    /// nothing can be simulated leave the old matrix in use.
     pub fn set_params(&mut self, params: RunParams) -> ParamsChange {
+        if params.check().is_err() {
+            return ParamsChange { within_certificate: self.within_certificate() };
+        }
         self.pending.start(&self.face, self.stepper.order(), &self.params, &params);
         self.params = params;
         ParamsChange { within_certificate: self.within_certificate() }

@@ -1,16 +1,20 @@
 //! What may be changed while a face runs.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use serde::{Deserialize, Serialize};
-use zygoma_numerics::NotPositiveDefinite;
+use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite, Ranged};
 use zygoma_physics::shell::{ShellParams, StepMatrices, StepOrder, Stiffness};
 
 use crate::interactive::Face;
 
 /// Gravity where most faces live, along −Y, m/s².
 const EARTH: [f64; 3] = [0.0, -9.81, 0.0];
+
+/// Gravity that can be simulated, m/s².
+pub(crate) const GRAVITY: RangeInclusive<f64> = -1e3..=1e3;
 
 /// Parameters of a running face.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +48,29 @@ impl Default for RunParams {
             normals: true,
             sleep_after: Some(1.0),
         }
+    }
+}
+
+/// Why a face cannot run with some parameters.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// A parameter lies outside its range.
+    #[error(transparent)]
+    Param(#[from] BadParam),
+    /// The matrix of a time step has no factor.
+    #[error("the face cannot be simulated with these parameters: {0}")]
+    Matrix(#[from] NotPositiveDefinite),
+}
+
+impl Checked for RunParams {
+    fn ranges(&self) -> Vec<Ranged> {
+        let shell = self.shell.iter().flat_map(Checked::ranges).map(|param| param.within("shell"));
+        let mut ranges: Vec<Ranged> = shell.collect();
+        ranges.push(Ranged::new("stiffness_scale", self.stiffness_scale, 1e-6..=1e6));
+        ranges.extend(Ranged::vector("gravity", self.gravity, &GRAVITY));
+        ranges.extend(Ranged::vector("rest_gravity", self.rest_gravity, &GRAVITY));
+        ranges.extend(self.sleep_after.map(|seconds| Ranged::new("sleep_after", seconds, 0.0..=1e9)));
+        ranges
     }
 }
 

@@ -465,7 +465,7 @@ fn a_face_survives_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ball.safetensors");
     FACE.write(&path).unwrap();
-    assert_eq!(Face::read(&path).unwrap(), *FACE);
+    assert_eq!(Face::read(&path, &zygoma_rig::formats::Limits::default()).unwrap(), *FACE);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 

@@ -9,7 +9,6 @@ use super::uri::{Target, resolve};
 use super::{decompress, glb, pack};
 use crate::formats::Limits;
 use crate::formats::input::{read_bytes, without_mark};
-use crate::formats::output::OutputFile;
 use crate::{Error, Result};
 
 /// Where an export notes the length of the document's unit in metres.
@@ -100,10 +99,7 @@ impl Document {
 
     /// Writes [`to_glb`](Self::to_glb), under a temporary name first.
     pub fn write_glb(&self, path: &Path) -> Result<()> {
-        let bytes = self.to_glb()?;
-        let mut file = OutputFile::create(path)?;
-        file.bytes(&bytes)?;
-        file.finish()
+        Ok(zygoma_files::write(path, &self.to_glb()?)?)
     }
 
     /// Notes the length of the document's unit, so that reading it again does not depend on its shapes.
@@ -206,14 +202,9 @@ impl Files<'_> {
     }
 
     fn read(&mut self, file: &Path) -> Result<Vec<u8>, String> {
-        let limits = Limits { file_bytes: self.limits.file_bytes.min(self.left), ..*self.limits };
-        let bytes = read_bytes(&self.folder.join(file), &limits).map_err(|error| {
-            let why = match &error {
-                Error::Io { source, .. } => source.to_string(),
-                other => other.to_string(),
-            };
-            format!("\"{}\", which cannot be read: {why}", file.display())
-        })?;
+        let most = self.limits.file_bytes.min(self.left);
+        let bytes = zygoma_files::read_beside(self.folder, file, most)
+            .map_err(|error| format!("\"{}\", which cannot be read: {}", file.display(), error.problem()))?;
         self.left -= bytes.len() as u64;
         Ok(bytes)
     }

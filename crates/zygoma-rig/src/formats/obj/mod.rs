@@ -11,7 +11,7 @@ mod write;
 
 pub use read::read_rig;
 pub(crate) use read::{Neutral, ShapeFile, list_obj_files};
-pub use write::{write_rig, write_sequence};
+pub use write::{check_folder, write_rig, write_sequence};
 
 /// First line of every OBJ file that zygoma writes; such files hold exact values.
 const MARK: &str = "# zygoma OBJ: +Y up, face towards +Z";

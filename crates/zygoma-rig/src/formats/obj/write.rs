@@ -7,10 +7,10 @@ use std::path::Path;
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
+use zygoma_files::{OutputFile, OutputFolder};
 
 use super::names::FileNames;
 use super::{MARK, METRES, OTHER, number};
-use crate::formats::output::{OutputFile, OutputFolder};
 use crate::formats::{check_frames, read_frame};
 use crate::frames::Frames;
 use crate::{Error, Result, Rig, RigMesh, Shape};
@@ -35,7 +35,7 @@ pub fn write_rig(rig: &Rig, folder: &Path) -> Result<()> {
         fs::create_dir_all(wanted).map_err(Error::io(folder, "creating a sub-folder"))?;
         write_mesh(mesh, &other.join(format!("{stem}.obj")), &shapes, &mut FileNames::default())?;
     }
-    output.finish()
+    Ok(output.finish()?)
 }
 
 /// Writes every frame as `frame_0001.obj`, `frame_0002.obj`, … in metres, with the mesh's vertex order,
@@ -55,7 +55,12 @@ pub fn write_sequence(mesh: &RigMesh, frames: &mut dyn Frames, folder: &Path) ->
         let path = output.inside().join(format!("frame_{:04}.obj", frame + 1));
         write_file(&path, &mesh.name, &text, &connectivity)?;
     }
-    output.finish()
+    Ok(output.finish()?)
+}
+
+/// Checks that a folder of OBJ files can be written, before the work that fills it.
+pub fn check_folder(folder: &Path) -> Result<()> {
+    Ok(OutputFolder::check(folder, is_ours)?)
 }
 
 /// Whether every file of a folder was written by us, so that nothing is lost by replacing it.
@@ -89,13 +94,13 @@ fn write_mesh(mesh: &RigMesh, neutral: &Path, folder: &Path, names: &mut FileNam
 }
 
 fn write_file(path: &Path, name: &str, vertices: &str, connectivity: &str) -> Result<()> {
-    let mut file = OutputFile::create(path)?;
+    let mut file = OutputFile::create_inside(path)?;
     // A name with a line break would begin a line of its own.
     let name: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     file.text(format_args!("{MARK}\n{METRES}\no {name}\n"))?;
     file.bytes(vertices.as_bytes())?;
     file.bytes(connectivity.as_bytes())?;
-    file.finish()
+    Ok(file.finish()?)
 }
 
 fn push_vertex(text: &mut String, position: [f32; 3]) {

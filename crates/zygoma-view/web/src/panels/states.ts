@@ -20,7 +20,9 @@ export function curtain(state: State): HTMLElement {
     box.classList.toggle("over", scene !== null);
     box.hidden = false;
     if (link === "lost") {
-      say("The viewer is not running", "Start it again with “zygoma view”; this page comes back by itself.", true);
+      say("The viewer is not running", "Start it again with “zygoma view” and open the address that it prints.", true);
+    } else if (link === "foreign") {
+      say("zygoma was started again", "Every launch has an address of its own: open the one that it printed.", false);
     } else if (link === "connecting") {
       say("Connecting", "", true);
     } else if (loading !== null) {

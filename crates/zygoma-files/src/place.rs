@@ -1,0 +1,141 @@
+//! Whether a folder can be written to, and has room.
+
+use std::path::Path;
+
+use crate::identity::special;
+use crate::{Error, Result};
+
+/// The folder that a file is or will be in.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Refuses to write where fewer than `bytes` are free, before the work that makes them. Where the system does not tell, there is room.
+pub fn check_room(folder: &Path, bytes: u64) -> Result<()> {
+    let Some(free) = free_bytes(folder).filter(|free| *free < bytes) else { return Ok(()) };
+    let [needed, free] = [bytes, free].map(crate::input::size);
+    Err(Error::refused(
+        folder,
+        format!(
+            "at least {needed} are needed there, but only {free} are free; name an output on another disk"
+        ),
+    ))
+}
+
+#[cfg(unix)]
+fn free_bytes(folder: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(folder).ok()?;
+    found.f_bavail.checked_mul(found.f_frsize)
+}
+
+#[cfg(not(unix))]
+fn free_bytes(_: &Path) -> Option<u64> {
+    None
+}
+
+/// Checks that an output file can be made: its folder takes files, and what is there now is a regular file or nothing.
+pub(crate) fn check_file(path: &Path) -> Result<()> {
+    check_target(path)?;
+    try_writing(path, folder_of(path))
+}
+
+/// Checks that an output file would replace nothing but a file, in a folder that exists and is none of the system's own.
+pub(crate) fn check_target(path: &Path) -> Result<()> {
+    if let Some(kind) = occupant(path).and_then(special) {
+        return Err(Error::refused(
+            path,
+            format!("this is {kind}, which no output may replace; name a new file"),
+        ));
+    }
+    check_parent(path)
+}
+
+/// Checks that a folder can be made or filled.
+pub(crate) fn check_folder(path: &Path) -> Result<()> {
+    let there = match occupant(path) {
+        Some(kind) if kind.is_dir() => path,
+        Some(kind) => {
+            let word = special(kind).unwrap_or("a file");
+            let problem = format!("this is {word} where a folder is to be written; name a new folder");
+            return Err(Error::refused(path, problem));
+        }
+        // Missing folders on the way are made later, so the nearest that exists decides.
+        None => path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new(".")),
+    };
+    check_system(path, there)?;
+    try_writing(path, there)
+}
+
+/// Checks that the folder which an output will be in exists and is none of the system's own.
+pub(crate) fn check_parent(path: &Path) -> Result<()> {
+    if path.file_name().is_none() {
+        return Err(Error::refused(path, "this is not a name that can be written to"));
+    }
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        let problem = format!("there is no folder {} to write it to; make it first", folder.display());
+        return Err(Error::refused(path, problem));
+    }
+    check_system(path, folder)
+}
+
+/// Nothing that a person would name an output after lives here, and renaming onto `/dev/stdout` would break it for everybody.
+const SYSTEM: [&str; 3] = ["/dev", "/proc", "/sys"];
+const SHARED_MEMORY: &str = "/dev/shm";
+
+fn check_system(path: &Path, folder: &Path) -> Result<()> {
+    let real = folder.canonicalize().map_err(Error::io(path, "writing"))?;
+    if SYSTEM.iter().any(|system| real.starts_with(system)) && !real.starts_with(SHARED_MEMORY) {
+        return Err(Error::refused(
+            path,
+            format!("{} is the system's own; name another output", real.display()),
+        ));
+    }
+    Ok(())
+}
+
+fn try_writing(path: &Path, folder: &Path) -> Result<()> {
+    match tempfile::tempfile_in(folder) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::refused(
+            path,
+            format!("the folder {} cannot be written to ({error}); name another output", folder.display()),
+        )),
+    }
+}
+
+/// The kind of what a path leads to, links followed.
+fn occupant(path: &Path) -> Option<std::fs::FileType> {
+    path.metadata().ok().map(|metadata| metadata.file_type())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_have_folders() {
+        assert_eq!(folder_of(Path::new("a/b.pc2")), Path::new("a"));
+        assert_eq!(folder_of(Path::new("b.pc2")), Path::new("."));
+        let told = check_file(Path::new("nowhere/at/all.glb")).unwrap_err().to_string();
+        assert!(told.contains("there is no folder nowhere/at"), "{told}");
+        assert!(check_file(Path::new("..")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn more_than_the_disk_holds_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        check_room(folder.path(), 1).unwrap();
+        let told = check_room(folder.path(), u64::MAX).unwrap_err().to_string();
+        assert!(told.contains("GiB are needed there, but only"), "{told}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn system_folders_take_no_outputs() {
+        for path in ["/dev/stdout", "/dev/zygoma.glb", "/proc/self/zygoma.glb"] {
+            assert!(check_file(Path::new(path)).is_err(), "{path}");
+        }
+    }
+}
