@@ -51,6 +51,15 @@ pub fn read_beside(folder: &Path, relative: &Path, most: u64) -> Result<Vec<u8>>
     read(&real, most)
 }
 
+/// Whether a path leads to a regular file that begins with these bytes.
+pub fn starts_with(path: &Path, start: &[u8]) -> bool {
+    if !path.is_file() {
+        return false;
+    }
+    let mut found = vec![0; start.len()];
+    open(path).and_then(|mut file| file.read_exact(&mut found)).is_ok() && found == start
+}
+
 fn check_kind(path: &Path, metadata: &fs::Metadata) -> Result<()> {
     match special(metadata.file_type()) {
         None => Ok(()),
@@ -113,6 +122,7 @@ mod tests {
         let device = folder.path().join("endless.toml");
         std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
         for (path, kind) in [(pipe.as_path(), "a pipe"), (&device, "a device"), (folder.path(), "a folder")] {
+            assert!(!starts_with(path, b"\0"));
             let told = read(path, 1 << 20).unwrap_err().to_string();
             assert!(told.ends_with(&format!("this is {kind} where a file is expected")), "{told}");
         }

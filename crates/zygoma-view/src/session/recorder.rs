@@ -103,7 +103,8 @@ impl Recording {
         let baked = baked.map_err(|error| error.to_string())?;
         gltf::write_animated(&model.rig, &baked.animation, &self.take(model), false, &file)
             .map_err(|error| error.to_string())?;
-        std::fs::read(&file).map_err(|error| format!("the recording cannot be read back: {error}"))
+        zygoma_files::read(&file, u64::MAX)
+            .map_err(|error| format!("the recording cannot be read back: {error}"))
     }
 
     /// Weights and head motion, for the meshes that are not simulated.

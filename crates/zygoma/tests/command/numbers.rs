@@ -146,7 +146,7 @@ fn instruction_sets_agree() {
         let sets = simd::available();
         let scalar = surfaces(sets[0]);
         if sets.len() == 1 {
-            eprintln!("skipped: this machine has no instruction set but the scalar one");
+            zygoma_testing::skipped("this machine has no instruction set but the scalar one");
         }
         for set in &sets[1..] {
             let other = surfaces(set);

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use glam::{DQuat, DVec3, Vec4Swizzles};
 use zygoma_geometry::{Faces, shapes};
 use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
+use zygoma_rig::formats::Limits;
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 
 use super::*;
@@ -465,7 +466,11 @@ fn a_face_survives_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ball.safetensors");
     FACE.write(&path).unwrap();
-    assert_eq!(Face::read(&path, &zygoma_rig::formats::Limits::default()).unwrap(), *FACE);
+    let limits = Limits::default();
+    assert_eq!(Face::read(&path, &limits).unwrap(), *FACE);
+    let refused = |limits| Face::read(&path, &limits).unwrap_err().to_string();
+    assert!(refused(Limits { vertices: 10, ..limits }).contains("and 10 are allowed"));
+    assert!(refused(Limits { file_bytes: 100, ..limits }).contains("larger than the 100 bytes"));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 
 use glam::{DVec3, Vec3};
@@ -69,14 +68,8 @@ fn is_ours(folder: &Path) -> bool {
     entries.all(|entry| {
         let Ok(entry) = entry else { return false };
         let path = entry.path();
-        if path.is_dir() { is_ours(&path) } else { starts_with_mark(&path) }
+        if path.is_dir() { is_ours(&path) } else { zygoma_files::starts_with(&path, MARK.as_bytes()) }
     })
-}
-
-fn starts_with_mark(path: &Path) -> bool {
-    let mut start = [0; MARK.len()];
-    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == MARK.as_bytes()
 }
 
 fn write_mesh(mesh: &RigMesh, neutral: &Path, folder: &Path, names: &mut FileNames) -> Result<()> {
