@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::bench::bodies::cell::BodyKind;
+
 /// Physics for the face rigs that artists already have.
 #[derive(Debug, Parser)]
 #[command(name = "zygoma", version, about, arg_required_else_help = true)]
@@ -379,6 +381,8 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchWhat {
+    /// Every rig with a shell and with tissue, in every take: distance from the rig, pops, inversions, crossings and cost.
+    Bodies(BenchBodiesArgs),
     /// Fitting the stiffness of faces.
     Fit(BenchFitArgs),
     /// Making built-in heads.
@@ -410,6 +414,42 @@ pub(crate) struct BenchViewArgs {
     /// Seconds to measure.
     #[arg(long, default_value_t = 5.0, value_parser = positive_number)]
     pub(crate) seconds: f64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchBodiesArgs {
+    /// A rig, or a folder with rigs; may be given several times. The built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rigs: Vec<PathBuf>,
+
+    /// A take: a built-in one, or a file, of which the liveliest 15 s are performed; may be given several times.
+    #[arg(long = "take", value_name = "TAKE", default_values = ["tour", "speech", "shake"])]
+    pub(crate) takes: Vec<String>,
+
+    /// A body; may be given several times.
+    #[arg(long = "body", value_enum, value_name = "BODY", default_values = ["shell", "tissue"])]
+    pub(crate) bodies: Vec<BodyKind>,
+
+    /// Triangles of the simulated skin.
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    pub(crate) triangles: usize,
+
+    /// Folder in which faces are kept, and what this program has measured: a run that was stopped goes on where it was. A folder of the
+    /// system's temporary files when none is given.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+
+    /// Measure nothing, and take what an earlier run printed with --json.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) from: Option<PathBuf>,
+
+    /// Put the table on this page of Markdown.
+    #[arg(long, value_name = "PAGE")]
+    pub(crate) table: Option<PathBuf>,
 
     /// Print the report as JSON.
     #[arg(long)]
