@@ -120,7 +120,8 @@ pub(crate) struct BuildArgs {
         The rig that the face was built from is read again, so that an avatar comes back whole: as .glb (surfaces \
         compressed to few morph targets), .pc2, .mdd, .usda, or a folder of OBJs, one per frame, with the rig's own \
         vertices in the rig's own order, as zygoma convert writes them. Point caches do without the rig.\n\
-        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.",
+        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.\n\
+        A simulation that breaks beyond repair still writes OUT, with the rig where it broke, and ends with exit code 3.",
     after_help = "Examples:\n  zygoma simulate face.safetensors --take MySlate_1.csv -o face.glb\n  \
         zygoma simulate face.safetensors --take tour --touch poke.toml -o face.pc2 --json\n  \
         zygoma simulate face.safetensors --rig moved/face.glb --take 'Take 001' -o face.usda --fps 30"
@@ -152,7 +153,8 @@ pub(crate) struct SimulateArgs {
     long_about = "Give a rig flesh and let it perform a take.\n\n\
         A layer of flesh is made under the skin, attached to the bone, and driven by forces that hold the rig's shapes: it follows the \
         rig, lags behind a quick head and settles. OUT is .glb, .pc2, .mdd, .usda, or a folder of OBJs.\n\
-        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.",
+        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.\n\
+        A simulation that breaks beyond repair still writes OUT, with the rig where it broke, and ends with exit code 3.",
     after_help = "Examples:\n  zygoma perform face.glb --take tour -o tour.glb\n  \
         zygoma perform face.glb --take speech --sticky -o speech.glb --report report\n  \
         zygoma perform face.glb --take shake -o shake.pc2 --json\n  \

@@ -188,7 +188,9 @@ impl Gate {
         let pop = self.pop_limit(frame);
         let surroundings = &self.surroundings;
         let around = |v: u32, visit: &mut dyn FnMut(u32)| surroundings.visit(v, visit);
-        let jumped = self.blend.show(&mut self.offsets, pop, frame.seconds, around);
+        let spared = &self.spared;
+        let farthest = |vertex: usize| if spared[vertex] { f32::INFINITY } else { limit };
+        let jumped = self.blend.show(&mut self.offsets, pop, frame.seconds, farthest, around);
         self.report.pops += usize::from(jumped);
         self.write(frame);
         put_back.then_some(&self.share[..])
@@ -299,18 +301,23 @@ impl Gate {
         }
         self.in_trouble.iter_mut().for_each(|count| *count = count.saturating_sub(1));
         let most = (2.0 * PATIENCE / frame.seconds) as u32;
+        let mut worst: Option<(u32, Trouble)> = None;
         for (vertex, trouble) in troubles {
             // Lips are looked at now and then, and are in trouble until they are looked at again.
             let frames = if *trouble == Trouble::Crossing { 1.0 / LOOKS / frame.seconds } else { 1.0 };
             let count = &mut self.in_trouble[*vertex as usize];
             *count += (3.0 * frames) as u32;
-            if *count > most && self.given_up[*vertex as usize] < 1.0 {
-                self.given_up.copy_from_slice(&self.share);
-                let place = self.place(*vertex as usize);
-                let why = trouble.why().to_owned();
-                self.report.failed.get_or_insert(Failure { time: frame.time, place, why });
-                break;
+            let length = |v: u32| self.offsets[v as usize].length_squared();
+            let is_hopeless = *count > most && self.given_up[*vertex as usize] < 1.0;
+            if is_hopeless && worst.is_none_or(|(other, _)| length(*vertex) > length(other)) {
+                worst = Some((*vertex, *trouble));
             }
+        }
+        if let Some((vertex, trouble)) = worst {
+            self.given_up.copy_from_slice(&self.share);
+            let place = self.place(vertex as usize);
+            let why = trouble.why().to_owned();
+            self.report.failed.get_or_insert(Failure { time: frame.time, place, why });
         }
     }
 

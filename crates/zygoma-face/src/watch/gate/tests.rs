@@ -1,3 +1,5 @@
+use std::sync::OnceLock;
+
 use glam::{DQuat, DVec3, Vec3};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_head::{Head, HeadOptions, Level};
@@ -24,6 +26,12 @@ struct Seen {
     farthest: f32,
     pop: f32,
     frames: Vec<Vec<Vec3>>,
+}
+
+/// A head of its own size, built once.
+fn stage() -> &'static Stage {
+    static STAGE: OnceLock<Stage> = OnceLock::new();
+    STAGE.get_or_init(|| Stage::new(1.0))
 }
 
 impl Stage {
@@ -85,7 +93,7 @@ impl Stage {
 
 #[test]
 fn a_sound_body_is_left_alone() {
-    let stage = Stage::new(1.0);
+    let stage = stage();
     let bump = stage.bump("cheek-left", 4.0);
     let sway = |frame: usize| (0.2 * frame as f32).sin();
     let seen = stage.run(false, |frame, _| bump.iter().map(|b| sway(frame) * *b).collect());
@@ -99,10 +107,10 @@ fn a_sound_body_is_left_alone() {
 
 #[test]
 fn skin_that_goes_too_far_is_held_near_the_rig_at_any_scale() {
-    let told: Vec<f64> = [1.0, 20.0]
+    let large = Stage::new(20.0);
+    let told: Vec<f64> = [stage(), &large]
         .into_iter()
-        .map(|scale| {
-            let stage = Stage::new(scale);
+        .map(|stage| {
             let bump = stage.bump("cheek-left", 9.0);
             let grow = |frame: usize| (frame as f32 / 40.0).min(1.0);
             let seen = stage.run(false, |frame, _| bump.iter().map(|b| grow(frame) * *b).collect());
@@ -116,7 +124,7 @@ fn skin_that_goes_too_far_is_held_near_the_rig_at_any_scale() {
 
 #[test]
 fn a_touched_cheek_yields() {
-    let stage = Stage::new(1.0);
+    let stage = stage();
     let bump = stage.bump("cheek-left", -20.0);
     let seen = stage.run(true, |frame, _| bump.iter().map(|b| (frame as f32 / 60.0).min(1.0) * *b).collect());
     assert!(seen.farthest > 19.0 && seen.report.returned == 0.0, "{} {:?}", seen.farthest, seen.report);
@@ -124,7 +132,7 @@ fn a_touched_cheek_yields() {
 
 #[test]
 fn a_jump_becomes_a_blend() {
-    let stage = Stage::new(1.0);
+    let stage = stage();
     let bump = stage.bump("jaw-left", 4.5);
     let jump =
         |frame: usize, _: bool| bump.iter().map(|b| if frame < 40 { Vec3::ZERO } else { *b }).collect();
@@ -138,7 +146,7 @@ fn a_jump_becomes_a_blend() {
 
 #[test]
 fn a_body_that_explodes_once_recovers() {
-    let stage = Stage::new(1.0);
+    let stage = stage();
     let bump = stage.bump("lip-lower", 150.0);
     // It comes back once it is put back.
     let mut exploded = false;
@@ -153,7 +161,7 @@ fn a_body_that_explodes_once_recovers() {
 
 #[test]
 fn a_body_that_explodes_again_and_again_fails_there_and_then() {
-    let stage = Stage::new(1.0);
+    let stage = stage();
     let bump = stage.bump("lip-lower", 150.0);
     let seen =
         stage.run(false, |frame, _| bump.iter().map(|b| if frame >= 30 { *b } else { Vec3::ZERO }).collect());
@@ -165,7 +173,7 @@ fn a_body_that_explodes_again_and_again_fails_there_and_then() {
 
 #[test]
 fn what_is_not_finite_never_gets_out_and_fails_if_it_stays() {
-    let stage = Stage::new(1.0);
+    let stage = stage();
     let broken = |is_broken: bool| -> Vec<Vec3> {
         let mut offsets = vec![Vec3::ZERO; stage.plain.len()];
         if is_broken {
