@@ -3,13 +3,16 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use zygoma_face::interactive::{BuildInput, BuildParams, Face};
+use zygoma_rig::formats::Limits;
 use zygoma_rig::{Rig, Take};
 
 use super::cell::{BodyKind, Cell};
 use super::rigs::NamedRig;
 use crate::commands::build::build_with_progress;
+
+/// The largest file of a cell.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// A folder with faces and cells.
 pub(super) struct Cache {
@@ -29,8 +32,7 @@ pub(super) struct Key<'a> {
 
 impl Cache {
     pub(super) fn new(folder: &Path) -> anyhow::Result<Self> {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("{}: making the folder of the cache failed", folder.display()))?;
+        zygoma_files::create_folder(folder)?;
         Ok(Self { folder: folder.to_owned(), program: program() })
     }
 
@@ -48,7 +50,7 @@ impl Cache {
 
     /// A cell that is measured already.
     pub(super) fn cell(&self, key: &Key) -> Option<Cell> {
-        let bytes = std::fs::read(self.cell_file(key)).ok()?;
+        let bytes = zygoma_files::read(&self.cell_file(key), MOST_BYTES).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
@@ -63,7 +65,7 @@ impl Cache {
         let mut hasher = DefaultHasher::new();
         (rig.skin().fingerprint(), format!("{params:?}"), env!("CARGO_PKG_VERSION")).hash(&mut hasher);
         let file = self.folder.join(format!("{}-{:016x}.safetensors", named.name, hasher.finish()));
-        if let Ok(face) = Face::read(&file) {
+        if let Ok(face) = Face::read(&file, &Limits::default()) {
             return Ok(face);
         }
         let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &[] };

@@ -8,6 +8,9 @@ use serde::Deserialize;
 
 use super::cell::{Cell, Measured, PeakAt};
 
+/// The largest report or page that is read.
+const MOST_BYTES: u64 = 1 << 26;
+
 /// Between these lines of a page stands the table.
 const BEGIN: &str = "<!-- zygoma bench bodies -->";
 const END: &str = "<!-- end of zygoma bench bodies -->";
@@ -23,7 +26,7 @@ struct Written {
 
 /// Reads the cells of a report that was printed as JSON.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Cell>> {
-    let bytes = std::fs::read(path).with_context(|| format!("{}: reading failed", path.display()))?;
+    let bytes = zygoma_files::read(path, MOST_BYTES)?;
     let written: Written = serde_json::from_slice(&bytes).with_context(|| {
         format!("{}: this is not what 'zygoma bench bodies --json' prints", path.display())
     })?;
@@ -32,7 +35,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Cell>> {
 
 /// Puts the table on a page: between its marks where it has them, else at its end. A page that is not there is made.
 pub(crate) fn write(path: &Path, cells: &[Cell]) -> anyhow::Result<()> {
-    let page = std::fs::read_to_string(path).unwrap_or_default();
+    let page = if path.exists() { zygoma_files::read_text(path, MOST_BYTES)? } else { String::new() };
     zygoma_files::write(path, with_table(&page, cells).as_bytes())?;
     Ok(())
 }
