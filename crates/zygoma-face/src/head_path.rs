@@ -86,6 +86,11 @@ impl HeadPath {
         [self.before, self.now]
     }
 
+    /// The world's velocity, at the end of the frame, of a point that is fixed to the head.
+    pub(crate) fn velocity_of(&self, point: DVec3) -> DVec3 {
+        self.rates[1].velocity + self.rates[1].spin.cross(self.now.rotation * point)
+    }
+
     /// The pose at a share of the frame.
     pub(crate) fn at(&self, share: f64) -> RigidMotion {
         let [from, to] = self.rates.map(|rate| (self.seconds * rate.velocity, self.seconds * rate.spin));

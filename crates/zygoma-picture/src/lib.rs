@@ -7,6 +7,7 @@
 
 mod camera;
 mod chart;
+mod clip;
 pub mod color;
 mod color_map;
 mod error;
@@ -26,6 +27,7 @@ mod ticks;
 
 pub use camera::{Bounds, Camera, Lens, View};
 pub use chart::{Chart, Line, Scale};
+pub use clip::Clip;
 pub use color::Rgb;
 pub use color_map::{ColorMap, UNKNOWN, lightness};
 pub use error::{Error, Result};

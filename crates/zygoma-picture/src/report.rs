@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::chart::Chart;
+use crate::clip::Clip;
 use crate::error::Result;
 use crate::image::Image;
 
@@ -92,13 +93,21 @@ impl Report {
 
     /// Adds a picture with its caption, embedded as PNG.
     pub fn figure(&mut self, picture: &Image, caption: &str) -> Result<&mut Self> {
-        let data = STANDARD.encode(picture.to_png()?);
-        let (width, height) = (picture.width(), picture.height());
+        Ok(self.embed(&picture.to_png()?, [picture.width(), picture.height()], caption))
+    }
+
+    /// Adds a looping clip with its caption, embedded as an animated PNG.
+    pub fn clip(&mut self, clip: &Clip, caption: &str) -> Result<&mut Self> {
+        Ok(self.embed(&clip.to_png()?, clip.size(), caption))
+    }
+
+    fn embed(&mut self, png: &[u8], [width, height]: [usize; 2], caption: &str) -> &mut Self {
+        let data = STANDARD.encode(png);
         let caption = escape(caption);
-        Ok(self.add(format_args!(
+        self.add(format_args!(
             "<figure><img src=\"data:image/png;base64,{data}\" width=\"{width}\" height=\"{height}\" \
              alt=\"{caption}\"><figcaption>{caption}</figcaption></figure>"
-        )))
+        ))
     }
 
     /// Adds a chart with its caption.

@@ -229,6 +229,37 @@ impl Take {
         Take { name: self.name.clone(), weights: weights.collect(), motions: motions.collect() }
     }
 
+    /// The part of at most so many seconds in which weights change most, with keys at 60 a second; the whole take if it is shorter.
+    pub fn liveliest(&self, seconds: f64) -> Take {
+        const FPS: f64 = 60.0;
+        let mut part = self.resampled(FPS);
+        let (count, length) = (self.frame_count(FPS), (seconds * FPS).round() as usize + 1);
+        if count <= length {
+            return part;
+        }
+        // How much changes from each key to the next, summed up to it.
+        let mut changed = vec![0.0; count];
+        for key in 1..count {
+            let change = |track: &WeightTrack| {
+                f64::from((track.curve.values[key] - track.curve.values[key - 1]).abs())
+            };
+            changed[key] = changed[key - 1] + part.weights.iter().map(change).sum::<f64>();
+        }
+        let within = |from: usize| changed[from + length - 1] - changed[from];
+        let from =
+            (0..=count - length).fold(0, |best, from| if within(from) > within(best) { from } else { best });
+        let kept = from..from + length;
+        for track in &mut part.weights {
+            track.curve.times = track.curve.times[kept.clone()].into();
+            track.curve.values = track.curve.values[kept.clone()].to_vec();
+        }
+        for track in &mut part.motions {
+            track.times = track.times[kept.clone()].into();
+            track.motions = track.motions[kept.clone()].to_vec();
+        }
+        part
+    }
+
     /// Turns joints where the rig has them. A take recorded without a rig knows only how far a joint turns, and so
     /// turns it about the origin; its tracks have no translation. The eyes of a rig without eye joints stay still.
     pub fn turn_at_joints_of(&mut self, rig: &Rig) {
@@ -281,6 +312,26 @@ mod tests {
         for t in [0.0, 0.3, 1.0, 1.9, 2.75, 3.0] {
             assert!((cubic.sample(t) - parabola(t)).abs() < 1e-5, "at {t}");
         }
+    }
+
+    #[test]
+    fn the_liveliest_part_holds_what_changes() {
+        let times: Arc<[f64]> = (0..=600).map(|k| k as f64 / 30.0).collect();
+        let values =
+            times.iter().map(|t| if (11.0..13.0).contains(t) { (20.0 * t).sin() as f32 } else { 0.0 });
+        let curve = WeightCurve::linear(times.clone(), values.collect());
+        let take =
+            Take { weights: vec![WeightTrack { shape: "jawOpen".to_owned(), curve }], ..Take::default() };
+        let part = take.liveliest(3.0);
+        assert!((part.duration() - 3.0).abs() < 1e-9);
+        assert!(
+            part.start() <= 11.0 && part.end() >= 13.0 - 1.0 / 30.0,
+            "{} to {}",
+            part.start(),
+            part.end()
+        );
+        assert_eq!(part.weights[0].curve.sample(12.0), take.weights[0].curve.sample(12.0));
+        assert_eq!(take.liveliest(100.0).frame_count(60.0), take.frame_count(60.0));
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::bench::bodies::cell::BodyKind;
+
 /// Physics for the face rigs that artists already have.
 #[derive(Debug, Parser)]
 #[command(name = "zygoma", version, about, arg_required_else_help = true)]
@@ -118,7 +120,8 @@ pub(crate) struct BuildArgs {
         The rig that the face was built from is read again, so that an avatar comes back whole: as .glb (surfaces \
         compressed to few morph targets), .pc2, .mdd, .usda, or a folder of OBJs, one per frame, with the rig's own \
         vertices in the rig's own order, as zygoma convert writes them. Point caches do without the rig.\n\
-        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.",
+        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.\n\
+        A simulation that breaks beyond repair still writes OUT, with the rig where it broke, and ends with exit code 3.",
     after_help = "Examples:\n  zygoma simulate face.safetensors --take MySlate_1.csv -o face.glb\n  \
         zygoma simulate face.safetensors --take tour --touch poke.toml -o face.pc2 --json\n  \
         zygoma simulate face.safetensors --rig moved/face.glb --take 'Take 001' -o face.usda --fps 30"
@@ -150,7 +153,8 @@ pub(crate) struct SimulateArgs {
     long_about = "Give a rig flesh and let it perform a take.\n\n\
         A layer of flesh is made under the skin, attached to the bone, and driven by forces that hold the rig's shapes: it follows the \
         rig, lags behind a quick head and settles. OUT is .glb, .pc2, .mdd, .usda, or a folder of OBJs.\n\
-        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.",
+        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.\n\
+        A simulation that breaks beyond repair still writes OUT, with the rig where it broke, and ends with exit code 3.",
     after_help = "Examples:\n  zygoma perform face.glb --take tour -o tour.glb\n  \
         zygoma perform face.glb --take speech --sticky -o speech.glb --report report\n  \
         zygoma perform face.glb --take shake -o shake.pc2 --json\n  \
@@ -379,6 +383,8 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchWhat {
+    /// Every rig with a shell and with tissue, in every take: distance from the rig, pops, inversions, crossings and cost.
+    Bodies(BenchBodiesArgs),
     /// Fitting the stiffness of faces.
     Fit(BenchFitArgs),
     /// Making built-in heads.
@@ -410,6 +416,42 @@ pub(crate) struct BenchViewArgs {
     /// Seconds to measure.
     #[arg(long, default_value_t = 5.0, value_parser = positive_number)]
     pub(crate) seconds: f64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchBodiesArgs {
+    /// A rig, or a folder with rigs; may be given several times. The built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rigs: Vec<PathBuf>,
+
+    /// A take: a built-in one, or a file, of which the liveliest 15 s are performed; may be given several times.
+    #[arg(long = "take", value_name = "TAKE", default_values = ["tour", "speech", "shake"])]
+    pub(crate) takes: Vec<String>,
+
+    /// A body; may be given several times.
+    #[arg(long = "body", value_enum, value_name = "BODY", default_values = ["shell", "tissue"])]
+    pub(crate) bodies: Vec<BodyKind>,
+
+    /// Triangles of the simulated skin.
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    pub(crate) triangles: usize,
+
+    /// Folder in which faces are kept, and what this program has measured: a run that was stopped goes on where it was. A folder of the
+    /// system's temporary files when none is given.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+
+    /// Measure nothing, and take what an earlier run printed with --json.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) from: Option<PathBuf>,
+
+    /// Put the table on this page of Markdown.
+    #[arg(long, value_name = "PAGE")]
+    pub(crate) table: Option<PathBuf>,
 
     /// Print the report as JSON.
     #[arg(long)]

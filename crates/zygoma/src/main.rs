@@ -16,6 +16,7 @@ mod simulation;
 mod spool;
 mod toml_file;
 mod touch_script;
+mod watched;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,9 @@ use cli::{Cli, Command};
 
 /// What shells expect of a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
+
+/// What a simulation that broke ends with.
+const BROKEN: u8 = 3;
 
 fn main() -> ExitCode {
     let command = Cli::command();
@@ -46,6 +50,10 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<watched::Failed>() => {
+            eprintln!("{error}");
+            ExitCode::from(BROKEN)
+        }
         Err(error) => {
             eprintln!("error: {}", sentence(&error));
             ExitCode::FAILURE

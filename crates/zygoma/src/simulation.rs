@@ -7,6 +7,7 @@ use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::interactive::{Face, InteractiveFace, Places, RunParams};
 use zygoma_face::touch::Touchable;
+use zygoma_face::watch::{Gate, GateReport, Watched};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
@@ -23,6 +24,7 @@ const AFTERMATH: f64 = 0.5;
 /// What is performed.
 pub(crate) struct Performance<'a> {
     pub(crate) face: &'a Face,
+    pub(crate) places: &'a Places,
     pub(crate) rig: &'a Rig,
     pub(crate) take: &'a Take,
     pub(crate) touches: &'a TouchScript,
@@ -55,6 +57,29 @@ pub(crate) trait Body {
     /// Gives the surface some seconds before the last known time, in rig space, in the head's frame.
     fn show(&mut self, seconds_ago: f64) -> &[Vec3];
 
+    /// Elements that are inside out now; a shell has none.
+    fn inverted(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Vertices of the whole mesh at some elements, without those that the rig itself turns inside out.
+    fn vertices_at(&self, _elements: &[u32], _weights: &[f32]) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Vertices of the whole mesh that hang free and may be far from the rig; none if it is empty.
+    fn free_vertices(&self) -> Vec<bool> {
+        Vec::new()
+    }
+
+    /// Whether it is meant to be where the rig is.
+    fn follows_rig(&self) -> bool {
+        true
+    }
+
+    /// Goes back to the rig by a share for each vertex of the whole mesh.
+    fn return_to_rig(&mut self, shares: &[f32]);
+
     /// Notes what there is to say about the frame that it moved on by.
     fn note(&mut self, frame: &Performed<'_>, outcome: &mut Outcome);
 }
@@ -82,6 +107,10 @@ pub(crate) struct Outcome {
     /// Mean milliseconds per frame.
     pub(crate) stages: StagesMs,
     pub(crate) frame_ms: f64,
+    /// Milliseconds of each frame but the first, which settles.
+    pub(crate) frame_times: Vec<f64>,
+    /// What the gate did.
+    pub(crate) gate: GateReport,
 }
 
 /// How far one frame is from the plain rig, in metres.
@@ -129,6 +158,7 @@ impl Performance<'_> {
             Outcome::waiting_for(count, SpooledFrames::new(self.folder, fps, face.vertex_count(), count)?);
         let mut shown = rig.skin().positions.clone();
         let share = 1.0 / count as f64;
+        let mut gate = self.gate(body);
         let mut bar = Progress::new("simulating frames", count);
         let mut known = 0.0;
         for frame in 0..count {
@@ -149,17 +179,48 @@ impl Performance<'_> {
                 known = next;
             }
             shown.copy_from_slice(body.show(known - time));
-            outcome.frame_ms += share * 1e3 * began.elapsed().as_secs_f64();
+            let mut spent = began.elapsed();
             inputs.player.after(body.touchable());
             let touched = self.touches.is_touched(time, AFTERMATH);
+            let head = inputs.head(time);
             let (weights, plain) = inputs.plain(time);
+            let began = Instant::now();
+            let mut watched = Watched {
+                plain,
+                shown: &mut shown,
+                head,
+                seconds: if frame == 0 { 0.0 } else { 1.0 / fps },
+                time,
+                touched,
+                inverted: &body.inverted(),
+                vertices_at: &|elements| body.vertices_at(elements, weights),
+            };
+            if let Some(shares) = gate.watch(&mut watched) {
+                body.return_to_rig(shares);
+            }
+            spent += began.elapsed();
+            outcome.frame_ms += share * 1e3 * spent.as_secs_f64();
+            if frame > 0 {
+                outcome.frame_times.push(1e3 * spent.as_secs_f64());
+            }
             outcome.deviations.push(FrameDeviation { touched, ..deviation(&shown, plain) });
             body.note(&Performed { weights, shown: &shown, plain, share }, &mut outcome);
             outcome.frames.push(&shown)?;
             bar.set(frame + 1);
         }
+        outcome.gate = gate.report();
         outcome.props = inputs.player.into_props();
         Ok(outcome)
+    }
+
+    /// Watches the body.
+    fn gate(&self, body: &dyn Body) -> Gate {
+        let mut gate = Gate::new(self.face, self.places, self.fps);
+        gate.spare(&body.free_vertices());
+        if !body.follows_rig() {
+            gate.ignore_distance();
+        }
+        gate
     }
 }
 
@@ -197,12 +258,18 @@ impl<'a> Inputs<'a> {
         (&self.weights, &self.plain)
     }
 
+    /// The head's pose some seconds after the take's start.
+    fn head(&self, since: f64) -> RigidMotion {
+        const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+        let track = self.take.motion(JointRole::Head);
+        track.and_then(|track| track.sample(self.take.start() + since)).unwrap_or(STILL)
+    }
+
     /// Tells a body what to do some seconds after the take's start, and touches it; `shown` is its surface of the last frame.
     fn aim(&mut self, body: &mut dyn Body, since: f64, shown: &[Vec3]) {
-        const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
         self.plain(since);
         let time = self.take.start() + since;
-        let head = self.take.motion(JointRole::Head).and_then(|track| track.sample(time)).unwrap_or(STILL);
+        let head = self.head(since);
         body.aim(&self.weights, &head, time);
         let moment = Moment { time: since, plain: &self.plain, shown, head };
         self.player.before(body.touchable(), &moment);
@@ -252,6 +319,10 @@ impl Body for ShellBody {
         &self.shown
     }
 
+    fn return_to_rig(&mut self, shares: &[f32]) {
+        self.running.return_to_rig(shares);
+    }
+
     fn note(&mut self, frame: &Performed<'_>, outcome: &mut Outcome) {
         outcome.stages.add(self.running.stages(), 1e3 * frame.share);
         outcome.penetration.push(self.running.penetration());
@@ -292,6 +363,8 @@ impl Outcome {
             props: Vec::new(),
             stages: StagesMs::default(),
             frame_ms: 0.0,
+            frame_times: Vec::with_capacity(count),
+            gate: GateReport::default(),
         }
     }
 
@@ -328,3 +401,6 @@ impl std::fmt::Display for DeviationSummary {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

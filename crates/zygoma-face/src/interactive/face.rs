@@ -101,6 +101,33 @@ pub struct Tally {
     pub worst: Option<f64>,
 }
 
+impl CertifiedFace {
+    /// Whether every fitted shape and every combination holds. Without a fitted shape nothing is proved.
+    pub fn holds(&self) -> bool {
+        self.shapes.count > 0 && self.shapes.holds() && self.combinations.holds()
+    }
+
+    /// What keeps the face from being certified, in words; `None` if it is.
+    pub fn gap(&self) -> Option<String> {
+        let missed = |tally: &Tally, what: &str| {
+            let worst = tally.worst.map_or_else(
+                || "one found no equilibrium".to_owned(),
+                |worst| format!("the worst misses by {:.0} % of it", 100.0 * worst),
+            );
+            format!("only {} of {} {what} are met within the tolerance ({worst})", tally.holding, tally.count)
+        };
+        if self.shapes.count == 0 {
+            Some("no shape could be fitted".to_owned())
+        } else if !self.shapes.holds() {
+            Some(missed(&self.shapes, "fitted shapes"))
+        } else if !self.combinations.holds() {
+            Some(format!("every fitted shape is, but {}", missed(&self.combinations, "combinations of them")))
+        } else {
+            None
+        }
+    }
+}
+
 impl Tally {
     /// Whether every expression holds.
     pub fn holds(&self) -> bool {

@@ -28,7 +28,7 @@ pub(super) struct Clock {
     /// How long before the last known frame the last step ended, s; less than a step.
     behind: f64,
     /// The flesh at the start of the last step; the dynamics have it at its end.
-    before: Vec<Row<f32>>,
+    pub(super) before: Vec<Row<f32>>,
     /// What held at the start and at the end of the last step.
     inputs: [Inputs; 2],
 }

@@ -61,6 +61,13 @@ impl Head {
         }
     }
 
+    /// Lets a free vertex rest in the head, by a share, at a place there.
+    pub(super) fn stop(&mut self, vertex: usize, place: DVec3, share: f64) {
+        let resting = self.path.velocity_of(place);
+        let velocity = &mut self.velocities[vertex];
+        *velocity = if velocity.is_finite() { velocity.lerp(resting, share) } else { resting };
+    }
+
     /// Inertia: in the world each vertex would go on as it went, which gives it a velocity in the head that goes to a pose.
     pub(super) fn carry_on(&mut self, pose: &RigidMotion, seconds: f64, dynamics: &mut Dynamics<f32>) {
         let (from, back) = (self.at_step.to_affine(), pose.to_affine().inverse());

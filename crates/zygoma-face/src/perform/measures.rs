@@ -62,7 +62,38 @@ impl Tissue {
     }
 }
 
+impl Tissue {
+    /// Elements that would be inside out if the skin were where the rig has it, and its inside where the bone has it.
+    pub fn plain_inverted(&self, weights: &[f32]) -> Vec<u32> {
+        let count = self.skin_count();
+        let (moved, pose) = (self.moved(weights), self.jaw_pose(weights));
+        self.inverted(|vertex| match vertex.checked_sub(count) {
+            None => self.target(&moved, vertex),
+            Some(below) => self.attachment(weights, &pose, below),
+        })
+    }
+
+    fn inverted(&self, at: impl Fn(usize) -> DVec3) -> Vec<u32> {
+        let is_inverted = |tet: &[u32; 4]| {
+            // What is not a number is not whole either.
+            let volume = volume(tet.map(|v| at(v as usize)));
+            volume.is_nan() || volume <= 0.0
+        };
+        (0u32..)
+            .zip(&self.flesh.mesh.tets)
+            .filter(|(_, tet)| is_inverted(tet))
+            .map(|(index, _)| index)
+            .collect()
+    }
+}
+
 impl PerformingFace {
+    /// Elements that are inside out at the end of the last step.
+    pub fn inverted(&self) -> Vec<u32> {
+        let rows = &self.tissue.layout.rows;
+        self.tissue.inverted(|vertex| position(&self.dynamics.positions[rows[vertex] as usize]))
+    }
+
     /// How the flesh keeps its volume now.
     pub fn volume(&self) -> VolumeReport {
         let layout = &self.tissue.layout;

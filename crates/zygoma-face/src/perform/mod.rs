@@ -28,6 +28,7 @@ mod overlay;
 mod params;
 mod press;
 mod progress;
+mod recover;
 mod run;
 mod shortening;
 mod stages;

@@ -66,6 +66,7 @@ impl Materials {
             Some(_) if change.within_certificate => {
                 "every expression of the rig is met within the tolerance".to_owned()
             }
+            Some(certified) if !certified.holds() => certified.gap().unwrap_or_default(),
             Some(_) if self.stiffness > 1.0 => {
                 "stiffer than it was certified: expressions may fall short of the rig's".to_owned()
             }

@@ -1,16 +1,19 @@
 //! `zygoma bench`
 
 use std::io::Write;
+use std::path::Path;
 
+use crate::bench::bodies::{Matrix, cell::Cell, table};
 use crate::bench::fit::FitReport;
 use crate::bench::{self, Report};
 use crate::cli::{
-    BenchArgs, BenchConvergenceArgs, BenchInteractiveArgs, BenchSoakArgs, BenchSvdArgs, BenchTissueArgs,
-    BenchWhat,
+    BenchArgs, BenchBodiesArgs, BenchConvergenceArgs, BenchInteractiveArgs, BenchSoakArgs, BenchSvdArgs,
+    BenchTissueArgs, BenchWhat,
 };
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     match &args.what {
+        BenchWhat::Bodies(args) => bodies(args),
         BenchWhat::Fit(args) => tell_fits(&bench::fit::run(&args.rigs, &args.triangles)?, args.json),
         BenchWhat::Head(args) => tell(&bench::head::run(), args.json),
         BenchWhat::Rig(args) => tell(&bench::rig::run(&args.rigs)?, args.json),
@@ -22,6 +25,40 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         #[cfg(feature = "view")]
         BenchWhat::View(args) => tell_tab(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
     }
+}
+
+fn bodies(args: &BenchBodiesArgs) -> anyhow::Result<()> {
+    if let Some(path) = &args.from {
+        return tell_cells(&table::read(path)?, args.table.as_deref());
+    }
+    let cache = args.cache.clone().unwrap_or_else(|| std::env::temp_dir().join("zygoma-bench-bodies"));
+    let matrix = Matrix {
+        rigs: &args.rigs,
+        bodies: &args.bodies,
+        takes: &args.takes,
+        triangles: args.triangles,
+        cache: &cache,
+    };
+    let report = matrix.run()?;
+    if args.json {
+        if let Some(page) = &args.table {
+            table::write(page, &report.results)?;
+        }
+        return crate::json::print(&report);
+    }
+    tell_cells(&report.results, args.table.as_deref())
+}
+
+/// Puts the table on a page, or prints a line for each cell where there is no page.
+fn tell_cells(cells: &[Cell], page: Option<&Path>) -> anyhow::Result<()> {
+    if let Some(page) = page {
+        return table::write(page, cells);
+    }
+    let mut out = std::io::stdout().lock();
+    for cell in cells {
+        writeln!(out, "{}", table::line(cell))?;
+    }
+    Ok(())
 }
 
 fn interactive(args: &BenchInteractiveArgs) -> anyhow::Result<()> {

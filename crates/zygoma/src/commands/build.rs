@@ -27,7 +27,10 @@ struct Summary {
     shapes: usize,
     /// The worst miss of a fitted shape over the tolerance; `null` if a shape found no equilibrium.
     certified_worst: Option<f64>,
+    /// Whether every fitted shape and every combination is met within the tolerance.
     certified: bool,
+    /// Why it is not certified, in words.
+    not_certified: Option<String>,
     certificate: Option<CertifiedFace>,
     /// Fitted shapes that are missed by more than the tolerance.
     missed: Vec<String>,
@@ -69,7 +72,11 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
         shell_triangles: face.shell.triangles.len(),
         shapes: face.shapes.len(),
         certified_worst: certified.and_then(|c| c.shapes.worst),
-        certified: certified.is_some_and(|c| c.shapes.holds()),
+        certified: certified.is_some_and(CertifiedFace::holds),
+        not_certified: match certified {
+            None => Some("the stiffness was not fitted".to_owned()),
+            Some(certified) => certified.gap(),
+        },
         certificate: face.certified.clone(),
         missed: report.shapes.iter().filter(|shape| !holds(shape)).map(|shape| shape.name.clone()).collect(),
         iterations: certified.map_or(0, |c| c.iterations),
@@ -120,23 +127,21 @@ fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
         100.0 * summary.height_metres,
         summary.seconds
     )?;
-    match summary.certified_worst {
-        Some(worst) if summary.certified => {
-            writeln!(
-                out,
-                "certified: every fitted shape is met within {:.0} % of the tolerance",
-                100.0 * worst
-            )?;
-        }
-        _ if summary.certificate.is_none() => writeln!(out, "not certified: the stiffness was not fitted")?,
-        _ => writeln!(
+    if let Some(why) = &summary.not_certified {
+        writeln!(out, "not certified: {why}")?;
+    } else {
+        let tallies = summary.certificate.as_ref().map(|c| (c.shapes.count, c.combinations.count));
+        let (shapes, combinations) = tallies.unwrap_or_default();
+        let worst = summary.certified_worst.unwrap_or(0.0);
+        writeln!(
             out,
-            "not certified: these shapes are missed by more than the tolerance: {}",
-            summary.missed.join(", ")
-        )?,
+            "certified: all {shapes} fitted shapes are met within {:.0} % of the tolerance, and all {combinations} combinations of them \
+             within the tolerance",
+            100.0 * worst
+        )?;
     }
-    if let Some(tally) = summary.certificate.as_ref().map(|c| &c.combinations).filter(|c| c.count > 0) {
-        writeln!(out, "{} of {} combinations of shapes hold as well", tally.holding, tally.count)?;
+    if !summary.missed.is_empty() {
+        writeln!(out, "shapes that are missed by more than the tolerance: {}", summary.missed.join(", "))?;
     }
     Ok(())
 }

@@ -21,6 +21,7 @@ use crate::reports::{
 };
 use crate::simulation::{Outcome, Performance, ShellBody};
 use crate::touch_script::TouchScript;
+use crate::watched::WatchedSummary;
 
 /// Frames per second of the animated GLB.
 const FPS: f64 = 60.0;
@@ -48,7 +49,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let (face, _) = build_with_progress(&what, &shell)?;
     let places = Places::new(&face);
     let touches = TouchScript::parse(SCRIPT, &face, &places)?;
-    let performance = Performance { face: &face, rig: &rig, take, touches: &touches, fps: FPS, folder };
+    let performance =
+        Performance { face: &face, places: &places, rig: &rig, take, touches: &touches, fps: FPS, folder };
     let mut outcome = performance.run(&mut ShellBody::new(&face, RunParams::default())?)?;
     let options = AnimatedArgs { max_error: MAX_ERROR, max_targets: None, head_motion: false };
     let written =
@@ -72,7 +74,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     println!("the built-in head performs and is touched in {}", folder.join("head.glb").display());
     println!("pictures and figures are in {}", folder.join("report.html").display());
     println!("done in {:.1} s", start.elapsed().as_secs_f64());
-    Ok(())
+    WatchedSummary::of(&outcome.gate).check()
 }
 
 fn summary(
@@ -105,6 +107,7 @@ fn summary(
         100.0 * f64::from(deepest) / face.height,
         1e3 * deepest
     ));
+    lines.extend(WatchedSummary::of(&outcome.gate).line());
     lines.extend(written.map(|found| format!("head.glb: {found}")));
     lines
 }

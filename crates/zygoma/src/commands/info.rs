@@ -63,6 +63,8 @@ struct FaceReport {
     shell_vertices: usize,
     shell_triangles: usize,
     certified: Option<CertifiedFace>,
+    /// Why it is not certified, in words; `null` if it is.
+    not_certified: Option<String>,
     places: Vec<PlaceReport>,
 }
 
@@ -91,6 +93,10 @@ impl FaceReport {
             shapes: face.shapes.iter().map(|shape| shape.name.clone()).collect(),
             shell_vertices: face.shell.vertex_count(),
             shell_triangles: face.shell.triangles.len(),
+            not_certified: match &face.certified {
+                None => Some("its stiffness was not fitted".to_owned()),
+                Some(certified) => certified.gap(),
+            },
             certified: face.certified.clone(),
             places: Places::new(face).iter().map(place).collect(),
         }
@@ -112,16 +118,15 @@ fn tell_face(report: &FaceReport, json: bool) -> anyhow::Result<()> {
         report.shell_triangles,
         100.0 * report.height_metres
     )?;
-    match &report.certified {
-        Some(certified) => writeln!(
+    match (&report.certified, &report.not_certified) {
+        (Some(certified), None) => writeln!(
             out,
-            "certified: {} of {} shapes and {} of {} combinations are met within the tolerance",
-            certified.shapes.holding,
-            certified.shapes.count,
-            certified.combinations.holding,
-            certified.combinations.count
+            "certified: all {} fitted shapes and all {} combinations of them are met within the tolerance",
+            certified.shapes.count, certified.combinations.count
         )?,
-        None => writeln!(out, "not certified: its stiffness was not fitted")?,
+        (_, why) => {
+            writeln!(out, "not certified: {}", why.as_deref().unwrap_or("its stiffness was not fitted"))?
+        }
     }
     writeln!(out, "places (mm, in rig space):")?;
     for place in &report.places {

@@ -8,7 +8,7 @@ pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod head;
 pub(crate) mod info;
-mod input;
+pub(crate) mod input;
 pub(crate) mod perform;
 pub(crate) mod simulate;
 #[cfg(feature = "view")]

@@ -28,6 +28,7 @@ use crate::reports::perform::Chronicle;
 use crate::reports::{self, simulation::Story};
 use crate::simulation::{Body, DeviationSummary, Outcome, Performance, Performed};
 use crate::touch_script::TouchScript;
+use crate::watched::WatchedSummary;
 
 /// What a performance did.
 #[derive(Serialize)]
@@ -56,6 +57,8 @@ struct Summary {
     deviation: Option<DeviationSummary>,
     volume: VolumeSummary,
     lips: LipSummary,
+    #[serde(flatten)]
+    watched: WatchedSummary,
     #[serde(skip_serializing_if = "Option::is_none")]
     touched: Option<TouchSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,6 +188,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     input::check_length(&take, args.performance.fps)?;
     let performance = Performance {
         face: &face,
+        places: &places,
         rig: &rig,
         take: &take,
         touches: &touches,
@@ -212,6 +216,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         deviation: outcome.deviation(&face, &places, false),
         volume: VolumeSummary::of(&chronicle),
         lips: LipSummary::of(&chronicle),
+        watched: WatchedSummary::of(&outcome.gate),
         touched: args.touch.is_some().then(|| TouchSummary {
             touches: touches.touches.len(),
             untouched_deviation: outcome.deviation(&face, &places, true),
@@ -234,10 +239,12 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         animated::write(&rig, &take, frames, &props, &args.performance.out, &args.performance.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
     if args.performance.json {
-        return crate::json::print(&summary);
+        crate::json::print(&summary)?;
+    } else {
+        let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
+        animated::tell(&lines, unmatched, summary.compression.as_ref(), summary.seconds)?;
     }
-    let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
-    animated::tell(&lines, unmatched, summary.compression.as_ref(), summary.seconds)
+    summary.watched.check()
 }
 
 /// Makes flesh and shows how far it is.
@@ -250,7 +257,7 @@ fn tissue_with_progress(input: &TissueInput, params: &PerformParams) -> Result<T
 }
 
 /// Flesh that performs, and what is noted about it.
-struct FleshBody<'a> {
+pub(crate) struct FleshBody<'a> {
     performing: PerformingFace,
     /// The markers that it follows; the take's weights without.
     markers: Option<&'a FollowedMarkers>,
@@ -260,7 +267,7 @@ struct FleshBody<'a> {
 }
 
 impl<'a> FleshBody<'a> {
-    fn new(
+    pub(crate) fn new(
         rig: &Rig,
         tissue: &Arc<Tissue>,
         markers: Option<&'a FollowedMarkers>,
@@ -311,6 +318,26 @@ impl Body for FleshBody<'_> {
 
     fn show(&mut self, seconds_ago: f64) -> &[Vec3] {
         self.performing.show(seconds_ago)
+    }
+
+    fn inverted(&self) -> Vec<u32> {
+        self.performing.inverted()
+    }
+
+    fn vertices_at(&self, elements: &[u32], weights: &[f32]) -> Vec<u32> {
+        self.performing.tissue().broken_vertices(elements, weights)
+    }
+
+    fn free_vertices(&self) -> Vec<bool> {
+        self.performing.tissue().free_vertices()
+    }
+
+    fn follows_rig(&self) -> bool {
+        self.markers.is_none()
+    }
+
+    fn return_to_rig(&mut self, shares: &[f32]) {
+        self.performing.return_to_rig(shares);
     }
 
     fn note(&mut self, frame: &Performed<'_>, outcome: &mut Outcome) {
@@ -461,6 +488,7 @@ impl Summary {
                 lips.teeth_contacts, lips.teeth_penetration_mm
             ));
         }
+        lines.extend(self.watched.line());
         if let Some(markers) = &self.markers {
             lines.push(format!(
                 "it misses the {} markers of {} by {:.3} mm on average and {:.2} mm at worst",

@@ -15,6 +15,7 @@ use crate::commands::input;
 use crate::reports::{self, simulation::Story};
 use crate::simulation::{DeviationSummary, Outcome, Performance, ShellBody, StagesMs};
 use crate::touch_script::TouchScript;
+use crate::watched::WatchedSummary;
 
 /// What a simulation did.
 #[derive(Serialize)]
@@ -37,6 +38,8 @@ struct Summary {
     untouched_deviation: Option<DeviationSummary>,
     penetration_percent: f64,
     penetration_mm: f64,
+    #[serde(flatten)]
+    watched: WatchedSummary,
     milliseconds_per_frame: f64,
     stages_ms: StagesMs,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +62,8 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let fps = args.performance.fps;
     input::check_length(&take, fps)?;
     let folder = zygoma_files::folder_of(&args.performance.out);
-    let performance = Performance { face: &face, rig: &rig, take: &take, touches: &touches, fps, folder };
+    let performance =
+        Performance { face: &face, places: &places, rig: &rig, take: &take, touches: &touches, fps, folder };
     let outcome = performance.run(&mut ShellBody::new(&face, params)?)?;
     let deepest = f64::from(outcome.penetration.iter().copied().fold(0.0, f32::max));
     let mut summary = Summary {
@@ -76,6 +80,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         untouched_deviation: outcome.deviation(&face, &places, true),
         penetration_percent: 100.0 * deepest / face.height,
         penetration_mm: 1e3 * deepest,
+        watched: WatchedSummary::of(&outcome.gate),
         milliseconds_per_frame: outcome.frame_ms,
         stages_ms: outcome.stages.clone(),
         compression: None,
@@ -90,10 +95,12 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         animated::write(&rig, &take, frames, &props, &args.performance.out, &args.performance.animated)?;
     summary.seconds = began.elapsed().as_secs_f64();
     if args.performance.json {
-        return crate::json::print(&summary);
+        crate::json::print(&summary)?;
+    } else {
+        let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
+        animated::tell(&summary.lines(), unmatched, summary.compression.as_ref(), summary.seconds)?;
     }
-    let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
-    animated::tell(&summary.lines(), unmatched, summary.compression.as_ref(), summary.seconds)
+    summary.watched.check()
 }
 
 /// The rig that results go back to. A point cache can do without it: the face knows its vertices.
@@ -122,6 +129,7 @@ impl Summary {
                 self.penetration_percent, self.penetration_mm
             ));
         }
+        lines.extend(self.watched.line());
         lines
     }
 }

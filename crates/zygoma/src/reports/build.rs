@@ -54,7 +54,8 @@ fn summary(face: &Face) -> String {
                 _ => format!("; {}", tally("combinations", &certified.combinations)),
             };
             let shapes = tally("shapes", &certified.shapes);
-            format!("Certified after {} iterations: {shapes}{combinations}.", certified.iterations)
+            let word = if certified.holds() { "Certified" } else { "Not certified" };
+            format!("{word} after {} iterations: {shapes}{combinations}.", certified.iterations)
         }
     };
     format!(

@@ -4,3 +4,4 @@ pub(crate) mod build;
 pub(crate) mod fields;
 pub(crate) mod perform;
 pub(crate) mod simulation;
+mod worst;

@@ -63,6 +63,7 @@ pub(crate) fn write(
     zygoma_files::create_folder(folder)?;
     let mut page = Report::new(&format!("zygoma perform: {} performs {}", story.face.name, story.take.name));
     page.list(lines);
+    story.add_worst(&mut page)?;
     story.add_touches(&mut page)?;
     add_mouths(&mut page, story, chronicle)?;
     add_curves(&mut page, story, chronicle);

@@ -42,6 +42,7 @@ pub(crate) fn write(folder: &Path, story: &Story, lines: &[String]) -> anyhow::R
     zygoma_files::create_folder(folder)?;
     let mut page = Report::new(&format!("zygoma simulate: {} performs {}", story.face.name, story.take.name));
     page.list(lines);
+    story.add_worst(&mut page)?;
     story.add_touches(&mut page)?;
     story.add_deviation(&mut page);
     story.add_key_frames(&mut page)?;
@@ -73,12 +74,12 @@ impl Story<'_> {
         Ok(pictures)
     }
 
-    fn time(&self, frame: usize) -> f64 {
+    pub(super) fn time(&self, frame: usize) -> f64 {
         self.take.start() + frame as f64 / self.outcome.frames.fps()
     }
 
     /// What touches the face in a frame.
-    fn props(&self, frame: usize) -> Vec<PropMesh> {
+    pub(super) fn props(&self, frame: usize) -> Vec<PropMesh> {
         let placed = |prop: &Prop| {
             let pose = prop.poses.get(frame).copied().flatten()?;
             Some(PropMesh::new(&prop.shape).placed(&pose))

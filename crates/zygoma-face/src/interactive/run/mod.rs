@@ -4,6 +4,7 @@ mod contact;
 mod head;
 mod measure;
 mod params;
+mod recover;
 mod rig;
 mod sleep;
 mod targets;

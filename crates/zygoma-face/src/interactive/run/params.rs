@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite, Ranged};
 use zygoma_physics::shell::{ShellParams, StepMatrices, StepOrder, Stiffness};
 
-use crate::interactive::Face;
+use crate::interactive::{CertifiedFace, Face};
 
 /// Gravity where most faces live, along −Y, m/s².
 const EARTH: [f64; 3] = [0.0, -9.81, 0.0];
@@ -94,7 +94,7 @@ impl RunParams {
     /// weaker than when it was tested, and an upright head carries no load.
     pub(super) fn within_certificate(&self, face: &Face) -> bool {
         let (shell, built) = (self.shell(face), &face.params);
-        face.certified.as_ref().is_some_and(|certified| certified.shapes.holds())
+        face.certified.as_ref().is_some_and(CertifiedFace::holds)
             && self.stiffness_scale <= 1.0
             && shell.max_pressure >= built.max_pressure
             && shell.tolerance <= built.tolerance

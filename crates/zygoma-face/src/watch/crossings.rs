@@ -1,0 +1,219 @@
+//! Skin that passes through skin.
+
+use glam::{DVec3, IVec3, Vec3};
+use zygoma_geometry::intersect::triangles_cross;
+
+/// Most cells of the grid: enough for a face at twice its mean edge.
+const MOST_CELLS: f64 = 1e6;
+
+/// Finds pairs of triangles of a surface that cross and do not cross in the neutral.
+///
+/// It knows nothing of lips or of how contact is found: all given triangles are tested against each other, and pairs that share
+/// a point are left out.
+#[derive(Clone, Debug)]
+pub struct Crossings {
+    triangles: Vec<[u32; 3]>,
+    /// The same by points: vertices at one place in the neutral are one point.
+    points: Vec<[u32; 3]>,
+    /// Pairs that cross in the neutral, sorted.
+    neutral: Vec<(u32, u32)>,
+    boxes: Vec<[Vec3; 2]>,
+    /// Triangles of each cell, and where each cell's begin.
+    cells: Vec<u32>,
+    starts: Vec<u32>,
+    found: Vec<(u32, u32)>,
+}
+
+/// A grid over a surface.
+struct Grid {
+    low: Vec3,
+    cell: f32,
+    size: IVec3,
+}
+
+impl Grid {
+    fn over(boxes: &[[Vec3; 2]]) -> Self {
+        let low = boxes.iter().map(|b| b[0]).fold(Vec3::MAX, Vec3::min);
+        let high = boxes.iter().map(|b| b[1]).fold(Vec3::MIN, Vec3::max);
+        let extent = (high - low).max(Vec3::splat(1e-9));
+        let mean = boxes.iter().map(|b| f64::from((b[1] - b[0]).max_element())).sum::<f64>()
+            / boxes.len().max(1) as f64;
+        let volume = f64::from(extent.x) * f64::from(extent.y) * f64::from(extent.z);
+        let cell =
+            (1.5 * mean).max((volume / MOST_CELLS).cbrt()).max(f64::from(extent.max_element()) / 1e3) as f32;
+        Self { low, cell, size: (extent / cell).floor().as_ivec3() + IVec3::ONE }
+    }
+
+    fn cell_of(&self, point: Vec3) -> IVec3 {
+        ((point - self.low) / self.cell).floor().as_ivec3().clamp(IVec3::ZERO, self.size - IVec3::ONE)
+    }
+
+    fn index(&self, cell: IVec3) -> usize {
+        ((cell.z * self.size.y + cell.y) * self.size.x + cell.x) as usize
+    }
+
+    /// Visits the cells of a box.
+    fn visit(&self, [low, high]: [Vec3; 2], mut visit: impl FnMut(usize)) {
+        let (from, to) = (self.cell_of(low), self.cell_of(high));
+        for z in from.z..=to.z {
+            for y in from.y..=to.y {
+                for x in from.x..=to.x {
+                    visit(self.index(IVec3::new(x, y, z)));
+                }
+            }
+        }
+    }
+}
+
+impl Crossings {
+    /// Triangles of a mesh and their neutral.
+    pub fn new(neutral: &[Vec3], triangles: Vec<[u32; 3]>) -> Self {
+        let point_of = points(neutral);
+        let points = triangles.iter().map(|t| t.map(|v| point_of[v as usize])).collect();
+        let mut crossings = Self {
+            points,
+            triangles,
+            neutral: Vec::new(),
+            boxes: Vec::new(),
+            cells: Vec::new(),
+            starts: Vec::new(),
+            found: Vec::new(),
+        };
+        crossings.neutral = crossings.find(neutral).to_vec();
+        crossings
+    }
+
+    /// Corners of a triangle by its number in a pair.
+    pub fn triangle(&self, index: u32) -> [u32; 3] {
+        self.triangles[index as usize]
+    }
+
+    /// Pairs of triangles that cross on a surface and not in the neutral, sorted. What is not a number crosses nothing.
+    pub fn find(&mut self, surface: &[Vec3]) -> &[(u32, u32)] {
+        self.fill_boxes(surface);
+        self.found.clear();
+        if self.triangles.is_empty() {
+            return &self.found;
+        }
+        let grid = Grid::over(&self.boxes);
+        self.fill_cells(&grid);
+        for cell in 0..self.starts.len() - 1 {
+            let within = &self.cells[self.starts[cell] as usize..self.starts[cell + 1] as usize];
+            for (k, i) in within.iter().enumerate() {
+                for j in &within[..k] {
+                    let [a, b] = [self.boxes[*j as usize], self.boxes[*i as usize]];
+                    let low = a[0].max(b[0]);
+                    let apart = low.cmpgt(a[1].min(b[1])).any();
+                    // A pair that shares several cells is tested in the first one.
+                    if !apart && grid.index(grid.cell_of(low)) == cell && self.cross(surface, *j, *i) {
+                        self.found.push((*j, *i));
+                    }
+                }
+            }
+        }
+        let known = &self.neutral;
+        self.found.retain(|pair| known.binary_search(pair).is_err());
+        self.found.sort_unstable();
+        &self.found
+    }
+
+    fn fill_boxes(&mut self, surface: &[Vec3]) {
+        self.boxes.clear();
+        self.boxes.extend(self.triangles.iter().map(|t| {
+            let [a, b, c] = t.map(|v| surface[v as usize]);
+            if (a + b + c).is_finite() { [a.min(b).min(c), a.max(b).max(c)] } else { [Vec3::ZERO; 2] }
+        }));
+    }
+
+    /// Sorts triangles into cells by counting.
+    fn fill_cells(&mut self, grid: &Grid) {
+        self.starts.clear();
+        self.starts.resize((grid.size.x * grid.size.y * grid.size.z) as usize + 1, 0);
+        for bounds in &self.boxes {
+            grid.visit(*bounds, |cell| self.starts[cell + 1] += 1);
+        }
+        for cell in 1..self.starts.len() {
+            self.starts[cell] += self.starts[cell - 1];
+        }
+        let mut next = self.starts.clone();
+        self.cells.clear();
+        self.cells.resize(self.starts.last().copied().unwrap_or(0) as usize, 0);
+        for (triangle, bounds) in (0u32..).zip(&self.boxes) {
+            grid.visit(*bounds, |cell| {
+                self.cells[next[cell] as usize] = triangle;
+                next[cell] += 1;
+            });
+        }
+    }
+
+    fn cross(&self, surface: &[Vec3], a: u32, b: u32) -> bool {
+        let [p, q] = [a, b].map(|t| self.points[t as usize]);
+        if p.iter().any(|point| q.contains(point)) {
+            return false;
+        }
+        let [p, q] = [a, b]
+            .map(|t| -> [DVec3; 3] { self.triangles[t as usize].map(|v| surface[v as usize].as_dvec3()) });
+        triangles_cross(p, q)
+    }
+}
+
+/// The point of each vertex: vertices at the same place are one.
+pub(super) fn points(positions: &[Vec3]) -> Vec<u32> {
+    let mut first = std::collections::HashMap::new();
+    let key = |p: &Vec3| p.to_array().map(|x| (x + 0.0).to_bits());
+    (0u32..).zip(positions).map(|(vertex, p)| *first.entry(key(p)).or_insert(vertex)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zygoma_geometry::intersect::crossing_pairs;
+
+    /// Two wavy sheets, one above the other.
+    fn sheets(gap: impl Fn(f32, f32) -> f32) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+        const N: u32 = 20;
+        let (mut positions, mut triangles) = (Vec::new(), Vec::new());
+        for sheet in 0..2u32 {
+            let first = sheet * (N + 1) * (N + 1);
+            for i in 0..=N {
+                for k in 0..=N {
+                    let (x, y) = (i as f32 / N as f32, k as f32 / N as f32);
+                    let z = 0.02 * (9.0 * x).sin() + if sheet == 1 { gap(x, y) } else { 0.0 };
+                    positions.push(Vec3::new(x, y + 0.013 * sheet as f32, z));
+                }
+            }
+            for i in 0..N {
+                for k in 0..N {
+                    let at = |i: u32, k: u32| first + i * (N + 1) + k;
+                    triangles.push([at(i, k), at(i + 1, k), at(i + 1, k + 1)]);
+                    triangles.push([at(i, k), at(i + 1, k + 1), at(i, k + 1)]);
+                }
+            }
+        }
+        (positions, triangles)
+    }
+
+    #[test]
+    fn all_pairs_are_found_and_those_of_the_neutral_do_not_count() {
+        let (apart, triangles) = sheets(|_, _| 0.05);
+        let (through, _) = sheets(|x, y| 0.04 * (7.0 * x).cos() * (5.0 * y).sin());
+        let all = crossing_pairs(&through.iter().map(|p| p.as_dvec3()).collect::<Vec<_>>(), &triangles);
+        assert!(all.len() > 50, "{}", all.len());
+        assert_eq!(Crossings::new(&apart, triangles.clone()).find(&through), all);
+        let mut made_so = Crossings::new(&through, triangles);
+        assert_eq!(made_so.find(&through), []);
+        assert_eq!(made_so.find(&apart), []);
+    }
+
+    #[test]
+    fn a_seam_is_no_crossing_and_what_is_not_a_number_none_either() {
+        // Two triangles with a common edge whose vertices the file has twice; a shape pulls the copies a little apart.
+        let rest = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::X, Vec3::Y, Vec3::new(1.0, 1.0, 0.0)];
+        let mut crossings = Crossings::new(&rest, vec![[0, 1, 2], [3, 5, 4]]);
+        let mut pulled = rest;
+        (pulled[3], pulled[4]) = (Vec3::new(0.9, 0.0, 1e-3), Vec3::new(0.0, 0.9, -1e-3));
+        assert_eq!(crossings.find(&pulled), []);
+        pulled[0] = Vec3::NAN;
+        assert_eq!(crossings.find(&pulled), []);
+    }
+}

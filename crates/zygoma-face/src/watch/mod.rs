@@ -1,0 +1,30 @@
+//! Measures of a simulated face against the plain rig: how far it is, where it jumps, what crosses and what is inside out.
+//!
+//! All lengths are told at life size, in millimetres: a rig of any scale is measured as if its head were [`LIFE_HEIGHT`] tall.
+
+mod crossings;
+mod deviation;
+mod folds;
+mod gate;
+mod lasting;
+mod pops;
+mod swing;
+
+pub use crossings::Crossings;
+pub use deviation::{Deviations, Peak};
+pub use folds::folded;
+pub use gate::{FARTHEST, Failure, Gate, GateReport, POP, Watched};
+pub use lasting::Lasting;
+pub use pops::Pops;
+pub use swing::Swing;
+
+/// The height of a life-size head from the crown to the underside of the chin, in metres: an adult's.
+pub const LIFE_HEIGHT: f64 = 0.24;
+
+/// Frames per second that accelerations are told for.
+pub const TOLD_FPS: f64 = 60.0;
+
+/// Millimetres at life size per metre of a model whose head is `height` metres tall.
+pub fn life_mm(height: f64) -> f32 {
+    (1e3 * LIFE_HEIGHT / height.max(1e-9)) as f32
+}

@@ -1,0 +1,197 @@
+//! Every rig with every body and every take: how far it leaves the rig, where it jumps, what crosses and what it costs.
+
+mod cache;
+pub(crate) mod cell;
+mod probes;
+mod rigs;
+pub(crate) mod table;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context;
+use zygoma_face::interactive::fit::Continue;
+use zygoma_face::interactive::{BuildParams, Face, Places, RunParams, build};
+use zygoma_face::perform::{PerformParams, Tissue};
+use zygoma_rig::jaw::jaw_driven_shapes;
+use zygoma_rig::{Rig, Take};
+
+use super::Report;
+use crate::commands::input::read_take;
+use crate::commands::perform::FleshBody;
+use crate::flesh_input::FleshInput;
+use crate::simulation::{Body, Performance, ShellBody};
+use crate::touch_script::TouchScript;
+use cache::{Cache, Key};
+use cell::{BodyKind, Cell, Measured};
+use probes::Probed;
+use rigs::NamedRig;
+
+/// Frames per second.
+const FPS: f64 = 60.0;
+
+/// Longer takes are cut to their liveliest part of this length, s.
+const LONGEST: f64 = 15.0;
+
+/// What is measured.
+pub(crate) struct Matrix<'a> {
+    pub(crate) rigs: &'a [PathBuf],
+    pub(crate) bodies: &'a [BodyKind],
+    pub(crate) takes: &'a [String],
+    /// Triangles of the simulated skin.
+    pub(crate) triangles: usize,
+    /// Where faces and finished cells are kept.
+    pub(crate) cache: &'a Path,
+}
+
+impl Matrix<'_> {
+    /// Measures what is not measured yet, and gives everything.
+    pub(crate) fn run(&self) -> anyhow::Result<Report<Cell>> {
+        let cache = Cache::new(self.cache)?;
+        let mut report = Report::new();
+        for named in rigs::find(self.rigs)? {
+            let rig = match named.read() {
+                Ok(rig) => rig,
+                Err(problem) => {
+                    eprintln!("left out: {problem:#}");
+                    continue;
+                }
+            };
+            let mut takes = Vec::new();
+            for name in self.takes {
+                takes.push(shortened(read_take(name, &rig)?));
+            }
+            for body in self.bodies {
+                report.results.extend(self.cells(&cache, &named, &rig, *body, &takes)?);
+            }
+        }
+        Ok(report)
+    }
+
+    /// One rig with one body.
+    fn cells(
+        &self,
+        cache: &Cache,
+        named: &NamedRig,
+        rig: &Rig,
+        body: BodyKind,
+        takes: &[Take],
+    ) -> anyhow::Result<Vec<Cell>> {
+        let params = self.build_params(body);
+        let mesh = rig.skin().fingerprint();
+        // Built when the first take needs it.
+        let mut made: Option<Result<Made, String>> = None;
+        let mut cells = Vec::new();
+        for take in takes {
+            let key = Key { rig: named, mesh, body, take, params: &params };
+            if let Some(cell) = cache.cell(&key) {
+                cells.push(cell);
+                continue;
+            }
+            let made = made.get_or_insert_with(|| {
+                Made::new(cache, named, rig, body, &params).map_err(|problem| format!("{problem:#}"))
+            });
+            let measured = match made {
+                Ok(made) => made.measure(rig, take, self.cache).map_err(|problem| format!("{problem:#}")),
+                Err(problem) => Err(problem.clone()),
+            };
+            let cell = Cell {
+                rig: named.name.clone(),
+                body,
+                take: take.name.clone(),
+                misses: measured.as_ref().map_or_else(|_| vec!["error".to_owned()], |m| m.misses(body)),
+                error: measured.as_ref().err().cloned(),
+                measured: measured.ok(),
+            };
+            eprintln!("{}", table::line(&cell));
+            cache.keep(&key, &cell)?;
+            cells.push(cell);
+        }
+        Ok(cells)
+    }
+
+    fn build_params(&self, body: BodyKind) -> BuildParams {
+        let params = BuildParams { triangles: self.triangles, ..BuildParams::default() };
+        match body {
+            BodyKind::Shell => params,
+            // Tissue needs the shell's mesh, not its stiffness.
+            BodyKind::Tissue => BuildParams { uniform_stiffness: Some(1.0), corrected: false, ..params },
+        }
+    }
+}
+
+/// A long take's liveliest part.
+fn shortened(take: Take) -> Take {
+    if take.duration() > LONGEST { take.liveliest(LONGEST) } else { take }
+}
+
+/// A rig made ready for its takes.
+struct Made {
+    face: Face,
+    places: Places,
+    tissue: Option<Arc<Tissue>>,
+}
+
+impl Made {
+    fn new(
+        cache: &Cache,
+        named: &NamedRig,
+        rig: &Rig,
+        body: BodyKind,
+        params: &BuildParams,
+    ) -> anyhow::Result<Self> {
+        let face = match body {
+            BodyKind::Shell => cache.face(named, rig, params)?,
+            BodyKind::Tissue => build(&rig.name, rig.skin(), params, &mut |_| Continue::Yes)?,
+        };
+        let tissue = match body {
+            BodyKind::Shell => None,
+            BodyKind::Tissue => {
+                let flesh = FleshInput::new(rig, &face, jaw_driven_shapes(rig.skin()), None, &[])?;
+                let params = PerformParams::default();
+                Some(Arc::new(Tissue::build(&flesh.tissue(&face), &params, &mut |_| Continue::Yes)?))
+            }
+        };
+        Ok(Self { places: Places::new(&face), face, tissue })
+    }
+
+    fn measure(&self, rig: &Rig, take: &Take, folder: &Path) -> anyhow::Result<Measured> {
+        match &self.tissue {
+            None => {
+                let body = ShellBody::new(&self.face, RunParams::default())?;
+                self.perform(body, BodyKind::Shell, rig, take, folder)
+            }
+            Some(tissue) => {
+                let body = FleshBody::new(rig, tissue, None)?;
+                self.perform(body, BodyKind::Tissue, rig, take, folder)
+            }
+        }
+        .with_context(|| format!("take {}", take.name))
+    }
+
+    fn perform(
+        &self,
+        body: impl Body,
+        kind: BodyKind,
+        rig: &Rig,
+        take: &Take,
+        folder: &Path,
+    ) -> anyhow::Result<Measured> {
+        let began = Instant::now();
+        let mut probed = Probed::new(body, kind, &self.face, &self.places, FPS);
+        let touches = TouchScript::default();
+        let performance = Performance {
+            face: &self.face,
+            places: &self.places,
+            rig,
+            take,
+            touches: &touches,
+            fps: FPS,
+            folder,
+        };
+        let outcome = performance.run(&mut probed)?;
+        let measured = probed.measured(&outcome, take, &self.places);
+        Ok(Measured { seconds: began.elapsed().as_secs_f64(), ..measured })
+    }
+}

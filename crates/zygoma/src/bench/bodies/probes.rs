@@ -1,0 +1,219 @@
+//! A body that is measured while it performs.
+
+use glam::Vec3;
+use zygoma_face::interactive::{Face, Places};
+use zygoma_face::touch::Touchable;
+use zygoma_face::watch::{Crossings, Deviations, Lasting, Peak, Pops, Swing, folded, life_mm};
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_rig::{JointRole, Take};
+
+use super::cell::{BodyKind, CrossingCounts, Inverted, Measured, PeakAt, Shaken};
+use crate::simulation::{Body, Outcome, Performed};
+
+/// Crossings are looked for in every so many frames: 30 times a second.
+const LOOK: usize = 2;
+
+/// Seconds after the head has stopped.
+const REST: f64 = 0.5;
+
+/// Measures one take.
+struct Probes {
+    scale: f32,
+    neutral: Vec<Vec3>,
+    deviations: Deviations,
+    pops: Pops,
+    lasting: Lasting,
+    swing: Swing,
+    crossings: Crossings,
+    /// Triangles whose folding counts.
+    skin: Vec<[u32; 3]>,
+    frames: usize,
+    /// Frames looked at for crossings, those with more than the rig's, and the worst of them.
+    looked: usize,
+    crossed: usize,
+    most: CrossingCounts,
+}
+
+/// A body with probes around it.
+pub(super) struct Probed<'a, B> {
+    body: B,
+    kind: BodyKind,
+    face: &'a Face,
+    probes: Probes,
+    fps: f64,
+}
+
+impl<'a, B: Body> Probed<'a, B> {
+    pub(super) fn new(body: B, kind: BodyKind, face: &'a Face, places: &Places, fps: f64) -> Self {
+        let scale = life_mm(face.height);
+        let height = face.height as f32;
+        let neutral: Vec<Vec3> = face.neutral.iter().map(|p| height * *p).collect();
+        let follows = |v: &u32| face.embedding.weights[*v as usize].iter().sum::<f32>() > 0.0;
+        // What follows nothing is the plain rig.
+        let skin: Vec<[u32; 3]> = face.triangles.iter().copied().filter(|t| t.iter().any(follows)).collect();
+        let probes = Probes {
+            scale,
+            deviations: Deviations::new(scale),
+            pops: Pops::new(scale, fps),
+            lasting: Lasting::new(fps),
+            swing: Swing::new(face, places, scale),
+            crossings: Crossings::new(&neutral, skin.clone()),
+            neutral,
+            skin,
+            frames: 0,
+            looked: 0,
+            crossed: 0,
+            most: CrossingCounts::default(),
+        };
+        Self { body, kind, face, probes, fps }
+    }
+
+    /// All that was found.
+    pub(super) fn measured(self, outcome: &Outcome, take: &Take, places: &Places) -> Measured {
+        let (probes, fps) = (&self.probes, self.fps);
+        let peak = |peak: Peak| PeakAt {
+            value: Some(f64::from(peak.value)).filter(|value| value.is_finite()),
+            near: places
+                .nearest(probes.neutral[peak.vertex as usize])
+                .map_or_else(String::new, |place| place.name.clone()),
+            seconds: peak.frame as f64 / fps,
+        };
+        let mut times = outcome.frame_times.clone();
+        times.sort_by(f64::total_cmp);
+        let time = |share: f64| {
+            let last = times.len().saturating_sub(1);
+            times.get((share * last as f64).round() as usize).copied().unwrap_or(0.0)
+        };
+        Measured {
+            triangles: self.face.shell.triangles.len(),
+            frames: probes.frames,
+            fps,
+            worst: peak(probes.deviations.worst()),
+            p95_mm: f64::from(probes.deviations.p95()),
+            pop: peak(probes.pops.worst()),
+            inverted: Inverted { momentary: probes.lasting.most(), lasting: probes.lasting.lasting() },
+            crossings: CrossingCounts {
+                frames_percent: 100.0 * probes.crossed as f64 / probes.looked.max(1) as f64,
+                seconds: probes.most.seconds / fps,
+                ..probes.most.clone()
+            },
+            returned_percent: 100.0 * outcome.gate.returned,
+            failed: outcome.gate.failed.as_ref().map(|f| format!("{:.2} s, {}: {}", f.time, f.place, f.why)),
+            ms: time(0.5),
+            ms_p95: time(0.95),
+            shaken: head_stops(take).map(|stop| Shaken {
+                swing_mm: f64::from(probes.swing.widest()),
+                left_mm: f64::from(probes.swing.at(((stop + REST) * fps).round() as usize)),
+            }),
+            seconds: 0.0,
+        }
+    }
+}
+
+impl<B: Body> Body for Probed<'_, B> {
+    fn touchable(&mut self) -> &mut dyn Touchable {
+        self.body.touchable()
+    }
+
+    fn aim(&mut self, weights: &[f32], head: &RigidMotion, time: f64) {
+        self.body.aim(weights, head, time);
+    }
+
+    fn next_input(&self, known: f64, frame: f64) -> Option<f64> {
+        self.body.next_input(known, frame)
+    }
+
+    fn settle(&mut self) {
+        self.body.settle();
+    }
+
+    fn glide(&mut self, seconds: f64) {
+        self.body.glide(seconds);
+    }
+
+    fn run(&mut self, seconds: f64) {
+        self.body.run(seconds);
+    }
+
+    fn show(&mut self, seconds_ago: f64) -> &[Vec3] {
+        self.body.show(seconds_ago)
+    }
+
+    fn vertices_at(&self, elements: &[u32], weights: &[f32]) -> Vec<u32> {
+        self.body.vertices_at(elements, weights)
+    }
+
+    fn free_vertices(&self) -> Vec<bool> {
+        self.body.free_vertices()
+    }
+
+    fn follows_rig(&self) -> bool {
+        self.body.follows_rig()
+    }
+
+    fn return_to_rig(&mut self, shares: &[f32]) {
+        self.body.return_to_rig(shares);
+    }
+
+    fn inverted(&self) -> Vec<u32> {
+        self.body.inverted()
+    }
+
+    fn note(&mut self, frame: &Performed<'_>, _: &mut Outcome) {
+        let wrong = match self.kind {
+            BodyKind::Shell => folded(&self.probes.skin, frame.plain, frame.shown, self.probes.scale),
+            BodyKind::Tissue => self.body.inverted(),
+        };
+        self.probes.add(frame, &wrong);
+    }
+}
+
+impl Probes {
+    fn add(&mut self, frame: &Performed<'_>, wrong: &[u32]) {
+        let Performed { shown, plain, .. } = *frame;
+        self.deviations.add(&self.neutral, plain, shown);
+        self.pops.add(plain, shown);
+        self.swing.add(plain, shown);
+        self.lasting.add(wrong);
+        if self.frames.is_multiple_of(LOOK) {
+            self.looked += 1;
+            let [shown, plain] = [shown, plain].map(|surface| self.crossings.find(surface).len());
+            self.crossed += usize::from(shown > plain);
+            let beyond = |shown: usize, plain: usize| shown as i64 - plain as i64;
+            if self.looked == 1 || beyond(shown, plain) > beyond(self.most.shown, self.most.plain) {
+                self.most =
+                    CrossingCounts { shown, plain, seconds: self.frames as f64, ..CrossingCounts::default() };
+            }
+        }
+        self.frames += 1;
+    }
+}
+
+/// When a head that was shaken stops, in seconds after the take's start; `None` for a calm head, or one that never stops.
+fn head_stops(take: &Take) -> Option<f64> {
+    /// Faster than this, in rad/s, is shaken. Ours: the built-in tour nods with 0.1, its shake turns with 11.
+    const SHAKEN: f64 = 3.0;
+    const STILL: f64 = 1e-3;
+    let track = take.motion(JointRole::Head)?;
+    let speed = |k: usize| {
+        let turned = track.motions[k].rotation.angle_between(track.motions[k - 1].rotation);
+        turned / (track.times[k] - track.times[k - 1])
+    };
+    let keys = 1..track.times.len();
+    let is_shaken = keys.clone().any(|k| speed(k) > SHAKEN);
+    let last = keys.rev().find(|k| speed(*k) > STILL)?;
+    (is_shaken && last + 1 < track.times.len()).then(|| track.times[last] - take.start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zygoma_head::built_in_takes;
+
+    #[test]
+    fn only_a_shaken_head_stops() {
+        let stops = |name: &str| built_in_takes().iter().find(|take| take.name == name).and_then(head_stops);
+        assert!(stops("shake").is_some_and(|stop| (2.3..2.5).contains(&stop)), "{:?}", stops("shake"));
+        assert_eq!([stops("tour"), stops("speech")], [None, None]);
+    }
+}
