@@ -35,7 +35,8 @@ pub fn closest_on_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> [f64; 3] {
         return [0.0, 1.0, 0.0];
     }
     let vc = d1 * d4 - d3 * d2;
-    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+    // An edge without length has no place on it: another edge takes its part.
+    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 && d1 > d3 {
         let v = d1 / (d1 - d3);
         return [1.0 - v, v, 0.0];
     }
@@ -45,16 +46,25 @@ pub fn closest_on_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> [f64; 3] {
         return [0.0, 0.0, 1.0];
     }
     let vb = d5 * d2 - d1 * d6;
-    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 && d2 > d6 {
         let w = d2 / (d2 - d6);
         return [1.0 - w, 0.0, w];
     }
     let va = d3 * d6 - d5 * d4;
-    if va <= 0.0 && d4 >= d3 && d5 >= d6 {
+    if va <= 0.0 && d4 >= d3 && d5 >= d6 && (d4 - d3) + (d5 - d6) > 0.0 {
         let w = (d4 - d3) / ((d4 - d3) + (d5 - d6));
         return [0.0, 1.0 - w, w];
     }
     let sum = va + vb + vc;
+    if !(sum > 0.0 && va.min(vb).min(vc) >= -1e-9 * sum) {
+        // A triangle without area: the signs are rounding.
+        let [da, db, dc] = [a, b, c].map(|corner| corner.distance_squared(p));
+        return match () {
+            () if da <= db && da <= dc => [1.0, 0.0, 0.0],
+            () if db <= dc => [0.0, 1.0, 0.0],
+            () => [0.0, 0.0, 1.0],
+        };
+    }
     [va / sum, vb / sum, vc / sum]
 }
 
@@ -103,5 +113,13 @@ mod tests {
         assert!((at_barycentric(weights, corners) - DVec3::new(1.5, 0.0, 0.0)).length() < 1e-12);
         let weights = closest_on_triangle(DVec3::ONE, [DVec3::ZERO; 3]);
         assert!(weights.iter().all(|w| w.is_finite()));
+        // Two corners in one place, whichever they are.
+        for single in 0..3 {
+            let mut corners = [DVec3::ZERO; 3];
+            corners[single] = DVec3::X;
+            let weights = closest_on_triangle(DVec3::new(0.25, 1.0, 0.0), corners);
+            let found = at_barycentric(weights, corners);
+            assert!(found.distance(DVec3::new(0.25, 0.0, 0.0)) < 1e-12, "{single}: {found}");
+        }
     }
 }

@@ -102,6 +102,17 @@ impl EditableMesh {
         self.triangles.iter().zip(&self.alive).filter(|(_, alive)| **alive).map(|(t, _)| t)
     }
 
+    /// The numbers of the triangles that were not removed.
+    pub(crate) fn numbers_of_living(&self) -> impl Iterator<Item = u32> {
+        (0u32..).zip(&self.alive).filter(|(_, alive)| **alive).map(|(index, _)| index)
+    }
+
+    /// The length of a triangle's longest side.
+    pub(crate) fn longest_side(&self, t: u32) -> f64 {
+        let p = self.points(t);
+        (0..3).map(|i| p[i].distance(p[(i + 1) % 3])).fold(0.0, f64::max)
+    }
+
     /// Every edge once, ascending.
     pub(crate) fn edges(&self) -> Vec<(u32, u32)> {
         let mut edges: Vec<_> = self.living().flat_map(|t| half_edges(*t)).map(|(a, b)| key(a, b)).collect();

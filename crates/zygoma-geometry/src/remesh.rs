@@ -173,6 +173,8 @@ impl Work {
     fn split_long(&mut self, target: &impl Target) {
         let mut queue = self.mesh.edges();
         let mut next = 0;
+        // A target whose size falls towards a point would have edges split for ever: a pass makes at most twice as many
+        // triangles as there were, as each split adds up to four edges to the queue. The next pass goes on.
         let most = 8 * queue.len();
         while next < queue.len() && queue.len() < most {
             let (a, b) = queue[next];

@@ -1,6 +1,6 @@
 //! How triangles hang together: edges, borders, connected parts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Every undirected edge with the number of triangles on it.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +46,18 @@ impl EdgeCounts {
 /// The three directed edges of a triangle.
 pub fn half_edges([a, b, c]: [u32; 3]) -> [(u32, u32); 3] {
     [(a, b), (b, c), (c, a)]
+}
+
+/// The places in `triangles` of those that have three different vertices, each set of three once, whichever way round: the
+/// first one stays. Doubled triangles and the back of a double-sided surface are left out.
+pub fn distinct_triangles(triangles: &[[u32; 3]]) -> Vec<u32> {
+    let mut seen = HashSet::with_capacity(triangles.len());
+    let mut is_new = |t: &[u32; 3]| {
+        let mut corners = *t;
+        corners.sort_unstable();
+        corners[0] != corners[1] && corners[1] != corners[2] && seen.insert(corners)
+    };
+    (0u32..).zip(triangles).filter(|(_, t)| is_new(t)).map(|(index, _)| index).collect()
 }
 
 /// The part that each vertex belongs to, numbered in the order of first appearance, and their count.
@@ -116,6 +128,12 @@ mod tests {
         assert_eq!(edges.non_manifold(), [(0, 1)]);
         assert_eq!(edges.border(), [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4)]);
         assert_eq!(edges.count(1, 0), 3);
+    }
+
+    #[test]
+    fn doubles_backs_and_lines_are_left_out() {
+        let triangles = [[0, 1, 2], [3, 2, 1], [1, 2, 0], [0, 2, 1], [4, 4, 1], [2, 3, 4]];
+        assert_eq!(distinct_triangles(&triangles), [0, 1, 5]);
     }
 
     #[test]

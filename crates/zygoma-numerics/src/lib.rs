@@ -5,7 +5,8 @@
 //! largest error, and [`random`] gives numbers that depend on what they are for and not on who asked first.
 //! A [`Cholesky`] factor solves sparse symmetric systems in `f64`, a [`PackedFactor`] three at once in `f32`
 //! within a frame, and a [`SplitFactor`] on two threads. [`svd3`] decomposes 3×3 matrices, eight at a
-//! time, [`Lbfgs`] remembers curvature, and [`vectors`] are long. [`Checked`] is how parameters are kept in range.
+//! time, [`Lbfgs`] remembers curvature, and [`vectors`] are long. [`Checked`] is how parameters are kept in range, and a
+//! [`Budget`] says when long work must stop.
 
 pub mod low_rank;
 pub mod random;
@@ -13,6 +14,7 @@ pub mod simd;
 pub mod svd3;
 pub mod vectors;
 
+mod budget;
 mod cholesky;
 mod dissection;
 mod lbfgs;
@@ -24,6 +26,7 @@ mod symmetric;
 #[cfg(test)]
 mod test_matrices;
 
+pub use budget::{Budget, Stop};
 pub use cholesky::{Analysis, Cholesky, NotPositiveDefinite};
 pub use dissection::nested_dissection;
 pub use lbfgs::{Lbfgs, Real};

@@ -6,11 +6,21 @@
 //! alike*, and no third edge could claim the same partner. The result is never less manifold than the file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 
 use glam::{IVec3, Vec3};
-use zygoma_geometry::topology::{DisjointSets, EdgeCounts, half_edges};
+use zygoma_geometry::topology::{DisjointSets, EdgeCounts, distinct_triangles, half_edges};
+use zygoma_numerics::{Budget, Stop};
 
 use crate::RigMesh;
+
+/// A vertex is compared with at most this many others near it, not counting those that are exactly like one of them. Ours: a
+/// rig's seams have a handful at one place. Where thousands of different ones lie together, as in a tongue that is scaled to
+/// nothing, only exact copies are sure to be joined; comparing all with all would take hours.
+const MOST_COMPARED: usize = 64;
+
+/// How often seams are opened again where they would make an edge non-manifold, before none is sewn. Ours: rigs need one or two.
+const MOST_OPENINGS: usize = 32;
 
 /// The points of a mesh and the vertices that stand for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +38,22 @@ pub struct Weld {
 impl Weld {
     /// Finds the points of a mesh.
     pub fn new(mesh: &RigMesh) -> Self {
-        let places = places(mesh);
+        let unlimited = Self::within(mesh, &Budget::default());
+        // A budget without a flag and a deadline stops nothing.
+        unlimited.unwrap_or_else(|_| Self::from_points((Vec::new(), 0), 0))
+    }
+
+    /// [`new`](Self::new) that stops when a budget is over.
+    ///
+    /// # Errors
+    /// If the budget is over.
+    pub fn within(mesh: &RigMesh, budget: &Budget) -> Result<Self, Stop> {
+        let places = places(mesh, budget)?;
         let triangles = triangles_with_extent(mesh, &places);
         let seams = Seams::find(&triangles, &places);
-        let point_of_vertex = sew(mesh.positions.len(), &triangles, &seams.pairs);
-        Self::from_points(point_of_vertex, seams.ambiguous)
+        budget.check()?;
+        let point_of_vertex = sew(mesh.positions.len(), &triangles, &seams.pairs, budget)?;
+        Ok(Self::from_points(point_of_vertex, seams.ambiguous))
     }
 
     /// Number of points.
@@ -81,15 +102,24 @@ impl Weld {
 
 /// The place of each vertex: vertices share one if their positions and all their displacements agree
 /// within the file's quantum.
-fn places(mesh: &RigMesh) -> Vec<u32> {
+fn places(mesh: &RigMesh, budget: &Budget) -> Result<Vec<u32>, Stop> {
     let quantum = mesh.quantum;
     let moves = moves_of_vertices(mesh);
     let cell = |position: Vec3| (position / (2.0 * quantum)).round().as_ivec3();
+    let mut exact: HashMap<Exactly, u32> = HashMap::with_capacity(mesh.positions.len());
     let mut grid: HashMap<IVec3, Vec<u32>> = HashMap::new();
     let mut sets = DisjointSets::new(mesh.positions.len());
     for (vertex, position) in (0u32..).zip(&mesh.positions) {
+        budget.check()?;
+        let copied =
+            *exact.entry(Exactly { position: *position, moves: &moves[vertex as usize] }).or_insert(vertex);
+        if copied != vertex {
+            sets.join(copied, vertex);
+            continue;
+        }
         let home = cell(*position);
-        for near in neighbours(home).filter_map(|cell| grid.get(&cell)).flatten() {
+        let near = neighbours(home).filter_map(|cell| grid.get(&cell)).flatten();
+        for near in near.take(MOST_COMPARED) {
             let together = mesh.positions[*near as usize].distance(*position) <= quantum;
             if together && move_alike(&moves[*near as usize], &moves[vertex as usize], quantum) {
                 sets.join(*near, vertex);
@@ -97,8 +127,37 @@ fn places(mesh: &RigMesh) -> Vec<u32> {
         }
         grid.entry(home).or_default().push(vertex);
     }
-    sets.numbered().0
+    Ok(sets.numbered().0)
 }
+
+/// A position and displacements, compared bit by bit.
+struct Exactly<'a> {
+    position: Vec3,
+    moves: &'a [(u32, Vec3)],
+}
+
+impl Exactly<'_> {
+    fn bits(&self) -> impl Iterator<Item = u32> {
+        let at = self.position.to_array().map(f32::to_bits);
+        at.into_iter().chain(
+            self.moves.iter().flat_map(|(shape, d)| [*shape, d.x.to_bits(), d.y.to_bits(), d.z.to_bits()]),
+        )
+    }
+}
+
+impl Hash for Exactly<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bits().for_each(|bits| state.write_u32(bits));
+    }
+}
+
+impl PartialEq for Exactly<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bits().eq(other.bits())
+    }
+}
+
+impl Eq for Exactly<'_> {}
 
 fn neighbours(cell: IVec3) -> impl Iterator<Item = IVec3> {
     let steps = -1..=1;
@@ -137,10 +196,12 @@ fn move_alike(mut a: &[(u32, Vec3)], mut b: &[(u32, Vec3)], quantum: f32) -> boo
     true
 }
 
-/// Triangles whose corners are at three different places; the others would be claimed as seams of their
+/// Triangles whose corners are at three different places, each once; the others would be claimed as seams of their
 /// neighbours.
 fn triangles_with_extent(mesh: &RigMesh, places: &[u32]) -> Vec<[u32; 3]> {
-    let mut triangles = mesh.faces.triangles();
+    let all = mesh.faces.triangles();
+    let mut triangles: Vec<[u32; 3]> =
+        distinct_triangles(&all).into_iter().map(|t| all[t as usize]).collect();
     triangles.retain(|triangle| {
         let [a, b, c] = triangle.map(|vertex| places[vertex as usize]);
         a != b && b != c && c != a
@@ -183,10 +244,16 @@ impl Seams {
 }
 
 /// Joins the ends of sewn edges, leaving out those that would make an edge non-manifold.
-fn sew(vertex_count: usize, triangles: &[[u32; 3]], pairs: &[(Edge, Edge)]) -> (Vec<u32>, usize) {
+fn sew(
+    vertex_count: usize,
+    triangles: &[[u32; 3]],
+    pairs: &[(Edge, Edge)],
+    budget: &Budget,
+) -> Result<(Vec<u32>, usize), Stop> {
     let already: usize = EdgeCounts::new(triangles).non_manifold().len();
     let mut open: HashSet<u32> = HashSet::new();
-    loop {
+    for _ in 0..MOST_OPENINGS {
+        budget.check()?;
         let mut sets = DisjointSets::new(vertex_count);
         let is_open = |vertex: &u32| open.contains(vertex);
         for ((a, b), (b2, a2)) in pairs {
@@ -195,25 +262,29 @@ fn sew(vertex_count: usize, triangles: &[[u32; 3]], pairs: &[(Edge, Edge)]) -> (
                 sets.join(*b, *b2);
             }
         }
-        let (points, count) = sets.clone().numbered();
+        let (points, count) = sets.numbered();
         let welded: Vec<[u32; 3]> =
             triangles.iter().map(|triangle| triangle.map(|vertex| points[vertex as usize])).collect();
         let bad = EdgeCounts::new(&welded).non_manifold();
         if bad.len() <= already {
-            return (points, count);
+            return Ok((points, count));
         }
         let bad: HashSet<u32> = bad.into_iter().flat_map(|(a, b)| [a, b]).collect();
         let before = open.len();
         let ends = pairs.iter().flat_map(|((a, b), (b2, a2))| [*a, *b, *a2, *b2]);
         open.extend(ends.filter(|vertex| bad.contains(&points[*vertex as usize])));
         if open.len() == before {
-            return (points, count);
+            return Ok((points, count));
         }
     }
+    Ok(DisjointSets::new(vertex_count).numbered())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
     use crate::test_rigs::mesh;
     use crate::{Shape, SparseDeltas};
@@ -296,6 +367,42 @@ mod tests {
         let weld = Weld::new(&mesh);
         assert_eq!(weld.point_count(), mesh.positions.len());
         assert_eq!(weld.ambiguous_edges, 4);
+    }
+
+    /// Vertices that all lie at one place, each with a displacement of its own or all with the same one.
+    fn heap(count: usize, alike: bool) -> RigMesh {
+        let mut heap = mesh(vec![Vec3::ZERO; count], &[[0, 1, 2]]);
+        let offset = |i: usize| if alike { Vec3::X } else { Vec3::new(1.0 + i as f32 * 1e-3, 0.0, 0.0) };
+        let deltas =
+            SparseDeltas { vertices: (0..count as u32).collect(), offsets: (0..count).map(offset).collect() };
+        heap.shapes.push(Shape { name: "jawOpen".into(), deltas });
+        heap
+    }
+
+    /// With all vertices compared with all others, two hundred thousand of them took minutes.
+    #[test]
+    fn coincident_vertices_are_welded_in_linear_time() {
+        for alike in [true, false] {
+            let weld = Weld::new(&heap(200_000, alike));
+            assert_eq!(weld.point_count(), 200_000, "no edge makes them one");
+        }
+    }
+
+    #[test]
+    fn a_cancelled_weld_stops() {
+        let flag = Arc::new(AtomicBool::new(true));
+        let welded = Weld::within(&two_strips(4), &Budget::cancelled_by(flag));
+        assert_eq!(welded, Err(Stop::Cancelled));
+    }
+
+    #[test]
+    fn a_skin_with_doubled_triangles_is_sewn_as_without_them() {
+        let mesh = two_strips(4);
+        let mut doubled = mesh.clone();
+        let mut triangles = mesh.faces.triangles();
+        triangles.extend(mesh.faces.triangles().iter().map(|[a, b, c]| [*a, *c, *b]));
+        doubled.faces = zygoma_geometry::Faces::from_triangles(&triangles);
+        assert_eq!(Weld::new(&doubled), Weld::new(&mesh));
     }
 
     #[test]

@@ -5,16 +5,18 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
 
-use zygoma_face::interactive::fit::{Continue, FitError};
+use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildError, BuildParams, BuildProgress, Face, build};
+use zygoma_numerics::{Budget, Stop};
 use zygoma_rig::RigMesh;
 use zygoma_rig::formats::Limits;
 
 use crate::grower::Grower;
 use crate::model::Model;
+use crate::turns::{NoTurn, PATIENCE, Turns};
 
 /// Strain and bending stiffness of the face that can be touched before the fit has ended, N/m. Ours: soft enough to follow
 /// every expression of the built-in head, about the median of its fitted skin.
@@ -24,11 +26,8 @@ const PREVIEW_STIFFNESS: f64 = 2.0;
 const MOST_IN_MEMORY: usize = 6;
 const MOST_ON_DISK: usize = 24;
 
-/// How often a build looks whether it is still wanted, and whether it is its turn.
-const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Builds that may be under way: the one that is wanted, and one that was cancelled and has not noticed yet.
-const MOST_WORKERS: usize = 2;
+/// A build for a page ends after this many seconds. Ours: ten times what the finest shell that a page may ask for takes.
+const MOST_SECONDS: f64 = 900.0;
 
 /// Faces that were made, shared by all tabs.
 #[derive(Debug)]
@@ -36,10 +35,8 @@ pub(crate) struct Library {
     /// The newest last.
     made: Mutex<Vec<(u64, Arc<Face>)>>,
     folder: Option<PathBuf>,
-    /// One fit at a time: two would only slow each other down, and the second often wants the first one's face.
-    busy: Mutex<()>,
-    /// Everybody who builds holds this, cancelled or not.
-    workers: Arc<()>,
+    /// One build at a time: the second often wants the first one's face.
+    turns: Turns,
     /// What puts flesh under them.
     pub(crate) grower: Grower,
 }
@@ -82,13 +79,7 @@ pub(crate) enum Ended {
 impl Library {
     /// A library that keeps faces in a folder, if there is one.
     pub(crate) fn new(folder: Option<PathBuf>) -> Self {
-        Self {
-            made: Mutex::new(Vec::new()),
-            folder,
-            busy: Mutex::new(()),
-            workers: Arc::default(),
-            grower: Grower::default(),
-        }
+        Self { made: Mutex::new(Vec::new()), folder, turns: Turns::default(), grower: Grower::default() }
     }
 
     /// Whether the fitted face of a mesh is at hand.
@@ -96,7 +87,7 @@ impl Library {
         self.find(key(mesh, &params(triangles, Quality::Fitted)), mesh).is_some()
     }
 
-    /// Makes the face of a model's skin, or finds it. A cancelled build returns at once; what it was busy with ends by itself.
+    /// Makes the face of a model's skin, or finds it. A cancelled build returns at once; its thread ends soon after.
     pub(crate) fn make(
         &self,
         model: &Arc<Model>,
@@ -109,21 +100,22 @@ impl Library {
         let (name, mesh) = (&model.rig.name, model.rig.skin());
         let params = params(triangles, quality);
         let key = key(mesh, &params);
-        let _turn = loop {
-            if let Some(face) = self.find(key, mesh) {
-                return Ended::Made(face);
-            }
-            if cancel.load(Ordering::Relaxed) {
-                return Ended::Cancelled;
-            }
-            match self.busy.try_lock() {
-                Ok(turn) if Arc::strong_count(&self.workers) - 1 < MOST_WORKERS => break turn,
-                Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
-                Ok(_) | Err(TryLockError::WouldBlock) => {
-                    let seconds = began.elapsed().as_secs_f64();
-                    tell(Progress { stage: "waiting for another build", share: None, seconds, worst: None });
-                    std::thread::sleep(PATIENCE);
-                }
+        let mut waits = || {
+            let seconds = began.elapsed().as_secs_f64();
+            tell(Progress { stage: "waiting for another build", share: None, seconds, worst: None });
+            self.find(key, mesh).is_none()
+        };
+        let turn = self.turns.take(cancel, &mut waits);
+        if let Some(face) = self.find(key, mesh) {
+            return Ended::Made(face);
+        }
+        let _turn = match turn {
+            Ok(turn) => turn,
+            Err(NoTurn::Unwanted) => return Ended::Cancelled,
+            Err(NoTurn::Stuck) => {
+                return Ended::Failed(format!(
+                    "{name}: builds that were cancelled have not ended yet; try again later, or start zygoma again"
+                ));
             }
         };
         let most = params.fit.max_iterations;
@@ -142,9 +134,10 @@ impl Library {
     /// Builds on threads of its own.
     fn start(&self, model: Arc<Model>, params: BuildParams, cancel: Arc<AtomicBool>) -> Receiver<Told> {
         let (sender, told) = channel();
-        let counted = self.workers.clone();
+        let running = self.turns.count();
+        let params = BuildParams { budget: Budget::cancelled_by(cancel.clone()), ..params };
         std::thread::spawn(move || {
-            let _counted = counted;
+            let _running = running;
             let mut progress = |now| {
                 // Nobody listens to what was cancelled.
                 let _ = sender.send(Told::Progress(now));
@@ -212,7 +205,7 @@ fn listen(
             Ok(Told::Progress(now)) => tell(&now),
             Ok(Told::Made(Ok(face))) => return Ok(face),
             // The worker may notice first that it was cancelled.
-            Ok(Told::Made(Err(BuildError::Fit(FitError::Abandoned)))) => return Err(Ended::Cancelled),
+            Ok(Told::Made(Err(BuildError::Stopped(Stop::Cancelled)))) => return Err(Ended::Cancelled),
             Ok(Told::Made(Err(error))) => return Err(Ended::Failed(format!("{name}: {error}"))),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
@@ -240,7 +233,15 @@ fn params(triangles: usize, quality: Quality) -> BuildParams {
     let uniform_stiffness = (quality == Quality::Preview).then_some(PREVIEW_STIFFNESS);
     let corrected = quality == Quality::Fitted;
     // Whoever waits at a page gets the shapes certified; combinations, which take longer, are `zygoma build`'s.
-    BuildParams { triangles, uniform_stiffness, corrected, combinations: 0, ..BuildParams::default() }
+    let seconds = Some(MOST_SECONDS);
+    BuildParams {
+        triangles,
+        uniform_stiffness,
+        corrected,
+        combinations: 0,
+        seconds,
+        ..BuildParams::default()
+    }
 }
 
 /// What is being done, in words, and how much of the whole is done.
@@ -324,7 +325,7 @@ mod tests {
         let cancelled = AtomicBool::new(true);
         let heard = listen("head", &told, &cancelled, &mut |_| {});
         assert!(matches!(heard, Err(Ended::Cancelled)), "though its worker has not said a word");
-        worker.send(Told::Made(Err(FitError::Abandoned.into()))).unwrap();
+        worker.send(Told::Made(Err(Stop::Cancelled.into()))).unwrap();
         let heard = listen("head", &told, &AtomicBool::new(false), &mut |_| {});
         assert!(matches!(heard, Err(Ended::Cancelled)), "a worker that noticed first has not failed");
         drop(worker);
@@ -343,7 +344,7 @@ mod tests {
         let mut tell = |_| cancel.store(true, Ordering::Relaxed);
         let ended = library.make(&model, 2000, Quality::Fitted, &cancel, &mut tell);
         assert!(matches!(ended, Ended::Cancelled));
-        while Arc::strong_count(&library.workers) > 1 {
+        while library.turns.running() > 0 {
             std::thread::sleep(PATIENCE);
         }
     }

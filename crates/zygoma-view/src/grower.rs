@@ -1,8 +1,8 @@
 //! Flesh made in the background.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use zygoma_face::interactive::Face;
@@ -14,9 +14,7 @@ use zygoma_rig::jaw::jaw_driven_shapes;
 
 use crate::builder::in_background;
 use crate::model::Model;
-
-/// How often the making of flesh looks whether it is still wanted, and whether it is its turn.
-const PATIENCE: Duration = Duration::from_millis(50);
+use crate::turns::{NoTurn, PATIENCE, Turns};
 
 /// How often it tells that it goes on.
 const NEWS: Duration = Duration::from_millis(200);
@@ -48,11 +46,10 @@ pub(crate) enum Grown {
     Failed(String),
 }
 
-/// Makes flesh, for one tab at a time: two would only slow each other down.
+/// Makes flesh, for one tab at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Grower {
-    /// Held while flesh is being made, wanted or not.
-    busy: Arc<Mutex<()>>,
+    turns: Turns,
 }
 
 impl Grower {
@@ -72,15 +69,21 @@ impl Grower {
                 tell(Growing { stage, share, seconds: began.elapsed().as_secs_f64() });
             }
         };
-        while matches!(self.busy.try_lock(), Err(TryLockError::WouldBlock)) {
-            if cancel.load(Ordering::Relaxed) {
-                return Grown::Cancelled;
-            }
-            news("waiting for other flesh", None);
-            std::thread::sleep(PATIENCE);
-        }
-        let heard = self.start(model.clone(), face.clone(), cancel.clone());
         let name = &model.rig.name;
+        let mut wait = || {
+            news("waiting for other flesh", None);
+            true
+        };
+        let _turn = match self.turns.take(cancel, &mut wait) {
+            Ok(turn) => turn,
+            Err(NoTurn::Unwanted) => return Grown::Cancelled,
+            Err(NoTurn::Stuck) => {
+                return Grown::Failed(format!(
+                    "{name}: flesh that was cancelled is still being made; try again later, or start zygoma again"
+                ));
+            }
+        };
+        let heard = self.start(model.clone(), face.clone(), cancel.clone());
         loop {
             if cancel.load(Ordering::Relaxed) {
                 return Grown::Cancelled;
@@ -103,9 +106,9 @@ impl Grower {
     /// Makes it on threads of its own.
     fn start(&self, model: Arc<Model>, face: Arc<Face>, cancel: Arc<AtomicBool>) -> Receiver<Told> {
         let (sender, heard) = channel();
-        let busy = self.busy.clone();
+        let running = self.turns.count();
         std::thread::spawn(move || {
-            let _busy = busy.lock();
+            let _running = running;
             let mut progress = |now| {
                 // Nobody listens to what was cancelled.
                 let _ = sender.send(Told::Progress(now));
@@ -160,7 +163,7 @@ mod tests {
         });
         assert!(matches!(cancelled, Grown::Cancelled));
         assert_eq!(news, 1, "nothing is told once it was cancelled");
-        // What was under way still holds the grower for a moment; whoever comes next only waits for that.
+        // The thread that was cancelled may still run for a moment; whoever comes next does not wait for it.
         let next = library.grower.grow(&model, &face, &never, &mut |_| {});
         assert!(matches!(next, Grown::Made(_)));
     }

@@ -17,6 +17,7 @@ mod page;
 pub mod protocol;
 mod server;
 mod session;
+mod turns;
 
 pub use measure::{Measured, measure};
 pub use server::{Error, Options, Server, Show, Stop, Timeouts};

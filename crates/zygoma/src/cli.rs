@@ -103,6 +103,11 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "S", value_parser = positive_number)]
     pub(crate) fit_seconds: Option<f64>,
 
+    /// End the whole build after about this many seconds: the fit stops early, and shapes that there is no time to certify
+    /// count as not certified. Fails if there is no time for the mesh and for corrections.
+    #[arg(long, value_name = "S", value_parser = positive_number)]
+    pub(crate) seconds: Option<f64>,
+
     /// Write a page with pictures of stiffness, depth and deviations, and with convergence and times, to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) report: Option<PathBuf>,
@@ -395,6 +400,8 @@ pub(crate) enum BenchWhat {
     Interactive(BenchInteractiveArgs),
     /// Random violent touching, or random takes for flesh: nothing may break, and the face must come back.
     Soak(BenchSoakArgs),
+    /// Damaged rigs: every build and every body must end, with frames or with a sentence.
+    Fuzz(BenchFuzzArgs),
     /// Frames of a face of flesh whose lips press and stick: one step of 8 iterations each.
     Tissue(BenchTissueArgs),
     /// How fast solvers get to the end of one step of flesh with lips that press and stick.
@@ -550,6 +557,29 @@ pub(crate) struct BenchSoakArgs {
     /// Seed of what happens.
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub(crate) seed: u64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchFuzzArgs {
+    /// Seconds to go on for.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive_number)]
+    pub(crate) seconds: f64,
+
+    /// The first input; input N is the same rig on every machine.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) first: u64,
+
+    /// Seconds after which an input counts as one that hangs.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive_number)]
+    pub(crate) limit: f64,
+
+    /// Try one input in this process and print how each stage ended.
+    #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "first", "limit"])]
+    pub(crate) only: Option<u64>,
 
     /// Print the report as JSON.
     #[arg(long)]

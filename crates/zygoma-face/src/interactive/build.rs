@@ -7,10 +7,10 @@ use glam::DVec3;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use zygoma_geometry::closest::SurfacePoint;
-use zygoma_geometry::coarsen::{CoarseMesh, CoarsenError, coarsen};
+use zygoma_geometry::coarsen::{CoarseMesh, CoarsenError, coarsen_within};
 use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::geodesic::{Source, nearest_sources};
-use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite, Ranged};
+use zygoma_numerics::{BadParam, Budget, Checked, NotPositiveDefinite, Ranged, Stop};
 use zygoma_physics::shell::{Shell, ShellError, Stiffness};
 use zygoma_rig::RigMesh;
 
@@ -24,6 +24,7 @@ use super::origin::Origin;
 use super::region::Region;
 use super::targets::{ShapesOnShell, Targets, base_shapes};
 use super::thin::thin_places;
+use super::validate;
 
 /// Beyond the simulated skin, what hangs on it follows it over this share of the height. Ours: far enough for the
 /// inner lips, not so far that teeth would move.
@@ -32,7 +33,12 @@ const FADE: f64 = 0.08;
 /// Triangles that a shell may have: with fewer there is no face left, and more are finer than any mesh of a face.
 const SIZES: RangeInclusive<usize> = 100..=200_000;
 
-/// What a build may be told.
+/// Of the time that a build has left after meshing, the fit may take the first share, and certifying ends at the second: the
+/// rest is for corrections, without which a face would not look like its rig. Ours.
+const FIT_SHARE: f64 = 0.5;
+const CERTIFY_SHARE: f64 = 0.75;
+
+/// Build parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BuildParams {
@@ -53,6 +59,12 @@ pub struct BuildParams {
     /// Whether what the settled shell misses of each shape is found out and added back. Without, a build is a matter of
     /// seconds: for a first impression.
     pub corrected: bool,
+    /// Seconds for all of the build; none: as long as it takes. The fit ends early with the best stiffness so far and
+    /// expressions that there is no time for count as not certified; a build whose mesh or corrections take longer fails.
+    pub seconds: Option<f64>,
+    /// Cancels the build.
+    #[serde(skip)]
+    pub budget: Budget,
 }
 
 /// Where a build stands.
@@ -82,7 +94,7 @@ pub enum BuildError {
     NoFace,
     /// The surface cannot be meshed.
     #[error("the skin cannot be meshed: {0}")]
-    Mesh(#[from] CoarsenError),
+    Mesh(CoarsenError),
     /// The coarse mesh cannot be a shell.
     #[error("the coarse mesh cannot be simulated: {0}")]
     Shell(#[from] ShellError),
@@ -91,7 +103,33 @@ pub enum BuildError {
     Matrix(#[from] NotPositiveDefinite),
     /// The stiffness could not be fitted.
     #[error("the stiffness could not be fitted: {0}")]
-    Fit(#[from] FitError),
+    Fit(FitError),
+    /// The parts of the face do not fit each other.
+    #[error(
+        "the rig gives no face that can be simulated: {0}; check its scale and its shapes with `zygoma info`"
+    )]
+    Unsound(String),
+    /// It was cancelled, or took too long.
+    #[error("the build did not end: {0}")]
+    Stopped(#[from] Stop),
+}
+
+impl From<CoarsenError> for BuildError {
+    fn from(error: CoarsenError) -> Self {
+        match error {
+            CoarsenError::Stopped(stop) => Self::Stopped(stop),
+            other => Self::Mesh(other),
+        }
+    }
+}
+
+impl From<FitError> for BuildError {
+    fn from(error: FitError) -> Self {
+        match error {
+            FitError::Abandoned => Self::Stopped(Stop::Cancelled),
+            other => Self::Fit(other),
+        }
+    }
 }
 
 impl Default for BuildParams {
@@ -105,6 +143,8 @@ impl Default for BuildParams {
             fit: FitParams::default(),
             uniform_stiffness: None,
             corrected: true,
+            seconds: None,
+            budget: Budget::default(),
         }
     }
 }
@@ -117,6 +157,7 @@ impl Checked for BuildParams {
             Ranged::new("exaggerate", self.exaggerate, 0.01..=100.0),
             Ranged::count("combinations", self.combinations, 0..=1_000_000),
         ]);
+        ranges.extend(self.seconds.map(|value| Ranged::new("seconds", value, 0.0..=1e6)));
         ranges
             .extend(self.uniform_stiffness.map(|value| Ranged::new("uniform_stiffness", value, 1e-9..=1e9)));
         ranges
@@ -157,9 +198,12 @@ pub fn build_with_report(
         return Err(BuildError::Size(params.triangles));
     }
     params.check()?;
-    progress(BuildProgress::Meshing);
-    let region = Region::choose(mesh)?;
-    let coarse = coarsen(&region.points, &region.triangles, params.triangles)?;
+    let budget = params.budget.within(params.seconds);
+    if progress(BuildProgress::Meshing) == Continue::Abandon {
+        return Err(Stop::Cancelled.into());
+    }
+    let region = Region::choose(mesh, &budget)?;
+    let coarse = coarsen_within(&region.points, &region.triangles, params.triangles, &budget)?;
     let shell = Shell::new(coarse.positions.clone(), coarse.triangles.clone())?;
     let deltas: Vec<Vec<DVec3>> =
         mesh.shapes.par_iter().map(|shape| region.point_deltas(mesh, &shape.deltas)).collect();
@@ -168,11 +212,11 @@ pub fn build_with_report(
     };
     let moves: Vec<Vec<DVec3>> = deltas.par_iter().map(on_shell).collect();
     let jaw_moves: Vec<&[DVec3]> = region.jaw.iter().map(|shape| &moves[*shape][..]).collect();
-    let held = held_vertices(&shell, &jaw_moves);
+    let held = held_vertices(&shell, &jaw_moves, &budget)?;
     let flesh: Vec<&[DVec3]> =
         (0..moves.len()).filter(|shape| !region.jaw.contains(shape)).map(|shape| &moves[shape][..]).collect();
-    let is_thin = thin_places(&region.points, &region.triangles, &shell.rest);
-    let depth = largest_depth(&shell, &flesh, &is_thin, &params.fit.shell);
+    let is_thin = thin_places(&region.points, &region.triangles, &shell.rest, &budget)?;
+    let depth = largest_depth(&shell, &flesh, &is_thin, &params.fit.shell, &budget)?;
     let bases = base_shapes(mesh);
     report.end_phase("mesh", &mut began);
 
@@ -183,6 +227,9 @@ pub fn build_with_report(
             let Targets { singles, combinations } = on_shell.targets(input.poses, params);
             let mut fit_params = params.fit.clone();
             fit_params.held = (0..held.len() as u32).filter(|v| held[*v as usize]).collect();
+            fit_params.budget = budget.share(CERTIFY_SHARE);
+            let for_fit = budget.seconds_left().map(|left| FIT_SHARE * left);
+            fit_params.seconds = [params.fit.seconds, for_fit].into_iter().flatten().reduce(f64::min);
             let mut tell = |now: Stage| {
                 progress(match now {
                     Stage::Fitting(now) => BuildProgress::Fitting(now),
@@ -203,7 +250,7 @@ pub fn build_with_report(
         }
     };
     if progress(BuildProgress::Correcting) == Continue::Abandon {
-        return Err(FitError::Abandoned.into());
+        return Err(Stop::Cancelled.into());
     }
     let embedding = embed(&region, &coarse);
     let uncorrected = Uncorrected {
@@ -217,6 +264,7 @@ pub fn build_with_report(
         moves: &moves,
         bases: &bases,
         embedding: &embedding,
+        budget: &budget,
     };
     let corrections = if params.corrected { uncorrected.correct()? } else { uncorrected.without() };
     let Corrections { neutral_residual, shapes, pairs } = corrections;
@@ -246,6 +294,7 @@ pub fn build_with_report(
         certified,
         origin: Origin::of_mesh(mesh),
     };
+    validate::check(&face).map_err(BuildError::Unsound)?;
     Ok((face, report))
 }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use glam::{DVec3, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 use zygoma_geometry::embedding::Embedding;
-use zygoma_numerics::NotPositiveDefinite;
+use zygoma_numerics::{Budget, Stop};
 use zygoma_physics::shell::{
     FrameMotion, NewtonParams, Settled, Shell, ShellParams, Statics, StepMatrices, StepOrder, Stepper,
     Stiffness,
 };
 use zygoma_rig::{RigMesh, SparseDeltas};
 
+use super::BuildError;
 use super::face::{FacePair, FaceShape};
 use super::region::Region;
 
@@ -45,6 +46,7 @@ pub(super) struct Uncorrected<'a> {
     pub(super) bases: &'a [Option<usize>],
     /// How the points follow the shell.
     pub(super) embedding: &'a Embedding,
+    pub(super) budget: &'a Budget,
 }
 
 /// What is added back.
@@ -57,30 +59,32 @@ pub(super) struct Corrections {
 
 impl Uncorrected<'_> {
     /// Settles every shape and keeps what is missing.
-    pub(super) fn correct(&self) -> Result<Corrections, NotPositiveDefinite> {
+    pub(super) fn correct(&self) -> Result<Corrections, BuildError> {
         let free: Vec<bool> = self.held.iter().map(|held| !held).collect();
         let order = Arc::new(StepOrder::new(self.shell, &free));
         let matrices = Arc::new(StepMatrices::new(self.shell, self.stiffness, self.params, &order)?);
         let miss = |moved: &dyn Fn(usize) -> DVec3| self.miss(moved, &free, &order, &matrices);
         let moves = self.moves;
-        let neutral_residual = miss(&|_| DVec3::ZERO);
-        let of_shape =
-            |shape: usize, weight: f64| difference(&miss(&|v| weight * moves[shape][v]), &neutral_residual);
-        let (whole, half): (Vec<_>, Vec<_>) = (0..moves.len())
+        let neutral_residual = miss(&|_| DVec3::ZERO)?;
+        let of_shape = |shape: usize, weight: f64| {
+            miss(&|v| weight * moves[shape][v]).map(|missed| difference(&missed, &neutral_residual))
+        };
+        let found: Result<Vec<_>, Stop> = (0..moves.len())
             .into_par_iter()
             .map(|shape| {
-                let whole = of_shape(shape, 1.0);
-                let half = of_shape(shape, 0.5);
+                let whole = of_shape(shape, 1.0)?;
+                let half = of_shape(shape, 0.5)?;
                 let curved = half.iter().zip(&whole).map(|(half, whole)| *half - 0.5 * *whole).collect();
-                (whole, kept_if_larger(curved, CURVED))
+                Ok((whole, kept_if_larger(curved, CURVED)))
             })
-            .unzip();
+            .collect();
+        let (whole, half): (Vec<_>, Vec<_>) = found?.into_iter().unzip();
         let pairs = (0..moves.len()).filter_map(|shape| Some((self.bases[shape]?, shape))).map(|(a, b)| {
-            let both = difference(&miss(&|v| moves[a][v] + moves[b][v]), &neutral_residual);
+            let both = difference(&miss(&|v| moves[a][v] + moves[b][v])?, &neutral_residual);
             let beyond = difference(&difference(&both, &whole[a]), &whole[b]);
-            FacePair { shapes: [a as u32, b as u32], residual: sparse(&beyond, 0.1 * CLIP) }
+            Ok(FacePair { shapes: [a as u32, b as u32], residual: sparse(&beyond, 0.1 * CLIP) })
         });
-        let pairs = pairs.collect();
+        let pairs = pairs.collect::<Result<_, Stop>>()?;
         let shapes = (0..moves.len())
             .into_par_iter()
             .map(|shape| FaceShape {
@@ -117,19 +121,22 @@ impl Uncorrected<'_> {
         free: &[bool],
         order: &Arc<StepOrder>,
         matrices: &Arc<StepMatrices>,
-    ) -> Vec<DVec3> {
+    ) -> Result<Vec<DVec3>, Stop> {
+        self.budget.check()?;
         let shell = self.shell;
         let target: Vec<DVec3> = (0..shell.vertex_count()).map(|v| shell.rest[v] + moved(v)).collect();
         let mut settled = target.clone();
         let statics = Statics::new(shell, self.params, &target, free);
         let weights = statics.weights(self.stiffness);
-        if let Ok(found) = Settled::new(&statics, &weights, &NewtonParams::default()) {
+        let newton = NewtonParams { budget: self.budget.clone(), ..NewtonParams::default() };
+        if let Ok(found) = Settled::new(&statics, &weights, &newton) {
             for (vertex, x) in statics.vertices().iter().zip(&found.x) {
                 settled[*vertex as usize] = *x;
             }
         }
-        let rested = rest_at(Stepper::new(shell, order.clone(), matrices.clone()), &settled, &target);
-        difference(&target, &rested)
+        let stepper = Stepper::new(shell, order.clone(), matrices.clone());
+        let rested = rest_at(stepper, &settled, &target, self.budget)?;
+        Ok(difference(&target, &rested))
     }
 
     /// What the warped targets of a shape miss of it at full resolution.
@@ -146,7 +153,12 @@ impl Uncorrected<'_> {
 
 /// Where the shell comes to rest when it starts near its equilibrium: the very steps of a running face, so that what
 /// is corrected is what it will miss.
-fn rest_at(mut stepper: Stepper, start: &[DVec3], target: &[DVec3]) -> Vec<DVec3> {
+fn rest_at(
+    mut stepper: Stepper,
+    start: &[DVec3],
+    target: &[DVec3],
+    budget: &Budget,
+) -> Result<Vec<DVec3>, Stop> {
     let order = stepper.order().clone();
     let in_order = |positions: &[DVec3]| -> Vec<Vec4> {
         order.vertices.iter().map(|v| positions[*v as usize].as_vec3().extend(0.0)).collect()
@@ -155,6 +167,7 @@ fn rest_at(mut stepper: Stepper, start: &[DVec3], target: &[DVec3]) -> Vec<DVec3
     stepper.place(&start, &vec![Vec4::ZERO; start.len()]);
     let mut before = start;
     for _ in 0..SETTLING_STEPS / STILL_STEPS {
+        budget.check()?;
         for _ in 0..STILL_STEPS {
             stepper.assemble(&target, &FrameMotion::default());
             stepper.solve(&target);
@@ -170,7 +183,7 @@ fn rest_at(mut stepper: Stepper, start: &[DVec3], target: &[DVec3]) -> Vec<DVec3
     for (vertex, position) in order.vertices.iter().zip(stepper.positions()) {
         rested[*vertex as usize] = position.xyz().as_dvec3();
     }
-    rested
+    Ok(rested)
 }
 
 /// The displacements, or none at all if none is larger than a limit.

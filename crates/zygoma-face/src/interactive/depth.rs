@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_geometry::normals::vertex_normals;
+use zygoma_numerics::{Budget, Stop};
 use zygoma_physics::shell::{Shell, ShellParams};
 
 /// Skin gives way a little everywhere, by this share of the tolerance: 0.5 mm on a life-size face. The depth counts from where
@@ -26,7 +27,8 @@ pub(super) fn largest_depth(
     shapes: &[&[DVec3]],
     is_thin: &[bool],
     params: &ShellParams,
-) -> Vec<f32> {
+    budget: &Budget,
+) -> Result<Vec<f32>, Stop> {
     let positions: Vec<glam::Vec3> = shell.rest.iter().map(|p| p.as_vec3()).collect();
     let normals = vertex_normals(&positions, &shell.triangles);
     let moved = |v: usize| {
@@ -34,27 +36,27 @@ pub(super) fn largest_depth(
         shapes.iter().map(|shape| shape[v].dot(normal).abs()).fold(0.0, f64::max)
     };
     let moves: Vec<f64> = (0..shell.vertex_count()).map(moved).collect();
-    let flesh = with_surroundings(shell, without_pits(shell, &moves));
+    let flesh = with_surroundings(shell, without_pits(shell, &moves, budget)?, budget)?;
     let depth = |v: usize| {
         let thin = if is_thin[v] { params.thin_depth } else { 0.0 };
         flesh[v].max(thin).max(LEAST * params.tolerance) as f32
     };
-    (0..shell.vertex_count()).map(depth).collect()
+    Ok((0..shell.vertex_count()).map(depth).collect())
 }
 
 /// Fills what is narrow and low in a field, along the edges of the shell: the closing of mathematical morphology, the
 /// least around of the largest around. What lies beside a hill rather than between hills stays as it is.
-fn without_pits(shell: &Shell, field: &[f64]) -> Vec<f64> {
-    let around = within(shell, PIT);
+fn without_pits(shell: &Shell, field: &[f64], budget: &Budget) -> Result<Vec<f64>, Stop> {
+    let around = within(shell, PIT, budget)?;
     let over = |field: &[f64], start: f64, pick: fn(f64, f64) -> f64| -> Vec<f64> {
         around.iter().map(|near| near.iter().map(|v| field[*v as usize]).fold(start, pick)).collect()
     };
     let highest = over(field, f64::MIN, f64::max);
-    over(&highest, f64::MAX, f64::min)
+    Ok(over(&highest, f64::MAX, f64::min))
 }
 
 /// The vertices of a shell no farther from each vertex than a distance along its edges, itself among them.
-fn within(shell: &Shell, reach: f64) -> Vec<Vec<u32>> {
+fn within(shell: &Shell, reach: f64, budget: &Budget) -> Result<Vec<Vec<u32>>, Stop> {
     let mut next: Vec<Vec<(u32, f64)>> = vec![Vec::new(); shell.vertex_count()];
     for spring in &shell.springs {
         let [a, b] = spring.ends;
@@ -62,6 +64,7 @@ fn within(shell: &Shell, reach: f64) -> Vec<Vec<u32>> {
         next[b as usize].push((a, spring.rest_length));
     }
     let around = |start: usize| {
+        budget.check()?;
         let mut distances: BTreeMap<u32, f64> = BTreeMap::from([(start as u32, 0.0)]);
         let mut queue = VecDeque::from([start as u32]);
         while let Some(v) = queue.pop_front() {
@@ -74,15 +77,18 @@ fn within(shell: &Shell, reach: f64) -> Vec<Vec<u32>> {
                 }
             }
         }
-        distances.into_keys().collect()
+        Ok(distances.into_keys().collect())
     };
     (0..shell.vertex_count()).into_par_iter().map(around).collect()
 }
 
 /// Raises a field to the cones below its peaks, along the edges of the shell.
-fn with_surroundings(shell: &Shell, mut field: Vec<f64>) -> Vec<f64> {
+///
+/// A peak travels over one edge or more in each pass, so there are at most as many passes as vertices.
+fn with_surroundings(shell: &Shell, mut field: Vec<f64>, budget: &Budget) -> Result<Vec<f64>, Stop> {
     let mut changed = true;
     while changed {
+        budget.check()?;
         changed = false;
         for spring in &shell.springs {
             let [a, b] = spring.ends.map(|v| v as usize);
@@ -95,7 +101,7 @@ fn with_surroundings(shell: &Shell, mut field: Vec<f64>) -> Vec<f64> {
             }
         }
     }
-    field
+    Ok(field)
 }
 
 #[cfg(test)]
@@ -112,7 +118,8 @@ mod tests {
         let moves: Vec<DVec3> = rest.iter().map(|p| wave(p) * DVec3::Z).collect();
         let shell = Shell::new(rest, triangles).unwrap();
         let is_thin = vec![false; shell.vertex_count()];
-        let depth = largest_depth(&shell, &[&moves], &is_thin, &ShellParams::default());
+        let depth =
+            largest_depth(&shell, &[&moves], &is_thin, &ShellParams::default(), &Budget::default()).unwrap();
         for (p, depth) in shell.rest.iter().zip(depth) {
             if p.x > 0.06 && p.x < 0.34 {
                 // The wave has a standstill at every twentieth.

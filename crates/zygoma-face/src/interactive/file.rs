@@ -14,6 +14,7 @@ use zygoma_rig::{Error, Result, SparseDeltas};
 
 use super::face::{CertifiedFace, Face, FacePair, FaceShape};
 use super::origin::Origin;
+use super::validate;
 
 /// The version that this code writes, and the newest that it reads. Version 2 had no corrections at half weight and of
 /// pairs of shapes.
@@ -128,15 +129,6 @@ impl Face {
         let coarse = rest.len();
         let shell = Shell::new(rest, file.indices("shell.triangles", coarse)?)
             .map_err(|problem| format!("the shell cannot be simulated: {problem}"))?;
-        let per_vertex = |name: &str| -> std::result::Result<Vec<f64>, String> {
-            let values: Vec<f64> = file.numbers(name)?;
-            let good = values.len() == coarse && values.iter().all(|v| v.is_finite() && *v >= 0.0);
-            if good {
-                Ok(values)
-            } else {
-                Err(format!("array {name} is not one good number per shell vertex"))
-            }
-        };
         let triangles: Vec<[u32; 3]> = file.indices("triangles", count)?;
         let place_triangles: Vec<u32> = file.numbers("places.triangles")?;
         let barycentric: Vec<f64> = file.numbers("places.barycentric")?;
@@ -146,21 +138,10 @@ impl Face {
         let depth: Vec<f32> = file.numbers("shell.depth")?;
         let held: Vec<u8> = file.numbers("shell.held")?;
         let residual = vectors64(&file.numbers("shell.residual")?);
-        let lengths_agree = vertices.len() == count
-            && weights.len() == 3 * count
-            && [place_triangles.len(), barycentric.len() / 3, depth.len(), held.len(), residual.len()]
-                .iter()
-                .all(|length| *length == coarse)
-            && skin.iter().all(|v| (*v as usize) < count)
-            && place_triangles.iter().all(|t| (*t as usize) < triangles.len());
-        if !lengths_agree {
-            return Err("its arrays do not fit each other; build the face again".into());
+        if place_triangles.len() != barycentric.len() / 3 {
+            return Err("arrays places.triangles and places.barycentric differ in length".into());
         }
-        let shape_count = metadata.shapes.len();
         let pairs = metadata.pairs.iter().enumerate().map(|(index, shapes)| {
-            if shapes.iter().any(|shape| *shape as usize >= shape_count) {
-                return Err(format!("pair {index} names a shape that is not there"));
-            }
             let residual = file.deltas(&format!("pair.{index:04}"), coarse)?;
             Ok(FacePair { shapes: *shapes, residual })
         });
@@ -176,7 +157,7 @@ impl Face {
                 detail: part("detail", count)?,
             })
         });
-        Ok(Self {
+        let face = Self {
             shapes: shapes.collect::<std::result::Result<_, String>>()?,
             pairs,
             name: metadata.name,
@@ -192,8 +173,8 @@ impl Face {
                 })
                 .collect(),
             stiffness: Stiffness {
-                strain: per_vertex("shell.strain")?,
-                bending: per_vertex("shell.bending")?,
+                strain: file.numbers("shell.strain")?,
+                bending: file.numbers("shell.bending")?,
             },
             held: held.iter().map(|h| *h != 0).collect(),
             params: metadata.params,
@@ -205,7 +186,9 @@ impl Face {
             skin,
             shell,
             depth,
-        })
+        };
+        validate::check(&face).map_err(|problem| format!("{problem}; build the face again"))?;
+        Ok(face)
     }
 }
 
@@ -297,9 +280,6 @@ impl<'a> File<'a> {
         }
         let metadata: Metadata = serde_json::from_value(plain)
             .map_err(|error| format!("its description cannot be read: {error}"))?;
-        if !(metadata.height.is_finite() && metadata.height > 0.0) {
-            return Err("its height is not a positive number".into());
-        }
         let mut entries = BTreeMap::new();
         for (name, value) in header {
             let entry: Entry =

@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 use zygoma_geometry::topology::{DisjointSets, EdgeCounts};
+use zygoma_numerics::{Budget, Stop};
 use zygoma_physics::shell::Shell;
 
 /// A border whose opposite sides the jaw parts by more than this share of the height is the mouth. Ours.
@@ -15,9 +16,14 @@ const OPENING: f64 = 1.2;
 const LID: f64 = 0.03;
 
 /// Flags vertices on and around all borders but the mouth's.
-pub(super) fn held_vertices(shell: &Shell, jaw_moves: &[&[DVec3]]) -> Vec<bool> {
+pub(super) fn held_vertices(
+    shell: &Shell,
+    jaw_moves: &[&[DVec3]],
+    budget: &Budget,
+) -> Result<Vec<bool>, Stop> {
     let mut held = vec![false; shell.vertex_count()];
     for border in borders(shell) {
+        budget.check()?;
         let positions = || border.vertices.iter().map(|v| shell.rest[*v as usize]);
         let is_opening = border.length < OPENING;
         let parts = |moves: &&[DVec3]| {
@@ -36,7 +42,7 @@ pub(super) fn held_vertices(shell: &Shell, jaw_moves: &[&[DVec3]]) -> Vec<bool> 
             }
         }
     }
-    held
+    Ok(held)
 }
 
 struct Border {

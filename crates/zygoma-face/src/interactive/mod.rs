@@ -17,6 +17,7 @@ mod region;
 mod run;
 mod targets;
 mod thin;
+mod validate;
 
 pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build_with_report};
 pub use build_report::{BuildReport, FitRecord, PhaseTime};

@@ -1,7 +1,8 @@
 //! Which part of a mesh is the face's skin, and how high the face is.
 
 use glam::DVec3;
-use zygoma_geometry::topology::connected_parts;
+use zygoma_geometry::topology::{connected_parts, distinct_triangles};
+use zygoma_numerics::Budget;
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::weld::Weld;
 use zygoma_rig::{RigMesh, SparseDeltas};
@@ -49,13 +50,18 @@ pub(super) struct Region {
 }
 
 impl Region {
-    pub(super) fn choose(mesh: &RigMesh) -> Result<Self, BuildError> {
-        let weld = Weld::new(mesh);
+    pub(super) fn choose(mesh: &RigMesh, budget: &Budget) -> Result<Self, BuildError> {
+        let weld = Weld::within(mesh, budget)?;
         let (mut all_triangles, mut mesh_triangles) = (weld.triangles(mesh), mesh.faces.triangles());
         let metres: Vec<DVec3> = weld.gather(&mesh.positions).iter().map(|p| p.as_dvec3()).collect();
         let named = named_skin(mesh);
         let is_named = |point: &u32| named[weld.vertices_of_point(*point as usize)[0] as usize];
-        let skin: Vec<[u32; 3]> = all_triangles.iter().filter(|t| t.iter().all(is_named)).copied().collect();
+        // Of doubled triangles, and of a skin that is drawn from both sides, one is simulated.
+        let skin: Vec<[u32; 3]> = distinct_triangles(&all_triangles)
+            .into_iter()
+            .map(|t| all_triangles[t as usize])
+            .filter(|t| t.iter().all(is_named))
+            .collect();
         let mut skin = largest_part(&metres, &skin);
         if faces_inwards(&metres, &skin) {
             let all = [&mut all_triangles, &mut mesh_triangles, &mut skin];
@@ -162,7 +168,8 @@ mod tests {
         let mesh = rig.skin();
         let turned: Vec<[u32; 3]> = mesh.faces.triangles().iter().map(|[a, b, c]| [*a, *c, *b]).collect();
         let inside_out = RigMesh { faces: Faces::from_triangles(&turned), ..mesh.clone() };
-        let [found, known] = [&inside_out, mesh].map(|mesh| Region::choose(mesh).unwrap());
+        let [found, known] =
+            [&inside_out, mesh].map(|mesh| Region::choose(mesh, &Budget::default()).unwrap());
         assert_eq!(known.mesh_triangles, mesh.faces.triangles());
         assert_eq!(found.mesh_triangles, known.mesh_triangles);
         assert_eq!(found.all_triangles, known.all_triangles);

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use zygoma_geometry::normals::vertex_normals;
 use zygoma_geometry::triangle_tree::TriangleTree;
 use zygoma_numerics::random::Keyed;
+use zygoma_numerics::{Budget, Stop};
 
 /// Rays per point that measure how thick the head is there. Ours.
 const RAYS: u64 = 16;
@@ -25,14 +26,20 @@ const AROUND: f64 = 0.05;
 /// Flags the places around which most of the skin is thin.
 ///
 /// Measured on the skin as the artist made it: a coarse mesh rounds off just those parts.
-pub(super) fn thin_places(points: &[DVec3], triangles: &[[u32; 3]], places: &[DVec3]) -> Vec<bool> {
+pub(super) fn thin_places(
+    points: &[DVec3],
+    triangles: &[[u32; 3]],
+    places: &[DVec3],
+    budget: &Budget,
+) -> Result<Vec<bool>, Stop> {
     let mut is_skin = vec![false; points.len()];
     for point in triangles.iter().flatten() {
         is_skin[*point as usize] = true;
     }
     let skin: Vec<usize> = (0..points.len()).filter(|point| is_skin[*point]).collect();
-    let thickness = thickness(points, triangles, &skin);
+    let thickness = thickness(points, triangles, &skin, budget)?;
     let is_thin = |place: &DVec3| {
+        budget.check()?;
         let near = |point: &usize| points[*point].distance_squared(*place) < AROUND * AROUND;
         let (mut thin, mut all) = (0, 0);
         for (point, thickness) in skin.iter().zip(&thickness) {
@@ -41,13 +48,18 @@ pub(super) fn thin_places(points: &[DVec3], triangles: &[[u32; 3]], places: &[DV
                 thin += usize::from(*thickness < THIN);
             }
         }
-        2 * thin > all
+        Ok(2 * thin > all)
     };
     places.par_iter().map(is_thin).collect()
 }
 
 /// Shape diameter (\[Shapira et al. 2008\]): the median length of rays into the surface around the inward normal.
-fn thickness(points: &[DVec3], triangles: &[[u32; 3]], skin: &[usize]) -> Vec<f64> {
+fn thickness(
+    points: &[DVec3],
+    triangles: &[[u32; 3]],
+    skin: &[usize],
+    budget: &Budget,
+) -> Result<Vec<f64>, Stop> {
     let positions: Vec<Vec3> = points.iter().map(|p| p.as_vec3()).collect();
     let normals = vertex_normals(&positions, triangles);
     let tree = TriangleTree::new(&positions, triangles);
@@ -57,6 +69,7 @@ fn thickness(points: &[DVec3], triangles: &[[u32; 3]], skin: &[usize]) -> Vec<f6
         (b - a).cross(c - a).dot(direction) > 0.0
     };
     let at_point = |point: &usize| {
+        budget.check()?;
         let normal = normals[*point].as_dvec3();
         let mut lengths = Vec::new();
         for ray in 0..RAYS {
@@ -70,7 +83,7 @@ fn thickness(points: &[DVec3], triangles: &[[u32; 3]], skin: &[usize]) -> Vec<f6
             lengths.push(hit.map_or(f64::INFINITY, |hit| f64::from(hit.distance)));
         }
         lengths.sort_by(f64::total_cmp);
-        lengths[lengths.len() / 2]
+        Ok(lengths[lengths.len() / 2])
     };
     skin.par_iter().map(at_point).collect()
 }
@@ -91,6 +104,7 @@ mod tests {
         points.extend(sphere.iter().map(plate));
         triangles.extend(sphere_triangles.iter().map(|t| t.map(|v| v + offset)));
         let places = [DVec3::new(-0.4, 0.0, 0.0), DVec3::new(0.55, 0.0, 0.012), DVec3::new(0.62, 0.0, 0.0)];
-        assert_eq!(thin_places(&points, &triangles, &places), [false, true, true]);
+        let thin = thin_places(&points, &triangles, &places, &Budget::default()).unwrap();
+        assert_eq!(thin, [false, true, true]);
     }
 }

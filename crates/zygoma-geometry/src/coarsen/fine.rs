@@ -22,9 +22,12 @@ pub(super) struct FineSurface<'a> {
     neighbours: Vec<[u32; 3]>,
     normals: Vec<DVec3>,
     pub(super) borders: Vec<Border>,
+    /// Vertices on border edges that close to no line, as where triangles with different orientation meet.
+    pub(super) loose: Vec<u32>,
 }
 
-/// One closed line of border edges, in the direction of their triangles.
+/// One closed line of border edges, in the direction of their triangles. It passes each of its vertices once: lines that
+/// meet at a vertex, as those of two holes that touch, are separate.
 pub(super) struct Border {
     pub(super) vertices: Vec<u32>,
     /// The triangle and corner of the edge that starts at each vertex.
@@ -56,12 +59,14 @@ impl<'a> FineSurface<'a> {
             area_vector(a, b, c).normalize_or_zero()
         };
         let normals = triangles.iter().map(normal).collect();
-        let mut surface = Self { positions, triangles, neighbours, normals, borders: Vec::new() };
-        surface.borders = surface.find_borders();
+        let mut surface =
+            Self { positions, triangles, neighbours, normals, borders: Vec::new(), loose: Vec::new() };
+        (surface.borders, surface.loose) = surface.find_borders();
         surface
     }
 
-    fn find_borders(&self) -> Vec<Border> {
+    /// The closed border lines, and the vertices of border edges that are on none.
+    fn find_borders(&self) -> (Vec<Border>, Vec<u32>) {
         let mut leaving: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
         for (triangle, neighbours) in (0u32..).zip(&self.neighbours) {
             for corner in (0..3).filter(|corner| neighbours[*corner] == NONE) {
@@ -71,22 +76,33 @@ impl<'a> FineSurface<'a> {
                     .push((triangle, corner));
             }
         }
-        let mut borders = Vec::new();
+        let (mut borders, mut loose) = (Vec::new(), Vec::new());
         while let Some(start) = leaving.keys().next().copied() {
-            let (mut vertices, mut edges) = (Vec::new(), Vec::new());
+            // Vertices walked through with the edges that leave them, and the place of each among them.
+            let mut path: Vec<(u32, (u32, usize))> = Vec::new();
+            let mut places: HashMap<u32, usize> = HashMap::new();
             let mut vertex = start;
-            while let Some(choices) = leaving.get_mut(&vertex) {
+            loop {
+                if let Some(place) = places.get(&vertex) {
+                    let line = path.split_off(*place);
+                    line.iter().for_each(|(v, _)| _ = places.remove(v));
+                    let (vertices, edges) = line.into_iter().unzip();
+                    borders.push(self.border(vertices, edges));
+                }
+                let Some(choices) = leaving.get_mut(&vertex) else { break };
                 let Some((triangle, corner)) = choices.pop() else { break };
                 if choices.is_empty() {
                     leaving.remove(&vertex);
                 }
-                vertices.push(vertex);
-                edges.push((triangle, corner));
+                places.insert(vertex, path.len());
+                path.push((vertex, (triangle, corner)));
                 vertex = self.triangles[triangle as usize][(corner + 1) % 3];
             }
-            borders.push(self.border(vertices, edges));
+            if !path.is_empty() {
+                loose.extend(path.iter().map(|(v, _)| *v).chain([vertex]));
+            }
         }
-        borders
+        (borders, loose)
     }
 
     fn border(&self, vertices: Vec<u32>, edges: Vec<(u32, usize)>) -> Border {
@@ -112,7 +128,8 @@ impl<'a> FineSurface<'a> {
     /// The point of a border at a length from its start.
     pub(super) fn on_border(&self, border: usize, arc: f64) -> SurfacePoint {
         let line = &self.borders[border];
-        let arc = arc.rem_euclid(line.length).min(line.length);
+        // A border of vertices that all lie in one place has no length.
+        let arc = if line.length > 0.0 { arc.rem_euclid(line.length).min(line.length) } else { 0.0 };
         let edge = line.arcs.partition_point(|start| *start <= arc).saturating_sub(1);
         let end = line.arcs.get(edge + 1).copied().unwrap_or(line.length);
         let (start, (triangle, corner)) = (line.arcs[edge], line.edges[edge]);
@@ -137,13 +154,16 @@ impl<'a> FineSurface<'a> {
         };
         let turns: Vec<f64> = (0..line.vertices.len()).map(turn).collect();
         let is_sharpest = |place: usize| {
-            let close = |other: usize| {
+            let gap = |other: usize| {
                 let gap = (line.arcs[other] - line.arcs[place]).abs();
-                gap.min(line.length - gap) < length
+                gap.min(line.length - gap)
             };
-            (0..turns.len())
-                .filter(|other| close(*other))
-                .all(|other| turns[place] < turns[other] || (turns[place] == turns[other] && place <= other))
+            let count = turns.len();
+            let ahead = (1..count).map(|step| (place + step) % count).take_while(|o| gap(*o) < length);
+            let back = (1..count).map(|step| (place + count - step) % count).take_while(|o| gap(*o) < length);
+            ahead
+                .chain(back)
+                .all(|other| turns[place] < turns[other] || (turns[place] == turns[other] && place < other))
         };
         // A border shorter than a few edges is a hole to be kept, not a shape with corners.
         let long_enough = line.length > 4.0 * length;

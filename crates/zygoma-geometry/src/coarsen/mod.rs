@@ -10,8 +10,11 @@ mod work;
 
 use glam::DVec3;
 
+use zygoma_numerics::{Budget, Stop};
+
 use crate::closest::SurfacePoint;
 use crate::normals::triangle_area;
+use crate::topology::distinct_triangles;
 use fine::FineSurface;
 use work::Work;
 
@@ -20,6 +23,10 @@ const ROUNDS: usize = 8;
 
 /// How often the edge length is corrected to meet the wanted number of triangles.
 const CORRECTIONS: usize = 5;
+
+/// The edge length changes by at most this factor in a correction. Ours: a damaged surface may be far from the wanted number
+/// however short its edges are.
+const LARGEST_CORRECTION: f64 = 2.0;
 
 /// The number of triangles may differ from the wanted one by this share.
 const COUNT_TOLERANCE: f64 = 0.01;
@@ -47,6 +54,14 @@ pub enum CoarsenError {
     /// A triangle names a vertex that is not there.
     #[error("triangle {0} names a vertex that does not exist")]
     BadIndex(u32),
+    /// Every triangle is a line or has an edge with more than two triangles, so that nothing of it is a surface.
+    #[error(
+        "its triangles have no extent or meet in more than two at an edge, so that it is no surface; clean the mesh"
+    )]
+    NoSurface,
+    /// It was cancelled, or took too long.
+    #[error(transparent)]
+    Stopped(#[from] Stop),
 }
 
 /// A mesh of about `wanted` even triangles on a surface, respecting its borders.
@@ -58,7 +73,22 @@ pub fn coarsen(
     triangles: &[[u32; 3]],
     wanted: usize,
 ) -> Result<CoarseMesh, CoarsenError> {
+    coarsen_within(positions, triangles, wanted, &Budget::default())
+}
+
+/// [`coarsen`] that stops when a budget is over.
+///
+/// # Errors
+/// As [`coarsen`], and if the budget is over.
+pub fn coarsen_within(
+    positions: &[DVec3],
+    triangles: &[[u32; 3]],
+    wanted: usize,
+    budget: &Budget,
+) -> Result<CoarseMesh, CoarsenError> {
     check(positions, triangles)?;
+    let distinct = distinct_triangles(triangles);
+    let triangles: Vec<[u32; 3]> = distinct.iter().map(|t| triangles[*t as usize]).collect();
     let area: f64 = triangles
         .iter()
         .map(|t| t.map(|v| positions[v as usize]))
@@ -67,21 +97,27 @@ pub fn coarsen(
     if area <= 0.0 {
         return Err(CoarsenError::NoArea);
     }
+    let wanted = wanted.max(1);
     // An even mesh of n triangles with sides l has the area n √3/4 l².
-    let mut length = (area / wanted.max(1) as f64 * 4.0 / 3f64.sqrt()).sqrt();
-    let fine = FineSurface::new(positions, triangles);
-    let mut work = Work::new(&fine, length);
+    let mut length = (area / wanted as f64 * 4.0 / 3f64.sqrt()).sqrt();
+    let fine = FineSurface::new(positions, &triangles);
+    let mut work = Work::new(&fine, length, wanted);
     for _ in 0..CORRECTIONS {
         for _ in 0..ROUNDS {
-            work.round(length);
+            work.round(length, budget)?;
         }
-        let ratio = work.triangle_count() as f64 / wanted.max(1) as f64;
+        let ratio = work.triangle_count().max(1) as f64 / wanted as f64;
         if (ratio - 1.0).abs() < COUNT_TOLERANCE {
             break;
         }
-        length *= ratio.sqrt();
+        length *= ratio.sqrt().clamp(LARGEST_CORRECTION.recip(), LARGEST_CORRECTION);
     }
-    Ok(work.finish())
+    let mut mesh = work.finish();
+    if mesh.triangles.is_empty() {
+        return Err(CoarsenError::NoSurface);
+    }
+    mesh.places.iter_mut().for_each(|place| place.triangle = distinct[place.triangle as usize]);
+    Ok(mesh)
 }
 
 fn check(positions: &[DVec3], triangles: &[[u32; 3]]) -> Result<(), CoarsenError> {
@@ -194,8 +230,103 @@ mod tests {
         }
     }
 
+    /// Two triangles with one vertex in common: their border is a figure of eight.
+    fn bow_tie() -> (Vec<DVec3>, Vec<[u32; 3]>) {
+        let positions = [[0.0, 0.0], [1.0, 0.3], [1.0, -0.3], [-1.0, -0.3], [-1.0, 0.3]];
+        let positions = positions.map(|[x, y]| DVec3::new(x, y, 0.05 * x * x)).to_vec();
+        (positions, vec![[0, 2, 1], [0, 4, 3]])
+    }
+
+    /// A dome without every n-th triangle: holes that touch at their corners.
+    fn moth_eaten(every: usize) -> (Vec<DVec3>, Vec<[u32; 3]>) {
+        let (positions, triangles) = doubled(shapes::square(20));
+        let dome = |p: &DVec3| DVec3::new(p.x, p.y, 0.5 * (p.x * (1.0 - p.x) + p.y * (1.0 - p.y)));
+        let kept = triangles.iter().enumerate().filter(|(i, _)| i % every != 0).map(|(_, t)| *t);
+        (positions.iter().map(dome).collect(), kept.collect())
+    }
+
+    fn area(mesh: &CoarseMesh) -> f64 {
+        let corners = mesh.triangles.iter().map(|t| t.map(|v| mesh.positions[v as usize]));
+        corners.map(|[a, b, c]| triangle_area(a, b, c)).sum()
+    }
+
+    #[test]
+    fn triangles_that_share_one_vertex_are_meshed() {
+        let (positions, triangles) = bow_tie();
+        let mesh = coarsen(&positions, &triangles, 300).unwrap();
+        assert!((250..350).contains(&mesh.triangles.len()), "{}", mesh.triangles.len());
+        assert!((area(&mesh) - 0.6).abs() < 0.01, "{}", area(&mesh));
+        assert!(mesh.positions.contains(&DVec3::ZERO), "the vertex between them stays");
+    }
+
+    #[test]
+    fn a_surface_with_many_holes_is_meshed() {
+        for (every, wanted) in [(2, 300), (3, 400), (7, 1500), (13, 3000)] {
+            let (positions, triangles) = moth_eaten(every);
+            let mesh = coarsen(&positions, &triangles, wanted).unwrap();
+            assert!(mesh.triangles.len() < 2 * wanted, "{every}: {}", mesh.triangles.len());
+            assert!(EdgeCounts::new(&mesh.triangles).non_manifold().is_empty());
+        }
+    }
+
+    #[test]
+    fn doubled_triangles_and_backs_change_nothing() {
+        let (positions, triangles) = doubled(shapes::sphere(16, 24));
+        let once = coarsen(&positions, &triangles, 300).unwrap();
+        let mut doubled = triangles.clone();
+        doubled.extend(triangles.iter().step_by(7));
+        assert_eq!(coarsen(&positions, &doubled, 300).as_ref(), Ok(&once));
+        let both_sides: Vec<[u32; 3]> =
+            triangles.iter().flat_map(|[a, b, c]| [[*a, *b, *c], [*a, *c, *b]]).collect();
+        let mesh = coarsen(&positions, &both_sides, 300).unwrap();
+        assert_eq!((&mesh.positions, &mesh.triangles), (&once.positions, &once.triangles));
+        for (position, place) in mesh.positions.iter().zip(&mesh.places) {
+            assert!(place.interpolate(&both_sides, &positions).distance(*position) < 1e-9);
+        }
+    }
+
+    #[test]
+    fn vertices_in_one_place_or_line_leave_no_line_behind() {
+        let (mut positions, triangles) = moth_eaten(5);
+        // A hole whose whole border lies in one place, and flipped triangles, whose corners may not move, in one line.
+        let heap = triangles.iter().step_by(60).flatten().chain(&triangles[100]);
+        heap.for_each(|v| positions[*v as usize] = DVec3::new(0.5, 0.5, 0.1));
+        let flipped = |(i, t): (usize, &[u32; 3])| if i % 11 == 0 { [t[0], t[2], t[1]] } else { *t };
+        let turned: Vec<[u32; 3]> = triangles.iter().enumerate().map(flipped).collect();
+        for t in turned.iter().step_by(11) {
+            positions[t[2] as usize] = 0.5 * (positions[t[0] as usize] + positions[t[1] as usize]);
+        }
+        let mesh = coarsen(&positions, &turned, 400).unwrap();
+        assert!(mesh.positions.iter().all(|p| p.is_finite()));
+        for t in &mesh.triangles {
+            let [a, b, c] = t.map(|v| mesh.positions[v as usize]);
+            let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
+            assert!(2.0 * triangle_area(a, b, c) > 2e-5 * longest * longest, "{a} {b} {c}");
+        }
+    }
+
+    #[test]
+    fn slivers_do_not_multiply() {
+        // A needle a million times as long as wide beside a triangle that wants short edges.
+        let positions = [[0.0, 0.0], [1e3, 1e-3], [1e3, 0.0], [0.0, 1.0], [1.0, 1.0]];
+        let positions = positions.map(|[x, y]| DVec3::new(x, y, 0.0)).to_vec();
+        let mesh = coarsen(&positions, &[[0, 2, 1], [0, 4, 3]], 500).unwrap();
+        assert!(mesh.triangles.len() <= 4 * 500 + 2, "{}", mesh.triangles.len());
+    }
+
+    #[test]
+    fn a_cancelled_or_late_mesh_stops() {
+        let (positions, triangles) = doubled(shapes::sphere(16, 24));
+        let late = Budget::default().within(Some(0.0));
+        let stopped = coarsen_within(&positions, &triangles, 300, &late);
+        assert_eq!(stopped, Err(CoarsenError::Stopped(Stop::Late)));
+    }
+
     #[test]
     fn bad_input_is_named() {
+        let fan: Vec<[u32; 3]> = (2..6).map(|v| [0, 1, v]).collect();
+        let positions: Vec<DVec3> = (0..6).map(|i| DVec3::new(f64::from(i * i), f64::from(i), 0.0)).collect();
+        assert_eq!(coarsen(&positions, &fan, 10), Err(CoarsenError::NoSurface));
         assert_eq!(coarsen(&[DVec3::ZERO; 3], &[[0, 1, 2]], 10), Err(CoarsenError::NoArea));
         assert_eq!(coarsen(&[DVec3::NAN], &[], 10), Err(CoarsenError::NotFinite(0)));
         assert_eq!(coarsen(&[DVec3::ZERO], &[[0, 0, 1]], 10), Err(CoarsenError::BadIndex(0)));

@@ -1,8 +1,9 @@
 //! The mesh while it is being changed.
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
 use glam::DVec3;
+use zygoma_numerics::{Budget, Stop};
 
 use super::CoarseMesh;
 use super::fine::{FineSurface, Walk};
@@ -26,8 +27,19 @@ pub(super) struct Work<'a> {
     fine: &'a FineSurface<'a>,
     mesh: EditableMesh,
     places: Vec<Place>,
+    /// Where fixed vertices lie on borders, as border and length from its start.
+    fixed_arcs: HashMap<u32, Vec<(usize, f64)>>,
+    /// Splitting never makes more triangles than this.
+    most_triangles: usize,
     walk: Walk,
 }
+
+/// A triangle that is less [fat](fatness) than this is a line. Ours: ten times the flattest that a shell takes.
+const LINE: f64 = 1e-4;
+
+/// Splitting makes at most this many triangles for each wanted one, besides those that the fine surface has. Ours: a sound
+/// surface needs about one; needles, which have length without area, would need any number.
+const MOST_PER_WANTED: usize = 4;
 
 /// Twice a triangle's area over the square of its longest side; √3/2 for an even one.
 fn fatness(p: [DVec3; 3]) -> f64 {
@@ -36,19 +48,21 @@ fn fatness(p: [DVec3; 3]) -> f64 {
 }
 
 impl<'a> Work<'a> {
-    /// Starts with the fine mesh itself, without triangles that have no extent or overcrowd an edge.
-    pub(super) fn new(fine: &'a FineSurface<'a>, length: f64) -> Self {
-        let overcrowded: BTreeSet<(u32, u32)> =
+    /// Starts with the fine mesh itself, without triangles that overcrowd an edge.
+    pub(super) fn new(fine: &'a FineSurface<'a>, length: f64, wanted: usize) -> Self {
+        let overcrowded: HashSet<(u32, u32)> =
             EdgeCounts::new(fine.triangles).non_manifold().into_iter().collect();
         let crowds =
             |t: &[u32; 3]| half_edges(*t).iter().any(|(a, b)| overcrowded.contains(&(*a.min(b), *a.max(b))));
+        let stuck: HashSet<u32> =
+            overcrowded.iter().flat_map(|(a, b)| [*a, *b]).chain(fine.loose.iter().copied()).collect();
+        let nowhere = Place::Fixed(SurfacePoint { triangle: 0, barycentric: [1.0, 0.0, 0.0] });
         let mut work = Self {
             fine,
             mesh: EditableMesh::new(fine.positions.to_vec()),
-            places: vec![
-                Place::Fixed(SurfacePoint { triangle: 0, barycentric: [1.0, 0.0, 0.0] });
-                fine.positions.len()
-            ],
+            places: vec![nowhere; fine.positions.len()],
+            fixed_arcs: HashMap::new(),
+            most_triangles: MOST_PER_WANTED * wanted + fine.triangles.len(),
             walk: Walk::default(),
         };
         for (index, t) in (0u32..).zip(fine.triangles) {
@@ -56,19 +70,19 @@ impl<'a> Work<'a> {
                 let mut barycentric = [0.0; 3];
                 barycentric[corner] = 1.0;
                 let point = SurfacePoint { triangle: index, barycentric };
-                let free = !overcrowded.iter().any(|(a, b)| *a == t[corner] || *b == t[corner]);
+                let free = !stuck.contains(&t[corner]);
                 work.places[t[corner] as usize] =
                     if free { Place::Inside(point) } else { Place::Fixed(point) };
             }
-            if t[0] != t[1] && t[1] != t[2] && t[2] != t[0] && !crowds(t) {
+            if !crowds(t) {
                 work.mesh.add(*t);
             }
         }
-        work.place_borders(length);
+        work.place_borders(length, &stuck);
         work
     }
 
-    fn place_borders(&mut self, length: f64) {
+    fn place_borders(&mut self, length: f64, stuck: &HashSet<u32>) {
         let mut visits = vec![0u32; self.mesh.positions.len()];
         for border in &self.fine.borders {
             for vertex in &border.vertices {
@@ -79,8 +93,9 @@ impl<'a> Work<'a> {
             let corners = self.fine.corners(border, length);
             for (place, vertex) in line.vertices.iter().enumerate() {
                 let arc = line.arcs[place];
-                let fixed = corners[place] || visits[*vertex as usize] > 1;
+                let fixed = corners[place] || visits[*vertex as usize] > 1 || stuck.contains(vertex);
                 self.places[*vertex as usize] = if fixed {
+                    self.fixed_arcs.entry(*vertex).or_default().push((border, arc));
                     Place::Fixed(self.fine.on_border(border, arc))
                 } else {
                     Place::Border { border, arc }
@@ -94,17 +109,23 @@ impl<'a> Work<'a> {
     }
 
     /// One round of all operations with a wanted edge length.
-    pub(super) fn round(&mut self, length: f64) {
-        self.split_long(4.0 / 3.0 * length, length);
+    ///
+    /// It ends: [`split_long`](Self::split_long) has a bound; every merge takes a vertex away, and a sweep of merges is
+    /// repeated only if it took away one in fifty, so at most fifty times; the rest is a fixed number of sweeps.
+    pub(super) fn round(&mut self, length: f64, budget: &Budget) -> Result<(), Stop> {
+        self.split_long(4.0 / 3.0 * length, length, budget)?;
         // The first rounds meet a mesh that is many times too fine.
-        while self.collapse_short(0.8 * length, 4.0 / 3.0 * length, length) * 50 > self.mesh.positions.len() {
-            self.flip(length);
+        while self.collapse_short(0.8 * length, 4.0 / 3.0 * length, length, budget)? * 50
+            > self.mesh.positions.len()
+        {
+            self.flip(length, budget)?;
         }
-        self.flip(length);
+        self.flip(length, budget)?;
         for _ in 0..2 {
-            self.relax(length);
-            self.flip(length);
+            self.relax(length, budget)?;
+            self.flip(length, budget)?;
         }
+        Ok(())
     }
 
     fn normal(&self, v: u32) -> DVec3 {
@@ -131,36 +152,56 @@ impl<'a> Work<'a> {
     fn along_border(&self, a: u32, b: u32, triangle: u32) -> Option<(usize, f64, f64)> {
         let forward = half_edges(self.mesh.triangles[triangle as usize]).contains(&(a, b));
         let (first, second) = if forward { (a, b) } else { (b, a) };
-        let (border, start) = self.border_arc(first, None)?;
-        let (_, end) = self.border_arc(second, Some(border))?;
-        let length = self.fine.borders[border].length;
-        Some((border, start, start + (end - start).rem_euclid(length)))
+        let runs = self.border_arcs(first).filter_map(|(border, start)| {
+            let end = self.border_arc(second, border)?;
+            let length = self.fine.borders[border].length;
+            (length > 0.0).then(|| (border, start, start + (end - start).rem_euclid(length)))
+        });
+        // Where the ends lie on two borders, as at holes that touch twice, the edge stands for the shorter way.
+        runs.min_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))
     }
 
-    /// Where a vertex lies on a border, also if it is a corner of it.
-    fn border_arc(&self, v: u32, wanted: Option<usize>) -> Option<(usize, f64)> {
-        match self.places[v as usize] {
-            Place::Border { border, arc } => {
-                wanted.is_none_or(|wanted| wanted == border).then_some((border, arc))
-            }
-            Place::Fixed(_) => {
-                let candidates = self.fine.borders.iter().enumerate();
-                candidates.filter(|(border, _)| wanted.is_none_or(|wanted| wanted == *border)).find_map(
-                    |(border, line)| {
-                        let at =
-                            |w: &u32| self.fine.positions[*w as usize] == self.mesh.positions[v as usize];
-                        line.vertices.iter().position(at).map(|place| (border, line.arcs[place]))
-                    },
-                )
-            }
-            Place::Inside(_) => None,
-        }
+    /// The borders that a vertex lies on, and where.
+    fn border_arcs(&self, v: u32) -> impl Iterator<Item = (usize, f64)> {
+        let sliding = match self.places[v as usize] {
+            Place::Border { border, arc } => Some((border, arc)),
+            Place::Inside(_) | Place::Fixed(_) => None,
+        };
+        // Only vertices of the fine surface are fixed, and they keep their number.
+        let is_fixed = matches!(self.places[v as usize], Place::Fixed(_));
+        let fixed = self.fixed_arcs.get(&v).filter(|_| is_fixed).into_iter().flatten().copied();
+        sliding.into_iter().chain(fixed)
     }
 
-    fn split_long(&mut self, limit: f64, length: f64) {
+    /// Where a vertex lies on a border.
+    fn border_arc(&self, v: u32, border: usize) -> Option<f64> {
+        self.border_arcs(v).find(|(other, _)| *other == border).map(|(_, arc)| arc)
+    }
+
+    /// How often edges may be split until none is longer than `limit`.
+    ///
+    /// Halving an edge that is longer than the limit leaves pieces longer than half of it. So a triangle of longest side e
+    /// and height h falls into at most (2e/limit + 1)(2h/limit + 1) cells of two triangles, and every split makes at least one
+    /// more. That holds on a flat surface; a tangled one may put the middle of an edge anywhere, and this bound ends it.
+    fn splits_needed(&self, limit: f64) -> f64 {
+        let cells = |t: u32| {
+            let longest = self.mesh.longest_side(t);
+            let height = self.mesh.area(t).length() / longest.max(f64::MIN_POSITIVE);
+            2.0 * (2.0 * longest / limit + 1.0) * (2.0 * height / limit + 1.0)
+        };
+        let long = self.mesh.numbers_of_living().filter(|t| self.mesh.longest_side(*t) > limit);
+        long.map(cells).sum()
+    }
+
+    /// Splits edges that are too long.
+    fn split_long(&mut self, limit: f64, length: f64, budget: &Budget) -> Result<(), Stop> {
+        // Each split makes two triangles at most.
+        let room = self.most_triangles.saturating_sub(self.triangle_count()) / 2;
+        let mut splits_left = self.splits_needed(limit).min(room as f64) as usize;
         let mut queue = self.mesh.edges();
         let mut next = 0;
-        while next < queue.len() {
+        while next < queue.len() && splits_left > 0 {
+            budget.check()?;
             let (a, b) = queue[next];
             next += 1;
             let (pa, pb) = (self.mesh.positions[a as usize], self.mesh.positions[b as usize]);
@@ -181,24 +222,33 @@ impl<'a> Work<'a> {
             if middle.distance(pa).max(middle.distance(pb)) > 0.9 * pa.distance(pb) {
                 continue;
             }
+            splits_left -= 1;
             let m = self.mesh.positions.len() as u32;
             self.places.push(place);
             queue.extend(self.mesh.split((a, b), middle).into_iter().map(|opposite| (m, opposite)));
             queue.extend([(a, m), (m, b)]);
         }
+        Ok(())
     }
 
     /// Collapses edges that are too short; returns how many.
-    fn collapse_short(&mut self, limit: f64, longest: f64, length: f64) -> usize {
+    fn collapse_short(
+        &mut self,
+        limit: f64,
+        longest: f64,
+        length: f64,
+        budget: &Budget,
+    ) -> Result<usize, Stop> {
         let mut count = 0;
         for (a, b) in self.mesh.edges() {
+            budget.check()?;
             if self.mesh.positions[a as usize].distance(self.mesh.positions[b as usize]) < limit
                 && (self.collapse(a, b, longest, length) || self.collapse(b, a, longest, length))
             {
                 count += 1;
             }
         }
-        count
+        Ok(count)
     }
 
     /// Where `kept` lies after `gone` was pulled into it; `None` if that must not be.
@@ -281,8 +331,9 @@ impl<'a> Work<'a> {
     }
 
     /// Flips edges whose opposite angles sum to more than 180°, where the surface is smooth enough.
-    fn flip(&mut self, length: f64) {
+    fn flip(&mut self, length: f64, budget: &Budget) -> Result<(), Stop> {
         for edge in self.mesh.edges() {
+            budget.check()?;
             let flip = self.mesh.flip_of(edge, 0.6);
             // A chord from border to border would pinch the surface.
             let Some(flip) = flip.filter(|flip| flip.opposite.iter().any(|v| self.is_inside(*v))) else {
@@ -293,20 +344,23 @@ impl<'a> Work<'a> {
                 self.mesh.flip(&flip);
             }
         }
+        Ok(())
     }
 
     /// Moves every vertex towards the middle of its surroundings, within the surface or along its border.
-    fn relax(&mut self, length: f64) {
+    fn relax(&mut self, length: f64, budget: &Budget) -> Result<(), Stop> {
         for v in 0..self.mesh.positions.len() as u32 {
             if self.mesh.around[v as usize].is_empty() {
                 continue;
             }
+            budget.check()?;
             match self.places[v as usize] {
                 Place::Fixed(_) => {}
                 Place::Border { border, arc } => self.relax_on_border(v, border, arc),
                 Place::Inside(point) => self.relax_inside(v, point, length),
             }
         }
+        Ok(())
     }
 
     fn relax_on_border(&mut self, v: u32, border: usize, arc: f64) {
@@ -315,15 +369,18 @@ impl<'a> Work<'a> {
             for (a, b) in half_edges(self.mesh.triangles[*t as usize]) {
                 if (a == v || b == v) && self.mesh.shared(a, b).len() == 1 {
                     if b == v {
-                        before = self.border_arc(a, Some(border));
+                        before = self.border_arc(a, border);
                     } else {
-                        after = self.border_arc(b, Some(border));
+                        after = self.border_arc(b, border);
                     }
                 }
             }
         }
-        let (Some((_, before)), Some((_, after))) = (before, after) else { return };
+        let (Some(before), Some(after)) = (before, after) else { return };
         let length = self.fine.borders[border].length;
+        if length <= 0.0 {
+            return;
+        }
         let back = (arc - before).rem_euclid(length);
         let ahead = (after - arc).rem_euclid(length);
         for share in [0.25, 0.1] {
@@ -375,7 +432,11 @@ impl<'a> Work<'a> {
         })
     }
 
-    pub(super) fn finish(self) -> CoarseMesh {
+    /// The mesh without triangles that have no extent, as where vertices that may not move lie in one line.
+    pub(super) fn finish(mut self) -> CoarseMesh {
+        let lines: Vec<u32> =
+            self.mesh.numbers_of_living().filter(|t| fatness(self.mesh.points(*t)) < LINE).collect();
+        lines.into_iter().for_each(|t| self.mesh.remove(t));
         let numbers = self.mesh.numbers();
         let (positions, triangles) = self.mesh.compact(&numbers);
         let kept = (0u32..).zip(&numbers).filter(|(_, number)| number.is_some());

@@ -153,7 +153,8 @@ fn closest_on_segments(a: DVec3, b: DVec3, c: DVec3, d: DVec3) -> (f64, f64) {
     let crossing = uu * vv - uv * uv;
     // Parallel segments have no single closest pair: the middle of the edge is as good as any.
     let s = if crossing > 1e-9 * uu * vv { ((uv * vw - vv * uw) / crossing).clamp(0.0, 1.0) } else { 0.5 };
-    let t = ((uv * s + vw) / vv).clamp(0.0, 1.0);
+    // A segment without length is its start: two triangles over the same three points.
+    let t = if vv > 0.0 { ((uv * s + vw) / vv).clamp(0.0, 1.0) } else { 0.0 };
     // Where t was clamped, the closest point of the edge moves.
     (((t * uv - uw) / uu).clamp(0.0, 1.0), t)
 }
@@ -163,6 +164,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn two_triangles_over_the_same_points_have_a_finite_bend() {
+        let rest = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Y];
+        let bend = Bend::new(&rest, &Edge { ends: [0, 1], opposite: vec![2, 3] });
+        assert!(bend.is_some_and(|bend| bend.weights.iter().all(|weight| weight.is_finite())));
+    }
 
     fn point() -> impl Strategy<Value = DVec3> {
         [-1.0..1.0, -1.0..1.0, -1.0..1.0f64].prop_map(DVec3::from_array)

@@ -1,26 +1,29 @@
 //! Finding the equilibrium of a [`Statics`], and its adjoint.
 
 use glam::DVec3;
-use zygoma_numerics::{Cholesky, SymmetricMatrix};
+use zygoma_numerics::{Budget, Cholesky, SymmetricMatrix};
 
 use super::{Statics, Weights};
 
 /// When the search for an equilibrium ends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NewtonParams {
     /// The largest force that may remain at a vertex, as the distance over which actuation makes it up, m.
     pub tolerance: f64,
     /// The search fails after this many factorisations.
     pub max_factors: usize,
+    /// The search fails when this is over.
+    pub budget: Budget,
 }
 
 impl Default for NewtonParams {
     fn default() -> Self {
-        Self { tolerance: 1e-6, max_factors: 30 }
+        Self { tolerance: 1e-6, max_factors: 30, budget: Budget::default() }
     }
 }
 
-/// The search for an equilibrium failed: the shell is too stiff or tangled for the number of steps allowed.
+/// The search for an equilibrium failed: the shell is too stiff or tangled for the number of steps allowed, or the time is
+/// over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the shell found no equilibrium in the number of steps allowed")]
 pub struct Unsettled;
@@ -123,6 +126,7 @@ impl Settled {
         let mut miss = remaining(&gradient, statics.actuation());
         let mut energy = None;
         while miss > params.tolerance {
+            params.budget.check().map_err(|_| Unsettled)?;
             for (i, force) in gradient.iter().enumerate() {
                 step[3 * i..3 * i + 3].copy_from_slice(&force.to_array());
             }

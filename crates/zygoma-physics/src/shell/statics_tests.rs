@@ -151,7 +151,7 @@ fn equilibrium_and_adjoint_of_a_part_agree_with_differences() {
     let (shell, target, _) = scene();
     let free: Vec<bool> = (0..shell.vertex_count()).map(|i| i % 6 != 0).collect();
     let statics = Statics::new(&shell, &ShellParams::default(), &target, &free);
-    let params = NewtonParams { tolerance: 1e-12, max_factors: 50 };
+    let params = NewtonParams { tolerance: 1e-12, max_factors: 50, ..NewtonParams::default() };
     let stiffness = uneven(shell.vertex_count());
     let loss = |stiffness: &Stiffness| {
         let settled = Settled::new(&statics, &statics.weights(stiffness), &params).unwrap();
@@ -187,7 +187,7 @@ fn an_equilibrium_is_in_balance_by_the_other_count_too() {
     let (shell, target, x) = scene();
     let stiffness = uneven(shell.vertex_count());
     let statics = whole(&shell, &target);
-    let params = NewtonParams { tolerance: 1e-10, max_factors: 50 };
+    let params = NewtonParams { tolerance: 1e-10, max_factors: 50, ..NewtonParams::default() };
     let settled = Settled::new(&statics, &statics.weights(&stiffness), &params).unwrap();
     let worst = |x: &[DVec3]| {
         imbalance(&shell, &ShellParams::default(), &stiffness, &target, x).into_iter().fold(0.0, f64::max)

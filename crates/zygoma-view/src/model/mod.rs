@@ -16,6 +16,7 @@ use zygoma_face::perform::Bones;
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::dials::{DIALS, DialSettings};
 use zygoma_head::{Head, HeadOptions};
+use zygoma_numerics::{Budget, Stop};
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::formats::{self, Limits};
 use zygoma_rig::report::Report;
@@ -60,17 +61,17 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    fn new(mesh: &RigMesh) -> Self {
-        let weld = Weld::new(mesh);
+    fn new(mesh: &RigMesh, budget: &Budget) -> Result<Self, Stop> {
+        let weld = Weld::within(mesh, budget)?;
         let vertex_of_point: Vec<u32> =
             (0..weld.point_count()).map(|point| weld.vertices_of_point(point)[0]).collect();
         let neutral = vertex_of_point.iter().map(|v| mesh.positions[*v as usize]).collect();
-        Self {
+        Ok(Self {
             evaluator: Evaluator::new(mesh),
             point_of_vertex: weld.point_of_vertex,
             vertex_of_point,
             neutral,
-        }
+        })
     }
 
     /// Whether any shape moves it.
@@ -122,33 +123,42 @@ impl Model {
             _ => head.texture().to_png(),
         };
         let regions = Regions::of_head(&head);
-        let model = Self::new(head.rig_with_texture(texture), Origin::BuiltIn, Some(regions), dials);
+        let rig = head.rig_with_texture(texture);
+        let model = Self::new(rig, Origin::BuiltIn, Some(regions), dials, &Budget::default())
+            .map_err(|stop| stop.to_string())?;
         Ok(Self { head: Some(Box::new(head)), ..model })
     }
 
-    /// A rig or a face from a file or folder.
-    pub(crate) fn read(path: &Path, limits: &Limits) -> Result<Self, String> {
+    /// A rig or a face from a file or folder, unless the budget is over before it is ready.
+    pub(crate) fn read(path: &Path, limits: &Limits, budget: &Budget) -> Result<Self, String> {
         let is_face = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"));
         if is_face {
             let face = Face::read(path, limits).map_err(|error| error.to_string())?;
-            return Ok(Self::of_face(face));
+            return Self::of_face(face, budget).map_err(|stop| stop.to_string());
         }
         let rig = formats::read_rig(path, limits).map_err(|error| error.to_string())?;
-        Ok(Self::new(rig, Origin::Rig, None, Vec::new()))
+        Self::new(rig, Origin::Rig, None, Vec::new(), budget).map_err(|stop| stop.to_string())
     }
 
     /// A built face, whose file has the skin alone.
-    pub(crate) fn of_face(face: Face) -> Self {
-        let mut model = Self::new(face.stand_in(), Origin::Face, None, Vec::new());
+    pub(crate) fn of_face(face: Face, budget: &Budget) -> Result<Self, Stop> {
+        let mut model = Self::new(face.stand_in(), Origin::Face, None, Vec::new(), budget)?;
         model.face = Some(Arc::new(face));
-        model
+        Ok(model)
     }
 
-    fn new(rig: Rig, origin: Origin, regions: Option<Regions>, dials: Vec<DialEntry>) -> Self {
-        let parts: Vec<Part> = rig.meshes.iter().map(Part::new).collect();
+    fn new(
+        rig: Rig,
+        origin: Origin,
+        regions: Option<Regions>,
+        dials: Vec<DialEntry>,
+        budget: &Budget,
+    ) -> Result<Self, Stop> {
+        let parts: Vec<Part> =
+            rig.meshes.iter().map(|mesh| Part::new(mesh, budget)).collect::<Result<_, Stop>>()?;
         let regions = regions.unwrap_or_else(|| Regions::of_shapes(rig.skin(), &parts[rig.skin]));
         let controls = Controls::new(&rig);
-        Self {
+        Ok(Self {
             eyes: Eye::find(&rig, &parts, &controls),
             controls,
             takes: takes::of_rig(&rig).into_iter().map(Arc::new).collect(),
@@ -159,7 +169,7 @@ impl Model {
             parts,
             origin,
             rig,
-        }
+        })
     }
 
     /// The bones under its skin, where they are known.

@@ -18,6 +18,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 use tokio::sync::watch;
+use zygoma_numerics::Budget;
 
 use crate::builder::{Library, cache_folder};
 use crate::model::{HeadChoice, Model};
@@ -165,7 +166,9 @@ impl Server {
     pub fn new(options: &Options) -> Result<Self, Error> {
         let model = match &options.show {
             Show::BuiltIn => Model::built_in(&HeadChoice::default(), None),
-            Show::File(path) => Model::read(path, &zygoma_rig::formats::Limits::default()),
+            Show::File(path) => {
+                Model::read(path, &zygoma_rig::formats::Limits::default(), &Budget::default())
+            }
         };
         let model = Arc::new(model.map_err(Error::Model)?);
         let listener = listen(options.host, options.port)?;

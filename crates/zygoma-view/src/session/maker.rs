@@ -1,12 +1,14 @@
 //! Makes models one after another, off the session's thread. While one is made, only the newest wish for another is kept.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use zygoma_numerics::Budget;
+
 use super::{Command, Loaded};
 
-type Make = Box<dyn FnOnce() -> Result<Loaded, String> + Send>;
+type Make = Box<dyn FnOnce(&Budget) -> Result<Loaded, String> + Send>;
 
 /// The worker of a session. It has a thread only while there is something to make.
 #[derive(Default)]
@@ -31,6 +33,8 @@ struct Shared {
 struct State {
     waiting: Option<(Wish, SyncSender<Command>, Make)>,
     is_working: bool,
+    /// Raised when the model that is being made is not wanted any more.
+    unwanted: Arc<AtomicBool>,
 }
 
 impl Shared {
@@ -59,21 +63,30 @@ impl Wish {
 }
 
 impl Maker {
-    /// Makes a model and tells the session, unless another is wished for before its turn comes.
+    /// Makes a model and tells the session, unless another is wished for before its turn comes. The budget that the model is
+    /// made with is over once another is wished for.
     pub(crate) fn make(
         &self,
         commands: &SyncSender<Command>,
-        make: impl FnOnce() -> Result<Loaded, String> + Send + 'static,
+        make: impl FnOnce(&Budget) -> Result<Loaded, String> + Send + 'static,
     ) {
         let number = self.shared.newest.fetch_add(1, Ordering::Relaxed) + 1;
         let wish = Wish { number, shared: self.shared.clone() };
         let mut state = self.shared.state();
+        state.unwanted.store(true, Ordering::Relaxed);
         state.waiting = Some((wish, commands.clone(), Box::new(make)));
         if !state.is_working {
             state.is_working = true;
             let worker = Worker(self.shared.clone());
             std::thread::spawn(move || worker.run());
         }
+    }
+
+    /// Ends what is being made and forgets what is waiting.
+    pub(crate) fn cancel(&self) {
+        let mut state = self.shared.state();
+        state.unwanted.store(true, Ordering::Relaxed);
+        state.waiting = None;
     }
 }
 
@@ -82,18 +95,19 @@ struct Worker(Arc<Shared>);
 
 impl Worker {
     fn run(self) {
-        while let Some((wish, commands, make)) = self.next() {
+        while let Some(((wish, commands, make), budget)) = self.next() {
             // The tab may have been closed meanwhile.
-            let _ = commands.send(Command::Loaded(wish, Box::new(make())));
+            let _ = commands.send(Command::Loaded(wish, Box::new(make(&budget))));
         }
     }
 
     /// The newest wish. Without one the worker ends: whoever wishes next starts another.
-    fn next(&self) -> Option<(Wish, SyncSender<Command>, Make)> {
+    fn next(&self) -> Option<((Wish, SyncSender<Command>, Make), Budget)> {
         let mut state = self.0.state();
         let next = state.waiting.take();
         state.is_working = next.is_some();
-        next
+        state.unwanted = Arc::default();
+        next.map(|next| (next, Budget::cancelled_by(state.unwanted.clone())))
     }
 }
 

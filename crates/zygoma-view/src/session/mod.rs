@@ -167,7 +167,7 @@ impl Session {
     pub(crate) fn run(mut self, commands: &Receiver<Command>) {
         // The page has gone: nothing is left to be told to anybody.
         let _: Result<(), Gone> = self.run_to_end(commands);
-        self.work.cancel();
+        self.work.cancel_all();
         self.cancel_growth();
     }
 

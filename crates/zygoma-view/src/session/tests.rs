@@ -2,6 +2,8 @@
 
 use std::sync::mpsc::sync_channel;
 
+use zygoma_numerics::Budget;
+
 use super::*;
 use crate::builder::{Ended, Library, Quality};
 use crate::protocol::RecordingState;
@@ -31,7 +33,7 @@ impl Rig {
     /// Wishes for a model and gives what comes of it.
     fn wish(&self, model: &Arc<Model>) -> Command {
         let loaded = Loaded { model: model.clone(), same: false, fit: false };
-        self.session.work.maker.make(&self.session.link.commands, || Ok(loaded));
+        self.session.work.maker.make(&self.session.link.commands, |_| Ok(loaded));
         self.inbox.recv().unwrap()
     }
 
@@ -63,7 +65,7 @@ fn a_flood_of_wishes_has_one_worker_and_the_newest_wins() {
     let mut most = 0;
     for number in 0..2000 {
         let (model, made) = (model.clone(), made.clone());
-        rig.session.work.maker.make(&rig.session.link.commands, move || {
+        rig.session.work.maker.make(&rig.session.link.commands, move |_| {
             made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(20));
             Ok(Loaded { model, same: false, fit: number == 1999 })
@@ -88,7 +90,7 @@ fn triangle() -> Arc<Model> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("triangle.obj");
     std::fs::write(&file, "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nf 1 2 3\n").unwrap();
-    Arc::new(Model::read(&file, &zygoma_rig::formats::Limits::default()).unwrap())
+    Arc::new(Model::read(&file, &zygoma_rig::formats::Limits::default(), &Budget::default()).unwrap())
 }
 
 fn head() -> Arc<Model> {
@@ -138,4 +140,29 @@ fn a_recording_ends_with_the_rig_that_it_shows() {
     assert!(matches!(&written, Command::Recorded(Ok(bytes)) if !bytes.is_empty()));
     rig.obey(written);
     assert_eq!(rig.recordings(), [RecordingState::Ready]);
+}
+
+#[test]
+fn a_closed_tab_stops_loading() {
+    let tab = Rig::showing(triangle());
+    let (started, starts) = std::sync::mpsc::channel();
+    let (stopped, stops) = std::sync::mpsc::channel();
+    let load = |name: &'static str| {
+        let (started, stopped) = (started.clone(), stopped.clone());
+        tab.session.work.maker.make(&tab.session.link.commands, move |budget| {
+            started.send(name).unwrap();
+            while !budget.is_over() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            stopped.send(name).unwrap();
+            Err("it was cancelled".into())
+        });
+        assert_eq!(starts.recv().unwrap(), name);
+    };
+    load("first");
+    // The next file waits for the first one, which stops because it is not wanted any more.
+    load("second");
+    assert_eq!(stops.recv().unwrap(), "first");
+    tab.session.work.cancel_all();
+    assert_eq!(stops.recv().unwrap(), "second");
 }

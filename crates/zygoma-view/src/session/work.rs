@@ -62,6 +62,12 @@ impl Work {
         Self { library, job: 0, is_building: false, cancelled: Arc::default(), maker: Maker::default() }
     }
 
+    /// Ends everything that is under way: the page has gone.
+    pub(crate) fn cancel_all(&self) {
+        self.cancel();
+        self.maker.cancel();
+    }
+
     /// Ends the build that is under way.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
@@ -86,8 +92,8 @@ impl Work {
 
     /// Reads a rig, a face or a folder.
     pub(crate) fn load(&self, path: PathBuf, files: Arc<SessionFiles>, commands: &SyncSender<Command>) {
-        self.maker.make(commands, move || {
-            Model::read(&path, &UPLOAD_LIMITS)
+        self.maker.make(commands, move |budget| {
+            Model::read(&path, &UPLOAD_LIMITS, budget)
                 .map(|model| Loaded { fit: model.face.is_some(), model: Arc::new(model), same: false })
                 .map_err(|error| files.tidy(&error))
         });
@@ -102,7 +108,7 @@ impl Work {
         commands: &SyncSender<Command>,
     ) {
         let (choice, shown) = (choice.clone(), shown.clone());
-        self.maker.make(commands, move || {
+        self.maker.make(commands, move |_| {
             let same = !shown.dials.is_empty();
             let made = Model::built_in(&choice, Some(&shown));
             made.map(|model| Loaded { model: Arc::new(model), same, fit })

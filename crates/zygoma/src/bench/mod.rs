@@ -3,6 +3,7 @@
 pub(crate) mod bodies;
 pub(crate) mod convergence;
 pub(crate) mod fit;
+pub(crate) mod fuzz;
 mod harness;
 pub(crate) mod head;
 pub(crate) mod interactive;

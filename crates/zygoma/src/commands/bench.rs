@@ -7,13 +7,14 @@ use crate::bench::bodies::{Matrix, cell::Cell, table};
 use crate::bench::fit::FitReport;
 use crate::bench::{self, Report};
 use crate::cli::{
-    BenchArgs, BenchBodiesArgs, BenchConvergenceArgs, BenchInteractiveArgs, BenchSoakArgs, BenchSvdArgs,
-    BenchTissueArgs, BenchWhat,
+    BenchArgs, BenchBodiesArgs, BenchConvergenceArgs, BenchFuzzArgs, BenchInteractiveArgs, BenchSoakArgs,
+    BenchSvdArgs, BenchTissueArgs, BenchWhat,
 };
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     match &args.what {
         BenchWhat::Bodies(args) => bodies(args),
+        BenchWhat::Fuzz(args) => fuzz(args),
         BenchWhat::Fit(args) => tell_fits(&bench::fit::run(&args.rigs, &args.triangles)?, args.json),
         BenchWhat::Head(args) => tell(&bench::head::run(), args.json),
         BenchWhat::Rig(args) => tell(&bench::rig::run(&args.rigs)?, args.json),
@@ -249,6 +250,35 @@ fn soak_flesh(args: &BenchSoakArgs) -> anyhow::Result<()> {
             found.crossings_left,
             1e3 * found.distance_left,
         )?;
+    }
+    found.check()
+}
+
+fn fuzz(args: &BenchFuzzArgs) -> anyhow::Result<()> {
+    if let Some(input) = args.only {
+        return crate::json::print(&bench::fuzz::Tried::new(input));
+    }
+    let found = bench::fuzz::run(args.first, args.seconds, args.limit)?;
+    if args.json {
+        crate::json::print(&found)?;
+    } else {
+        let mut out = std::io::stdout().lock();
+        writeln!(
+            out,
+            "{} damaged rigs in {:.0} s: {} ended, {} hung, {} panicked; longest {:.1} s (input {}), largest {:.0} MB (input {})",
+            found.inputs,
+            found.seconds,
+            found.ended,
+            found.hangs.len(),
+            found.panics.len(),
+            found.longest_seconds,
+            found.longest_input,
+            found.largest_megabytes,
+            found.largest_input,
+        )?;
+        for (stage, tally) in &found.stages {
+            writeln!(out, "{stage}: {} made, {} refused with a sentence", tally.made, tally.refused)?;
+        }
     }
     found.check()
 }

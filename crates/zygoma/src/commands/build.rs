@@ -44,6 +44,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     params.triangles = args.triangles.unwrap_or(params.triangles);
     params.exaggerate = args.exaggerate.unwrap_or(params.exaggerate);
     params.corrective.extend(args.corrective.iter().cloned());
+    params.seconds = args.seconds.or(params.seconds);
     params.fit.seconds = args.fit_seconds.or(params.fit.seconds);
     let rig = input::read_rig(&args.rig)?;
     let mut takes = rig.takes.clone();

@@ -5,6 +5,7 @@ mod cli;
 #[path = "../../../zygoma-view/tests/server/dome.rs"]
 mod dome;
 mod files;
+mod hostile;
 mod numbers;
 mod perform;
 mod programs;

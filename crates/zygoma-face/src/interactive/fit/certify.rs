@@ -3,6 +3,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 use serde::Serialize;
+use zygoma_numerics::Budget;
 use zygoma_physics::shell::{
     NewtonParams, Settled, Shell, ShellParams, Statics, Stiffness, Weights, imbalance,
 };
@@ -101,6 +102,8 @@ pub(super) struct Certifier<'a> {
     shell: &'a Shell,
     params: ShellParams,
     statics: Statics,
+    /// Expressions that are not settled when this is over count as not holding.
+    budget: Budget,
 }
 
 impl<'a> Certifier<'a> {
@@ -113,7 +116,7 @@ impl<'a> Certifier<'a> {
         }
         // Every target has the same matrix but for its values: it is analysed once.
         let statics = Statics::new(shell, &params.shell, &shell.rest, &free);
-        Self { shell, params: params.shell.clone(), statics }
+        Self { shell, params: params.shell.clone(), statics, budget: params.budget.clone() }
     }
 
     /// Settles every expression. One by one: which thread does it has no say.
@@ -140,11 +143,12 @@ impl<'a> Certifier<'a> {
         memory: &mut Option<Settled>,
     ) -> Option<Vec<DVec3>> {
         let target = &check.target.positions;
-        if target.iter().chain(&check.start).any(|p| !p.is_finite()) {
+        if self.budget.is_over() || target.iter().chain(&check.start).any(|p| !p.is_finite()) {
             return None;
         }
         let balance = BALANCE * self.params.tolerance;
-        let newton = NewtonParams { tolerance: MARGIN * balance, max_factors: 100 };
+        let budget = self.budget.clone();
+        let newton = NewtonParams { tolerance: MARGIN * balance, max_factors: 100, budget };
         let statics = self.statics.retargeted(self.shell, target);
         // Where the expectation misleads, the target is the place to start from.
         [&check.start, target].into_iter().find_map(|start| {

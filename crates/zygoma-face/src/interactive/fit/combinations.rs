@@ -76,6 +76,9 @@ pub fn reconstruct_certified(
             return Err(FitError::Abandoned);
         }
         review.check_watched(&fit.stiffness);
+        if params.budget.is_cancelled() {
+            return Err(FitError::Abandoned);
+        }
         let left = limit.map(|limit| limit - began.elapsed().as_secs_f64());
         let is_last = round == ROUNDS || fit.end == FitEnd::Caller || left.is_some_and(|left| left <= 0.0);
         let is_known = |name: &String| fitted.iter().any(|f| f.name == *name) || given_up.contains(name);
@@ -117,6 +120,9 @@ pub fn reconstruct_certified(
         }
     }
     review.check_rest(&fit.stiffness);
+    if params.budget.is_cancelled() {
+        return Err(FitError::Abandoned);
+    }
     fit.worst.truncate(targets.len());
     fit.solutions.truncate(targets.len());
     let (shapes, combinations) = review.certificates();

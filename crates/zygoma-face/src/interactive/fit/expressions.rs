@@ -1,9 +1,8 @@
 //! All expressions at equilibrium, and what the barrier says about them.
 
-use std::time::Instant;
-
 use glam::DVec3;
 use rayon::prelude::*;
+use zygoma_numerics::Budget;
 use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness, Unsettled};
 
 use super::loss::stiffness_of;
@@ -91,7 +90,11 @@ impl Expressions {
             parts,
             tolerance: params.margin * params.shell.tolerance,
             reach: 2.0 * shell.springs.iter().map(|spring| spring.rest_length).fold(0.0, f64::max),
-            newton: NewtonParams { tolerance: params.settle_tolerance, ..NewtonParams::default() },
+            newton: NewtonParams {
+                tolerance: params.settle_tolerance,
+                budget: params.budget.clone(),
+                ..NewtonParams::default()
+            },
             vertex_count: shell.vertex_count(),
         }
     }
@@ -113,11 +116,7 @@ impl Expressions {
 
     /// Settles every expression and evaluates the barrier, unless one of them leaves the feasible region or does not
     /// settle. Call [`keep`](Self::keep) or [`restore`](Self::restore) afterwards.
-    pub(super) fn evaluate(
-        &mut self,
-        stiffness: &Stiffness,
-        deadline: Option<Instant>,
-    ) -> Result<Barrier, Failure> {
+    pub(super) fn evaluate(&mut self, stiffness: &Stiffness, budget: &Budget) -> Result<Barrier, Failure> {
         // Those that were closest to the barrier are the likeliest to cross it.
         let mut order: Vec<usize> = (0..self.parts.len()).collect();
         order.sort_by(|a, b| self.parts[*b].kept_worst.total_cmp(&self.parts[*a].kept_worst).then(a.cmp(b)));
@@ -125,12 +124,10 @@ impl Expressions {
         for (place, part) in order.iter().enumerate() {
             rank[*part] = place;
         }
-        let (tolerance, newton) = (self.tolerance, self.newton);
+        let tolerance = self.tolerance;
+        let newton = NewtonParams { budget: budget.clone(), ..self.newton };
         let mut found: Vec<Option<Barrier>> = (0..self.parts.len()).map(|_| None).collect();
         for wave in 0..order.len().div_ceil(WAVE) {
-            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
-                return Err(Failure::Time);
-            }
             let results: Vec<(usize, Result<Barrier, Unsettled>)> = self
                 .parts
                 .par_iter_mut()
@@ -144,6 +141,9 @@ impl Expressions {
                     Ok(barrier) => found[index] = Some(barrier),
                     Err(Unsettled) => parts.push(index),
                 }
+            }
+            if budget.is_over() {
+                return Err(Failure::Time);
             }
             if !parts.is_empty() {
                 return Err(Failure::Infeasible { parts });
@@ -160,14 +160,15 @@ impl Expressions {
         Ok(total)
     }
 
-    /// How the vertices close to the barrier move with the stiffness, at the kept equilibria.
-    pub(super) fn rows(&mut self, stiffness: &Stiffness, barrier: f64) -> Vec<Row> {
+    /// How the vertices close to the barrier move with the stiffness, at the kept equilibria; not all of them once the
+    /// budget is over.
+    pub(super) fn rows(&mut self, stiffness: &Stiffness, barrier: f64, budget: &Budget) -> Vec<Row> {
         let tolerance = self.tolerance;
         let rows: Vec<Vec<Row>> = self
             .parts
             .par_iter_mut()
             .enumerate()
-            .map(|(index, part)| part.rows(index, stiffness, tolerance, barrier))
+            .map(|(index, part)| part.rows(index, stiffness, tolerance, barrier, budget))
             .collect();
         rows.into_iter().flatten().collect()
     }
@@ -192,12 +193,12 @@ impl Expressions {
     /// feasible region, and all over expressions that do not settle. Evaluates every expression; says how many failed.
     pub(super) fn soften(&mut self, logs: &mut [f64], by: f64, reaches: f64) -> usize {
         let stiffness = stiffness_of(logs);
-        let (tolerance, reach, newton) = (self.tolerance, reaches * self.reach, self.newton);
+        let (tolerance, reach, newton) = (self.tolerance, reaches * self.reach, &self.newton);
         let failed: Vec<Vec<u32>> = self
             .parts
             .par_iter_mut()
             .map(|part| {
-                let evaluated = part.evaluate(&stiffness, tolerance, &newton);
+                let evaluated = part.evaluate(&stiffness, tolerance, newton);
                 // Feasible or not, it is close to where it will be.
                 if let Some(settled) = part.settled.as_ref().filter(|_| part.worst > 0.0) {
                     part.kept.clone_from(&settled.x);
@@ -317,7 +318,14 @@ impl Part {
         (0..all.len()).filter(near).map(|v| all[v]).collect()
     }
 
-    fn rows(&mut self, index: usize, stiffness: &Stiffness, tolerance: f64, barrier: f64) -> Vec<Row> {
+    fn rows(
+        &mut self,
+        index: usize,
+        stiffness: &Stiffness,
+        tolerance: f64,
+        barrier: f64,
+        budget: &Budget,
+    ) -> Vec<Row> {
         let Some(settled) = &mut self.settled else { return Vec::new() };
         let count = stiffness.strain.len();
         self.multipliers.resize(self.statics.free_count(), 0.0);
@@ -327,6 +335,9 @@ impl Part {
         }
         let mut rows = Vec::new();
         for vertex in 0..self.statics.free_count() {
+            if budget.is_over() {
+                break;
+            }
             let off = settled.x[vertex] - self.statics.target()[vertex];
             let distance = off.length();
             let room = 1.0 - (distance / tolerance).powi(2);

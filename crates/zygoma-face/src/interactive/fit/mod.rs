@@ -15,6 +15,7 @@ mod start;
 
 use glam::DVec3;
 use serde::Serialize;
+use zygoma_numerics::Stop;
 use zygoma_physics::shell::{Shell, Stiffness};
 
 pub use certify::{Certificate, Certified, certify};
@@ -96,7 +97,7 @@ pub struct FitResult {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError {
     /// The caller did not want it any more.
-    #[error("it was abandoned")]
+    #[error("it was cancelled")]
     Abandoned,
     /// An expression for another mesh.
     #[error("expression {name} has {found} vertices, but the shell has {wanted}")]
@@ -117,6 +118,15 @@ pub enum FitError {
     /// Not even the softest skin follows an expression.
     #[error("expression {0} tears the surface so far that no stiffness lets the skin follow; leave it out")]
     Infeasible(String),
+}
+
+impl From<Stop> for FitError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Cancelled => Self::Abandoned,
+            Stop::Late => Self::NoTime,
+        }
+    }
 }
 
 fn check(shell: &Shell, targets: &[Expression]) -> Result<(), FitError> {

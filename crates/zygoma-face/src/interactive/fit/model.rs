@@ -4,6 +4,7 @@
 //! directions as there are vertices at the barrier; no short memory of steps can learn that. But each of these
 //! directions is known: it is how that vertex moves with the stiffness, one solve with the factor at hand.
 
+use zygoma_numerics::Budget;
 use zygoma_physics::shell::Shell;
 
 use super::FitParams;
@@ -116,8 +117,9 @@ impl Model {
         sums
     }
 
-    /// Solves for the step that the model asks for, by conjugate gradients; a step that is roughly right will do.
-    pub(super) fn solve(&self, downhill: &[f64]) -> Vec<f64> {
+    /// Solves for the step that the model asks for, by conjugate gradients; a step that is roughly right will do,
+    /// also one at which the budget was over.
+    pub(super) fn solve(&self, downhill: &[f64], budget: &Budget) -> Vec<f64> {
         let jacobi = self.jacobi();
         let precondition = |r: &[f64]| -> Vec<f64> { r.iter().zip(&jacobi).map(|(r, j)| r / j).collect() };
         let mut r = downhill.to_vec();
@@ -127,7 +129,7 @@ impl Model {
         let mut along = dot(&r, &z);
         let goal = 1e-6 * along;
         for _ in 0..300 {
-            if along <= goal {
+            if along <= goal || budget.is_over() {
                 break;
             }
             let product = self.multiply(&direction);

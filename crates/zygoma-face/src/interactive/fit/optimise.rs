@@ -6,9 +6,10 @@
 //! iterations. So each step solves a quadratic [`Model`] that knows these directions, with multipliers as in
 //! primal-dual methods, while the barrier comes down to λ^r from far above. The paper's line search stays.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use glam::DVec3;
+use zygoma_numerics::Budget;
 use zygoma_physics::shell::{Shell, Stiffness};
 
 use super::expressions::{Expressions, Failure, Kept};
@@ -65,7 +66,7 @@ fn run(
     progress: &mut dyn FnMut(FitProgress) -> Continue,
 ) -> Result<FitResult, FitError> {
     let began = Instant::now();
-    let mut fit = Fit::new(shell, targets, params, from, began)?;
+    let mut fit = Fit::new(shell, targets, params, from)?;
     let mut history = Vec::new();
     let end = loop {
         let now = fit.progress(history.len(), began.elapsed().as_secs_f64());
@@ -75,10 +76,13 @@ fn run(
             Continue::No => break FitEnd::Caller,
             Continue::Abandon => return Err(FitError::Abandoned),
         }
+        if params.budget.is_cancelled() {
+            return Err(FitError::Abandoned);
+        }
         if history.len() > params.max_iterations {
             break FitEnd::Iterations;
         }
-        if fit.is_late() {
+        if fit.budget.is_over() {
             break FitEnd::Time;
         }
         if let Some(end) = fit.advance() {
@@ -169,7 +173,8 @@ struct Fit<'a> {
     params: &'a FitParams,
     wanted: Vec<f64>,
     expressions: Expressions,
-    deadline: Option<Instant>,
+    /// When the best point so far is taken.
+    budget: Budget,
     /// The barrier at present; λ^r in the end.
     barrier: f64,
     first_barrier: f64,
@@ -186,9 +191,8 @@ impl<'a> Fit<'a> {
         targets: &[Expression],
         params: &'a FitParams,
         from: Start,
-        began: Instant,
     ) -> Result<Self, FitError> {
-        let deadline = params.seconds.map(|seconds| began + Duration::from_secs_f64(seconds.clamp(0.0, 1e6)));
+        let budget = params.budget.within(params.seconds);
         let mut expressions = Expressions::new(shell, targets, params);
         let wanted = wanted(shell, targets, params);
         let stiffness = match from {
@@ -203,16 +207,17 @@ impl<'a> Fit<'a> {
         for round in 0..SOFTENINGS {
             // Ever bolder, down to e⁻³⁰ of what it was, and bolder still when there is no time. And ever wider: skin that
             // gives way leaves its load to the skin around it, which may be at its limit in another expression.
-            let late = deadline.is_some_and(|deadline| Instant::now() > deadline);
-            let by = if late { 3.0 } else { 0.2 + 0.15 * f64::from(round) };
+            params.budget.check()?;
+            let by = if budget.is_over() { 3.0 } else { 0.2 + 0.15 * f64::from(round) };
             if expressions.soften(&mut logs, by, 1.3f64.powf(f64::from(round))) == 0 {
                 break;
             }
             expressions.restore();
         }
-        let at = match evaluate(shell, params, &wanted, &mut expressions, logs, None) {
+        let at = match evaluate(shell, params, &wanted, &mut expressions, logs, &params.budget) {
             Ok(at) => at,
             Err(failure) => {
+                params.budget.check()?;
                 let Failure::Infeasible { parts } = failure else { return Err(FitError::NoTime) };
                 return Err(FitError::Infeasible(targets[parts[0]].name.clone()));
             }
@@ -233,7 +238,7 @@ impl<'a> Fit<'a> {
             params,
             wanted,
             expressions,
-            deadline,
+            budget,
             barrier,
             first_barrier: barrier,
             raises: 0,
@@ -241,10 +246,6 @@ impl<'a> Fit<'a> {
             best,
             step: 0.0,
         })
-    }
-
-    fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
     }
 
     fn progress(&self, iteration: usize, seconds: f64) -> FitProgress {
@@ -262,7 +263,10 @@ impl<'a> Fit<'a> {
 
     /// One iteration; says why the fit is over if it is.
     fn advance(&mut self) -> Option<FitEnd> {
-        let rows = self.expressions.rows(&stiffness_of(&self.at.logs), self.barrier);
+        let rows = self.expressions.rows(&stiffness_of(&self.at.logs), self.barrier, &self.budget);
+        if self.budget.is_over() {
+            return Some(FitEnd::Time);
+        }
         let mut model = Model::new(self.shell, self.params, &self.wanted, &self.at.logs, rows);
         let gradient = self.at.gradient(self.barrier);
         let direction = self.plan(&mut model, &gradient);
@@ -305,7 +309,7 @@ impl<'a> Fit<'a> {
         let (cap, tolerance) = (self.params.step_cap, self.params.margin * self.params.shell.tolerance);
         let mut direction = Vec::new();
         for _ in 0..PLANS {
-            direction = model.solve(&downhill);
+            direction = model.solve(&downhill, &self.budget);
             direction.iter_mut().for_each(|d| *d = d.clamp(-cap, cap));
             if !model.hold_back(&direction, tolerance) {
                 break;
@@ -328,7 +332,7 @@ impl<'a> Fit<'a> {
             let logs = self.at.logs.iter().zip(&step).map(|(log, d)| log + d).collect();
             let slope = dot(&step, gradient).min(0.0);
             let next =
-                evaluate(self.shell, self.params, &self.wanted, &mut self.expressions, logs, self.deadline);
+                evaluate(self.shell, self.params, &self.wanted, &mut self.expressions, logs, &self.budget);
             match next {
                 Ok(next) if next.loss(self.barrier) <= loss + 1e-4 * slope => {
                     self.expressions.keep();
@@ -363,9 +367,9 @@ fn evaluate(
     wanted: &[f64],
     expressions: &mut Expressions,
     logs: Vec<f64>,
-    deadline: Option<Instant>,
+    budget: &Budget,
 ) -> Result<Point, Failure> {
-    let barrier = expressions.evaluate(&stiffness_of(&logs), deadline)?;
+    let barrier = expressions.evaluate(&stiffness_of(&logs), budget)?;
     let by_stiffness = barrier.gradient.strain.iter().chain(&barrier.gradient.bending);
     let by_log = by_stiffness.zip(&logs).map(|(g, log)| g * log.exp()).collect();
     let mut gradient = vec![0.0; logs.len()];
@@ -398,7 +402,7 @@ mod tests {
         let mut at = |k: usize, h: f64| {
             let mut logs = logs.clone();
             logs[k] += h;
-            evaluate(&shell, &params, &wanted, &mut expressions, logs, None).ok().unwrap()
+            evaluate(&shell, &params, &wanted, &mut expressions, logs, &params.budget).ok().unwrap()
         };
         let point = at(0, 0.0);
         // With a barrier of this height both terms matter.

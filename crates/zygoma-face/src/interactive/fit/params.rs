@@ -1,7 +1,7 @@
 //! What a user may tune about a fit.
 
 use serde::{Deserialize, Serialize};
-use zygoma_numerics::{Checked, Ranged};
+use zygoma_numerics::{Budget, Checked, Ranged};
 use zygoma_physics::shell::ShellParams;
 
 /// Parameters of the stiffness reconstruction (IFA Table 3), in units where the face is 1 m high.
@@ -50,6 +50,9 @@ pub struct FitParams {
     pub seconds: Option<f64>,
     /// Vertices that follow their target exactly, such as the margins of the eyelids (§4.4).
     pub held: Vec<u32>,
+    /// Ends everything, unlike `seconds`, after which the best stiffness so far is still made feasible and certified.
+    #[serde(skip)]
+    pub budget: Budget,
 }
 
 impl Default for FitParams {
@@ -72,6 +75,7 @@ impl Default for FitParams {
             max_iterations: 200,
             seconds: None,
             held: Vec::new(),
+            budget: Budget::default(),
         }
     }
 }

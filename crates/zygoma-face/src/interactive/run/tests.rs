@@ -1,16 +1,20 @@
 mod rates;
 
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use glam::{DQuat, DVec3, Vec4Swizzles};
+use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::{Faces, shapes};
+use zygoma_numerics::{Budget, Stop};
 use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
+use zygoma_physics::shell::{Shell, Stiffness};
 use zygoma_rig::formats::Limits;
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 
 use super::*;
 use crate::interactive::fit::Continue;
-use crate::interactive::{BuildParams, build};
+use crate::interactive::{BuildError, BuildParams, BuildProgress, build};
 use crate::touch::Drive;
 
 /// A ball for a head, `height` metres high, with a cheek that swells and a lower half that slides down.
@@ -497,6 +501,70 @@ fn broken_files_are_refused_with_a_sentence() {
     let mut older = FACE.clone();
     older.shapes.iter_mut().for_each(|shape| shape.half = SparseDeltas::default());
     assert_eq!(of_version(2).unwrap(), older);
+}
+
+#[test]
+fn every_stage_of_a_build_stops_when_its_budget_is_over() {
+    let params = BuildParams { triangles: 400, combinations: 2, ..BuildParams::default() };
+    let stage_of = |now: &BuildProgress| match now {
+        BuildProgress::Meshing => "meshing",
+        BuildProgress::Fitting(_) => "fitting",
+        BuildProgress::Certifying => "certifying",
+        BuildProgress::Correcting => "correcting",
+    };
+    for stage in ["meshing", "fitting", "certifying", "correcting"] {
+        let flag = Arc::new(AtomicBool::new(false));
+        let params = BuildParams { budget: Budget::cancelled_by(flag.clone()), ..params.clone() };
+        let mut told_after = 0;
+        let built = build("ball", &head(0.24), &params, &mut |now| {
+            told_after += usize::from(flag.load(Ordering::Relaxed));
+            if stage_of(&now) == stage {
+                flag.store(true, Ordering::Relaxed);
+            }
+            Continue::Yes
+        });
+        assert_eq!(built.err(), Some(BuildError::Stopped(Stop::Cancelled)), "{stage}");
+        assert_eq!(told_after, 0, "{stage} went on to other stages");
+    }
+    let params = BuildParams { seconds: Some(0.0), ..params };
+    let built = build("ball", &head(0.24), &params, &mut |_| Continue::Yes);
+    assert_eq!(built.err(), Some(BuildError::Stopped(Stop::Late)));
+}
+
+/// Each damage passed the reader before faces were checked as a whole, and panicked or hung later.
+#[test]
+fn faces_whose_parts_do_not_fit_are_refused_when_they_are_opened() {
+    type Damage = fn(&mut Face);
+    let damages: [(&str, Damage); 11] = [
+        ("neutral is empty", |face| {
+            face.neutral.clear();
+            face.triangles.clear();
+            face.embedding = Embedding::default();
+            face.skin.clear();
+            face.shell = Shell::new(Vec::new(), Vec::new()).unwrap();
+            face.stiffness = Stiffness { strain: Vec::new(), bending: Vec::new() };
+            (face.places, face.depth) = (Vec::new(), Vec::new());
+            (face.held, face.neutral_residual) = (Vec::new(), Vec::new());
+            face.shapes.clear();
+            face.pairs.clear();
+        }),
+        ("skin is empty", |face| face.skin.clear()),
+        ("skin names", |face| face.skin[0] = 1 << 30),
+        ("shell.depth has", |face| face.depth.truncate(3)),
+        ("neutral has a number", |face| face.neutral[5].x = f32::NAN),
+        ("neutral has a number", |face| face.neutral[5].y = 1e30),
+        ("embedding.weights has a number", |face| face.embedding.weights[2] = [9.0, -8.0, 0.0]),
+        ("places.barycentric has a number", |face| face.places[1].barycentric[0] = f64::INFINITY),
+        ("shape 0", |face| face.shapes[0].coarse.offsets[0].z = f32::INFINITY),
+        ("step_time", |face| face.params.step_time = 0.0),
+        ("step_time", |face| face.params.step_time = 1e-9),
+    ];
+    for (words, damage) in damages {
+        let mut face = FACE.clone();
+        damage(&mut face);
+        let problem = Face::from_bytes(&face.to_bytes()).err().unwrap_or_default();
+        assert!(problem.contains(words), "{words}: {problem}");
+    }
 }
 
 #[test]
