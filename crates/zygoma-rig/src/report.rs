@@ -362,6 +362,16 @@ mod tests {
     }
 
     #[test]
+    fn a_take_in_percent_is_told() {
+        let mut rig = rig_with_shapes(&["jawOpen"]);
+        let curve = crate::take::WeightCurve::linear([0.0, 0.1].into(), vec![0.0, 80.0]);
+        let weights = vec![WeightTrack { shape: "jawOpen".into(), curve }];
+        rig.takes.push(crate::Take { weights, ..crate::Take::default() });
+        let problems = Report::new(&rig).problems;
+        assert!(problems.iter().any(|problem| problem.contains("jawOpen reaches 80")), "{problems:?}");
+    }
+
+    #[test]
     fn arkit_shapes_are_counted_over_all_meshes() {
         let mut rig = rig_with_shapes(&["jawOpen", "eyeBlink_L"]);
         rig.meshes.push(test_rigs::rig_with_shapes(&["tongueOut"]).meshes.remove(0));

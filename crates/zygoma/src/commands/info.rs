@@ -255,6 +255,7 @@ fn take_line(take: &TakeReport) -> String {
 }
 
 fn draw_sheet(rig: &Rig, path: &Path) -> anyhow::Result<()> {
+    animated::make_folder_for(path)?;
     let portrait = Portrait::new(rig)?;
     let mut progress = Progress::new("drawing shapes", rig.skin().shapes.len());
     let sheet = portrait.shape_sheet(THUMBNAIL, |done| progress.set(done))?;

@@ -70,9 +70,10 @@ fn blender_plays_what_was_written() {
     convert("frames", &["--head-motion"]);
     convert("baked.glb", &[]);
     convert("kept.glb", &["--keep-shapes"]);
+    let unit = report(path, &["info", "avatar.gltf"])["units"]["metres_per_unit"].to_string();
     for (file, keys) in [("baked.glb", 2), ("kept.glb", 2)] {
         let expected = ["0=frames/frame_0001.obj", "9=frames/frame_0010.obj", "21=frames/frame_0022.obj"];
-        let args = [&["played", file, "30", "1", "FaceMesh"], &expected[..]].concat();
+        let args = [&["played", file, "30", &unit, "FaceMesh"], &expected[..]].concat();
         let Some(seen) = check("check_blender.py", path, &args) else { return };
         assert!(seen["max_deviation"].as_f64().unwrap() < 1e-5, "{file}: {seen}");
         assert_eq!(seen["shape_keys"], keys, "{file}");
