@@ -33,21 +33,42 @@ fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// Checks that an output file can be made: its folder takes files, and what is there now is a regular file or nothing.
+/// Checks that an output file can be made: its folder takes files, and what is there now is a regular file or nothing. Folders that are missing
+/// on the way will be made.
 pub(crate) fn check_file(path: &Path) -> Result<()> {
-    check_target(path)?;
-    try_writing(path, folder_of(path))
+    check_occupant(path)?;
+    check_name(path)?;
+    let there = nearest(path);
+    check_system(path, there)?;
+    try_writing(path, there)
 }
 
 /// Checks that an output file would replace nothing but a file, in a folder that exists and is none of the system's own.
 pub(crate) fn check_target(path: &Path) -> Result<()> {
+    check_occupant(path)?;
+    check_parent(path)
+}
+
+fn check_occupant(path: &Path) -> Result<()> {
     if let Some(kind) = occupant(path).and_then(special) {
         return Err(Error::refused(
             path,
             format!("this is {kind}, which no output may replace; name a new file"),
         ));
     }
-    check_parent(path)
+    Ok(())
+}
+
+fn check_name(path: &Path) -> Result<()> {
+    match path.file_name() {
+        Some(_) => Ok(()),
+        None => Err(Error::refused(path, "this is not a name that can be written to")),
+    }
+}
+
+/// The nearest folder above a path that exists: it decides where missing ones will be made.
+fn nearest(path: &Path) -> &Path {
+    path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."))
 }
 
 /// Checks that a folder can be made or filled.
@@ -59,8 +80,7 @@ pub(crate) fn check_folder(path: &Path) -> Result<()> {
             let problem = format!("this is {word} where a folder is to be written; name a new folder");
             return Err(Error::refused(path, problem));
         }
-        // Missing folders on the way are made later, so the nearest that exists decides.
-        None => path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new(".")),
+        None => nearest(path),
     };
     check_system(path, there)?;
     try_writing(path, there)
@@ -68,9 +88,7 @@ pub(crate) fn check_folder(path: &Path) -> Result<()> {
 
 /// Checks that the folder which an output will be in exists and is none of the system's own.
 pub(crate) fn check_parent(path: &Path) -> Result<()> {
-    if path.file_name().is_none() {
-        return Err(Error::refused(path, "this is not a name that can be written to"));
-    }
+    check_name(path)?;
     let folder = folder_of(path);
     if !folder.is_dir() {
         let problem = format!("there is no folder {} to write it to; make it first", folder.display());
@@ -117,7 +135,8 @@ mod tests {
     fn outputs_have_folders() {
         assert_eq!(folder_of(Path::new("a/b.pc2")), Path::new("a"));
         assert_eq!(folder_of(Path::new("b.pc2")), Path::new("."));
-        let told = check_file(Path::new("nowhere/at/all.glb")).unwrap_err().to_string();
+        check_file(Path::new("nowhere/at/all.glb")).unwrap();
+        let told = check_target(Path::new("nowhere/at/all.glb")).unwrap_err().to_string();
         assert!(told.contains("there is no folder nowhere/at"), "{told}");
         assert!(check_file(Path::new("..")).is_err());
     }

@@ -57,11 +57,7 @@ impl Plan {
     pub fn output(&mut self, path: &Path, kind: OutputKind) -> Result<()> {
         match kind {
             OutputKind::File => place::check_file(path)?,
-            OutputKind::Folder => place::check_folder(path)?,
-            OutputKind::WholeFolder => {
-                place::check_folder(path)?;
-                place::check_parent(path)?;
-            }
+            OutputKind::Folder | OutputKind::WholeFolder => place::check_folder(path)?,
         }
         let Some(known) = Known::new(path) else { return Ok(()) };
         if let Some((other, _)) = self.outputs.iter().find(|(other, _)| other.identity.is(&known.identity)) {

@@ -104,7 +104,10 @@ impl Head {
     pub fn rig_with_texture(&self, texture: Option<Vec<u8>>) -> Rig {
         let meshes = std::iter::once(&self.skin).chain(&self.parts).map(rig_mesh).collect();
         let eye = self.warp.left_eye().centre / METRE;
-        let joint = |role, name: &str, node, position| Joint { role, name: name.to_owned(), node, position };
+        let joint = |role, name: &str, node, position| {
+            let carries = Vec::new();
+            Joint { role, name: name.to_owned(), node, position, carries }
+        };
         Rig {
             name: "head".to_owned(),
             meshes,

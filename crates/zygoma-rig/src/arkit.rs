@@ -142,6 +142,14 @@ pub fn present<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'static str
 }
 
 impl Side {
+    /// The other half.
+    pub fn other(self) -> Self {
+        match self {
+            Side::Left => Side::Right,
+            Side::Right => Side::Left,
+        }
+    }
+
     fn word(self) -> &'static str {
         match self {
             Side::Left => "left",
@@ -149,7 +157,7 @@ impl Side {
         }
     }
 
-    fn from_word(word: &str) -> Option<Self> {
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
         match word {
             "l" | "left" => Some(Side::Left),
             "r" | "right" => Some(Side::Right),

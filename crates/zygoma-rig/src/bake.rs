@@ -39,15 +39,40 @@ pub struct Baked {
 /// Compresses the frames of a mesh to morph targets about its neutral. The first frame is at time `start`, in
 /// seconds.
 pub fn bake(mesh: &RigMesh, frames: &mut dyn Frames, start: f64, options: &BakeOptions) -> Result<Baked> {
+    bake_from(mesh, frames, None, start, options)
+}
+
+/// Compresses what the frames of a mesh are away from others of the same number, such as those of its plain rig.
+pub fn bake_correctives(
+    mesh: &RigMesh,
+    frames: &mut dyn Frames,
+    plain: &mut dyn Frames,
+    start: f64,
+    options: &BakeOptions,
+) -> Result<Baked> {
+    bake_from(mesh, frames, Some(plain), start, options)
+}
+
+/// Compresses what frames are away from others, or from the neutral where there are none.
+fn bake_from(
+    mesh: &RigMesh,
+    frames: &mut dyn Frames,
+    mut plain: Option<&mut dyn Frames>,
+    start: f64,
+    options: &BakeOptions,
+) -> Result<Baked> {
     let (count, fps) = (frames.count(), frames.fps());
     let mut failure = None;
+    let mut from = mesh.positions.clone();
     let mut read_offsets = |frame: usize, row: &mut [f32]| {
         let offsets: &mut [Vec3] = bytemuck::cast_slice_mut(row);
-        if let Err(error) = frames.read(frame, offsets) {
+        let read_plain = |plain: &mut &mut dyn Frames| plain.read(frame, &mut from);
+        let read = frames.read(frame, offsets);
+        if let Err(error) = read.and_then(|()| plain.as_mut().map_or(Ok(()), read_plain)) {
             failure.get_or_insert(error);
         }
-        for (offset, neutral) in offsets.iter_mut().zip(&mesh.positions) {
-            *offset -= *neutral;
+        for (offset, from) in offsets.iter_mut().zip(&from) {
+            *offset -= *from;
         }
     };
     let options =
@@ -60,7 +85,7 @@ pub fn bake(mesh: &RigMesh, frames: &mut dyn Frames, start: f64, options: &BakeO
     let low_rank = compressed.map_err(|error| {
         Error::Request(format!("the frames of '{}' cannot be compressed: {error}", mesh.name))
     })?;
-    let normals = normal_targets(mesh, frames, &low_rank)?;
+    let normals = normal_targets(mesh, frames, plain, &low_rank)?;
     let target = |(positions, normals): (&Vec<f32>, Vec<Vec3>)| MorphTarget {
         positions: bytemuck::cast_slice(positions).to_vec(),
         normals: Some(normals),
@@ -80,19 +105,31 @@ pub fn bake(mesh: &RigMesh, frames: &mut dyn Frames, start: f64, options: &BakeO
 /// The change of normals that belongs to each target: the least-squares fit of the frames' normals with the
 /// weights of their positions. The weights of different targets are orthogonal over the frames, so each
 /// target is a projection of its own.
-fn normal_targets(mesh: &RigMesh, frames: &mut dyn Frames, low_rank: &LowRank) -> Result<Vec<Vec<Vec3>>> {
+fn normal_targets(
+    mesh: &RigMesh,
+    frames: &mut dyn Frames,
+    mut plain: Option<&mut dyn Frames>,
+    low_rank: &LowRank,
+) -> Result<Vec<Vec<Vec3>>> {
     let weld = Weld::new(mesh);
     let triangles = weld.triangles(mesh);
     let normals = |positions: &[Vec3]| vertex_normals(&weld.gather(positions), &triangles);
-    let neutral = normals(&mesh.positions);
+    let mut rest = normals(&mesh.positions);
     let rank = low_rank.basis.len();
-    let mut targets = vec![vec![Vec3::ZERO; neutral.len()]; rank];
+    let mut targets = vec![vec![Vec3::ZERO; rest.len()]; rank];
     let mut squares = vec![0.0f32; rank];
     let mut positions = mesh.positions.clone();
+    if rank == 0 {
+        return Ok(targets);
+    }
     for frame in 0..frames.count() {
         frames.read(frame, &mut positions)?;
-        let changed: Vec<Vec3> =
-            normals(&positions).iter().zip(&neutral).map(|(n, rest)| *n - *rest).collect();
+        let moved = normals(&positions);
+        if let Some(plain) = &mut plain {
+            plain.read(frame, &mut positions)?;
+            rest = normals(&positions);
+        }
+        let changed: Vec<Vec3> = moved.iter().zip(&rest).map(|(moved, rest)| *moved - *rest).collect();
         let weights = &low_rank.coefficients[frame * rank..][..rank];
         for ((target, square), weight) in targets.iter_mut().zip(&mut squares).zip(weights) {
             *square += weight * weight;

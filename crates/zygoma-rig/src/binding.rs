@@ -71,7 +71,7 @@ impl Binding {
                 }
             }
         }
-        Take { name: take.name.clone(), weights, motions: take.motions.clone() }
+        Take { weights, ..take.clone() }
     }
 
     /// The weights of one mesh's shapes at a time.
@@ -84,7 +84,7 @@ impl Binding {
 }
 
 /// The sum of the tracks: the only one as it is, several by straight lines between all of their keys.
-fn combined(take: &Take, drives: &[Drive]) -> WeightCurve {
+pub(crate) fn combined(take: &Take, drives: &[Drive]) -> WeightCurve {
     let curve = |drive: &Drive| &take.weights[drive.track].curve;
     if let [Drive { gain: 1.0, .. }] = drives {
         return curve(&drives[0]).clone();

@@ -3,7 +3,7 @@
 use glam::Vec3;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
 
-use crate::binding::Binding;
+use crate::binding::{Binding, Drive};
 use crate::frames::Frames;
 use crate::{Result, Rig, RigMesh, Shape, Take};
 
@@ -77,6 +77,18 @@ impl<'a> Performance<'a> {
     /// Which shapes the take drives.
     pub fn binding(&self) -> &Binding {
         &self.binding
+    }
+
+    /// Whether the take gives any shape of the mesh a weight.
+    pub fn moves(&self) -> bool {
+        let raised = |drive: &Drive| {
+            self.take.weights[drive.track].curve.values.iter().any(|weight| drive.gain * weight != 0.0)
+        };
+        let drives = &self.binding.meshes[self.mesh];
+        drives
+            .iter()
+            .zip(&self.evaluator.shapes)
+            .any(|(drives, shape)| !shape.values().is_empty() && drives.iter().any(raised))
     }
 
     /// The time of a frame in the take, in seconds.

@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use crate::take::MotionTrack;
-use crate::{JointRole, Result, Take};
+use crate::{Joint, JointRole, Result, Rig, Take};
 
 /// A surface that changes from frame to frame at a steady rate.
 ///
@@ -69,6 +69,24 @@ impl<F: Frames + ?Sized> Frames for &mut F {
     }
 }
 
+impl<F: Frames + ?Sized> Frames for Box<F> {
+    fn count(&self) -> usize {
+        F::count(self)
+    }
+
+    fn fps(&self) -> f64 {
+        F::fps(self)
+    }
+
+    fn vertex_count(&self) -> usize {
+        F::vertex_count(self)
+    }
+
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
+        F::read(self, frame, positions)
+    }
+}
+
 impl Frames for StoredFrames {
     fn count(&self) -> usize {
         self.positions.len().checked_div(self.vertex_count).unwrap_or(0)
@@ -84,6 +102,99 @@ impl Frames for StoredFrames {
 
     fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
         positions.copy_from_slice(self.frame(frame));
+        Ok(())
+    }
+}
+
+/// Frames of a mesh, with the parts that hang from jaw and eye joints moved as a take moves those.
+#[derive(Clone, Debug)]
+pub struct JointMoved<'a, F> {
+    frames: F,
+    parts: Vec<(&'a [(u32, f32)], &'a MotionTrack)>,
+    start: f64,
+}
+
+impl<'a, F: Frames> JointMoved<'a, F> {
+    /// Moves frames of one of the rig's meshes whose first one is at the take's start.
+    pub fn new(frames: F, rig: &'a Rig, mesh: usize, take: &'a Take) -> Self {
+        let carried = |joint: &'a Joint| {
+            let motion = take.motion(joint.role).filter(|_| joint.role != JointRole::Head)?;
+            let carried = joint.carries.iter().find(|carried| carried.mesh == mesh)?;
+            // Frames of a mesh that was cut down since are left alone.
+            let fits =
+                carried.vertices.last().is_some_and(|(last, _)| (*last as usize) < frames.vertex_count());
+            fits.then_some((carried.vertices.as_slice(), motion))
+        };
+        let parts = rig.joints.iter().filter_map(carried).collect();
+        Self { parts, frames, start: take.start() }
+    }
+}
+
+impl<F: Frames> Frames for JointMoved<'_, F> {
+    fn count(&self) -> usize {
+        self.frames.count()
+    }
+
+    fn fps(&self) -> f64 {
+        self.frames.fps()
+    }
+
+    fn vertex_count(&self) -> usize {
+        self.frames.vertex_count()
+    }
+
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
+        self.frames.read(frame, positions)?;
+        let time = self.start + frame as f64 / self.fps();
+        for (vertices, track) in &self.parts {
+            let Some(motion) = track.sample(time) else { continue };
+            for (vertex, share) in *vertices {
+                let position = &mut positions[*vertex as usize];
+                *position = position.lerp(motion.apply(position.as_dvec3()).as_vec3(), *share);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Frames with their vertices in another order, or some of them more than once.
+#[derive(Clone, Debug)]
+pub struct Reordered<F> {
+    frames: F,
+    order: Vec<u32>,
+    positions: Vec<Vec3>,
+}
+
+impl<F: Frames> Reordered<F> {
+    /// `order` names the vertex of `frames` behind each new one.
+    ///
+    /// # Panics
+    /// If `order` names a vertex that the frames do not have.
+    pub fn new(frames: F, order: Vec<u32>) -> Self {
+        let positions = vec![Vec3::ZERO; frames.vertex_count()];
+        assert!(order.iter().all(|vertex| (*vertex as usize) < positions.len()), "vertices of the frames");
+        Self { frames, order, positions }
+    }
+}
+
+impl<F: Frames> Frames for Reordered<F> {
+    fn count(&self) -> usize {
+        self.frames.count()
+    }
+
+    fn fps(&self) -> f64 {
+        self.frames.fps()
+    }
+
+    fn vertex_count(&self) -> usize {
+        self.order.len()
+    }
+
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
+        self.frames.read(frame, &mut self.positions)?;
+        for (position, vertex) in positions.iter_mut().zip(&self.order) {
+            *position = self.positions[*vertex as usize];
+        }
         Ok(())
     }
 }

@@ -11,19 +11,23 @@ mod error;
 pub mod evaluate;
 pub mod formats;
 pub mod frames;
+pub mod gaze;
 pub mod jaw;
+pub mod name_map;
 pub mod report;
 mod rig;
 pub mod skin;
+pub mod suggest;
 pub mod take;
 #[cfg(test)]
 mod test_rigs;
 pub mod units;
+pub mod up;
 pub mod weld;
 
 pub use error::{Error, Result};
 pub use rig::{
-    Expression, ExpressionBind, Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas, Units,
-    UvMap,
+    Carried, Expression, ExpressionBind, Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas,
+    Units, UvMap,
 };
 pub use take::Take;

@@ -4,7 +4,8 @@ use serde::Serialize;
 use zygoma_geometry::topology::{EdgeCounts, connected_parts};
 
 use crate::jaw::jaw_driven_shapes;
-use crate::take::LargeWeight;
+use crate::skin::moved_and_whole_area;
+use crate::take::{LargeWeight, WeightTrack};
 use crate::weld::Weld;
 use crate::{Rig, RigMesh, Shape, arkit};
 
@@ -90,6 +91,23 @@ pub struct TakeReport {
     pub head_motion: bool,
     /// Tracks whose weights leave the usual range of −2 to 2.
     pub large_weights: Vec<LargeWeight>,
+    /// Keys of the track that has most.
+    pub frames: usize,
+    /// Keys per second of that track.
+    pub fps: f64,
+    /// The largest weight of each track, the largest first.
+    pub peaks: Vec<PeakReport>,
+}
+
+/// The largest weight of a track.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PeakReport {
+    /// The track.
+    pub track: String,
+    /// Its largest weight.
+    pub peak: f32,
+    /// When that is, in seconds.
+    pub time: f64,
 }
 
 /// How the file's lengths became metres.
@@ -125,7 +143,8 @@ impl Report {
             problems: Vec::new(),
             meshes,
         };
-        report.problems = report.find_problems(rig.skin);
+        report.problems = warnings(rig);
+        report.problems.extend(report.find_problems(rig.skin));
         report.problems.extend(rig.takes.iter().filter_map(crate::Take::weight_warning));
         report
     }
@@ -158,6 +177,50 @@ impl Report {
         );
         problems
     }
+}
+
+/// The share of the skin's moving area from which on another mesh is as likely to be the face. Ours: lashes, brows and teeth are far below.
+const SECOND_FACE: f64 = 0.3;
+
+/// What everybody who uses a rig should know: shapes that takes drive and that do nothing, and other meshes that could be the face.
+pub fn warnings(rig: &Rig) -> Vec<String> {
+    let skin = rig.skin();
+    let mut warnings = Vec::new();
+    let is_empty = |name: &str| {
+        let shapes = || rig.meshes.iter().flat_map(|mesh| &mesh.shapes);
+        let stands_for =
+            |shape: &&Shape| arkit::recognise(&shape.name).is_some_and(|found| found.shape == name);
+        shapes().any(|shape| stands_for(&shape))
+            && shapes().filter(stands_for).all(|shape| shape.deltas.is_empty())
+    };
+    let empty: Vec<&str> = arkit::SHAPES.iter().copied().filter(|name| is_empty(name)).collect();
+    if empty.contains(&"jawOpen") {
+        warnings.push(format!(
+            "'{}': jawOpen moves nothing, so no take opens the mouth; let another shape do it with --map",
+            skin.name
+        ));
+    }
+    let others: Vec<&str> = empty.into_iter().filter(|name| *name != "jawOpen").collect();
+    if !others.is_empty() {
+        warnings.push(format!(
+            "'{}': takes drive shapes that move nothing: {}",
+            skin.name,
+            others.join(", ")
+        ));
+    }
+    let (area, _) = moved_and_whole_area(skin);
+    for (index, mesh) in rig.meshes.iter().enumerate().filter(|(index, _)| *index != rig.skin) {
+        let (own, _) = moved_and_whole_area(mesh);
+        if area > 0.0 && own > SECOND_FACE * area {
+            warnings.push(format!(
+                "'{}' moves as much as a face, too ({} shapes); only '{}' is simulated: --mesh chooses another",
+                rig.meshes[index].name,
+                mesh.shapes.len(),
+                skin.name
+            ));
+        }
+    }
+    warnings
 }
 
 impl MeshReport {
@@ -234,7 +297,23 @@ impl ArkitReport {
 impl TakeReport {
     /// Examines a take.
     pub fn new(take: &crate::Take) -> Self {
+        let weights = take.weights.iter().map(|track| &track.curve.times);
+        let keys = weights.chain(take.motions.iter().map(|track| &track.times));
+        let longest = keys.max_by_key(|times| times.len());
+        let frames = longest.map_or(0, |times| times.len());
+        let length =
+            longest.map_or(0.0, |times| times.last().unwrap_or(&0.0) - times.first().unwrap_or(&0.0));
+        let peak = |track: &WeightTrack| {
+            let keys = track.curve.times.iter().zip(&track.curve.values);
+            let (time, peak) = keys.max_by(|a, b| a.1.total_cmp(b.1)).unwrap_or((&0.0, &0.0));
+            PeakReport { track: track.shape.clone(), peak: *peak, time: *time }
+        };
+        let mut peaks: Vec<PeakReport> = take.weights.iter().map(peak).collect();
+        peaks.sort_by(|a, b| b.peak.total_cmp(&a.peak));
         Self {
+            frames,
+            fps: if length > 0.0 { (frames - 1) as f64 / length } else { 0.0 },
+            peaks,
             name: take.name.clone(),
             duration: take.duration(),
             shapes: take.weights.len(),
@@ -265,6 +344,31 @@ mod tests {
         assert_eq!((skin.degenerate_triangles, skin.non_manifold_edges), (1, 1));
         assert_eq!(skin.duplicate_shapes, [("one".to_owned(), "two".to_owned())]);
         assert_eq!(report.problems.len(), 5, "{:#?}", report.problems);
+    }
+
+    #[test]
+    fn an_empty_jaw_and_a_second_face_are_told() {
+        let mut rig = rig_with_shapes(&["jawOpen", "browInnerUp", "smile"]);
+        rig.meshes[0].shapes[0].deltas = SparseDeltas::default();
+        assert!(warnings(&rig)[0].contains("jawOpen moves nothing"), "{:?}", warnings(&rig));
+        rig.meshes[0].shapes[1].deltas = SparseDeltas::default();
+        assert!(warnings(&rig)[1].contains("browInnerUp"));
+        // Another mesh in which the jaw opens.
+        rig.meshes
+            .push(crate::RigMesh { name: "twin".into(), ..rig_with_shapes(&["jawOpen"]).meshes.remove(0) });
+        let told = warnings(&rig);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[1].contains("'twin'") && told[1].contains("--mesh"));
+    }
+
+    #[test]
+    fn a_take_in_percent_is_told() {
+        let mut rig = rig_with_shapes(&["jawOpen"]);
+        let curve = crate::take::WeightCurve::linear([0.0, 0.1].into(), vec![0.0, 80.0]);
+        let weights = vec![WeightTrack { shape: "jawOpen".into(), curve }];
+        rig.takes.push(crate::Take { weights, ..crate::Take::default() });
+        let problems = Report::new(&rig).problems;
+        assert!(problems.iter().any(|problem| problem.contains("jawOpen reaches 80")), "{problems:?}");
     }
 
     #[test]

@@ -136,6 +136,17 @@ pub struct Joint {
     pub node: usize,
     /// Its rest position in rig space.
     pub position: DVec3,
+    /// What a jaw or eye joint moves; empty for the head, which moves everything.
+    pub carries: Vec<Carried>,
+}
+
+/// Vertices of a mesh that move with a joint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carried {
+    /// Index into [`Rig::meshes`].
+    pub mesh: usize,
+    /// The vertices, increasing, and the share of the joint's motion that each follows.
+    pub vertices: Vec<(u32, f32)>,
 }
 
 /// How the file's lengths became metres.

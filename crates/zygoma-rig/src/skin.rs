@@ -26,7 +26,8 @@ pub fn find_skin(meshes: &[RigMesh]) -> usize {
         .unwrap_or(0)
 }
 
-fn moved_and_whole_area(mesh: &RigMesh) -> (f64, f64) {
+/// The area that any shape moves, and all of it.
+pub(crate) fn moved_and_whole_area(mesh: &RigMesh) -> (f64, f64) {
     let low = mesh.positions.iter().copied().reduce(glam::Vec3::min).unwrap_or_default();
     let high = mesh.positions.iter().copied().reduce(glam::Vec3::max).unwrap_or_default();
     let least = MOVED * (high - low).length();

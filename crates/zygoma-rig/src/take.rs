@@ -226,7 +226,7 @@ impl Take {
             times: times.clone(),
             motions: times.iter().filter_map(|time| track.sample(*time)).collect(),
         });
-        Take { name: self.name.clone(), weights: weights.collect(), motions: motions.collect() }
+        Take { weights: weights.collect(), motions: motions.collect(), ..self.clone() }
     }
 
     /// The part of at most so many seconds in which weights change most, with keys at 60 a second; the whole take if it is shorter.
@@ -361,7 +361,13 @@ mod tests {
     fn recorded_rotations_turn_about_the_rigs_joints() {
         let mut rig = crate::test_rigs::rig_with_shapes(&["jawOpen"]);
         let position = DVec3::new(0.0, 1.5, 0.1);
-        rig.joints.push(crate::Joint { role: JointRole::Head, name: "Head".into(), node: 0, position });
+        rig.joints.push(crate::Joint {
+            role: JointRole::Head,
+            name: "Head".into(),
+            node: 0,
+            position,
+            carries: Vec::new(),
+        });
         let turned = RigidMotion { rotation: DQuat::from_rotation_y(1.0), translation: DVec3::ZERO };
         let track = |role| MotionTrack { role, times: [0.0].into(), motions: vec![turned] };
         let motions = vec![track(JointRole::Head), track(JointRole::LeftEye)];

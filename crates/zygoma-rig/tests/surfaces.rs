@@ -9,8 +9,9 @@ use common::{damaged, names, small_mesh};
 use glam::{DAffine3, DQuat, DVec3, Vec3};
 use proptest::prelude::*;
 use tempfile::tempdir;
+use zygoma_rig::formats::usda::UsdMesh;
 use zygoma_rig::formats::{Limits, caches, usda};
-use zygoma_rig::frames::{Frames, StoredFrames};
+use zygoma_rig::frames::StoredFrames;
 use zygoma_rig::{Result, RigMesh};
 
 fn frames(mesh: &RigMesh, count: usize) -> StoredFrames {
@@ -23,7 +24,7 @@ fn frames(mesh: &RigMesh, count: usize) -> StoredFrames {
 }
 
 #[test]
-fn caches_hold_the_meshs_own_coordinates() {
+fn caches_hold_metres_whatever_the_file_is_in() {
     let folder = tempdir().unwrap();
     let mut mesh = small_mesh("face");
     let turn = DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
@@ -31,8 +32,8 @@ fn caches_hold_the_meshs_own_coordinates() {
         DAffine3::from_scale_rotation_translation(DVec3::splat(0.01), turn, DVec3::new(0.0, 1.6, 0.0));
     let mut frames = frames(&mesh, 7);
     let (pc2, mdd) = (folder.path().join("a.pc2"), folder.path().join("a.mdd"));
-    caches::write_pc2(&mesh, &mut frames, &pc2).unwrap();
-    caches::write_mdd(&mesh, &mut frames, &mdd).unwrap();
+    caches::write_pc2(&mut frames, &pc2).unwrap();
+    caches::write_mdd(&mut frames, &mdd).unwrap();
     assert_eq!(fs::metadata(&pc2).unwrap().len(), 32 + 7 * 5 * 12);
     assert_eq!(fs::metadata(&mdd).unwrap().len(), 8 + 7 * 4 + 7 * 5 * 12);
     assert_eq!(names(folder.path()), ["a.mdd", "a.pc2"]);
@@ -42,12 +43,7 @@ fn caches_hold_the_meshs_own_coordinates() {
     assert_eq!(from_pc2.times, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     assert_eq!(from_mdd.times[6], 0.25);
     for frame in 0..7 {
-        for vertex in 0..5 {
-            let own = from_pc2.positions[5 * frame + vertex].as_dvec3();
-            let back = mesh.to_rig.transform_point3(own);
-            // f32 at 160 of the mesh's own units of a centimetre.
-            assert!(back.distance(frames.frame(frame)[vertex].as_dvec3()) < 2e-7);
-        }
+        assert_eq!(from_pc2.positions[5 * frame..][..5], *frames.frame(frame));
     }
 }
 
@@ -59,8 +55,8 @@ fn headers_are_as_documented() {
     mesh.to_rig = DAffine3::IDENTITY;
     let mut frames = frames(&mesh, 2);
     let (pc2, mdd) = (folder.path().join("a.pc2"), folder.path().join("a.mdd"));
-    caches::write_pc2(&mesh, &mut frames, &pc2).unwrap();
-    caches::write_mdd(&mesh, &mut frames, &mdd).unwrap();
+    caches::write_pc2(&mut frames, &pc2).unwrap();
+    caches::write_mdd(&mut frames, &mdd).unwrap();
     let pc2 = fs::read(&pc2).unwrap();
     assert_eq!(&pc2[..20], b"POINTCACHE2\0\x01\0\0\0\x05\0\0\0");
     assert_eq!(&pc2[20..32], b"\0\0\0\0\0\0\x80\x3f\x02\0\0\0");
@@ -71,8 +67,16 @@ fn headers_are_as_documented() {
     assert_eq!(mdd[16..20], mesh.positions[0].x.to_be_bytes());
 }
 
-type Writer = fn(&RigMesh, &mut dyn Frames, &Path) -> Result<()>;
-const WRITERS: [Writer; 3] = [caches::write_pc2, caches::write_mdd, usda::write_usda];
+type Writer = fn(&RigMesh, &mut StoredFrames, &Path) -> Result<()>;
+const WRITERS: [Writer; 3] = [
+    |_, frames, path| caches::write_pc2(frames, path),
+    |_, frames, path| caches::write_mdd(frames, path),
+    |mesh, frames, path| write_usda(mesh, frames, path),
+];
+
+fn write_usda(mesh: &RigMesh, frames: &mut StoredFrames, path: &Path) -> Result<()> {
+    usda::write_usda("head", &mut [UsdMesh { mesh, frames: Some(Box::new(frames)) }], path)
+}
 
 #[test]
 fn frames_that_do_not_fit_are_refused_and_nothing_is_written() {
@@ -82,7 +86,6 @@ fn frames_that_do_not_fit_are_refused_and_nothing_is_written() {
     for write in WRITERS {
         let refusal = |frames: &mut StoredFrames| write(&mesh, frames, &path).unwrap_err().to_string();
         assert!(refusal(&mut StoredFrames::new(24.0, 5)).contains("no frames"));
-        assert!(refusal(&mut StoredFrames::new(24.0, 4)).contains("4 vertices"));
         let mut timeless = StoredFrames::new(0.0, 5);
         timeless.push(&mesh.positions);
         assert!(refusal(&mut timeless).contains("0 frames per second"));
@@ -91,12 +94,10 @@ fn frames_that_do_not_fit_are_refused_and_nothing_is_written() {
         assert!(refusal(&mut broken).contains("vertex 0 of frame 3"));
         assert!(names(folder.path()).is_empty());
     }
-    let mut flat = small_mesh("flat");
-    flat.to_rig = DAffine3::from_scale(DVec3::new(1.0, 0.0, 1.0));
-    let error = caches::write_pc2(&flat, &mut frames(&mesh, 1), &path).unwrap_err().to_string();
-    assert!(error.contains("scale of 0"), "{error}");
+    let error = write_usda(&mesh, &mut StoredFrames::new(24.0, 4), &path).unwrap_err().to_string();
+    assert!(error.contains("4 vertices"), "{error}");
     let nowhere = folder.path().join("no/such/folder/a.pc2");
-    let error = caches::write_pc2(&mesh, &mut frames(&mesh, 1), &nowhere).unwrap_err().to_string();
+    let error = caches::write_pc2(&mut frames(&mesh, 1), &nowhere).unwrap_err().to_string();
     assert!(error.contains("a.pc2"), "{error}");
 }
 
@@ -105,11 +106,19 @@ fn usd_text_says_what_the_mesh_is() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("a.usda");
     let mesh = small_mesh("2 faces");
-    usda::write_usda(&mesh, &mut frames(&mesh, 3), &path).unwrap();
+    let teeth = small_mesh("2 faces");
+    let mut meshes = [
+        UsdMesh { mesh: &mesh, frames: Some(Box::new(frames(&mesh, 3))) },
+        UsdMesh { mesh: &teeth, frames: None },
+    ];
+    usda::write_usda("my head", &mut meshes, &path).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     for expected in [
         "#usda 1.0\n",
-        "defaultPrim = \"_2_faces\"",
+        "defaultPrim = \"my_head\"",
+        "def Xform \"my_head\"",
+        "def Mesh \"_2_faces\"",
+        "def Mesh \"_2_faces_2\"",
         "metersPerUnit = 1\n",
         "upAxis = \"Y\"",
         "timeCodesPerSecond = 24\n",
@@ -123,6 +132,7 @@ fn usd_text_says_what_the_mesh_is() {
     ] {
         assert!(text.contains(expected), "{expected} in\n{text}");
     }
+    assert_eq!(text.matches("points.timeSamples").count(), 1, "what stays still has one sample");
     assert!(
         text.contains("extent.timeSamples = {\n        0: [(-0.07, -0.2, -0.5), (0.3, 0.25, 0.33333334)],")
     );

@@ -204,7 +204,7 @@ fn take(times: &[f64], values: Vec<Vec<f32>>) -> Take {
         shape: format!("shape, \"{index}\""),
         curve: WeightCurve::linear(times.into(), values),
     });
-    Take { name: "take".to_owned(), weights: weights.collect(), motions: Vec::new() }
+    Take { name: "take".to_owned(), weights: weights.collect(), ..Take::default() }
 }
 
 #[test]

@@ -47,12 +47,25 @@ pub(crate) struct RigArgs {
     /// Identity modes of an ICT-FaceKit folder, e.g. 0=1.2,3=-0.5.
     #[arg(long, value_name = "MODES")]
     pub(crate) identity: Option<String>,
+
+    /// Which axis of the file points up, instead of what the rig's shapes tell.
+    #[arg(long, value_name = "AXIS")]
+    pub(crate) up: Option<UpAxis>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum UpAxis {
+    /// The face looks towards +Z, as in glTF.
+    Y,
+    /// The face looks towards -Y, as in Blender.
+    Z,
 }
 
 /// Show what is in a rig, a take or a face, and what may trouble a simulation.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  zygoma info face.glb\n  zygoma info ICT/FaceXModel --json\n  \
-                        zygoma info face.glb --sheet shapes.png\n  zygoma info take.csv\n  zygoma info face.safetensors")]
+                        zygoma info face.glb --sheet shapes.png\n  zygoma info take.csv\n  zygoma info face.safetensors\n  \
+                        zygoma info face.glb --take MySlate_1.csv --write-map names.toml")]
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) rig: RigArgs,
@@ -64,13 +77,22 @@ pub(crate) struct InfoArgs {
     /// Draw every shape at weight 1 and write the sheet to this PNG file.
     #[arg(long, value_name = "PNG")]
     pub(crate) sheet: Option<PathBuf>,
+
+    /// Show how this take fits the rig: its rate and peaks, tracks that drive nothing, and a map of names that would make them.
+    #[arg(long, value_name = "TAKE")]
+    pub(crate) take: Option<String>,
+
+    /// Write the suggested map to this file, for --map of other commands.
+    #[arg(long, value_name = "FILE", requires = "take")]
+    pub(crate) write_map: Option<PathBuf>,
 }
 
 /// Make a rig ready to be touched, once.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  zygoma build face.glb -o face.safetensors\n  \
                         zygoma build face.glb -o face.safetensors --take MySlate_1.csv --report page\n  \
-                        zygoma build ICT/FaceXModel -o ict.safetensors --triangles 8000 --fit-seconds 30")]
+                        zygoma build ICT/FaceXModel -o ict.safetensors --triangles 8000 --fit-seconds 30\n  \
+                        zygoma build face.glb -o preview.safetensors --quick")]
 pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) rig: RigArgs,
@@ -91,6 +113,10 @@ pub(crate) struct BuildArgs {
     #[arg(long = "take", value_name = "TAKE")]
     pub(crate) takes: Vec<String>,
 
+    /// Which tracks of takes drive which shapes of the rig, as a TOML file: see docs/names.md.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) map: Option<PathBuf>,
+
     /// Fit shapes at this weight, e.g. 1.2 where exaggerated weights are expected [default: 1].
     #[arg(long, value_parser = positive_number)]
     pub(crate) exaggerate: Option<f64>,
@@ -98,6 +124,10 @@ pub(crate) struct BuildArgs {
     /// Do not fit shapes whose name contains this; may be given more than once.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) corrective: Vec<String>,
+
+    /// Make a preview in seconds: a coarse shell of one stiffness, nothing certified or corrected.
+    #[arg(long, conflicts_with_all = ["fit_seconds", "takes", "exaggerate"])]
+    pub(crate) quick: bool,
 
     /// Stop the fit after this many seconds, with the best stiffness so far.
     #[arg(long, value_name = "S", value_parser = positive_number)]
@@ -216,6 +246,10 @@ pub(crate) struct PerformanceArgs {
     #[arg(long, value_name = "TAKE")]
     pub(crate) take: Option<String>,
 
+    /// Which tracks of takes drive which shapes of the rig, as a TOML file: see docs/names.md.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) map: Option<PathBuf>,
+
     /// Frames per second of the output.
     #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
     pub(crate) fps: f64,
@@ -243,9 +277,14 @@ pub(crate) struct AnimatedArgs {
     #[arg(long, value_name = "MM", default_value_t = 0.05, value_parser = positive_number)]
     pub(crate) max_error: f64,
 
-    /// Most morph targets of an animated GLB, whatever error that leaves.
+    /// Most new morph targets of an animated GLB, whatever error that leaves.
     #[arg(long, value_name = "N")]
     pub(crate) max_targets: Option<usize>,
+
+    /// Keep the rig's own shapes in an animated GLB and animate their weights; corrective targets beside them hold what the shapes
+    /// alone do not give. The file's other clips then keep the face as well.
+    #[arg(long)]
+    pub(crate) keep_shapes: bool,
 
     /// Move the surface with the take's head motion too, instead of staying in the head's frame (a .glb always
     /// moves the head).
@@ -260,11 +299,12 @@ pub(crate) struct AnimatedArgs {
         Without --take, OUT is a rig: a .glb, or a folder of OBJs. An avatar comes back whole: skeleton, skin weights, \
         materials, textures, other meshes and unknown extensions are kept.\n\
         With --take, OUT is an animated face: .glb (its surfaces compressed to few morph targets), .pc2, .mdd, .usda, \
-        or a folder of OBJs, one per frame. Point caches are in the coordinates and vertex order of the rig's own mesh.",
+        or a folder of OBJs, one per frame. Caches and USD hold every mesh that moves, in metres: see docs/caches.md.",
     after_help = "Examples:\n  zygoma convert ICT/FaceXModel head.glb\n  zygoma convert face.glb face_objs/\n  \
         zygoma convert packed.glb for_blender.glb --plain\n  \
         zygoma convert face.glb played.glb --take MySlate_1.csv\n  \
-        zygoma convert face.glb face.pc2 --take 'Take 001' --fps 30"
+        zygoma convert face.glb face.pc2 --take 'Take 001' --fps 30\n  \
+        zygoma convert face.glb played.glb --take MySlate_1.csv --map names.toml --keep-shapes"
 )]
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
@@ -278,6 +318,10 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "TAKE")]
     pub(crate) take: Option<String>,
 
+    /// Which tracks of takes drive which shapes of the rig, as a TOML file: see docs/names.md.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) map: Option<PathBuf>,
+
     /// Frames per second of an animated output.
     #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
     pub(crate) fps: f64,
@@ -289,10 +333,6 @@ pub(crate) struct ConvertArgs {
     /// has it).
     #[arg(long)]
     pub(crate) plain: bool,
-
-    /// Keep the rig's own shapes in an animated GLB and animate their weights, exactly.
-    #[arg(long, conflicts_with_all = ["max_error", "max_targets"])]
-    pub(crate) keep_shapes: bool,
 
     /// Print what was written as JSON.
     #[arg(long)]

@@ -7,7 +7,7 @@ use zygoma_files::{OutputKind, Plan};
 use zygoma_rig::formats::obj;
 
 /// Flags that name an output. Every other flag with a path names an input.
-const OUTPUTS: [&str; 6] = ["out", "report", "sheet", "plot", "table", "cache"];
+const OUTPUTS: [&str; 7] = ["out", "report", "sheet", "plot", "table", "cache", "write_map"];
 
 /// Flags that may name a file, or a take of the rig.
 const TAKES: [&str; 2] = ["take", "takes"];
@@ -75,7 +75,8 @@ mod tests {
     /// A new flag that takes a path belongs here, and, if it names an output, in [`OUTPUTS`].
     #[test]
     fn every_path_of_the_command_line_is_known() {
-        let inputs = ["rig", "rigs", "params", "face", "touch", "markers", "thickness", "file", "from"];
+        let inputs =
+            ["rig", "rigs", "params", "face", "touch", "markers", "thickness", "file", "from", "map"];
         let mut found = Vec::new();
         paths(&Cli::command(), &mut found);
         assert!(found.len() > 15, "{found:?}");

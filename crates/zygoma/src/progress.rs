@@ -10,6 +10,9 @@ pub(crate) struct Progress {
     what: &'static str,
     total: usize,
     bar: Option<ProgressBar>,
+    /// When what is counted now began, and how far it is.
+    began: Instant,
+    done: usize,
     last_line: Instant,
 }
 
@@ -20,7 +23,7 @@ impl Progress {
             let bar = ProgressBar::new(total as u64).with_message(what);
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Self { what, total, bar, last_line: Instant::now() }
+        Self { what, total, bar, began: Instant::now(), done: 0, last_line: Instant::now() }
     }
 
     pub(crate) fn set(&mut self, done: usize) {
@@ -29,6 +32,11 @@ impl Progress {
 
     /// Progress with other words.
     pub(crate) fn tell(&mut self, done: usize, words: &str) {
+        if done < self.done {
+            // The same things once more, as exporters read frames more than once.
+            self.began = Instant::now();
+        }
+        self.done = done;
         match &self.bar {
             Some(bar) => {
                 bar.set_message(words.to_owned());
@@ -36,7 +44,11 @@ impl Progress {
             }
             None if self.last_line.elapsed() > Duration::from_secs(2) => {
                 self.last_line = Instant::now();
-                eprintln!("{words}: {done} of {}", self.total);
+                let elapsed = self.began.elapsed().as_secs_f64();
+                let left = elapsed * self.total.saturating_sub(done) as f64 / done.max(1) as f64;
+                // Before that there is nothing to tell by.
+                let left = if elapsed > 1.0 { format!(", about {left:.0} s left") } else { String::new() };
+                eprintln!("{words}: {done} of {}{left}", self.total);
             }
             None => {}
         }

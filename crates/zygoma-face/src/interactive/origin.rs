@@ -81,6 +81,7 @@ impl Face {
             name: "head".into(),
             node: 0,
             position: DVec3::from_array(pivot),
+            carries: Vec::new(),
         });
         Rig {
             name: self.name.clone(),

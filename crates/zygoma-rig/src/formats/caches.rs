@@ -1,19 +1,18 @@
 //! Point caches, PC2 and MDD: the positions of every frame, for the cache modifiers of other programs.
 //!
-//! A cache replaces the vertices of the artist's own mesh, so positions are written in that mesh's own
-//! coordinates and unit, in its vertex order. Blender turns meshes that it imports from glTF; its mesh cache
-//! modifier then needs the axes forward +Z and up -Y.
+//! Positions are in metres in rig space, so that the caches of all meshes of a face fit together whatever unit, nodes
+//! and quantisation their file has. `docs/caches.md` tells how to play them in Blender and Maya.
 
 use std::path::Path;
 
-use glam::{DAffine3, Vec3};
+use glam::Vec3;
 use zygoma_files::OutputFile;
 
 use super::input::read_bytes;
-use super::{check_frames, read_frame};
+use super::{check_timing, read_frame};
 use crate::formats::Limits;
 use crate::frames::Frames;
-use crate::{Error, Result, RigMesh};
+use crate::{Error, Result};
 
 /// What a point cache holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +21,7 @@ pub struct PointCache {
     pub times: Vec<f32>,
     /// Vertices of every frame.
     pub vertex_count: usize,
-    /// All positions, frame after frame, in the mesh's own coordinates.
+    /// All positions, frame after frame.
     pub positions: Vec<Vec3>,
 }
 
@@ -30,8 +29,8 @@ const PC2_MAGIC: &[u8; 12] = b"POINTCACHE2\0";
 const PC2_HEADER: usize = 32;
 
 /// Writes a PC2 cache: little-endian, one sample per frame from frame 0.
-pub fn write_pc2(mesh: &RigMesh, frames: &mut dyn Frames, path: &Path) -> Result<()> {
-    let (frame_count, vertex_count) = check_counts(mesh, frames, path)?;
+pub fn write_pc2(frames: &mut dyn Frames, path: &Path) -> Result<()> {
+    let (frame_count, vertex_count) = check_counts(frames, path)?;
     let mut file = OutputFile::create(path)?;
     file.bytes(PC2_MAGIC)?;
     file.bytes(&1i32.to_le_bytes())?;
@@ -40,13 +39,13 @@ pub fn write_pc2(mesh: &RigMesh, frames: &mut dyn Frames, path: &Path) -> Result
     file.bytes(&first_frame.to_le_bytes())?;
     file.bytes(&frames_per_sample.to_le_bytes())?;
     file.bytes(&frame_count.to_le_bytes())?;
-    write_positions(mesh, frames, &mut file, f32::to_le_bytes)?;
+    write_positions(frames, &mut file, f32::to_le_bytes)?;
     Ok(file.finish()?)
 }
 
 /// Writes an MDD cache: big-endian, with the time of each frame in seconds from 0.
-pub fn write_mdd(mesh: &RigMesh, frames: &mut dyn Frames, path: &Path) -> Result<()> {
-    let (frame_count, vertex_count) = check_counts(mesh, frames, path)?;
+pub fn write_mdd(frames: &mut dyn Frames, path: &Path) -> Result<()> {
+    let (frame_count, vertex_count) = check_counts(frames, path)?;
     let mut file = OutputFile::create(path)?;
     file.bytes(&frame_count.to_be_bytes())?;
     file.bytes(&vertex_count.to_be_bytes())?;
@@ -54,13 +53,13 @@ pub fn write_mdd(mesh: &RigMesh, frames: &mut dyn Frames, path: &Path) -> Result
         let time = frame as f64 / frames.fps();
         file.bytes(&(time as f32).to_be_bytes())?;
     }
-    write_positions(mesh, frames, &mut file, f32::to_be_bytes)?;
+    write_positions(frames, &mut file, f32::to_be_bytes)?;
     Ok(file.finish()?)
 }
 
 /// Both formats count with signed 32-bit numbers.
-fn check_counts(mesh: &RigMesh, frames: &dyn Frames, path: &Path) -> Result<(i32, i32)> {
-    check_frames(mesh, frames)?;
+fn check_counts(frames: &dyn Frames, path: &Path) -> Result<(i32, i32)> {
+    check_timing(frames, &path.display().to_string())?;
     let fits = |count: usize, what: &str| {
         i32::try_from(count).map_err(|_| {
             let problem = format!("{count} {what} are more than this format can count; write fewer");
@@ -70,38 +69,16 @@ fn check_counts(mesh: &RigMesh, frames: &dyn Frames, path: &Path) -> Result<(i32
     Ok((fits(frames.count(), "frames")?, fits(frames.vertex_count(), "vertices")?))
 }
 
-fn write_positions(
-    mesh: &RigMesh,
-    frames: &mut dyn Frames,
-    file: &mut OutputFile,
-    encode: fn(f32) -> [u8; 4],
-) -> Result<()> {
-    let from_rig = inverse(mesh)?;
+fn write_positions(frames: &mut dyn Frames, file: &mut OutputFile, encode: fn(f32) -> [u8; 4]) -> Result<()> {
     let mut positions = vec![Vec3::ZERO; frames.vertex_count()];
     let mut bytes = Vec::with_capacity(12 * positions.len());
     for frame in 0..frames.count() {
         read_frame(frames, frame, &mut positions)?;
         bytes.clear();
-        for position in &positions {
-            let own = from_rig.transform_point3(position.as_dvec3()).as_vec3();
-            bytes.extend(own.to_array().into_iter().flat_map(encode));
-        }
+        bytes.extend(positions.iter().flat_map(|p| p.to_array()).flat_map(encode));
         file.bytes(&bytes)?;
     }
     Ok(())
-}
-
-fn inverse(mesh: &RigMesh) -> Result<DAffine3> {
-    let inverse = mesh.to_rig.inverse();
-    if inverse.is_finite() {
-        return Ok(inverse);
-    }
-    let problem = format!(
-        "the mesh \"{}\" is flattened by a scale of 0 in its file, so nothing can be written in its own \
-         coordinates; write an OBJ sequence or USD instead",
-        mesh.name
-    );
-    Err(Error::Request(problem))
 }
 
 /// Reads a PC2 cache.

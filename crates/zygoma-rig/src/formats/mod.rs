@@ -18,12 +18,30 @@ use std::path::Path;
 pub use limits::Limits;
 
 use crate::frames::Frames;
+use crate::up::Up;
 use crate::{Error, Result, Rig, RigMesh, Take};
 use table::Table;
 
 /// Reads a rig of any kind: a glTF, GLB or VRM file, an OBJ file, a folder of OBJ files, or an ICT-FaceKit
-/// folder.
+/// folder. One whose known shapes tell that +Z is up is turned, with a note.
 pub fn read_rig(path: &Path, limits: &Limits) -> Result<Rig> {
+    let mut rig = read_rig_as_is(path, limits)?;
+    if Up::of_rig(&rig) == Up::Z {
+        rig.stand_up();
+    }
+    Ok(rig)
+}
+
+/// Reads a rig of any kind whose file has this axis up.
+pub fn read_rig_with_up(path: &Path, up: Up, limits: &Limits) -> Result<Rig> {
+    let mut rig = read_rig_as_is(path, limits)?;
+    if up == Up::Z {
+        rig.stand_up();
+    }
+    Ok(rig)
+}
+
+fn read_rig_as_is(path: &Path, limits: &Limits) -> Result<Rig> {
     if !path.exists() {
         return Err(Error::malformed(path, "there is no such file or folder"));
     }
@@ -90,8 +108,13 @@ fn check_frames(mesh: &RigMesh, frames: &dyn Frames) -> Result<()> {
             format!("the frames have {of_frames} vertices, but the mesh \"{}\" has {of_mesh}", mesh.name);
         return Err(Error::Request(problem));
     }
+    check_timing(frames, &format!("the mesh \"{}\"", mesh.name))
+}
+
+/// Checks that there are frames, at a rate.
+fn check_timing(frames: &dyn Frames, what: &str) -> Result<()> {
     if frames.count() == 0 {
-        return Err(Error::Request(format!("there are no frames of the mesh \"{}\" to write", mesh.name)));
+        return Err(Error::Request(format!("{what}: there are no frames to write")));
     }
     if !(frames.fps().is_finite() && frames.fps() > 0.0) {
         return Err(Error::Request(format!("{} frames per second is no rate", frames.fps())));

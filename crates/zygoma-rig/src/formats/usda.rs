@@ -1,5 +1,6 @@
-//! USD as text (`.usda`): a mesh whose points change over time.
+//! USD as text (`.usda`): meshes whose points change over time.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::path::Path;
 
@@ -10,24 +11,63 @@ use super::{check_frames, read_frame};
 use crate::frames::Frames;
 use crate::{Error, Result, RigMesh};
 
-/// Writes an animated mesh: metres, +Y up, polygons as the artist made them, one time code per frame from 0.
+/// A mesh of a scene and how it moves.
+pub struct UsdMesh<'a> {
+    /// The mesh.
+    pub mesh: &'a RigMesh,
+    /// Its surface over time; `None` for one that stays as it is.
+    pub frames: Option<Box<dyn Frames + 'a>>,
+}
+
+/// Writes meshes below one root of this name: metres, +Y up, polygons as the artist made them, one time code per frame from 0.
+/// At least one of them moves, and all that move have as many frames.
 ///
 /// Subdivision is off, because what was simulated is the mesh itself and not a limit surface.
-pub fn write_usda(mesh: &RigMesh, frames: &mut dyn Frames, path: &Path) -> Result<()> {
-    check_frames(mesh, frames)?;
-    check_indices(mesh, path)?;
+pub fn write_usda(name: &str, meshes: &mut [UsdMesh], path: &Path) -> Result<()> {
+    let mut timing: Option<(usize, f64)> = None;
+    for UsdMesh { mesh, frames } in meshes.iter() {
+        check_indices(mesh, path)?;
+        let Some(frames) = frames else { continue };
+        check_frames(mesh, frames)?;
+        let own = (frames.count(), frames.fps());
+        if *timing.get_or_insert(own) != own {
+            return Err(Error::Request(format!(
+                "the mesh \"{}\" has other frames than the one before",
+                mesh.name
+            )));
+        }
+    }
+    let Some((count, fps)) = timing else {
+        return Err(Error::Request(format!("{}: no mesh of \"{name}\" moves", path.display())));
+    };
     let mut file = OutputFile::create(path)?;
-    let name = prim_name(&mesh.name);
-    write_header(&mut file, &name, frames)?;
+    let mut taken = BTreeSet::new();
+    let root = prim_name(name, &mut taken);
+    write_header(&mut file, &root, count - 1, fps)?;
+    file.text(format_args!("def Xform \"{root}\" (\n    kind = \"component\"\n)\n{{\n"))?;
+    for UsdMesh { mesh, frames } in meshes {
+        write_mesh(&mut file, &prim_name(&mesh.name, &mut taken), mesh, frames.as_deref_mut())?;
+    }
+    file.text(format_args!("}}\n"))?;
+    Ok(file.finish()?)
+}
+
+fn write_mesh(
+    file: &mut OutputFile,
+    name: &str,
+    mesh: &RigMesh,
+    frames: Option<&mut (dyn Frames + '_)>,
+) -> Result<()> {
     file.text(format_args!("def Mesh \"{name}\"\n{{\n"))?;
     file.text(format_args!("    uniform token subdivisionScheme = \"none\"\n"))?;
     file.text(format_args!("    uniform token orientation = \"rightHanded\"\n"))?;
-    write_faces(&mut file, mesh)?;
-    write_uvs(&mut file, mesh)?;
-    let extents = write_points(&mut file, mesh, frames)?;
-    write_extents(&mut file, &mesh.positions, &extents)?;
-    file.text(format_args!("}}\n"))?;
-    Ok(file.finish()?)
+    write_faces(file, mesh)?;
+    write_uvs(file, mesh)?;
+    let neutral = List(mesh.positions.iter().map(Point));
+    file.text(format_args!("    point3f[] points = {neutral}\n"))?;
+    let extents = frames.map_or_else(|| Ok(Vec::new()), |frames| write_points(file, frames))?;
+    write_extents(file, &mesh.positions, &extents)?;
+    Ok(file.text(format_args!("}}\n"))?)
 }
 
 /// USD's indices are signed.
@@ -39,17 +79,23 @@ fn check_indices(mesh: &RigMesh, path: &Path) -> Result<()> {
     Err(Error::malformed(path, format!("the mesh \"{}\" is too large for USD's 32-bit indices", mesh.name)))
 }
 
-/// A name as USD allows: letters, digits and underscores, not beginning with a digit.
-fn prim_name(name: &str) -> String {
+/// A name as USD allows: letters, digits and underscores, not beginning with a digit, and not one that is taken.
+fn prim_name(name: &str, taken: &mut BTreeSet<String>) -> String {
     let mut allowed: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if !allowed.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
         allowed.insert(0, '_');
     }
+    let stem = allowed.clone();
+    for number in 2.. {
+        if taken.insert(allowed.clone()) {
+            break;
+        }
+        allowed = format!("{stem}_{number}");
+    }
     allowed
 }
 
-fn write_header(file: &mut OutputFile, name: &str, frames: &dyn Frames) -> Result<()> {
-    let (last, fps) = (frames.count() - 1, frames.fps());
+fn write_header(file: &mut OutputFile, name: &str, last: usize, fps: f64) -> Result<()> {
     file.text(format_args!(
         "#usda 1.0\n(\n    defaultPrim = \"{name}\"\n    endTimeCode = {last}\n    framesPerSecond = {fps}\n    \
          metersPerUnit = 1\n    startTimeCode = 0\n    timeCodesPerSecond = {fps}\n    upAxis = \"Y\"\n)\n\n"
@@ -77,9 +123,8 @@ fn write_uvs(file: &mut OutputFile, mesh: &RigMesh) -> Result<()> {
 }
 
 /// Writes the positions of all frames and returns each one's bounds.
-fn write_points(file: &mut OutputFile, mesh: &RigMesh, frames: &mut dyn Frames) -> Result<Vec<[Vec3; 2]>> {
-    let neutral = List(mesh.positions.iter().map(Point));
-    file.text(format_args!("    point3f[] points = {neutral}\n    point3f[] points.timeSamples = {{\n"))?;
+fn write_points(file: &mut OutputFile, frames: &mut (dyn Frames + '_)) -> Result<Vec<[Vec3; 2]>> {
+    file.text(format_args!("    point3f[] points.timeSamples = {{\n"))?;
     let mut positions = vec![Vec3::ZERO; frames.vertex_count()];
     let mut extents = Vec::with_capacity(frames.count());
     for frame in 0..frames.count() {
@@ -94,7 +139,11 @@ fn write_points(file: &mut OutputFile, mesh: &RigMesh, frames: &mut dyn Frames) 
 fn write_extents(file: &mut OutputFile, neutral: &[Vec3], extents: &[[Vec3; 2]]) -> Result<()> {
     let text = |extent: &[Vec3; 2]| List(extent.iter().map(Point)).to_string();
     let rest = text(&extent(neutral));
-    file.text(format_args!("    float3[] extent = {rest}\n    float3[] extent.timeSamples = {{\n"))?;
+    file.text(format_args!("    float3[] extent = {rest}\n"))?;
+    if extents.is_empty() {
+        return Ok(());
+    }
+    file.text(format_args!("    float3[] extent.timeSamples = {{\n"))?;
     for (frame, extent) in extents.iter().enumerate() {
         file.text(format_args!("        {frame}: {},\n", text(extent)))?;
     }

@@ -9,8 +9,7 @@ use zygoma_geometry::Faces;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::formats::Limits;
 use zygoma_rig::formats::gltf::{
-    AnimatedProp, Document, MorphAnimation, MorphTarget, read_rig, write_animated, write_animated_with,
-    write_rig, write_with_take,
+    AnimatedProp, Document, MorphAnimation, MorphTarget, SkinMotion, read_rig, write_animated, write_rig,
 };
 use zygoma_rig::take::{Interpolation, MotionTrack, WeightCurve, WeightTrack};
 use zygoma_rig::{Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas, Take, Units, UvMap};
@@ -126,8 +125,14 @@ fn generated() -> Rig {
         skin: 1,
         expressions: vec![],
         joints: vec![
-            Joint { role: JointRole::Head, name: "head".into(), node: 0, position: DVec3::Y * 0.1 },
-            Joint { role: JointRole::Jaw, name: "jaw".into(), node: 0, position: hinge },
+            Joint {
+                role: JointRole::Head,
+                name: "head".into(),
+                node: 0,
+                position: DVec3::Y * 0.1,
+                carries: vec![],
+            },
+            Joint { role: JointRole::Jaw, name: "jaw".into(), node: 0, position: hinge, carries: vec![] },
         ],
         takes: vec![
             Take {
@@ -135,7 +140,7 @@ fn generated() -> Rig {
                 weights: vec![track("jawOpen", Interpolation::Linear), track("all", Interpolation::Linear)],
                 motions,
             },
-            Take { name: "bend".into(), weights: vec![track("jawOpen", cubic)], motions: vec![] },
+            Take { name: "bend".into(), weights: vec![track("jawOpen", cubic)], ..Take::default() },
         ],
         units: Units { metres_per_unit: 0.01, reason: "made so".into() },
         notes: vec![],
@@ -296,7 +301,7 @@ fn named(name: &str) -> Take {
 /// Two targets that bend the whole skin, over three frames.
 fn bending(count: usize) -> MorphAnimation {
     let target = |k: usize| MorphTarget {
-        positions: (0..count).map(|v| Vec3::new(0.001 * v as f32, 0.002 * k as f32, 0.01)).collect(),
+        positions: (0..count).map(|v| Vec3::new(0.001 * (v % 50) as f32, 0.002 * k as f32, 0.01)).collect(),
         normals: Some((0..count).map(|v| Vec3::new(0.0, 0.1 * v as f32, 0.0)).collect()),
     };
     let weights = vec![0.0, 0.0, 1.0, -0.5, 0.25, 2.0];
@@ -341,7 +346,8 @@ fn an_animated_surface_replaces_the_targets_of_a_document() {
     let rig = maker.rig();
     let animation = bending(4);
     let take = named("talk");
-    let (back, json) = again(|path| write_animated(&rig, &animation, &take, true, path).unwrap());
+    let (back, json) =
+        again(|path| write_animated(&rig, SkinMotion::Baked(&animation), &take, true, &[], path).unwrap());
     assert_plays(&rig, &back, &animation);
     assert_eq!(json["animations"].as_array().unwrap().len(), 1);
     let head = back.takes[0].motions[0].sample(1.0).unwrap();
@@ -355,12 +361,116 @@ fn an_animated_surface_replaces_the_targets_of_a_document() {
     }
 }
 
+/// Blender keeps weights between 0 and 1.
+#[test]
+fn weights_of_new_targets_are_between_0_and_1_and_rest_at_the_neutral() {
+    let generated = generated();
+    for rig in [treasured().rig(), generated] {
+        let count = rig.skin().positions.len();
+        let animation = bending(count);
+        let motion = SkinMotion::Baked(&animation);
+        let (back, json) =
+            again(|path| write_animated(&rig, motion, &named("bend"), false, &[], path).unwrap());
+        assert_plays(&rig, &back, &animation);
+        let tracks = back.takes[0].weights.iter().filter(|track| track.shape.starts_with("motion"));
+        let weights: Vec<f32> = tracks.flat_map(|track| track.curve.values.clone()).collect();
+        assert!(weights.len() == 6 && weights.iter().all(|w| (0.0..=1.0).contains(w)), "{weights:?}");
+        let mesh = json["meshes"].as_array().unwrap().iter().find(|mesh| {
+            mesh["weights"].is_array() && mesh["extras"]["targetNames"] == json!(["motion 0", "motion 1"])
+        });
+        let rest: Vec<f32> =
+            mesh.unwrap()["weights"].as_array().unwrap().iter().map(|w| w.as_f64().unwrap() as f32).collect();
+        assert!(rest.iter().any(|w| *w > 0.0), "{rest:?}");
+        assert!(farthest(&rig.skin().positions, &posed(back.skin(), &rest)[..count]) < 1e-6);
+    }
+}
+
+#[test]
+fn kept_shapes_get_correctives_and_every_clip_plays() {
+    let rig = treasured().rig();
+    let correctives = bending(4);
+    let weights = [0.0, 0.25, 0.5, 1.0, 1.0, 0.0];
+    let motion = SkinMotion::Corrected { weights: &weights, correctives: &correctives };
+    let (back, json) = again(|path| write_animated(&rig, motion, &named("bend"), false, &[], path).unwrap());
+    let names = json!(["jawOpen", "eyeBlink_L", "corrective 0", "corrective 1"]);
+    assert_eq!(json["meshes"][0]["extras"]["targetNames"], names);
+    let at = |take: &Take, time: f64| -> Vec<f32> {
+        let track = |shape: &Shape| take.weights.iter().find(|track| track.shape == shape.name);
+        back.skin().shapes.iter().map(|shape| track(shape).map_or(0.0, |t| t.curve.sample(time))).collect()
+    };
+    for frame in 0..3 {
+        let shown =
+            posed(back.skin(), &at(&back.takes[0], correctives.start + frame as f64 / correctives.fps));
+        let mut wanted = posed(rig.skin(), &weights[2 * frame..][..2]);
+        for (k, target) in correctives.targets.iter().enumerate() {
+            let by = target.positions.iter().map(|offset| correctives.weights[2 * frame + k] * *offset);
+            wanted.iter_mut().zip(by).for_each(|(position, by)| *position += by);
+        }
+        assert!(farthest(&wanted, &shown) < 1e-6, "frame {frame}");
+    }
+    // The clip that the file came with still shows what it did, head included.
+    let (before, after) = (&rig.takes[0], &back.takes[1]);
+    assert_eq!((&before.name, &before.motions), (&after.name, &after.motions));
+    for time in [0.0, 0.4, 1.0] {
+        let own: Vec<f32> = before.weights.iter().map(|track| track.curve.sample(time)).collect();
+        assert!(
+            farthest(&posed(rig.skin(), &own), &posed(back.skin(), &at(after, time))) < 1e-6,
+            "at {time}"
+        );
+    }
+}
+
+#[test]
+fn other_clips_lose_only_the_weights_of_replaced_targets() {
+    let rig = treasured().rig();
+    let animation = bending(4);
+    let motion = SkinMotion::Baked(&animation);
+    let (back, json) = again(|path| write_animated(&rig, motion, &named("bend"), false, &[], path).unwrap());
+    let names: Vec<&str> = back.takes.iter().map(|take| take.name.as_str()).collect();
+    assert_eq!(names, ["bend", "talk"]);
+    assert_eq!(back.takes[1].motions, rig.takes[0].motions);
+    assert_eq!(json["animations"].as_array().unwrap().len(), 2, "a clip of weights alone is gone");
+}
+
+/// Accessors that nothing refers to, and bytes of the buffer that no accessor reads.
+#[test]
+fn nothing_is_left_of_what_was_replaced() {
+    let mut maker = treasured();
+    maker.json.as_object_mut().unwrap().remove("extensions");
+    let rig = maker.rig();
+    let animation = MorphAnimation {
+        weights: vec![0.0, 0.5, 1.0],
+        targets: vec![bending(4).targets[0].clone()],
+        ..bending(4)
+    };
+    let motion = SkinMotion::Baked(&animation);
+    let (back, json) = again(|path| write_animated(&rig, motion, &named("bend"), false, &[], path).unwrap());
+    let primitive = &json["meshes"][0]["primitives"][0];
+    let mut used: Vec<u64> =
+        primitive["attributes"].as_object().unwrap().values().map(|v| v.as_u64().unwrap()).collect();
+    used.push(primitive["indices"].as_u64().unwrap());
+    used.extend(primitive["targets"][0].as_object().unwrap().values().map(|v| v.as_u64().unwrap()));
+    for animation in json["animations"].as_array().unwrap() {
+        for sampler in animation["samplers"].as_array().unwrap() {
+            used.extend([&sampler["input"], &sampler["output"]].map(|v| v.as_u64().unwrap()));
+        }
+    }
+    used.sort_unstable();
+    used.dedup();
+    assert_eq!(used.len(), json["accessors"].as_array().unwrap().len());
+    let views = json["bufferViews"].as_array().unwrap();
+    let bytes: u64 = views.iter().map(|view| view["byteLength"].as_u64().unwrap().next_multiple_of(8)).sum();
+    let Source::Gltf(document) = &back.source else { panic!() };
+    assert!(document.buffers[0].len() as u64 <= bytes, "{} of {bytes}", document.buffers[0].len());
+}
+
 #[test]
 fn an_animated_surface_without_kept_nodes_moves_the_head_of_the_take() {
     let rig = treasured().rig();
     let talk = &generated().takes[0];
     let animation = bending(4);
-    let (back, _) = again(|path| write_animated(&rig, &animation, talk, false, path).unwrap());
+    let (back, _) =
+        again(|path| write_animated(&rig, SkinMotion::Baked(&animation), talk, false, &[], path).unwrap());
     assert_plays(&rig, &back, &animation);
     let (wanted, found) = (&talk.motions[0], &back.takes[0].motions[0]);
     assert_eq!(found.role, JointRole::Head);
@@ -376,7 +486,8 @@ fn an_animated_surface_of_a_generated_rig_plays() {
     let rig = generated();
     let animation = bending(6);
     let take = &rig.takes[0];
-    let (back, json) = again(|path| write_animated(&rig, &animation, take, false, path).unwrap());
+    let (back, json) =
+        again(|path| write_animated(&rig, SkinMotion::Baked(&animation), take, false, &[], path).unwrap());
     assert_plays(&rig, &back, &animation);
     assert!(json["meshes"][1]["primitives"][0]["targets"][1].get("NORMAL").is_some());
     assert_eq!(json["meshes"][0]["extras"]["targetNames"], json!(["jawOpen"]), "the teeth keep their shapes");
@@ -391,7 +502,9 @@ fn a_mesh_that_others_show_too_is_copied_before_it_changes() {
     maker.push("nodes", json!({ "mesh": 0, "name": "twin", "translation": [0.5, 0.0, 0.0] }));
     maker.json["scenes"][0]["nodes"] = json!([1, 3]);
     let rig = maker.rig();
-    let (back, json) = again(|path| write_animated(&rig, &bending(4), &named("bend"), false, path).unwrap());
+    let (back, json) = again(|path| {
+        write_animated(&rig, SkinMotion::Baked(&bending(4)), &named("bend"), false, &[], path).unwrap()
+    });
     assert_eq!(json["meshes"][0], maker.json["meshes"][0]);
     assert_eq!(back.meshes[1].shapes, rig.meshes[1].shapes);
     assert_eq!(back.meshes[0].shapes.len(), 2);
@@ -404,7 +517,9 @@ fn expressions_let_go_of_targets_that_are_gone() {
     maker.json["extensions"]["VRMC_vrm"] = json!({ "expressions": { "preset": { "happy": {
         "isBinary": false, "morphTargetBinds": [{ "node": 0, "index": 1, "weight": 1.0 }] } } } });
     let rig = maker.rig();
-    let (back, json) = again(|path| write_animated(&rig, &bending(4), &named("bend"), false, path).unwrap());
+    let (back, json) = again(|path| {
+        write_animated(&rig, SkinMotion::Baked(&bending(4)), &named("bend"), false, &[], path).unwrap()
+    });
     let happy = &json["extensions"]["VRMC_vrm"]["expressions"]["preset"]["happy"];
     assert_eq!(happy, &json!({ "isBinary": false, "morphTargetBinds": [] }));
     assert!(back.expressions[0].binds.is_empty());
@@ -426,7 +541,14 @@ fn a_prop_comes_goes_and_moves_in_the_scenes_own_unit() {
     };
     let animation = bending(4);
     let write = |path: &Path, prop: &AnimatedProp| {
-        write_animated_with(&rig, &animation, &named("bend"), false, std::slice::from_ref(prop), path)
+        write_animated(
+            &rig,
+            SkinMotion::Baked(&animation),
+            &named("bend"),
+            false,
+            std::slice::from_ref(prop),
+            path,
+        )
     };
     let (_, json) = again(|path| write(path, &prop).unwrap());
     let nodes = json["nodes"].as_array().unwrap();
@@ -454,9 +576,13 @@ fn a_prop_comes_goes_and_moves_in_the_scenes_own_unit() {
 fn a_still_surface_needs_no_targets() {
     let rig = treasured().rig();
     let animation = MorphAnimation { fps: 30.0, start: 0.0, targets: vec![], weights: vec![] };
-    let (back, json) = again(|path| write_animated(&rig, &animation, &named("rest"), false, path).unwrap());
-    assert!(back.skin().shapes.is_empty() && back.takes.is_empty());
-    assert!(json["meshes"][0].get("weights").is_none() && json.get("animations").is_none());
+    let (back, json) = again(|path| {
+        write_animated(&rig, SkinMotion::Baked(&animation), &named("rest"), false, &[], path).unwrap()
+    });
+    assert!(back.skin().shapes.is_empty());
+    let names: Vec<&str> = back.takes.iter().map(|take| take.name.as_str()).collect();
+    assert_eq!(names, ["talk"], "the head's own clip stays");
+    assert!(json["meshes"][0].get("weights").is_none());
 }
 
 #[test]
@@ -467,7 +593,8 @@ fn animations_that_do_not_fit_are_refused_and_nothing_is_written() {
     let refuse = |change: &dyn Fn(&mut MorphAnimation)| {
         let mut animation = bending(4);
         change(&mut animation);
-        let error = write_animated(&rig, &animation, &named("x"), false, &path).unwrap_err();
+        let error =
+            write_animated(&rig, SkinMotion::Baked(&animation), &named("x"), false, &[], &path).unwrap_err();
         assert!(error.to_string().contains("\"face\""), "{error}");
     };
     refuse(&|animation| animation.fps = 0.0);
@@ -490,7 +617,8 @@ fn a_take_drives_the_shapes_it_names_and_leaves_the_others_at_zero() {
         weights: vec![WeightTrack { shape: "eyeBlink_L".into(), curve }],
         motions: talk.motions[..1].to_vec(),
     };
-    let (back, json) = again(|path| write_with_take(&rig, &take, path).unwrap());
+    let (back, json) =
+        again(|path| write_animated(&rig, SkinMotion::Shapes, &take, false, &[], path).unwrap());
     let names: Vec<&str> = back.takes.iter().map(|take| take.name.as_str()).collect();
     assert_eq!(names, ["mapped", "talk"], "the new take comes first and the old ones stay");
     let track = |shape: &str| back.takes[0].weights.iter().find(|track| track.shape == shape).unwrap();
@@ -504,7 +632,9 @@ fn a_take_drives_the_shapes_it_names_and_leaves_the_others_at_zero() {
 fn a_rig_that_no_longer_matches_its_document_is_refused() {
     let mut rig = treasured().rig();
     rig.meshes[0].positions.pop();
-    let error = write_with_take(&rig, &named("x"), Path::new("a.glb")).unwrap_err().to_string();
+    let error = write_animated(&rig, SkinMotion::Shapes, &named("x"), false, &[], Path::new("a.glb"))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("no longer"), "{error}");
 }
 
@@ -539,7 +669,8 @@ fn facecap_becomes_an_animated_surface_and_stays_an_avatar() {
     let rig = read_rig(&path, &Limits::default()).unwrap();
     let animation = bending(rig.skin().positions.len());
     let take = &rig.takes[0];
-    let (back, json) = again(|path| write_animated(&rig, &animation, take, true, path).unwrap());
+    let (back, json) =
+        again(|path| write_animated(&rig, SkinMotion::Baked(&animation), take, true, &[], path).unwrap());
     assert_plays(&rig, &back, &animation);
     assert_eq!(back.meshes[0].positions, rig.meshes[0].positions);
     assert_eq!(back.takes[0].motions, rig.takes[0].motions);
@@ -558,7 +689,8 @@ fn head_motion_of_any_take_carries_the_eyes_of_facecap_along() {
     let Some(path) = real_data("rigs/facecap.glb") else { return };
     let mut rig = read_rig(&path, &Limits::default()).unwrap();
     rig.takes[0].name = "again".into();
-    let (back, _) = again(|path| write_with_take(&rig, &rig.takes[0], path).unwrap());
+    let (back, _) =
+        again(|path| write_animated(&rig, SkinMotion::Shapes, &rig.takes[0], false, &[], path).unwrap());
     let (take, found) = (&rig.takes[0], &back.takes[0]);
     assert_eq!((found.name.as_str(), found.motions.len()), ("again", 3));
     assert_eq!(found.weights, take.weights);

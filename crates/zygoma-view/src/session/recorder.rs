@@ -101,7 +101,8 @@ impl Recording {
         let mut frames = RecordedFrames { recording: self, model };
         let baked = bake(model.rig.skin(), &mut frames, 0.0, &BakeOptions::default());
         let baked = baked.map_err(|error| error.to_string())?;
-        gltf::write_animated(&model.rig, &baked.animation, &self.take(model), false, &file)
+        let motion = gltf::SkinMotion::Baked(&baked.animation);
+        gltf::write_animated(&model.rig, motion, &self.take(model), false, &[], &file)
             .map_err(|error| error.to_string())?;
         zygoma_files::read(&file, u64::MAX)
             .map_err(|error| format!("the recording cannot be read back: {error}"))

@@ -1,19 +1,21 @@
 //! Animated faces on their way to a file.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::Pose;
-use zygoma_rig::bake::{BakeOptions, Baked, bake};
+use zygoma_rig::bake::{BakeOptions, Baked, bake, bake_correctives};
 use zygoma_rig::binding::Binding;
-use zygoma_rig::formats::gltf::AnimatedProp;
-use zygoma_rig::formats::{caches, gltf, obj, usda};
-use zygoma_rig::frames::{Frames, HeadMoved};
-use zygoma_rig::{JointRole, Rig, Take};
+use zygoma_rig::evaluate::{Evaluator, Performance};
+use zygoma_rig::formats::gltf::{AnimatedProp, SkinMotion};
+use zygoma_rig::formats::usda::{self, UsdMesh};
+use zygoma_rig::formats::{Limits, caches, gltf, obj};
+use zygoma_rig::frames::{Frames, HeadMoved, JointMoved, Reordered};
+use zygoma_rig::{JointRole, Rig, Source, Take};
 
 use crate::cli::AnimatedArgs;
 use crate::progress::Progress;
@@ -56,15 +58,18 @@ impl Format {
 #[derive(Debug, Serialize)]
 pub(crate) struct CompressionSummary {
     pub(crate) morph_targets: usize,
+    /// Shapes of the rig that are still there, beside the new targets.
+    pub(crate) kept_shapes: usize,
     pub(crate) stated_max_error_mm: f64,
     pub(crate) max_error_mm: f64,
     pub(crate) rms_error_mm: f64,
 }
 
 impl CompressionSummary {
-    fn new(baked: &Baked, stated_mm: f64) -> Self {
+    fn new(baked: &Baked, kept_shapes: usize, stated_mm: f64) -> Self {
         Self {
             morph_targets: baked.animation.targets.len(),
+            kept_shapes,
             stated_max_error_mm: stated_mm,
             max_error_mm: baked.max_error * 1e3,
             rms_error_mm: baked.rms_error * 1e3,
@@ -74,15 +79,49 @@ impl CompressionSummary {
 
 impl std::fmt::Display for CompressionSummary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.kept_shapes {
+            0 => write!(f, "{} morph targets", self.morph_targets)?,
+            kept => write!(f, "{kept} shapes and {} corrective targets", self.morph_targets)?,
+        }
         write!(
             f,
-            "{} morph targets, at most {:.4} mm off (allowed {} mm), {:.4} mm on average",
-            self.morph_targets, self.max_error_mm, self.stated_max_error_mm, self.rms_error_mm
+            ", at most {:.4} mm off (allowed {} mm), {:.4} mm on average",
+            self.max_error_mm, self.stated_max_error_mm, self.rms_error_mm
         )
     }
 }
 
-/// Writes the surfaces of a rig's skin that performs a take; they are in the head's frame. A GLB shows what touches it, too.
+/// What was written.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// How a GLB was compressed.
+    pub(crate) compression: Option<CompressionSummary>,
+    /// The point cache of each mesh that moves.
+    pub(crate) caches: Vec<CacheFile>,
+}
+
+/// A point cache and the mesh that it is for.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CacheFile {
+    pub(crate) mesh: String,
+    pub(crate) file: PathBuf,
+    /// Vertices of every frame, as importers count them.
+    pub(crate) vertices: usize,
+}
+
+impl Written {
+    /// What it says, a sentence a line.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let cache = |cache: &CacheFile| {
+            let CacheFile { mesh, file, vertices } = cache;
+            format!("{}: the mesh '{mesh}', {vertices} vertices, in metres", file.display())
+        };
+        self.compression.iter().map(ToString::to_string).chain(self.caches.iter().map(cache)).collect()
+    }
+}
+
+/// Writes the surfaces of a rig's skin that performs a take; they are in the head's frame. The rig's other meshes perform the take beside it. A
+/// GLB shows what touches the face, too.
 pub(crate) fn write(
     rig: &Rig,
     take: &Take,
@@ -90,34 +129,187 @@ pub(crate) fn write(
     props: &[Prop],
     out: &Path,
     args: &AnimatedArgs,
-) -> anyhow::Result<Option<CompressionSummary>> {
+) -> anyhow::Result<Written> {
     let format = Format::of(out)?;
-    let skin = rig.skin();
+    make_folder_for(out)?;
     let mut frames = Watched::new(frames);
     // Other formats are smaller or larger, nobody knows by how much.
     if format.is_cache() {
         let bytes = frames.count() as u64 * frames.vertex_count() as u64 * size_of::<Vec3>() as u64;
         zygoma_files::check_room(zygoma_files::folder_of(out), bytes)?;
     }
-    if format == Format::Glb {
-        // A GLB moves the head by its node, so that the surfaces stay small to store.
-        let options = BakeOptions { max_error: args.max_error * 1e-3, max_targets: args.max_targets };
-        let baked = bake(skin, &mut frames, take.start(), &options)?;
-        let renamed = Binding::new(rig, take).renamed(rig, take);
-        let props = animated_props(props, take, baked.animation.fps);
-        let is_own = rig.takes.contains(take);
-        gltf::write_animated_with(rig, &baked.animation, &renamed, is_own, &props, out)?;
-        return Ok(Some(CompressionSummary::new(&baked, args.max_error)));
-    }
-    let mut moved: Box<dyn Frames> =
-        if args.head_motion { Box::new(HeadMoved::new(frames, take)) } else { Box::new(frames) };
     match format {
-        Format::Pc2 => caches::write_pc2(skin, &mut *moved, out)?,
-        Format::Mdd => caches::write_mdd(skin, &mut *moved, out)?,
-        Format::Usda => usda::write_usda(skin, &mut *moved, out)?,
-        Format::ObjFolder | Format::Glb => obj::write_sequence(skin, &mut *moved, out)?,
+        Format::Glb => {
+            let compression = Some(write_glb(rig, take, &mut frames, props, out, args)?);
+            Ok(Written { compression, ..Written::default() })
+        }
+        Format::Pc2 | Format::Mdd => {
+            let write = if format == Format::Pc2 { caches::write_pc2 } else { caches::write_mdd };
+            Ok(Written { caches: write_caches(rig, take, frames, out, args, write)?, ..Written::default() })
+        }
+        Format::Usda => {
+            let (fps, skin) = (frames.fps(), placed(rig, rig.skin, take, frames, args));
+            let others = moving(rig, take, fps, args);
+            let mut meshes = vec![UsdMesh { mesh: rig.skin(), frames: Some(skin) }];
+            meshes
+                .extend(others.into_iter().map(|(mesh, frames)| UsdMesh { mesh: &rig.meshes[mesh], frames }));
+            usda::write_usda(&rig.name, &mut meshes, out)?;
+            Ok(Written::default())
+        }
+        Format::ObjFolder => {
+            obj::write_sequence(rig.skin(), &mut *placed(rig, rig.skin, take, frames, args), out)?;
+            Ok(Written::default())
+        }
     }
-    Ok(None)
+}
+
+/// Makes the folder that a file is to be in.
+pub(crate) fn make_folder_for(out: &Path) -> anyhow::Result<()> {
+    Ok(zygoma_files::create_folder(zygoma_files::folder_of(out))?)
+}
+
+fn write_glb(
+    rig: &Rig,
+    take: &Take,
+    frames: &mut dyn Frames,
+    props: &[Prop],
+    out: &Path,
+    args: &AnimatedArgs,
+) -> anyhow::Result<CompressionSummary> {
+    // A GLB moves the head by its node, so that the surfaces stay small to store.
+    let options = BakeOptions { max_error: args.max_error * 1e-3, max_targets: args.max_targets };
+    let renamed = Binding::new(rig, take).renamed(rig, take);
+    let props = animated_props(props, take, frames.fps());
+    let is_own = rig.takes.contains(take);
+    let write = |motion| gltf::write_animated(rig, motion, &renamed, is_own, &props, out);
+    if !args.keep_shapes {
+        let baked = bake(rig.skin(), frames, take.start(), &options)?;
+        write(SkinMotion::Baked(&baked.animation))?;
+        return Ok(CompressionSummary::new(&baked, 0, args.max_error));
+    }
+    let mut plain = WeightedFrames::new(rig, take, frames.count(), frames.fps());
+    let baked = bake_correctives(rig.skin(), frames, &mut plain, take.start(), &options)?;
+    let correctives = &baked.animation;
+    let exact = correctives.targets.is_empty() && plain.within_range && props.is_empty();
+    write(if exact {
+        SkinMotion::Shapes
+    } else {
+        SkinMotion::Corrected { weights: &plain.weights, correctives }
+    })?;
+    Ok(CompressionSummary::new(&baked, rig.skin().shapes.len(), args.max_error))
+}
+
+/// The plain rig's skin with weights between 0 and 1, which is all that some programs play.
+struct WeightedFrames {
+    evaluator: Evaluator,
+    fps: f64,
+    /// Weights of all shapes, frame after frame.
+    weights: Vec<f32>,
+    /// Whether no weight had to be brought between 0 and 1.
+    within_range: bool,
+}
+
+impl WeightedFrames {
+    fn new(rig: &Rig, take: &Take, count: usize, fps: f64) -> Self {
+        let (binding, evaluator) = (Binding::new(rig, take), Evaluator::new(rig.skin()));
+        let shapes = evaluator.shape_count();
+        let mut weights = vec![0.0; count * shapes];
+        for (frame, row) in weights.chunks_exact_mut(shapes.max(1)).enumerate() {
+            binding.weights_at(take, rig.skin, take.start() + frame as f64 / fps, row);
+        }
+        let within_range = weights.iter().all(|weight| (0.0..=1.0).contains(weight));
+        weights.iter_mut().for_each(|weight| *weight = weight.clamp(0.0, 1.0));
+        Self { evaluator, fps, weights, within_range }
+    }
+}
+
+impl Frames for WeightedFrames {
+    fn count(&self) -> usize {
+        self.weights.len() / self.evaluator.shape_count().max(1)
+    }
+
+    fn fps(&self) -> f64 {
+        self.fps
+    }
+
+    fn vertex_count(&self) -> usize {
+        self.evaluator.vertex_count()
+    }
+
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> zygoma_rig::Result<()> {
+        let shapes = self.evaluator.shape_count();
+        self.evaluator.evaluate(&self.weights[frame * shapes..][..shapes], positions);
+        Ok(())
+    }
+}
+
+/// Frames of one of the rig's meshes where jaw, eyes and, if asked, head bring them.
+fn placed<'a>(
+    rig: &'a Rig,
+    mesh: usize,
+    take: &'a Take,
+    frames: impl Frames + 'a,
+    args: &AnimatedArgs,
+) -> Box<dyn Frames + 'a> {
+    let frames = JointMoved::new(frames, rig, mesh, take);
+    if args.head_motion { Box::new(HeadMoved::new(frames, take)) } else { Box::new(frames) }
+}
+
+/// A mesh of the rig and its frames, if it moves.
+type MaybeMoving<'a> = (usize, Option<Box<dyn Frames + 'a>>);
+
+/// Every mesh but the skin.
+fn moving<'a>(rig: &'a Rig, take: &'a Take, fps: f64, args: &AnimatedArgs) -> Vec<MaybeMoving<'a>> {
+    let head_moves = args.head_motion && take.motion(JointRole::Head).is_some();
+    let others = (0..rig.meshes.len()).filter(|mesh| *mesh != rig.skin);
+    let frames = |mesh: usize| {
+        let performance = Performance::new(rig, mesh, take, fps);
+        let carried = rig.joints.iter().any(|joint| {
+            take.motion(joint.role).is_some() && joint.carries.iter().any(|carried| carried.mesh == mesh)
+        });
+        let moves = head_moves || carried || performance.moves();
+        (mesh, moves.then(|| placed(rig, mesh, take, performance, args)))
+    };
+    others.map(frames).collect()
+}
+
+/// Writes the cache of the skin to `out`, and of each other mesh that moves to a file beside it that has the mesh's name in its own.
+fn write_caches<'a>(
+    rig: &'a Rig,
+    take: &'a Take,
+    frames: impl Frames + 'a,
+    out: &Path,
+    args: &AnimatedArgs,
+    write: fn(&mut dyn Frames, &Path) -> zygoma_rig::Result<()>,
+) -> anyhow::Result<Vec<CacheFile>> {
+    let fps = frames.fps();
+    let skin = (rig.skin, Some(placed(rig, rig.skin, take, frames, args)));
+    let mut written = Vec::new();
+    for (mesh, frames) in std::iter::once(skin).chain(moving(rig, take, fps, args)) {
+        let Some(frames) = frames else { continue };
+        let file = if mesh == rig.skin { out.to_owned() } else { beside(out, &rig.meshes[mesh].name) };
+        let order = match &rig.source {
+            Source::Gltf(document) => gltf::imported_order(document, mesh, &Limits::default())?,
+            _ => None,
+        };
+        let mut frames: Box<dyn Frames> = match order {
+            Some(order) => Box::new(Reordered::new(frames, order)),
+            None => frames,
+        };
+        write(&mut *frames, &file)?;
+        let vertices = frames.vertex_count();
+        written.push(CacheFile { mesh: rig.meshes[mesh].name.clone(), file, vertices });
+    }
+    Ok(written)
+}
+
+/// `face.pc2` for a mesh of its own name: `face.teeth.pc2`.
+fn beside(out: &Path, mesh: &str) -> PathBuf {
+    let allowed = |c: char| if c.is_alphanumeric() || "_- ".contains(c) { c } else { '_' };
+    let mut name = out.file_stem().unwrap_or_default().to_owned();
+    name.push(format!(".{}", mesh.chars().map(allowed).collect::<String>()));
+    name.push(format!(".{}", out.extension().unwrap_or_default().to_string_lossy()));
+    out.with_file_name(name)
 }
 
 /// What touches a face, to be seen in other programs as well; it moves with the head.
@@ -146,11 +338,11 @@ fn animated_props(props: &[Prop], take: &Take, fps: f64) -> Vec<AnimatedProp> {
     props.iter().map(animated).collect()
 }
 
-/// Prints what a performance did: its own lines, the tracks that moved nothing, how it was compressed, how long it took.
+/// Prints what a performance did: its own lines, the tracks that moved nothing, what was written, how long it took.
 pub(crate) fn tell(
     lines: &[String],
     unmatched: &[String],
-    compression: Option<&CompressionSummary>,
+    written: &Written,
     seconds: f64,
 ) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
@@ -160,8 +352,8 @@ pub(crate) fn tell(
     if !unmatched.is_empty() {
         writeln!(out, "tracks without a shape: {}", unmatched.join(", "))?;
     }
-    if let Some(compression) = compression {
-        writeln!(out, "{compression}")?;
+    for line in written.lines() {
+        writeln!(out, "{line}")?;
     }
     writeln!(out, "done in {seconds:.1} s")?;
     Ok(())

@@ -12,7 +12,7 @@ use zygoma_face::interactive::{
 };
 
 use crate::cli::BuildArgs;
-use crate::commands::input;
+use crate::commands::{animated, input};
 use crate::progress::Progress;
 use crate::reports;
 
@@ -38,6 +38,10 @@ struct Summary {
     seconds: f64,
 }
 
+/// Triangles of a preview, and its stiffness everywhere in N/m: as the viewer shows a rig before it is built. Ours.
+const QUICK_TRIANGLES: usize = 2000;
+const QUICK_STIFFNESS: f64 = 2.0;
+
 pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     let began = Instant::now();
     let mut params: BuildParams = input::read_params(args.params.as_deref())?;
@@ -46,10 +50,21 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     params.corrective.extend(args.corrective.iter().cloned());
     params.seconds = args.seconds.or(params.seconds);
     params.fit.seconds = args.fit_seconds.or(params.fit.seconds);
+    if args.quick {
+        params = BuildParams {
+            triangles: args.triangles.unwrap_or(QUICK_TRIANGLES),
+            uniform_stiffness: Some(QUICK_STIFFNESS),
+            combinations: 0,
+            corrected: false,
+            ..params
+        };
+    }
     let rig = input::read_rig(&args.rig)?;
     let mut takes = rig.takes.clone();
     for name in &args.takes {
-        takes.push(input::read_take(name, &rig)?);
+        let take = input::read_take(name, &rig, args.map.as_deref())?;
+        input::check_match(&rig, &args.rig.rig, &take, name)?;
+        takes.push(take);
     }
     // A face file holds at least the neutral and what the shapes move.
     let moved: usize = rig.skin().shapes.iter().map(|shape| shape.deltas.vertices.len()).sum();
@@ -60,6 +75,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     let (mut face, report) =
         build_with_progress(&what, &params).with_context(|| args.rig.rig.display().to_string())?;
     face.origin = Origin::of_rig(&rig, &args.rig.rig, args.rig.identity.as_deref());
+    animated::make_folder_for(&args.out)?;
     face.write(&args.out)?;
     if let Some(folder) = &args.report {
         reports::build::write(folder, &face, &rig, &report)?;
@@ -96,13 +112,19 @@ pub(crate) fn build_with_progress(
     params: &BuildParams,
 ) -> anyhow::Result<(Face, BuildReport)> {
     let mut bar = Progress::new("meshing", 100);
+    let mut fitting: Option<Instant> = None;
     let built = build_with_report(what, params, &mut |now| {
         match now {
             BuildProgress::Meshing => bar.tell(0, "meshing"),
             BuildProgress::Fitting(fit) => {
+                let began = *fitting.get_or_insert_with(Instant::now);
+                let left = seconds_left(began.elapsed().as_secs_f64(), fit.done, params.fit.seconds);
                 let words = format!(
-                    "fitting, iteration {}: loss {:.4e}, worst error {:.3} of the tolerance",
-                    fit.iteration, fit.loss, fit.worst
+                    "fitting{}; iteration {}: loss {:.4e}, worst error {:.3} of the tolerance",
+                    left.map_or_else(String::new, |left| format!(", about {left:.0} s left")),
+                    fit.iteration,
+                    fit.loss,
+                    fit.worst
                 );
                 bar.tell((100.0 * fit.done.clamp(0.0, 1.0)) as usize, &words);
             }
@@ -112,6 +134,16 @@ pub(crate) fn build_with_progress(
         Continue::Yes
     })?;
     Ok(built)
+}
+
+/// How long a fit will still take, once there is enough to tell by, and within the time that it may take.
+fn seconds_left(elapsed: f64, done: f64, limit: Option<f64>) -> Option<f64> {
+    let left = (done > 0.02).then(|| elapsed * (1.0 - done) / done);
+    let allowed = limit.map(|limit| (limit - elapsed).max(0.0));
+    match (left, allowed) {
+        (Some(left), Some(allowed)) => Some(left.min(allowed)),
+        (left, allowed) => left.or(allowed),
+    }
 }
 
 fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
@@ -145,4 +177,17 @@ fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
         writeln!(out, "shapes that are missed by more than the tolerance: {}", summary.missed.join(", "))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seconds_left;
+
+    #[test]
+    fn the_time_left_follows_the_share_that_is_done_and_the_time_allowed() {
+        assert_eq!(seconds_left(10.0, 0.25, None), Some(30.0));
+        assert_eq!(seconds_left(10.0, 0.25, Some(12.0)), Some(2.0));
+        assert_eq!(seconds_left(1.0, 0.0, None), None);
+        assert_eq!(seconds_left(1.0, 0.0, Some(5.0)), Some(4.0));
+    }
 }

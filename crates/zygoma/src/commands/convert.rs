@@ -12,7 +12,7 @@ use zygoma_rig::take::LargeWeight;
 use zygoma_rig::{Rig, Source, Take};
 
 use crate::cli::ConvertArgs;
-use crate::commands::animated::{self, CompressionSummary, Format};
+use crate::commands::animated::{self, CacheFile, CompressionSummary, Format};
 use crate::commands::input;
 
 /// What was written.
@@ -40,6 +40,11 @@ struct AnimationSummary {
     warning: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     compression: Option<CompressionSummary>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    caches: Vec<CacheFile>,
+    /// What was written, for people.
+    #[serde(skip)]
+    lines: Vec<String>,
 }
 
 pub(crate) fn run(args: &ConvertArgs, verbose: bool) -> anyhow::Result<()> {
@@ -56,9 +61,10 @@ pub(crate) fn run(args: &ConvertArgs, verbose: bool) -> anyhow::Result<()> {
     }
     let animation = match &args.take {
         Some(name) => {
-            let take = input::read_take(name, &rig)?;
+            let take = input::read_take(name, &rig, args.map.as_deref())?;
+            input::check_match(&rig, &args.rig.rig, &take, name)?;
             input::check_length(&take, args.fps)?;
-            Some(write_performance(&rig, &take, format, args)?)
+            Some(write_performance(&rig, &take, args)?)
         }
         None => {
             write_rig(&rig, format, &args.out)?;
@@ -78,6 +84,7 @@ pub(crate) fn run(args: &ConvertArgs, verbose: bool) -> anyhow::Result<()> {
 }
 
 fn write_rig(rig: &Rig, format: Format, out: &Path) -> anyhow::Result<()> {
+    animated::make_folder_for(out)?;
     match format {
         Format::ObjFolder => obj::write_rig(rig, out)?,
         _ => gltf::write_rig(rig, out)?,
@@ -85,20 +92,10 @@ fn write_rig(rig: &Rig, format: Format, out: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write_performance(
-    rig: &Rig,
-    take: &Take,
-    format: Format,
-    args: &ConvertArgs,
-) -> anyhow::Result<AnimationSummary> {
+fn write_performance(rig: &Rig, take: &Take, args: &ConvertArgs) -> anyhow::Result<AnimationSummary> {
     let binding = Binding::new(rig, take);
-    let compression = if args.keep_shapes && format == Format::Glb {
-        gltf::write_with_take(rig, &binding.renamed(rig, take), &args.out)?;
-        None
-    } else {
-        let performance = Performance::new(rig, rig.skin, take, args.fps);
-        animated::write(rig, take, performance, &[], &args.out, &args.animated)?
-    };
+    let performance = Performance::new(rig, rig.skin, take, args.fps);
+    let written = animated::write(rig, take, performance, &[], &args.out, &args.animated)?;
     Ok(AnimationSummary {
         take: take.name.clone(),
         frames: take.frame_count(args.fps),
@@ -106,7 +103,9 @@ fn write_performance(
         unmatched: binding.unmatched,
         large_weights: take.large_weights(),
         warning: take.weight_warning(),
-        compression,
+        lines: written.lines(),
+        compression: written.compression,
+        caches: written.caches,
     })
 }
 
@@ -128,8 +127,8 @@ fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
         if let Some(warning) = &animation.warning {
             writeln!(out, "problem: {warning}")?;
         }
-        if let Some(compression) = &animation.compression {
-            writeln!(out, "{compression}")?;
+        for line in &animation.lines {
+            writeln!(out, "{line}")?;
         }
     }
     if verbose {

@@ -52,11 +52,12 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let performance =
         Performance { face: &face, places: &places, rig: &rig, take, touches: &touches, fps: FPS, folder };
     let mut outcome = performance.run(&mut ShellBody::new(&face, RunParams::default())?)?;
-    let options = AnimatedArgs { max_error: MAX_ERROR, max_targets: None, head_motion: false };
+    let options =
+        AnimatedArgs { max_error: MAX_ERROR, max_targets: None, keep_shapes: false, head_motion: false };
     let written =
         animated::write(&rig, take, &mut outcome.frames, &outcome.props, &folder.join("head.glb"), &options)?;
     let mut report = Report::new("zygoma: the built-in head is touched");
-    report.list(&summary(&face, &places, take, &outcome, written.as_ref()));
+    report.list(&summary(&face, &places, take, &outcome, written.compression.as_ref()));
     let story = Story { face: &face, rig: &rig, take, touches: &touches, outcome: &outcome };
     if let Some(sheet) = story.touch_sheet()? {
         sheet.save(&folder.join("touch.png"))?;

@@ -10,6 +10,7 @@ use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::formats::{gltf, obj};
 
 use crate::cli::{HeadArgs, HeadLevel};
+use crate::commands::animated;
 
 pub(crate) fn run(args: &HeadArgs) -> anyhow::Result<()> {
     match &args.out {
@@ -32,6 +33,7 @@ fn write_head(args: &HeadArgs, out: &Path) -> anyhow::Result<()> {
     if args.with_anatomy {
         rig.meshes.extend(Anatomy::new(&head).rig_meshes(&head));
     }
+    animated::make_folder_for(out)?;
     match out.extension() {
         None => obj::write_rig(&rig, out)?,
         Some(extension) if extension.eq_ignore_ascii_case("glb") => gltf::write_rig(&rig, out)?,

@@ -7,10 +7,11 @@ use serde::Serialize;
 use zygoma_face::interactive::{CertifiedFace, Face, Place, Places};
 use zygoma_rig::Rig;
 use zygoma_rig::formats::{self, Limits};
-use zygoma_rig::report::{MeshReport, Report, TakeReport};
+use zygoma_rig::report::{MeshReport, PeakReport, Report, TakeReport};
+use zygoma_rig::suggest::{suggest, to_toml};
 
 use crate::cli::InfoArgs;
-use crate::commands::input;
+use crate::commands::{animated, input};
 use crate::pictures::Portrait;
 use crate::progress::Progress;
 
@@ -24,7 +25,10 @@ pub(crate) fn run(args: &InfoArgs, verbose: bool) -> anyhow::Result<()> {
     if args.rig.rig.extension().is_some_and(|extension| extension == "safetensors") {
         return tell_face(&FaceReport::new(&Face::read(&args.rig.rig, &Limits::default())?), args.json);
     }
-    let rig = input::read_rig(&args.rig)?;
+    let rig = input::read_rig_quietly(&args.rig)?;
+    if let Some(name) = &args.take {
+        return tell_fit(&rig, name, args);
+    }
     if let Some(path) = &args.sheet {
         draw_sheet(&rig, path)?;
     }
@@ -46,6 +50,70 @@ fn tell_take(path: &Path, json: bool) -> anyhow::Result<()> {
     writeln!(out, "{}", take_line(&report))?;
     if let Some(warning) = take.weight_warning() {
         writeln!(out, "problem: {warning}")?;
+    }
+    tell_take_details(&mut out, &report)
+}
+
+/// How a take fits a rig.
+#[derive(Serialize)]
+struct FitReport {
+    rig: String,
+    take: TakeReport,
+    /// Tracks that drive shapes.
+    matched: usize,
+    /// Tracks that drive nothing.
+    unmatched: Vec<String>,
+    /// A map of names that would let them, as a TOML file.
+    suggested_map: String,
+}
+
+fn tell_fit(rig: &Rig, name: &str, args: &InfoArgs) -> anyhow::Result<()> {
+    let take = input::find_take(name, rig)?;
+    let suggestions = suggest(rig, &take);
+    let report = FitReport {
+        rig: rig.name.clone(),
+        matched: take.weights.len() - suggestions.len(),
+        unmatched: suggestions.iter().map(|suggestion| suggestion.track.clone()).collect(),
+        suggested_map: to_toml(&suggestions),
+        take: TakeReport::new(&take),
+    };
+    if let Some(path) = &args.write_map {
+        animated::make_folder_for(path)?;
+        zygoma_files::write(path, report.suggested_map.as_bytes())?;
+    }
+    if args.json {
+        return crate::json::print(&report);
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", take_line(&report.take))?;
+    tell_take_details(&mut out, &report.take)?;
+    if let Some(warning) = take.weight_warning() {
+        writeln!(out, "problem: {warning}")?;
+    }
+    let tracks = take.weights.len();
+    writeln!(out, "{} of {tracks} tracks drive shapes of {}", report.matched, report.rig)?;
+    if report.unmatched.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "unused tracks: {}", report.unmatched.join(", "))?;
+    match &args.write_map {
+        Some(path) => writeln!(out, "a map for them is in {}: use it with --map", path.display())?,
+        None => {
+            writeln!(out, "a map for them, to be saved and used with --map FILE:\n")?;
+            write!(out, "{}", report.suggested_map)?;
+        }
+    }
+    Ok(())
+}
+
+/// How many peaks are told.
+const PEAKS: usize = 12;
+
+fn tell_take_details(out: &mut impl Write, take: &TakeReport) -> anyhow::Result<()> {
+    let peak = |peak: &PeakReport| format!("{} {:.2} at {:.2} s", peak.track, peak.peak, peak.time);
+    let peaks: Vec<String> = take.peaks.iter().filter(|peak| peak.peak > 0.0).take(PEAKS).map(peak).collect();
+    if !peaks.is_empty() {
+        writeln!(out, "peaks: {}", peaks.join(", "))?;
     }
     Ok(())
 }
@@ -187,10 +255,12 @@ fn mesh_line(mesh: &MeshReport, skin: &str) -> String {
 
 fn take_line(take: &TakeReport) -> String {
     let head = if take.head_motion { ", head moves" } else { "" };
-    format!("{}: {:.2} s, {} shapes{head}", take.name, take.duration, take.shapes)
+    let TakeReport { name, duration, shapes, frames, fps, .. } = take;
+    format!("{name}: {duration:.2} s, {frames} frames at {fps:.2} fps, {shapes} shapes{head}")
 }
 
 fn draw_sheet(rig: &Rig, path: &Path) -> anyhow::Result<()> {
+    animated::make_folder_for(path)?;
     let portrait = Portrait::new(rig)?;
     let mut progress = Progress::new("drawing shapes", rig.skin().shapes.len());
     let sheet = portrait.shape_sheet(THUMBNAIL, |done| progress.set(done))?;

@@ -6,21 +6,36 @@ use anyhow::{Context, anyhow, bail};
 use serde::de::DeserializeOwned;
 use zygoma_face::interactive::Face;
 use zygoma_numerics::Checked;
+use zygoma_rig::binding::Binding;
 use zygoma_rig::formats::{self, Limits, ict};
-use zygoma_rig::{Rig, Take};
+use zygoma_rig::name_map::NameMap;
+use zygoma_rig::suggest::suggest;
+use zygoma_rig::up::{self, Up};
+use zygoma_rig::{Rig, Take, gaze, report};
 
-use crate::cli::RigArgs;
+use crate::cli::{RigArgs, UpAxis};
 
-/// Reads the rig and picks its skin as asked.
+/// Reads the rig and picks its skin as asked; says what its user should know of it.
 pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
+    let rig = read_rig_quietly(args)?;
+    let turned = rig.notes.iter().filter(|note| *note == up::TURNED);
+    turned.for_each(|note| eprintln!("note: {note}"));
+    report::warnings(&rig).iter().for_each(|warning| eprintln!("note: {warning}"));
+    Ok(rig)
+}
+
+/// [`read_rig`] for a command that tells all there is to know anyway.
+pub(crate) fn read_rig_quietly(args: &RigArgs) -> anyhow::Result<Rig> {
     let limits = Limits::default();
-    let mut rig = match &args.identity {
-        None => formats::read_rig(&args.rig, &limits)?,
-        Some(modes) if ict::is_ict(&args.rig) => {
+    let mut rig = match (&args.identity, args.up) {
+        (None, None) => formats::read_rig(&args.rig, &limits)?,
+        (None, Some(UpAxis::Y)) => formats::read_rig_with_up(&args.rig, Up::Y, &limits)?,
+        (None, Some(UpAxis::Z)) => formats::read_rig_with_up(&args.rig, Up::Z, &limits)?,
+        (Some(modes), _) if ict::is_ict(&args.rig) => {
             let identity = ict::parse_identity(modes).context("--identity")?;
             ict::read_rig_with(&args.rig, &ict::IctOptions { identity }, &limits)?
         }
-        Some(_) => bail!(
+        (Some(_), _) => bail!(
             "{}: --identity is for ICT-FaceKit folders, which hold a generic_neutral_mesh.obj and identity modes",
             args.rig.display()
         ),
@@ -34,11 +49,14 @@ pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
 /// Parameters from a TOML file, each within its range; the defaults without one.
 pub(crate) fn read_params<T: DeserializeOwned + Default + Checked>(path: Option<&Path>) -> anyhow::Result<T> {
     let Some(path) = path else { return Ok(T::default()) };
-    let text = zygoma_files::read_text(path, Limits::default().script_bytes)?;
-    let params: T =
-        crate::toml_file::parse(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))?;
+    let params: T = read_toml(path)?;
     params.check().with_context(|| path.display().to_string())?;
     Ok(params)
+}
+
+fn read_toml<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
+    let text = zygoma_files::read_text(path, Limits::default().script_bytes)?;
+    crate::toml_file::parse(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
 }
 
 /// The rig that a face was built from: the one that is named, or the one that the face remembers, where it was or beside
@@ -57,26 +75,27 @@ pub(crate) fn read_origin(face: &Face, file: &Path, named: Option<&Path>) -> any
             ),
         }
     };
-    let args = RigArgs {
-        rig: path.clone(),
-        mesh: None,
-        identity: face.origin.identity.clone().filter(|_| ict::is_ict(&path)),
-    };
-    let mut rig = read_rig(&args)?;
-    let own = rig.meshes.iter().position(|mesh| mesh.name == face.mesh && face.origin.is(mesh));
-    let Some(own) = own.or_else(|| rig.meshes.iter().position(|mesh| face.origin.is(mesh))) else {
-        bail!(
-            "{}: this is not the rig that {} was built from, or it has changed since; build the face again, or name the \
-             right rig with --rig",
-            path.display(),
-            file.display()
-        );
-    };
-    rig.skin = own;
-    if rig.skin().positions.len() != face.vertex_count() || rig.skin().shapes.len() != face.shapes.len() {
-        bail!("{}: its mesh '{}' is not the one in {}", path.display(), rig.skin().name, file.display());
+    let identity = face.origin.identity.clone().filter(|_| ict::is_ict(&path));
+    // It may have been read with another axis up than its shapes tell.
+    for up in [None, Some(UpAxis::Z), Some(UpAxis::Y)] {
+        let args = RigArgs { rig: path.clone(), mesh: None, identity: identity.clone(), up };
+        let mut rig = read_rig_quietly(&args)?;
+        let own = rig.meshes.iter().position(|mesh| mesh.name == face.mesh && face.origin.is(mesh));
+        let Some(own) = own.or_else(|| rig.meshes.iter().position(|mesh| face.origin.is(mesh))) else {
+            continue;
+        };
+        rig.skin = own;
+        if rig.skin().positions.len() != face.vertex_count() || rig.skin().shapes.len() != face.shapes.len() {
+            bail!("{}: its mesh '{}' is not the one in {}", path.display(), rig.skin().name, file.display());
+        }
+        return Ok(rig);
     }
-    Ok(rig)
+    bail!(
+        "{}: this is not the rig that {} was built from, or it has changed since; build the face again, or name the \
+         right rig with --rig",
+        path.display(),
+        file.display()
+    )
 }
 
 /// Where the rig is that a face was built from.
@@ -88,8 +107,39 @@ fn remembered(face: &Face, file: &Path) -> Option<PathBuf> {
     candidates.into_iter().flatten().find(|path| path.exists())
 }
 
+/// Reads a take and brings it to the rig: under the names that a map says, with eyes that turn once. Says what was done to it.
+pub(crate) fn read_take(name: &str, rig: &Rig, map: Option<&Path>) -> anyhow::Result<Take> {
+    let mut take = find_take(name, rig)?;
+    if let Some(path) = map {
+        let map: NameMap = read_toml(path)?;
+        take = map.apply(rig, &take).with_context(|| path.display().to_string())?;
+    }
+    if !rig.takes.contains(&take) {
+        gaze::settle(rig, &mut take).iter().for_each(|note| eprintln!("note: {note}"));
+    }
+    Ok(take)
+}
+
+/// Refuses a take of which no track drives any shape, and says what helps. `path` is where the rig is.
+pub(crate) fn check_match(rig: &Rig, path: &Path, take: &Take, name: &str) -> anyhow::Result<()> {
+    let tracks = take.weights.len();
+    let has_shapes = rig.meshes.iter().any(|mesh| !mesh.shapes.is_empty());
+    if tracks == 0 || !has_shapes || Binding::new(rig, take).unmatched.len() < tracks {
+        return Ok(());
+    }
+    let suggested = suggest(rig, take).iter().filter(|suggestion| !suggestion.shapes.is_empty()).count();
+    let names: Vec<&str> = take.weights.iter().take(3).map(|track| track.shape.as_str()).collect();
+    bail!(
+        "none of the {tracks} tracks of the take '{name}' ({}, ...) has the name of a shape of {}; 'zygoma info {} --take {name} \
+         --write-map names.toml' suggests names for {suggested} of them: look these over and add --map names.toml",
+        names.join(", "),
+        rig.name,
+        path.display()
+    )
+}
+
 /// Reads a take from a file, or takes the one of that name from the rig, or a built-in one.
-pub(crate) fn read_take(name: &str, rig: &Rig) -> anyhow::Result<Take> {
+pub(crate) fn find_take(name: &str, rig: &Rig) -> anyhow::Result<Take> {
     if let Some(take) = rig.takes.iter().find(|take| take.name == name) {
         return Ok(take.clone());
     }

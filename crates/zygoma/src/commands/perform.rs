@@ -19,7 +19,7 @@ use zygoma_rig::take::LargeWeight;
 use zygoma_rig::{Rig, Shape, Take, arkit};
 
 use crate::cli::PerformArgs;
-use crate::commands::animated::{self, CompressionSummary, Format};
+use crate::commands::animated::{self, CacheFile, CompressionSummary, Format};
 use crate::commands::input;
 use crate::flesh_input::{BoneSource, FleshInput};
 use crate::markers::FollowedMarkers;
@@ -66,6 +66,8 @@ struct Summary {
     milliseconds_per_frame: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     compression: Option<CompressionSummary>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    caches: Vec<CacheFile>,
     seconds: f64,
 }
 
@@ -73,8 +75,9 @@ struct Summary {
 /// counted apart.
 #[derive(Serialize)]
 struct VolumeSummary {
+    /// Absent where the cheeks are puffed all the time.
     #[serde(flatten)]
-    frames: VolumeOver,
+    frames: Option<VolumeOver>,
     /// The same where the cheeks are puffed, if they ever are.
     cheek_puff: Option<VolumeOver>,
     /// The most elements that were inside out in a frame.
@@ -161,9 +164,12 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     }
     let rig = input::read_rig(&args.rig)?;
     let mut take = match &args.performance.take {
-        Some(name) => input::read_take(name, &rig)?,
+        Some(name) => input::read_take(name, &rig, args.performance.map.as_deref())?,
         None => Take::default(),
     };
+    if let (Some(name), None) = (&args.performance.take, &args.markers) {
+        input::check_match(&rig, &args.rig.rig, &take, name)?;
+    }
     // Flesh needs the shell's mesh and how the whole mesh follows it, not its stiffness.
     let build_params = BuildParams {
         triangles: args.triangles,
@@ -186,6 +192,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         markers.replace_weights(&rig, &mut take);
     }
     input::check_length(&take, args.performance.fps)?;
+    animated::make_folder_for(&args.performance.out)?;
     let performance = Performance {
         face: &face,
         places: &places,
@@ -227,6 +234,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         markers: markers.as_ref().map(|markers| MarkerSummary::of(markers, &chronicle)),
         milliseconds_per_frame: outcome.frame_ms,
         compression: None,
+        caches: Vec::new(),
         seconds: 0.0,
     };
     let lines: Vec<String> = summary.lines().into_iter().chain(flesh.lines()).collect();
@@ -235,14 +243,16 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         reports::perform::write(folder, &story, &chronicle, &tissue, &lines)?;
     }
     let Outcome { frames, props, .. } = outcome;
-    summary.compression =
+    let written =
         animated::write(&rig, &take, frames, &props, &args.performance.out, &args.performance.animated)?;
+    summary.caches = written.caches.clone();
     summary.seconds = began.elapsed().as_secs_f64();
     if args.performance.json {
+        summary.compression = written.compression;
         crate::json::print(&summary)?;
     } else {
         let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
-        animated::tell(&lines, unmatched, summary.compression.as_ref(), summary.seconds)?;
+        animated::tell(&lines, unmatched, &written, summary.seconds)?;
     }
     summary.watched.check()
 }
@@ -255,6 +265,9 @@ fn tissue_with_progress(input: &TissueInput, params: &PerformParams) -> Result<T
         Continue::Yes
     })
 }
+
+/// Cheeks are puffed above this weight. Ours: recordings are never quite at 0.
+const PUFFED: f32 = 0.1;
 
 /// Flesh that performs, and what is noted about it.
 pub(crate) struct FleshBody<'a> {
@@ -350,7 +363,7 @@ impl Body for FleshBody<'_> {
         chronicle.teeth.push(performing.teeth());
         chronicle.misses.push(performing.marker_miss());
         chronicle.volumes.push([performing.volume(), tissue.plain_volume(frame.weights)]);
-        chronicle.puffed.push(self.puff.is_some_and(|shape| frame.weights[shape] > 0.0));
+        chronicle.puffed.push(self.puff.is_some_and(|shape| frame.weights[shape] > PUFFED));
     }
 }
 
@@ -362,23 +375,26 @@ impl VolumeSummary {
         };
         Self {
             frames: over(false),
-            cheek_puff: Some(over(true)).filter(|puff| puff.frames > 0),
+            cheek_puff: over(true),
             inverted: chronicle.volumes.iter().map(|[flesh, _]| flesh.inverted).max().unwrap_or(0),
         }
     }
 }
 
 impl VolumeOver {
-    fn of(volumes: &[[VolumeReport; 2]]) -> Self {
+    /// `None` without any frames.
+    fn of(volumes: &[[VolumeReport; 2]]) -> Option<Self> {
+        if volumes.is_empty() {
+            return None;
+        }
         let mean = |value: &dyn Fn(&[VolumeReport; 2]) -> f64| {
-            volumes.iter().map(value).sum::<f64>() / volumes.len().max(1) as f64
+            volumes.iter().map(value).sum::<f64>() / volumes.len() as f64
         };
         let range = |k: usize| {
             let totals = || volumes.iter().map(|pair| pair[k].total);
-            [totals().fold(f64::INFINITY, f64::min), totals().fold(0.0, f64::max)]
-                .map(|t| if t.is_finite() { t } else { 1.0 })
+            [totals().fold(f64::INFINITY, f64::min), totals().fold(f64::NEG_INFINITY, f64::max)]
         };
-        Self {
+        Some(Self {
             frames: volumes.len(),
             total: range(0),
             plain_total: range(1),
@@ -386,7 +402,7 @@ impl VolumeOver {
             p95_change: mean(&|v| v[0].p95),
             plain_mean_change: mean(&|v| v[1].mean),
             plain_p95_change: mean(&|v| v[1].p95),
-        }
+        })
     }
 }
 
@@ -463,16 +479,13 @@ impl Summary {
             lines.push(format!("the flesh leaves the rig by {deviation}"));
         }
         let volume = &self.volume;
-        lines
-            .push(format!("it keeps {}; at most {} elements are inside out", volume.frames, volume.inverted));
+        let inverted = format!("at most {} elements are inside out", volume.inverted);
+        lines.push(match &volume.frames {
+            Some(frames) => format!("it keeps {frames}; {inverted}"),
+            None => inverted,
+        });
         if let Some(puff) = &volume.cheek_puff {
             lines.push(format!("with puffed cheeks it keeps {puff}"));
-        }
-        if self.tracks > 0 && self.unmatched.len() == self.tracks {
-            lines.push(format!(
-                "no shape of the rig has the name of one of the take's {} tracks: only the head moves; 'zygoma info' lists the shapes",
-                self.tracks
-            ));
         }
         let lips = &self.lips;
         lines.push(if self.lip_vertices.contains(&0) {
@@ -506,5 +519,27 @@ impl Summary {
             ));
         }
         lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn volume_is_told_of_the_frames_that_there_are() {
+        let volume = |total: f64| [VolumeReport { total, ..VolumeReport::default() }; 2];
+        let mut chronicle = Chronicle {
+            volumes: vec![volume(0.97), volume(1.02)],
+            puffed: vec![true; 2],
+            ..Chronicle::default()
+        };
+        let all_puffed = VolumeSummary::of(&chronicle);
+        assert!(all_puffed.frames.is_none());
+        assert_eq!(all_puffed.cheek_puff.unwrap().total, [0.97, 1.02]);
+        chronicle.puffed = vec![false, true];
+        let both = VolumeSummary::of(&chronicle);
+        assert_eq!(both.frames.unwrap().total, [0.97; 2]);
+        assert_eq!(both.cheek_puff.unwrap().total, [1.02; 2]);
     }
 }

@@ -1,5 +1,6 @@
 //! `zygoma simulate`
 
+use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -10,7 +11,7 @@ use zygoma_rig::formats::Limits;
 use zygoma_rig::take::LargeWeight;
 
 use crate::cli::SimulateArgs;
-use crate::commands::animated::{self, CompressionSummary, Format};
+use crate::commands::animated::{self, CacheFile, CompressionSummary, Format};
 use crate::commands::input;
 use crate::reports::{self, simulation::Story};
 use crate::simulation::{DeviationSummary, Outcome, Performance, ShellBody, StagesMs};
@@ -44,6 +45,8 @@ struct Summary {
     stages_ms: StagesMs,
     #[serde(skip_serializing_if = "Option::is_none")]
     compression: Option<CompressionSummary>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    caches: Vec<CacheFile>,
     seconds: f64,
 }
 
@@ -58,9 +61,13 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         None => TouchScript::default(),
     };
     let rig = rig_of(&face, args, format)?;
-    let take = input::read_take(args.performance.take.as_deref().unwrap_or_default(), &rig)?;
+    let name = args.performance.take.as_deref().unwrap_or_default();
+    let take = input::read_take(name, &rig, args.performance.map.as_deref())?;
+    let origin = args.rig.as_deref().or(face.origin.path.as_deref().map(Path::new));
+    input::check_match(&rig, origin.unwrap_or(&args.face), &take, name)?;
     let fps = args.performance.fps;
     input::check_length(&take, fps)?;
+    animated::make_folder_for(&args.performance.out)?;
     let folder = zygoma_files::folder_of(&args.performance.out);
     let performance =
         Performance { face: &face, places: &places, rig: &rig, take: &take, touches: &touches, fps, folder };
@@ -84,6 +91,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         milliseconds_per_frame: outcome.frame_ms,
         stages_ms: outcome.stages.clone(),
         compression: None,
+        caches: Vec::new(),
         seconds: 0.0,
     };
     if let Some(folder) = &args.performance.report {
@@ -91,14 +99,16 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         reports::simulation::write(folder, &story, &summary.lines())?;
     }
     let Outcome { frames, props, .. } = outcome;
-    summary.compression =
+    let written =
         animated::write(&rig, &take, frames, &props, &args.performance.out, &args.performance.animated)?;
+    summary.caches = written.caches.clone();
     summary.seconds = began.elapsed().as_secs_f64();
     if args.performance.json {
+        summary.compression = written.compression;
         crate::json::print(&summary)?;
     } else {
         let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
-        animated::tell(&summary.lines(), unmatched, summary.compression.as_ref(), summary.seconds)?;
+        animated::tell(&summary.lines(), unmatched, &written, summary.seconds)?;
     }
     summary.watched.check()
 }

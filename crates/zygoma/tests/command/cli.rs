@@ -143,6 +143,65 @@ fn kept_shapes_are_animated_exactly() {
     assert_eq!(info["takes"].as_array().unwrap().len(), 1);
 }
 
+/// The small rig as a program with +Z up saves it.
+#[test]
+fn a_rig_with_z_up_is_turned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    small_rig(path);
+    std::fs::create_dir(path.join("lying")).unwrap();
+    for name in listing(&path.join("small")) {
+        let text = std::fs::read_to_string(path.join("small").join(&name)).unwrap();
+        let turned = text.lines().map(|line| match line.split(' ').collect::<Vec<_>>()[..] {
+            ["v", x, y, z] => format!("v {x} {} {y}", -z.parse::<f64>().unwrap()),
+            _ => line.to_owned(),
+        });
+        std::fs::write(path.join("lying").join(name), turned.collect::<Vec<_>>().join("\n")).unwrap();
+    }
+    let (standing, lying) = (report(path, &["info", "small"]), report(path, &["info", "lying"]));
+    let size = |report: &serde_json::Value| -> Vec<f64> {
+        let size = report["meshes"][0]["size"].as_array().unwrap();
+        size.iter().map(|metres| metres.as_f64().unwrap()).collect()
+    };
+    for (a, b) in size(&standing).iter().zip(size(&lying)) {
+        assert!((a - b).abs() < 1e-6, "{standing} {lying}");
+    }
+    assert!(lying["notes"].to_string().contains("+Z up"), "{lying}");
+    let told = report(path, &["info", "lying", "--up", "y"]);
+    assert_ne!(size(&standing), size(&told));
+    // A face built from it finds its rig again, whichever way that was read.
+    succeed(path, &["build", "lying", "-o", "face.safetensors", "--quick", "--triangles", "300"]);
+    small_take(path);
+    let simulate = ["simulate", "face.safetensors", "--take", "take.csv", "-o", "out.glb", "--fps", "10"];
+    let summary = report(path, &simulate);
+    assert_eq!(summary["frames"], 11);
+}
+
+#[test]
+fn info_tells_how_a_take_fits_and_unknown_names_need_a_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    small_rig(path);
+    std::fs::write(path.join("wag.csv"), "time,jawOpen,chinWag\n0,0,0\n0.5,0.8,0.2\n1,0,0\n").unwrap();
+    let fits = report(path, &["info", "small", "--take", "wag.csv"]);
+    assert_eq!((fits["matched"].as_u64(), &fits["unmatched"]), (Some(1), &serde_json::json!(["chinWag"])));
+    assert_eq!((fits["take"]["fps"].as_f64(), fits["take"]["frames"].as_u64()), (Some(2.0), Some(3)));
+    assert!((fits["take"]["peaks"][0]["peak"].as_f64().unwrap() - 0.8).abs() < 1e-6, "{fits}");
+
+    std::fs::write(path.join("own.csv"), "time,Öffnen,Grinsen\n0,0,0\n1,1,1\n").unwrap();
+    let error = fail(path, &["convert", "small", "out.pc2", "--take", "own.csv"]);
+    assert!(error.contains("'own.csv'") && error.contains("--map"), "{error}");
+    std::fs::write(path.join("names.toml"), "'Öffnen' = 'jawOpen'\nGrinsen = { mouthSmile_L = 0.5 }\n")
+        .unwrap();
+    let args = ["convert", "small", "not/there/yet/out.pc2", "--take", "own.csv", "--map", "names.toml"];
+    let summary = report(path, &args);
+    assert_eq!(summary["animation"]["unmatched"], serde_json::json!([]));
+    assert_eq!(listing(&path.join("not/there/yet")), ["out.pc2"]);
+    std::fs::write(path.join("names.toml"), "'Öffnen' = 'jawOpne'\n").unwrap();
+    let error = fail(path, &args);
+    assert!(error.contains("names.toml") && error.contains("'jawOpne'"), "{error}");
+}
+
 #[test]
 fn every_animated_format_is_written() {
     let folder = tempfile::tempdir().unwrap();

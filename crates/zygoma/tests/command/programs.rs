@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::avatar;
-use crate::support::{SMALL_SHAPES, small_rig, small_take, succeed};
+use crate::support::{SMALL_SHAPES, fail, report, small_rig, small_take, succeed};
 use serde_json::Value;
+use zygoma_testing::real_data;
 
 /// Runs a check script, which must succeed, and gives the JSON on its last line; `None` without its programs.
 fn check(script: &str, folder: &Path, args: &[&str]) -> Option<Value> {
@@ -52,6 +53,109 @@ fn blender_sees_an_animated_glb_play() {
     let keys = seen["meshes"][0]["shape_keys"].as_array().unwrap().len();
     assert!((2..=4).contains(&keys), "{keys}");
     assert_eq!(seen["actions"].as_array().unwrap().len(), 1);
+}
+
+/// Blender keeps weights between 0 and 1, so what counts is where vertices are when it plays.
+#[test]
+fn blender_plays_what_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    avatar(path);
+    small_take(path);
+    let convert = |out: &str, more: &[&str]| {
+        succeed(
+            path,
+            &[&["convert", "avatar.gltf", out, "--take", "take.csv", "--fps", "30"], more].concat(),
+        );
+    };
+    convert("frames", &["--head-motion"]);
+    convert("baked.glb", &[]);
+    convert("kept.glb", &["--keep-shapes"]);
+    let unit = report(path, &["info", "avatar.gltf"])["units"]["metres_per_unit"].to_string();
+    for (file, keys) in [("baked.glb", 2), ("kept.glb", 2)] {
+        let expected = ["0=frames/frame_0001.obj", "9=frames/frame_0010.obj", "21=frames/frame_0022.obj"];
+        let args = [&["played", file, "30", &unit, "FaceMesh"], &expected[..]].concat();
+        let Some(seen) = check("check_blender.py", path, &args) else { return };
+        assert!(seen["max_deviation"].as_f64().unwrap() < 1e-5, "{file}: {seen}");
+        assert_eq!(seen["shape_keys"], keys, "{file}");
+    }
+}
+
+/// A face that is touched, with the rig's own shapes and correctives, which rest at weights above 0.
+#[test]
+fn blender_plays_kept_shapes_with_correctives() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    small_rig(path);
+    small_take(path);
+    std::fs::write(
+        path.join("poke.toml"),
+        "[[push]]\nat = [0, 40, 48]\nfrom = 0.1\nto = 0.9\ndepth = 6\nradius = 12\n",
+    )
+    .unwrap();
+    succeed(path, &["build", "small", "-o", "face.safetensors", "--quick", "--triangles", "300"]);
+    let simulate =
+        ["simulate", "face.safetensors", "--take", "take.csv", "--touch", "poke.toml", "--fps", "10"];
+    succeed(path, &[&simulate[..], &["-o", "frames"]].concat());
+    let summary = report(path, &[&simulate[..], &["-o", "made/here/kept.glb", "--keep-shapes"]].concat());
+    let correctives = summary["compression"]["morph_targets"].as_u64().unwrap();
+    assert!(correctives > 0, "{summary}");
+    assert_eq!(summary["compression"]["kept_shapes"], 4);
+    std::fs::write(path.join("neutral.obj"), std::fs::read(path.join("small/neutral.obj")).unwrap()).unwrap();
+    let args = [
+        "played",
+        "made/here/kept.glb",
+        "10",
+        "1",
+        "small",
+        "0=frames/frame_0001.obj",
+        "5=frames/frame_0006.obj",
+        "rest=neutral.obj",
+    ];
+    let Some(seen) = check("check_blender.py", path, &args) else { return };
+    // The allowed error of compression is 0.05 mm.
+    assert!(seen["max_deviation"].as_f64().unwrap() < 6e-5, "{seen}");
+    assert_eq!(seen["shape_keys"].as_u64(), Some(4 + correctives));
+}
+
+/// A whole person whose file is quantised and compressed, and whose names only a map can tell.
+#[test]
+fn a_quantised_avatar_plays_its_caches_and_its_glb() {
+    let Some(rig) = real_data("rigs/valid_black_m.glb") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (path, rig) = (folder.path(), rig.to_str().unwrap());
+    small_take(path);
+    let error = fail(path, &["convert", rig, "out.pc2", "--take", "take.csv"]);
+    assert!(error.contains("--write-map") && error.contains("--map"), "{error}");
+    succeed(path, &["info", rig, "--take", "take.csv", "--write-map", "names.toml"]);
+    let take = ["--take", "take.csv", "--map", "names.toml", "--fps", "10"];
+    let summary = report(path, &[&["convert", rig, "out.pc2"], &take[..]].concat());
+    let meshes: Vec<&str> = summary["animation"]["caches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|cache| cache["mesh"].as_str())
+        .collect();
+    assert_eq!(meshes, ["H_DDS_HighRes", "h_TeethDown"]);
+    succeed(path, &[&["convert", rig, "frames"], &take[..]].concat());
+    succeed(path, &["convert", rig, "plain.glb", "--plain"]);
+    let args = [
+        "cache",
+        "plain.glb",
+        "H_DDS_HighRes",
+        "out.pc2",
+        "0=frames/frame_0001.obj",
+        "5=frames/frame_0006.obj",
+    ];
+    let Some(seen) = check("check_blender.py", path, &args) else { return };
+    assert!(seen["max_deviation"].as_f64().unwrap() < 1e-6, "{seen}");
+    succeed(path, &[&["convert", rig, "played.glb"], &take[..]].concat());
+    let args = ["played", "played.glb", "10", "1", "H_DDS_HighRes", "5=frames/frame_0006.obj"];
+    let seen = check("check_blender.py", path, &args).unwrap();
+    // Blender binds a skin anew, in single precision.
+    assert!(seen["max_deviation"].as_f64().unwrap() < 5e-5, "{seen}");
+    let size = |name: &str| std::fs::metadata(path.join(name)).unwrap().len();
+    assert!(size("played.glb") < 3 * std::fs::metadata(rig).unwrap().len(), "{}", size("played.glb"));
 }
 
 /// A body as avatars come: a skinned mesh with shapes, bones, a material and things zygoma knows nothing of.
@@ -100,8 +204,14 @@ fn blender_plays_point_caches_on_the_rigs_own_mesh() {
         succeed(folder.path(), &["convert", "small", out, "--take", "take.csv", "--fps", "10"]);
     }
     for cache in ["out.pc2", "out.mdd"] {
-        let args =
-            ["cache", "small/neutral.obj", cache, "1", "0=frames/frame_0001.obj", "7=frames/frame_0008.obj"];
+        let args = [
+            "cache",
+            "small/neutral.obj",
+            "face",
+            cache,
+            "0=frames/frame_0001.obj",
+            "7=frames/frame_0008.obj",
+        ];
         let Some(seen) = check("check_blender.py", folder.path(), &args) else { return };
         assert!(seen["max_deviation"].as_f64().unwrap() < 1e-6, "{cache}: {seen}");
     }
@@ -156,8 +266,14 @@ fn other_programs_open_a_touched_face() {
     assert_eq!(face["vertices"], 441);
     assert!(meshes.iter().any(|mesh| mesh["name"] == "finger"), "{seen}");
     for cache in ["touched.pc2", "touched.mdd"] {
-        let args =
-            ["cache", "small/neutral.obj", cache, "1", "0=frames/frame_0001.obj", "5=frames/frame_0006.obj"];
+        let args = [
+            "cache",
+            "small/neutral.obj",
+            "face",
+            cache,
+            "0=frames/frame_0001.obj",
+            "5=frames/frame_0006.obj",
+        ];
         let seen = check("check_blender.py", path, &args).unwrap();
         assert!(seen["max_deviation"].as_f64().unwrap() < 1e-6, "{cache}: {seen}");
     }

@@ -94,7 +94,7 @@ fn a_touched_face_is_dented_where_it_is_pressed_and_comes_back() {
 }
 
 #[test]
-fn caches_are_in_the_rigs_own_unit_with_or_without_the_rig() {
+fn caches_are_in_metres_with_or_without_the_rig() {
     let folder = built();
     let path = folder.path();
     // The same rig in centimetres.
@@ -119,11 +119,12 @@ fn caches_are_in_the_rigs_own_unit_with_or_without_the_rig() {
     let read = |name: &str| caches::read_pc2(&path.join(name), &Limits::default()).unwrap().positions;
     let (with, without, plain) = (read("with.pc2"), read("without.pc2"), read("plain.pc2"));
     for (a, b) in with.iter().zip(&without) {
-        assert!(a.distance(*b) < 1e-4, "the face knows its vertices: {a}, {b}");
+        assert!(a.distance(*b) < 1e-6, "the face knows its vertices: {a}, {b}");
     }
     for (a, b) in with.iter().zip(&plain) {
-        assert!(a.distance(*b) < 0.6, "in centimetres, near the plain rig: {a}, {b}");
+        assert!(a.distance(*b) < 0.006, "near the plain rig: {a}, {b}");
     }
+    assert!(with.iter().all(|p| p.length() < 0.3), "a file in centimetres gives a cache in metres");
     let error = fail(path, &[&args[..], &["out.glb"]].concat());
     assert!(error.contains("centimetres") && error.contains("--rig"), "{error}");
     succeed(path, &[&args[..], &["out.glb", "--rig", "moved"]].concat());

@@ -4,13 +4,17 @@ check_blender.py info FILE
     FILE is a .glb, .gltf or .obj: armatures with their bones, meshes with vertex and face counts, vertex
     groups, skin weights and shape keys, materials, images and actions.
 
-check_blender.py cache MESH CACHE METRES_PER_UNIT FRAME=OBJ [FRAME=OBJ ...]
-    Puts a .pc2 or .mdd on MESH with a mesh cache modifier and reports how far, in metres, its vertices are
-    from those of the given OBJ files (in metres, in rig space) at these frames. METRES_PER_UNIT is the length
-    of the mesh's own unit.
+check_blender.py cache RIG MESH CACHE FRAME=OBJ [FRAME=OBJ ...]
+    Puts a .pc2 or .mdd on the mesh MESH of RIG as docs/caches.md says, by its very lines, and reports how far, in metres, the vertices are
+    from those of the given OBJ files (in metres, in rig space) at these frames.
+
+check_blender.py played GLB FPS METRES_PER_UNIT MESH FRAME=OBJ [FRAME=OBJ ...]
+    Plays the first clip of GLB and reports how far, in metres, the vertices of MESH are from those of the given OBJ files
+    (in metres, in rig space, with head motion) at these frames; and how far they are from rest=OBJ when nothing plays.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -73,32 +77,20 @@ def describe_mesh(thing):
     }
 
 
-def cache(mesh_path, cache_path, metres_per_unit, *expected):
-    load(mesh_path)
-    meshes = objects("MESH")
-    if len(meshes) != 1:
-        sys.exit(f"{mesh_path}: expected one mesh, found {len(meshes)}")
-    thing = meshes[0]
-    # Only the cache shall move the vertices.
-    thing.modifiers.clear()
-    if thing.data.shape_keys:
-        thing.shape_key_clear()
-    is_obj = Path(mesh_path).suffix.lower() == ".obj"
-    modifier = thing.modifiers.new("cache", "MESH_CACHE")
-    modifier.cache_format = Path(cache_path).suffix[1:].upper()
-    modifier.filepath = str(Path(cache_path).resolve())
-    modifier.interpolation = "NONE"
-    modifier.frame_start = 0
-    # The glTF importer turns +Y up into Blender's +Z up inside the mesh; the modifier must do the same.
-    modifier.forward_axis, modifier.up_axis = ("POS_Y", "POS_Z") if is_obj else ("POS_Z", "NEG_Y")
+def cache(rig, name, path, *expected):
+    load(rig)
+    if Path(rig).suffix.lower() == ".obj":
+        name = objects("MESH")[0].name
+    page = (Path(__file__).parents[4] / "docs/caches.md").read_text(encoding="utf-8")
+    recipe = page.split("```python\n")[1].split("```")[0]
+    caches = json.dumps({name: str(Path(path).resolve())})
+    exec(re.sub(r"^CACHES = .*$", lambda _: f"CACHES = {caches}", recipe, flags=re.MULTILINE), {})
+    thing = next(thing for thing in objects("MESH") if name in (thing.name, thing.data.name))
     deviations = {}
     for item in expected:
-        frame, path = item.split("=", 1)
-        seen = cached_positions(thing, int(frame), is_obj) * float(metres_per_unit)
-        wanted = obj_positions(path)
-        if len(seen) != len(wanted):
-            sys.exit(f"{path}: Blender's mesh has {len(seen)} vertices instead of {len(wanted)}")
-        deviations[frame] = float(np.abs(seen - wanted).max())
+        frame, wanted = item.split("=", 1)
+        bpy.context.scene.frame_set(int(frame))
+        deviations[frame] = deviation(thing, wanted)
     return {
         "vertices": len(thing.data.vertices),
         "faces": len(thing.data.polygons),
@@ -107,14 +99,57 @@ def cache(mesh_path, cache_path, metres_per_unit, *expected):
     }
 
 
-def cached_positions(thing, frame, is_obj):
-    bpy.context.scene.frame_set(frame)
+def deviation(thing, path, metres_per_unit=1.0):
+    """The farthest that a vertex is from where an OBJ file has it."""
+    seen, wanted = world_positions(thing) * metres_per_unit, obj_positions(path)
+    if len(seen) != len(wanted):
+        sys.exit(f"{path}: Blender's mesh has {len(seen)} vertices instead of {len(wanted)}")
+    return float(np.linalg.norm(seen - wanted, axis=1).max())
+
+
+def played(path, fps, metres_per_unit, name, *expected):
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    # The importer turns seconds into frames of the scene.
+    scene.render.fps, scene.render.fps_base = round(float(fps)), round(float(fps)) / float(fps)
+    bpy.ops.import_scene.gltf(filepath=path)
+    thing = next(thing for thing in objects("MESH") if name in (thing.name, thing.data.name))
+    deviations = {}
+    for item in expected:
+        frame, wanted = item.split("=", 1)
+        if frame == "rest":
+            # Without its clip a mesh shows the file's default weights.
+            thing.data.shape_keys.animation_data_clear()
+            for key, weight in zip(thing.data.shape_keys.key_blocks[1:], default_weights(path, thing)):
+                key.value = weight
+        else:
+            scene.frame_set(int(frame))
+        deviations[frame] = deviation(thing, wanted, float(metres_per_unit))
+    values = [key.value for key in thing.data.shape_keys.key_blocks[1:]] if thing.data.shape_keys else []
+    return {
+        "deviations": deviations,
+        "max_deviation": max(deviations.values()),
+        "shape_keys": len(values),
+        "actions": sorted(action.name for action in bpy.data.actions),
+    }
+
+
+def default_weights(path, thing):
+    """The weights that the GLB gives to the mesh of an object."""
+    data = Path(path).read_bytes()
+    document = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
+    names = [key.name for key in thing.data.shape_keys.key_blocks[1:]]
+    return next(mesh["weights"] for mesh in document["meshes"] if mesh.get("extras", {}).get("targetNames") == names)
+
+
+def world_positions(thing):
+    """Vertices as they are shown, in the file's coordinates."""
     evaluated = thing.evaluated_get(bpy.context.evaluated_depsgraph_get())
     positions = np.empty(3 * len(evaluated.data.vertices), dtype=np.float32)
     evaluated.data.vertices.foreach_get("co", positions)
-    positions = positions.reshape(-1, 3).astype(np.float64)
-    # Blender's +Z up back to +Y up.
-    return positions if is_obj else positions[:, [0, 2, 1]] * [1.0, 1.0, -1.0]
+    world = np.array(evaluated.matrix_world, dtype=np.float64)
+    positions = positions.reshape(-1, 3) @ world[:3, :3].T + world[:3, 3]
+    return positions[:, [0, 2, 1]] * [1.0, 1.0, -1.0]
 
 
 def obj_positions(path):
@@ -123,7 +158,7 @@ def obj_positions(path):
 
 
 def main():
-    commands = {"info": (info, 1, 1), "cache": (cache, 4, None)}
+    commands = {"info": (info, 1, 1), "cache": (cache, 4, None), "played": (played, 5, None)}
     name, arguments = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("", [])
     command, least, most = commands.get(name, (None, 0, 0))
     if command is None or len(arguments) < least or (most is not None and len(arguments) > most):

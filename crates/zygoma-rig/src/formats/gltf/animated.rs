@@ -1,23 +1,21 @@
-//! Animated surfaces as GLB: few morph targets that take the place of the skin's own.
+//! Animated surfaces as GLB: the skin plays a few morph targets, its own shapes, or its own shapes and correctives.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::Path;
 
-use glam::{DMat3, Vec3};
-use serde_json::{Value, json};
+use glam::Vec3;
 
 use super::animate::{AnimationWriter, WeightKeys};
+use super::clips::{self, SkinChannel};
 use super::export::check_ending;
-use super::pack::{push, set, unset};
-use super::plan::MeshPlan;
 use super::props::AnimatedProp;
-use super::stage::{Planned, Stage};
-use super::{Document, builder, fresh, takes, vrm};
+use super::ranged::Ranged;
+use super::skin_targets::{self, NewTargets};
+use super::stage::Stage;
+use super::{fresh, prune};
 use crate::formats::Limits;
-use crate::{Error, Result, Rig, RigMesh, Shape, Source, SparseDeltas, Take};
+use crate::{Error, Result, Rig, RigMesh, Source, Take};
 
-/// A surface over time as a sum of few targets: neutral + Σ weight · target.
+/// A surface over time as a sum of few targets: a rest surface + Σ weight · target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MorphAnimation {
     /// Frames per second.
@@ -39,66 +37,129 @@ pub struct MorphTarget {
     pub normals: Option<Vec<Vec3>>,
 }
 
-/// Writes a rig whose skin plays an animated surface, as one self-contained GLB.
-///
-/// The skin's own targets give way to those of `animation`; other morphing meshes keep theirs and follow the take,
-/// whose tracks have exactly the names of the rig's shapes. Everything else of a glTF document stays, except
-/// meshopt compression and its animations: with `keep_node_animation` the document's own take of that name keeps moving nodes as it did,
-/// otherwise the take's head, jaw and eye motion is written.
-pub fn write_animated(
-    rig: &Rig,
-    animation: &MorphAnimation,
-    take: &Take,
-    keep_node_animation: bool,
-    path: &Path,
-) -> Result<()> {
-    write_animated_with(rig, animation, take, keep_node_animation, &[], path)
+/// How the skin of an animated GLB moves.
+#[derive(Clone, Copy, Debug)]
+pub enum SkinMotion<'a> {
+    /// By a few targets about its neutral, which take the place of its own.
+    Baked(&'a MorphAnimation),
+    /// By its own shapes, exactly as the take's curves say.
+    Shapes,
+    /// By its own shapes, with the weight of each in every frame, and correctives beside them.
+    Corrected {
+        /// Weights of all shapes of the skin, frame after frame.
+        weights: &'a [f32],
+        /// Targets that are added to what the shapes give.
+        correctives: &'a MorphAnimation,
+    },
 }
 
-/// [`write_animated`], with things beside the face.
-pub fn write_animated_with(
+/// Writes a rig whose skin plays an animated surface, as one self-contained GLB.
+///
+/// Other morphing meshes follow the take, whose tracks have exactly the names of the rig's shapes. The take becomes the first
+/// animation. Everything else of a glTF document stays, except meshopt compression and data that nothing refers to any more; its
+/// other clips lose only the weights of targets that were replaced. With `is_own` the take is one of the document's and keeps moving
+/// nodes as it did; otherwise the take's head, jaw and eye motion is written.
+///
+/// Weights of new targets are between 0 and 1, and the mesh's default weights show the neutral. `props` move beside the face; they
+/// need a motion that has frames.
+pub fn write_animated(
     rig: &Rig,
-    animation: &MorphAnimation,
+    motion: SkinMotion,
     take: &Take,
-    keep_node_animation: bool,
+    is_own: bool,
     props: &[AnimatedProp],
     path: &Path,
 ) -> Result<()> {
     check_ending(path)?;
-    animation.check(rig.skin())?;
+    motion.check(rig.skin())?;
     props.iter().try_for_each(AnimatedProp::check)?;
+    let ranged = motion.targets().map(Ranged::new);
+    let targets = ranged
+        .as_ref()
+        .map(|ranged| NewTargets { ranged, keeps_shapes: matches!(motion, SkinMotion::Corrected { .. }) });
     let mut writer = AnimationWriter::default();
     let mut stage = match &rig.source {
         Source::Gltf(document) => {
             // Any viewer is to play it, and few decompress. The document was read within limits before.
             let document = document.decompressed(&Limits::default())?;
             let (mut stage, planned) = Stage::of_document(&document, rig)?;
-            replace_targets(&mut stage, &planned, rig, animation)?;
-            if keep_node_animation {
-                keep_channels(&stage, &planned, &take.name, stage.mesh_nodes[rig.skin], &mut writer);
+            let own = if is_own { clips::of_take(&planned.schema, &take.name) } else { Vec::new() };
+            let skin = SkinChannel::new(stage.mesh_nodes[rig.skin], rig.skin(), targets.as_ref());
+            clips::take_over(&stage, &own, skin.node, &mut writer);
+            clips::keep_others(&mut stage, &planned.schema, &own, &skin)?;
+            if let Some(targets) = &targets {
+                skin_targets::write(&mut stage, &planned, rig, targets)?;
             }
-            unset(&mut stage.document.json, "animations");
             stage.document.note_unit(rig.units.metres_per_unit);
             stage
         }
-        _ => fresh_stage(rig, animation, path),
+        _ => fresh_stage(rig, targets.as_ref(), path),
     };
-    if !animation.targets.is_empty() {
-        let keys =
-            WeightKeys::steady(animation.start, animation.fps, animation.targets.len(), &animation.weights);
+    if let Some(keys) = motion.keys(ranged.as_ref(), rig.skin()) {
         let node = stage.mesh_nodes[rig.skin];
         writer.weights(&mut stage.document, node, &keys);
     }
-    stage.animate_weights(rig, take, Some(rig.skin), &mut writer);
+    let by_frames = targets.is_some().then_some(rig.skin);
+    stage.animate_weights(rig, take, by_frames, &mut writer);
     let moves_nodes = ["translation", "rotation", "scale"].iter().any(|path| writer.has_path(path));
     if !moves_nodes {
         stage.animate_joints(&take.motions, &mut writer);
     }
-    for prop in props {
-        prop.add(&mut stage, animation.start, animation.fps, &mut writer);
+    if let Some(timing) = motion.targets() {
+        for prop in props {
+            prop.add(&mut stage, timing.start, timing.fps, &mut writer);
+        }
     }
     stage.add_animation(writer, &take.name);
+    prune::prune(&mut stage.document);
     stage.document.write_glb(path)
+}
+
+impl<'a> SkinMotion<'a> {
+    /// The targets that are new to the skin.
+    fn targets(&self) -> Option<&'a MorphAnimation> {
+        match self {
+            Self::Baked(animation) => Some(animation),
+            Self::Shapes => None,
+            Self::Corrected { correctives, .. } => Some(correctives),
+        }
+    }
+
+    /// The weights of all of the skin's targets in every frame; `None` where the take's own curves are to be used, or where nothing
+    /// moves.
+    fn keys(&self, ranged: Option<&Ranged>, skin: &RigMesh) -> Option<WeightKeys> {
+        let (animation, ranged) = (self.targets()?, ranged?);
+        let own: &[f32] = if let Self::Corrected { weights, .. } = self { weights } else { &[] };
+        let shapes = if own.is_empty() { 0 } else { skin.shapes.len() };
+        let (added, count) = (ranged.targets.len(), shapes + ranged.targets.len());
+        if count == 0 {
+            return None;
+        }
+        let frames = if shapes > 0 { own.len() / shapes } else { ranged.weights.len() / added };
+        let mut rows = Vec::with_capacity(frames * count);
+        for frame in 0..frames {
+            rows.extend_from_slice(&own[frame * shapes..][..shapes]);
+            rows.extend_from_slice(&ranged.weights[frame * added..][..added]);
+        }
+        Some(WeightKeys::steady(animation.start, animation.fps, count, &rows))
+    }
+
+    fn check(&self, skin: &RigMesh) -> Result<()> {
+        let Some(animation) = self.targets() else { return Ok(()) };
+        animation.check(skin)?;
+        let Self::Corrected { weights, correctives } = self else { return Ok(()) };
+        let (shapes, targets) = (skin.shapes.len(), correctives.targets.len());
+        let fits = weights.len().is_multiple_of(shapes.max(1))
+            && weights.iter().all(|weight| weight.is_finite())
+            && (targets == 0 || weights.len() * targets == correctives.weights.len() * shapes);
+        if fits {
+            return Ok(());
+        }
+        Err(Error::Request(format!(
+            "the animation of \"{}\" cannot be written: its shapes do not have a finite weight in every frame",
+            skin.name
+        )))
+    }
 }
 
 impl MorphAnimation {
@@ -120,174 +181,9 @@ impl MorphAnimation {
         };
         Err(Error::Request(format!("the animation of \"{}\" cannot be written: {problem}", skin.name)))
     }
-
-    fn name(target: usize) -> String {
-        format!("motion {target}")
-    }
 }
 
-fn fresh_stage(rig: &Rig, animation: &MorphAnimation, path: &Path) -> Stage {
-    let targets = animation.targets.iter().enumerate();
-    let shapes: Vec<Shape> = targets
-        .map(|(index, target)| Shape {
-            name: MorphAnimation::name(index),
-            deltas: SparseDeltas::from_dense(&target.positions),
-        })
-        .collect();
-    let normals = animation.targets.iter().map(|target| target.normals.as_deref());
-    let normals: Vec<Option<SparseDeltas>> =
-        normals.map(|normals| normals.map(SparseDeltas::from_dense)).collect();
-    Stage::fresh(rig, path, Some(&fresh::Replaced { mesh: rig.skin, shapes: &shapes, normals: &normals }))
-}
-
-/// Replaces the morph targets of the skin in its document.
-fn replace_targets(
-    stage: &mut Stage,
-    planned: &Planned,
-    rig: &Rig,
-    animation: &MorphAnimation,
-) -> Result<()> {
-    let plan = &planned.plans[rig.skin];
-    let writer = TargetWriter::new(animation, rig.skin())?;
-    let mesh = own_mesh(stage, planned, plan);
-    let primitives = &planned.schema.meshes[plan.mesh].primitives;
-    let mut shared: BTreeMap<(usize, bool), Vec<Value>> = BTreeMap::new();
-    for (index, primitive) in primitives.iter().enumerate() {
-        let has_normals = primitive.attributes.contains_key("NORMAL");
-        let targets = match plan.blocks.iter().position(|block| block.primitives.contains(&index)) {
-            // Primitives that share their vertices share the targets as well.
-            Some(block) => {
-                let vertices = plan.blocks[block].vertices.clone();
-                let write = || writer.targets(&mut stage.document, vertices, has_normals);
-                shared.entry((block, has_normals)).or_insert_with(write).clone()
-            }
-            // Points and lines must have as many targets; theirs move nothing.
-            None => {
-                let positions = primitive.attributes.get("POSITION");
-                let accessor = positions.and_then(|index| planned.schema.accessors.get(*index));
-                writer.still_targets(&mut stage.document, accessor.map_or(0, |accessor| accessor.count))
-            }
-        };
-        if let Some(entry) = stage.document.json.pointer_mut(&format!("/meshes/{mesh}/primitives/{index}")) {
-            set_or_unset(entry, "targets", targets);
-            if let Some(extras) = entry.get_mut("extras") {
-                unset(extras, "targetNames");
-            }
-        }
-    }
-    name_targets(stage, mesh, plan.node, animation.targets.len());
-    vrm::drop_binds(&mut stage.document.json, mesh, plan.node);
-    Ok(())
-}
-
-/// Writes targets given in rig space into the space of a mesh.
-struct TargetWriter<'a> {
-    animation: &'a MorphAnimation,
-    positions_to_mesh: DMat3,
-    normals_to_mesh: DMat3,
-}
-
-impl<'a> TargetWriter<'a> {
-    fn new(animation: &'a MorphAnimation, skin: &RigMesh) -> Result<Self> {
-        let linear = skin.to_rig.matrix3;
-        let size = linear.determinant().abs().cbrt();
-        let positions_to_mesh = linear.inverse();
-        if !(positions_to_mesh.is_finite() && size > 0.0) {
-            return Err(Error::Request(format!(
-                "mesh \"{}\" is scaled to nothing, so that no surface can be given back to it",
-                skin.name
-            )));
-        }
-        // Normals come to rig space by the inverse transpose; the way back is the transpose, without its scale.
-        Ok(Self { animation, positions_to_mesh, normals_to_mesh: linear.transpose() * (1.0 / size) })
-    }
-
-    fn targets(&self, document: &mut Document, vertices: Range<usize>, has_normals: bool) -> Vec<Value> {
-        let count = vertices.len();
-        let mut write = |target: &MorphTarget| {
-            let moved = mapped(&target.positions[vertices.clone()], self.positions_to_mesh);
-            let mut entry = json!({ "POSITION": builder::displacements(document, &moved, count, true) });
-            if let Some(normals) = target.normals.as_ref().filter(|_| has_normals) {
-                let turned = mapped(&normals[vertices.clone()], self.normals_to_mesh);
-                entry["NORMAL"] = json!(builder::displacements(document, &turned, count, false));
-            }
-            entry
-        };
-        self.animation.targets.iter().map(&mut write).collect()
-    }
-
-    fn still_targets(&self, document: &mut Document, count: usize) -> Vec<Value> {
-        let still = builder::displacements(document, &SparseDeltas::default(), count, true);
-        vec![json!({ "POSITION": still }); self.animation.targets.len()]
-    }
-}
-
-fn mapped(vectors: &[Vec3], linear: DMat3) -> SparseDeltas {
-    let mapped: Vec<Vec3> = vectors.iter().map(|v| (linear * v.as_dvec3()).as_vec3()).collect();
-    SparseDeltas::from_dense(&mapped)
-}
-
-fn set_or_unset(entry: &mut Value, key: &str, values: Vec<Value>) {
-    if values.is_empty() {
-        unset(entry, key);
-    } else {
-        set(entry, key, Value::Array(values));
-    }
-}
-
-/// The index of the skin's mesh; a copy of it where other nodes show the same mesh and must not change.
-fn own_mesh(stage: &mut Stage, planned: &Planned, plan: &MeshPlan) -> usize {
-    let users = planned.schema.nodes.iter().filter(|node| node.mesh == Some(plan.mesh)).count();
-    let Some(mesh) =
-        stage.document.json.pointer(&format!("/meshes/{}", plan.mesh)).filter(|_| users > 1).cloned()
-    else {
-        return plan.mesh;
-    };
-    let copy = push(&mut stage.document, "meshes", mesh);
-    if let Some(node) = stage.document.json.pointer_mut(&format!("/nodes/{}", plan.node)) {
-        set(node, "mesh", json!(copy));
-    }
-    copy
-}
-
-fn name_targets(stage: &mut Stage, mesh: usize, node: usize, count: usize) {
-    if let Some(node) = stage.document.json.pointer_mut(&format!("/nodes/{node}")) {
-        unset(node, "weights");
-    }
-    let Some(mesh) = stage.document.json.pointer_mut(&format!("/meshes/{mesh}")) else { return };
-    set_or_unset(mesh, "weights", vec![json!(0.0); count]);
-    if !mesh.get("extras").is_some_and(Value::is_object) {
-        set(mesh, "extras", json!({}));
-    }
-    let names: Vec<Value> = (0..count).map(|target| json!(MorphAnimation::name(target))).collect();
-    if let Some(extras) = mesh.get_mut("extras") {
-        set_or_unset(extras, "targetNames", names);
-    }
-    if mesh["extras"].as_object().is_some_and(serde_json::Map::is_empty) {
-        unset(mesh, "extras");
-    }
-}
-
-/// Takes over what the document's own take does, except to the skin's weights, which mean something else now.
-fn keep_channels(
-    stage: &Stage,
-    planned: &Planned,
-    take: &str,
-    skin_node: usize,
-    writer: &mut AnimationWriter,
-) {
-    let groups = takes::groups(&planned.schema);
-    let Some((_, animations)) = groups.into_iter().find(|(name, _)| name == take) else { return };
-    for animation in animations {
-        let Some(entry) = stage.document.list("animations").get(animation) else { continue };
-        let part = |key: &str| entry.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        for channel in part("channels") {
-            let target = &channel["target"];
-            let skin_weights = target["path"].as_str() == Some("weights")
-                && target["node"].as_u64() == Some(skin_node as u64);
-            if !skin_weights {
-                writer.keep(channel, part("samplers"));
-            }
-        }
-    }
+fn fresh_stage(rig: &Rig, targets: Option<&NewTargets>, path: &Path) -> Stage {
+    let Some(targets) = targets else { return Stage::fresh(rig, path, None) };
+    Stage::fresh(rig, path, Some(&fresh::Replaced::new(rig, targets)))
 }

@@ -113,18 +113,19 @@ fn sparse(document: &mut Document, deltas: &SparseDeltas, vertex_count: usize) -
     // A target that moves nothing still says so once: many readers trip over an accessor without any data.
     let nothing = SparseDeltas { vertices: vec![0], offsets: vec![Vec3::ZERO] };
     let deltas = if deltas.is_empty() { &nothing } else { deltas };
-    let (bytes, kind) = index_bytes(&deltas.vertices, vertex_count);
-    let places = view(document, &bytes, None);
-    let values = view(document, bytemuck::cast_slice(&deltas.offsets), None);
+    let sparse = sparse_rows(document, &deltas.vertices, bytemuck::cast_slice(&deltas.offsets), vertex_count);
+    json!({ "componentType": F32, "count": vertex_count, "type": "VEC3", "sparse": sparse })
+}
+
+/// The sparse part of an accessor of so many rows: the rows that are not zero, and their bytes.
+pub(super) fn sparse_rows(document: &mut Document, rows: &[u32], bytes: &[u8], count: usize) -> Value {
+    let (indices, kind) = index_bytes(rows, count);
+    let places = view(document, &indices, None);
+    let values = view(document, bytes, None);
     json!({
-        "componentType": F32,
-        "count": vertex_count,
-        "type": "VEC3",
-        "sparse": {
-            "count": deltas.vertices.len(),
-            "indices": { "bufferView": places, "componentType": kind },
-            "values": { "bufferView": values },
-        },
+        "count": rows.len(),
+        "indices": { "bufferView": places, "componentType": kind },
+        "values": { "bufferView": values },
     })
 }
 

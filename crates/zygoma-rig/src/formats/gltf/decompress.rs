@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::Document;
 use super::pack::{append, set, unset};
 use super::schema::Schema;
 use super::views::Views;
+use super::{Document, prune, sparsify};
 use crate::Result;
 use crate::formats::Limits;
 
 /// The names that meshopt compression goes by.
 const EXTENSIONS: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
 
-/// The document with every view stored plainly in one buffer; a document without compression as it is.
+/// The document with every view stored plainly in one buffer and targets sparsely; a document without compression as it is.
 pub(super) fn decompressed(document: &Document, limits: &Limits) -> Result<Document> {
     let schema = Schema::read(document)?;
     if schema.views.iter().all(|view| view.extensions.meshopt().is_none()) {
@@ -32,6 +32,8 @@ pub(super) fn decompressed(document: &Document, limits: &Limits) -> Result<Docum
     for list in ["extensionsUsed", "extensionsRequired"] {
         forget_compression(&mut plain.json, list);
     }
+    sparsify::sparsify(&mut plain, &schema);
+    prune::prune(&mut plain);
     Ok(plain)
 }
 

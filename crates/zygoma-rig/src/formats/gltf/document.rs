@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use glam::DAffine3;
 use serde_json::Value;
 
 use super::uri::{Target, resolve};
@@ -26,6 +27,8 @@ pub struct Document {
     pub(super) images: BTreeMap<usize, Vec<u8>>,
     /// What was left out on the way in, as sentences.
     pub(super) notes: Vec<String>,
+    /// What turned the scene upright on its way into the rig.
+    pub(crate) turn: DAffine3,
     /// Where it was read from; messages name it.
     path: PathBuf,
 }
@@ -60,6 +63,7 @@ impl Document {
             buffers: Vec::new(),
             images: BTreeMap::new(),
             notes: Vec::new(),
+            turn: DAffine3::IDENTITY,
             path: path.to_owned(),
         };
         document.check_asset()?;
@@ -73,7 +77,14 @@ impl Document {
     /// A document with nothing in it, that will be written to `path`.
     pub(super) fn empty(path: &Path) -> Self {
         let json = serde_json::json!({ "asset": { "version": "2.0", "generator": "zygoma" } });
-        Self { json, buffers: Vec::new(), images: BTreeMap::new(), notes: Vec::new(), path: path.to_owned() }
+        Self {
+            json,
+            buffers: Vec::new(),
+            images: BTreeMap::new(),
+            notes: Vec::new(),
+            turn: DAffine3::IDENTITY,
+            path: path.to_owned(),
+        }
     }
 
     /// The same document without meshopt compression, for programs that lack it.

@@ -28,18 +28,6 @@ fn whole_fresh(rig: &Rig, path: &Path) -> Document {
     stage.document
 }
 
-/// Writes a rig with its own shapes, animated by a take, which becomes its first animation. The take's tracks have
-/// exactly the names of the rig's shapes ([`Binding::renamed`](crate::binding::Binding::renamed)).
-pub fn write_with_take(rig: &Rig, take: &Take, path: &Path) -> Result<()> {
-    check_ending(path)?;
-    let mut stage = match &rig.source {
-        Source::Gltf(document) => Stage::of_document(document, rig)?.0,
-        _ => Stage::fresh(rig, path, None),
-    };
-    add_take(&mut stage, rig, take);
-    stage.document.write_glb(path)
-}
-
 fn add_take(stage: &mut Stage, rig: &Rig, take: &Take) {
     let mut writer = AnimationWriter::default();
     stage.animate_weights(rig, take, None, &mut writer);

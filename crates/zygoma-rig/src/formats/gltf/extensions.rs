@@ -32,6 +32,15 @@ const HARMLESS: [&str; 16] = [
 const DRACO: &str = "KHR_draco_mesh_compression";
 const WITHOUT_DRACO: &str = "export it again without Draco compression (meshopt compression is fine)";
 
+/// Whether an extension is known to refer to no accessor, and to buffer views only by that name.
+pub(super) fn refers_to_no_data(name: &str) -> bool {
+    // Accessors of instances are looked for where they are.
+    let looked_for = ["EXT_mesh_gpu_instancing", DRACO];
+    UNDERSTOOD.contains(&name)
+        || looked_for.contains(&name)
+        || HARMLESS.iter().any(|start| name.starts_with(start))
+}
+
 /// Refuses a document whose geometry cannot be read without an extension that is not understood.
 pub(super) fn check_required(document: &Document) -> Result<()> {
     for name in document.list("extensionsRequired").iter().filter_map(Value::as_str) {

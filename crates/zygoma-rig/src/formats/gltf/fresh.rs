@@ -7,7 +7,10 @@ use glam::{Vec2, Vec3};
 use serde_json::{Value, json};
 use zygoma_geometry::normals::vertex_normals;
 
+use super::animated::MorphTarget;
 use super::pack::{push, set};
+use super::ranged::shifted_normals;
+use super::skin_targets::NewTargets;
 use super::{Document, builder};
 use crate::{Rig, RigMesh, Shape, Source, SparseDeltas};
 
@@ -22,11 +25,48 @@ pub(super) struct Fresh {
     pub(super) joints: Vec<usize>,
 }
 
-/// Shapes that take the place of a mesh's own, with changes of the normals where they are known.
-pub(super) struct Replaced<'a> {
-    pub(super) mesh: usize,
-    pub(super) shapes: &'a [Shape],
-    pub(super) normals: &'a [Option<SparseDeltas>],
+/// A mesh with other targets than its own, about another base.
+pub(super) struct Replaced {
+    index: usize,
+    mesh: RigMesh,
+    /// Unit normals of the base.
+    normals: Vec<Vec3>,
+    /// Changes of the normals by each shape; empty where none are known.
+    normal_changes: Vec<SparseDeltas>,
+    /// The weights that show the neutral.
+    rest: Vec<f32>,
+}
+
+impl Replaced {
+    /// The skin of a rig with new targets.
+    pub(super) fn new(rig: &Rig, new: &NewTargets) -> Self {
+        let mut mesh = rig.skin().clone();
+        let mut normals = vertex_normals(&mesh.positions, &mesh.faces.triangles());
+        let mut factors = vec![1.0; normals.len()];
+        let (kept, rest, names) = (new.kept(&mesh), new.rest(&mesh), new.names(&mesh));
+        if let Some(shift) = &new.ranged.shift {
+            for (position, by) in mesh.positions.iter_mut().zip(&shift.positions) {
+                *position += *by;
+            }
+            if let (0, Some(change)) = (kept, &shift.normals) {
+                (normals, factors) = shifted_normals(&normals, change);
+            }
+        }
+        let turned = |target: &MorphTarget| {
+            let change = target.normals.as_ref()?;
+            let scaled: Vec<Vec3> = change.iter().zip(&factors).map(|(n, factor)| *n * *factor).collect();
+            Some(SparseDeltas::from_dense(&scaled))
+        };
+        // Shapes of its own are written without normals, and then none of the others may have any.
+        let normal_changes = if kept > 0 { None } else { new.ranged.targets.iter().map(turned).collect() };
+        mesh.shapes.truncate(kept);
+        let added = new.ranged.targets.iter().zip(&names[kept..]);
+        mesh.shapes.extend(added.map(|(target, name)| Shape {
+            name: name.clone(),
+            deltas: SparseDeltas::from_dense(&target.positions),
+        }));
+        Self { index: rig.skin, mesh, normals, normal_changes: normal_changes.unwrap_or_default(), rest }
+    }
 }
 
 /// Writes every mesh and joint of a rig into a new document: metres, one node each below one root.
@@ -36,10 +76,13 @@ pub(super) fn document(rig: &Rig, path: &Path, replaced: Option<&Replaced>) -> F
     add_material(&mut document, rig);
     let mut meshes = Vec::new();
     for (index, mesh) in rig.meshes.iter().enumerate() {
-        let replaced = replaced.filter(|replaced| replaced.mesh == index);
-        let shapes = replaced.map_or(mesh.shapes.as_slice(), |replaced| replaced.shapes);
-        let normals = replaced.map_or(&[][..], |replaced| replaced.normals);
-        let entry = write_mesh(&mut document, mesh, shapes, normals);
+        let entry = match replaced.filter(|replaced| replaced.index == index) {
+            Some(new) => write_mesh(&mut document, &new.mesh, &new.normals, &new.normal_changes, &new.rest),
+            None => {
+                let normals = vertex_normals(&mesh.positions, &mesh.faces.triangles());
+                write_mesh(&mut document, mesh, &normals, &[], &vec![0.0; mesh.shapes.len()])
+            }
+        };
         let entry = push(&mut document, "meshes", entry);
         meshes.push(push(&mut document, "nodes", json!({ "name": mesh.name, "mesh": entry })));
     }
@@ -71,14 +114,15 @@ fn add_material(document: &mut Document, rig: &Rig) {
 fn write_mesh(
     document: &mut Document,
     mesh: &RigMesh,
-    shapes: &[Shape],
-    normal_changes: &[Option<SparseDeltas>],
+    normals: &[Vec3],
+    normal_changes: &[SparseDeltas],
+    rest: &[f32],
 ) -> Value {
+    let shapes = &mesh.shapes;
     let split = Split::new(mesh);
     let count = split.origins.len();
-    let normals = vertex_normals(&mesh.positions, &mesh.faces.triangles());
     let positions = builder::positions(document, &split.spread(&mesh.positions));
-    let normals = builder::directions(document, &split.spread(&normals));
+    let normals = builder::directions(document, &split.spread(normals));
     let mut attributes = json!({ "POSITION": positions, "NORMAL": normals });
     if let Some(coordinates) = &split.coordinates {
         attributes["TEXCOORD_0"] = json!(builder::coordinates(document, coordinates));
@@ -92,14 +136,14 @@ fn write_mesh(
         for (index, shape) in shapes.iter().enumerate() {
             let moved = builder::displacements(document, &split.spread_deltas(&shape.deltas), count, true);
             let mut target = json!({ "POSITION": moved });
-            if let Some(Some(change)) = normal_changes.get(index) {
+            if let Some(change) = normal_changes.get(index) {
                 let change = split.spread_deltas(change);
                 target["NORMAL"] = json!(builder::displacements(document, &change, count, false));
             }
             targets.push(target);
         }
         primitive["targets"] = Value::Array(targets);
-        entry["weights"] = json!(vec![0.0; shapes.len()]);
+        entry["weights"] = json!(rest);
         let names: Vec<&str> = shapes.iter().map(|shape| shape.name.as_str()).collect();
         extras["targetNames"] = json!(names);
     }

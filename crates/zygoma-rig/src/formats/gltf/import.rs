@@ -15,7 +15,9 @@ use super::vrm::Vrm;
 use super::{Document, extensions, joints, names, skinning, surface, takes};
 use crate::formats::Limits;
 use crate::skin::find_skin;
-use crate::{Joint, JointRole, Region, Result, Rig, RigMesh, Shape, Source, SparseDeltas, Units, units};
+use crate::{
+    Carried, Joint, JointRole, Region, Result, Rig, RigMesh, Shape, Source, SparseDeltas, Units, units,
+};
 
 /// Reads a rig from a `.glb`, `.vrm` or `.gltf` file.
 pub fn read_rig(path: &Path, limits: &Limits) -> Result<Rig> {
@@ -41,6 +43,9 @@ pub fn rig_from_document(document: Document, limits: &Limits) -> Result<Rig> {
     let mut meshes = Vec::with_capacity(plans.len());
     for plan in &plans {
         meshes.push(reader.mesh(plan, vrm.as_ref(), head, turn, &mut notes)?);
+    }
+    for joint in joints.iter_mut().filter(|joint| joint.role != JointRole::Head) {
+        joint.carries = reader.carried(&plans, joint.node)?;
     }
     let skin = find_skin(&meshes);
     let units = noted_units(&document).unwrap_or_else(|| units::of_rig(&meshes[skin], &joints));
@@ -101,6 +106,16 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// What a node moves of every mesh.
+    fn carried(&self, plans: &[MeshPlan], node: usize) -> Result<Vec<Carried>> {
+        let mut carried = Vec::new();
+        for (mesh, plan) in plans.iter().enumerate() {
+            let vertices = skinning::carried(self.schema, self.tree, self.accessors, plan, node)?;
+            carried.extend((!vertices.is_empty()).then_some(Carried { mesh, vertices }));
+        }
+        Ok(carried)
+    }
+
     fn mesh(
         &self,
         plan: &MeshPlan,

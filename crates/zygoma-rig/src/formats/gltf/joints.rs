@@ -64,7 +64,7 @@ pub(super) fn find(
         let node = declared.or_else(|| by_name(role))?;
         let name = schema.nodes[node].name.clone().unwrap_or_else(|| format!("node {node}"));
         let position = to_rig.transform_point3(tree.globals[node].translation);
-        Some(Joint { role, name, node, position })
+        Some(Joint { role, name, node, position, carries: Vec::new() })
     };
     let mut joints: Vec<Joint> = roles.into_iter().filter_map(joint).collect();
     sort_eyes(&mut joints, notes);

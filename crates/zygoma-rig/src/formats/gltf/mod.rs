@@ -1,14 +1,15 @@
 //! glTF 2.0, GLB and VRM, with the compressions and extensions that avatars use.
 //!
 //! A [`Document`] keeps the whole file, so that what zygoma does not touch goes back unchanged;
-//! [`read_rig`] makes a rig of it, and [`write_rig`], [`write_with_take`] and [`write_animated`] write rigs,
-//! takes and animated surfaces.
+//! [`read_rig`] makes a rig of it, and [`write_rig`] and [`write_animated`] write rigs, takes and
+//! animated surfaces.
 
 mod accessor;
 mod animate;
 mod animated;
 mod animation;
 mod builder;
+mod clips;
 mod decompress;
 mod document;
 mod export;
@@ -23,9 +24,13 @@ mod names;
 mod pack;
 mod plan;
 mod props;
+mod prune;
+mod ranged;
 mod scene;
 mod schema;
+mod skin_targets;
 mod skinning;
+mod sparsify;
 mod stage;
 mod surface;
 mod takes;
@@ -33,9 +38,10 @@ mod uri;
 mod views;
 mod vrm;
 
-pub use animated::{MorphAnimation, MorphTarget, write_animated, write_animated_with};
+pub use animated::{MorphAnimation, MorphTarget, SkinMotion, write_animated};
 pub use document::Document;
-pub use export::{write_rig, write_with_take};
+pub use export::write_rig;
 pub use import::{read_rig, rig_from_document};
 pub use materials::{Look, MaterialRange, look};
 pub use props::AnimatedProp;
+pub use surface::imported_order;

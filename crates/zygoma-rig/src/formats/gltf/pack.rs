@@ -63,7 +63,7 @@ pub(super) fn unset(object: &mut Value, key: &str) {
 }
 
 /// Every component type starts at a multiple of its size; 8 also suits what other programs map directly.
-const ALIGNMENT: usize = 8;
+pub(super) const ALIGNMENT: usize = 8;
 
 /// Where a buffer went.
 #[derive(Clone, Copy)]

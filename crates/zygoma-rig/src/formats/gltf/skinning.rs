@@ -51,6 +51,35 @@ pub(super) fn bind_transform(
     Ok(tree.globals[entry.joints[joint]] * inverse_bind)
 }
 
+/// The vertices of a mesh that a node moves, with the share of its motion that each follows: all of a mesh that hangs from the node, or what
+/// is bound to the node and to those below it.
+pub(super) fn carried(
+    schema: &Schema,
+    tree: &Tree,
+    accessors: &Accessors,
+    plan: &MeshPlan,
+    node: usize,
+) -> Result<Vec<(u32, f32)>> {
+    let hangs = |below: usize| tree.ancestors(below).any(|above| above == node);
+    let Some(skin) = schema.nodes[plan.node].skin else {
+        let all = if hangs(plan.node) { plan.vertex_count() } else { 0 };
+        return Ok((0..all as u32).map(|vertex| (vertex, 1.0)).collect());
+    };
+    let joints = schema.skins.get(skin).map_or(&[][..], |skin| &skin.joints);
+    let follows: Vec<bool> = joints.iter().map(|joint| hangs(*joint)).collect();
+    if !follows.contains(&true) {
+        return Ok(Vec::new());
+    }
+    let mut shares = vec![0.0; plan.vertex_count()];
+    for_bindings(schema, accessors, plan, |vertex, joint, weight| {
+        if follows.get(joint as usize).is_some_and(|follows| *follows) {
+            shares[vertex] += weight;
+        }
+        Ok(())
+    })?;
+    Ok((0u32..).zip(shares).filter(|(_, share)| *share > 0.0).collect())
+}
+
 /// The summed skin weights of each joint over the vertices of a mesh.
 fn joint_loads(
     document: &Document,
@@ -60,6 +89,23 @@ fn joint_loads(
     joint_count: usize,
 ) -> Result<Vec<f64>> {
     let mut loads = vec![0.0; joint_count];
+    for_bindings(schema, accessors, plan, |_, joint, weight| {
+        let load = loads.get_mut(joint as usize).ok_or_else(|| {
+            document.malformed(format!("mesh \"{}\" is bound to joint {joint} of {joint_count}", plan.name))
+        })?;
+        *load += f64::from(weight);
+        Ok(())
+    })?;
+    Ok(loads)
+}
+
+/// Calls something for each vertex, joint and weight above 0 of a skinned mesh.
+fn for_bindings(
+    schema: &Schema,
+    accessors: &Accessors,
+    plan: &MeshPlan,
+    mut bound: impl FnMut(usize, u32, f32) -> Result<()>,
+) -> Result<()> {
     for block in &plan.blocks {
         let attributes = &schema.meshes[plan.mesh].primitives[block.primitives[0]].attributes;
         for set in 0.. {
@@ -67,17 +113,12 @@ fn joint_loads(
             let (Some(joints), Some(weights)) = (accessor("JOINTS"), accessor("WEIGHTS")) else { break };
             let joints = accessors.indices::<4>(joints)?;
             let weights = accessors.vectors::<4>(weights, Some(block.vertices.len()))?;
-            for (joints, weights) in joints.iter().zip(&weights) {
+            for ((vertex, joints), weights) in block.vertices.clone().zip(&joints).zip(&weights) {
                 for (joint, weight) in joints.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
-                    let load = loads.get_mut(*joint as usize).ok_or_else(|| {
-                        let problem =
-                            format!("mesh \"{}\" is bound to joint {joint} of {joint_count}", plan.name);
-                        document.malformed(problem)
-                    })?;
-                    *load += f64::from(*weight);
+                    bound(vertex, *joint, *weight)?;
                 }
             }
         }
     }
-    Ok(loads)
+    Ok(())
 }

@@ -62,7 +62,7 @@ impl Stage {
                 document.path().display()
             )));
         }
-        let turn = facing(Vrm::read(&document.json).as_ref(), &mut Vec::new());
+        let turn = document.turn * facing(Vrm::read(&document.json).as_ref(), &mut Vec::new());
         let to_rig = DAffine3::from_scale(glam::DVec3::splat(rig.units.metres_per_unit)) * turn;
         let frame = |node: usize| MotionFrame {
             to_rig,

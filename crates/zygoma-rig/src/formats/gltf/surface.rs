@@ -5,8 +5,10 @@ use serde_json::Value;
 
 use super::Document;
 use super::accessor::Accessors;
-use super::plan::{Block, MeshPlan, Surface};
+use super::plan::{Block, MeshPlan, Surface, plan_meshes};
+use super::scene::Tree;
 use super::schema::{Primitive, Schema};
+use crate::formats::Limits;
 use crate::{Result, UvMap};
 
 /// The triangles of a mesh, primitive after primitive, over the vertices of its plan.
@@ -29,6 +31,25 @@ pub(super) fn triangle_counts(
 ) -> Result<Vec<(usize, usize)>> {
     let found = by_primitive(document, schema, accessors, plan)?;
     Ok(found.into_iter().map(|(index, triangles)| (index, triangles.len())).collect())
+}
+
+/// The vertices of a mesh as Blender's importer lists them: primitive after primitive, of each the vertices that its triangles use, in order.
+/// `None` where these are simply all vertices in their order.
+pub fn imported_order(document: &Document, mesh: usize, limits: &Limits) -> Result<Option<Vec<u32>>> {
+    let schema = Schema::read(document)?;
+    let tree = Tree::new(document, &schema)?;
+    let accessors = Accessors::new(document, &schema, limits)?;
+    let plans = plan_meshes(document, &schema, &tree, limits, &mut Vec::new())?;
+    let Some(plan) = plans.get(mesh) else { return Ok(None) };
+    let mut order = Vec::new();
+    for (_, triangles) in by_primitive(document, &schema, &accessors, plan)? {
+        let mut used = triangles.into_flattened();
+        used.sort_unstable();
+        used.dedup();
+        order.extend(used);
+    }
+    let is_same = order.iter().copied().eq(0..plan.vertex_count() as u32);
+    Ok((!is_same).then_some(order))
 }
 
 /// A primitive's index and its triangles.

@@ -60,7 +60,7 @@ impl Matrix<'_> {
             };
             let mut takes = Vec::new();
             for name in self.takes {
-                takes.push(shortened(read_take(name, &rig)?));
+                takes.push(shortened(read_take(name, &rig, None)?));
             }
             for body in self.bodies {
                 report.results.extend(self.cells(&cache, &named, &rig, *body, &takes)?);
