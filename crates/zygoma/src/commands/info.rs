@@ -79,7 +79,7 @@ fn tell_fit(rig: &Rig, name: &str, args: &InfoArgs) -> anyhow::Result<()> {
     };
     if let Some(path) = &args.write_map {
         animated::make_folder_for(path)?;
-        formats::write_bytes(path, report.suggested_map.as_bytes())?;
+        zygoma_files::write(path, report.suggested_map.as_bytes())?;
     }
     if args.json {
         return crate::json::print(&report);
