@@ -1,6 +1,6 @@
 //! Shows what flesh does on a rig: how closely it follows the plain rig, how much of its volume it keeps, and how far a shaken head
 //! moves the cheeks: `cargo run --release -p zygoma-face --example flesh -- [RIG] [--triangles 4000] [--no-bones] [--fit]`; without
-//! a rig the built-in head. With `--fit` stiffness is found from the shapes; `--attachment`, `--tone`, `--poisson`, `--young`,
+//! a rig the built-in head. With `--fit` stiffness is found from the shapes, with `--forces` forces drive the flesh instead of shapes; `--attachment`, `--tone`, `--poisson`, `--young`,
 //! `--contact` and `--thickness` take other values of those parameters.
 
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::time::Instant;
 use glam::{DQuat, DVec3, Vec3};
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, Places, build};
-use zygoma_face::perform::{Bones, PerformParams, PerformingFace, Tissue, TissueInput};
+use zygoma_face::perform::{Actuation, Bones, PerformParams, PerformingFace, Tissue, TissueInput};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::{Head, HeadOptions};
@@ -55,14 +55,16 @@ fn main() -> Outcome<()> {
     let began = Instant::now();
     let jaw = jaw_driven_shapes(mesh);
     let input = TissueInput { bones: bones.as_ref(), ..TissueInput::new(&face, &jaw) };
+    let has = |flag: &str| arguments.iter().any(|word| word == flag);
     let mut flesh = PerformParams {
-        fit_stiffness: arguments.iter().any(|word| word == "--fit"),
+        actuation: if has("--forces") { Actuation::Forces } else { Actuation::Shapes },
+        fit_stiffness: has("--fit"),
+        attachment: value("--attachment").map(|v| v.parse()).transpose()?,
+        poisson: value("--poisson").map(|v| v.parse()).transpose()?,
         ..PerformParams::default()
     };
     for (flag, field) in [
-        ("--attachment", &mut flesh.attachment),
         ("--tone", &mut flesh.tone),
-        ("--poisson", &mut flesh.poisson),
         ("--young", &mut flesh.young),
         ("--contact", &mut flesh.contact),
         ("--thickness", &mut flesh.thickness),

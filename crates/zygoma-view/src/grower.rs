@@ -136,8 +136,8 @@ impl Grower {
 /// What is being done, in words.
 fn described(now: &TissueProgress) -> &'static str {
     match now.round {
-        0 => "finding the forces of every expression",
-        _ => "finding the forces anew, with thinner flesh where it was crushed",
+        0 => "finding the flesh of every expression",
+        _ => "finding the flesh anew",
     }
 }
 

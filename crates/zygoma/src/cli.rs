@@ -186,7 +186,7 @@ pub(crate) struct SimulateArgs {
 #[command(
     mut_arg("take", |take| take.required_unless_present("markers")),
     long_about = "Give a rig flesh and let it perform a take.\n\n\
-        A layer of flesh is made under the skin, attached to the bone, and driven by forces that hold the rig's shapes: it follows the \
+        A layer of flesh is made under the skin, attached to the bone, and pulled to the shapes that the rig gives it: it follows the \
         rig, lags behind a quick head and settles. OUT is .glb, .pc2, .mdd, .usda, or a folder of OBJs.\n\
         A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.\n\
         A simulation that breaks beyond repair still writes OUT, with the rig where it broke, and ends with exit code 3.",
@@ -211,6 +211,11 @@ pub(crate) struct PerformArgs {
     /// Seed of the chance with which sticky lips part.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+
+    /// How the rig's shapes drive the flesh: each element is pulled to the shape that the rig gives it, or forces hold the rig's shapes
+    /// (the blendforces of Progressive PD) [default: shapes].
+    #[arg(long, value_name = "HOW")]
+    pub(crate) actuation: Option<ActuationArg>,
 
     /// Markers that drive the face instead of weights, as a CSV file: see docs/markers.md. A take beside them only moves the head.
     #[arg(long, value_name = "FILE")]
@@ -368,6 +373,12 @@ pub(crate) struct HeadArgs {
     /// List the dials and what they do.
     #[arg(long)]
     pub(crate) list_dials: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ActuationArg {
+    Shapes,
+    Forces,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -12,6 +12,7 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_physics::projective::{Row, position};
 
+use super::contact::Surface;
 use super::inertia::PIECE;
 use super::run::PerformingFace;
 use super::stages::Stages;
@@ -176,6 +177,9 @@ impl PerformingFace {
         // That equilibrium knows of no contact: lips may be in each other by some millimetres.
         const ROUNDS: usize = 20;
         self.find_base(&weights);
+        if let Some(lips) = &mut self.lips {
+            lips.begin(&Surface { base: &self.base, rest: &self.rest, x: &self.goal });
+        }
         self.part(ROUNDS);
         self.clock.behind = 0.0;
         self.clock.before.copy_from_slice(&self.dynamics.positions);

@@ -23,6 +23,9 @@ const CLEARANCE: f32 = 4e-5;
 const MISSING: f32 = 2e-5;
 /// The largest way that lips are parted at once, m: what is deeper takes several rounds.
 const FARTHEST: f32 = 1e-3;
+/// Lips that the rig itself has in each other are parted if they are no deeper than this, m. Deeper ones the less, and those twice as deep not at
+/// all: an expression that closes a jaw which is not open, or moves a mouth as a decal, keeps its look.
+const DEEPEST_PARTED: f32 = 5e-3;
 /// Pairs closer than this touch, m.
 const TOUCHING: Margins = Margins { vertex: 1.5e-4, edge: 0.0 };
 /// What the last projection may move, m.
@@ -51,6 +54,8 @@ pub(super) struct LipContact {
     /// Where the points are, and what of it does not follow the flesh.
     pub(super) positions: Vec<Vec3>,
     fixed: Vec<Vec3>,
+    /// Where the rig itself has them.
+    own: Vec<Vec3>,
     meetings: Vec<Meeting>,
     /// Whether these are all that are near each other where the flesh is now.
     is_current: bool,
@@ -119,6 +124,7 @@ impl LipContact {
             springs: system.add_transient(StickySprings::new()).expect(fits),
             sticky: Vec::new(),
             fixed: positions.clone(),
+            own: positions.clone(),
             moved: vec![0.0; positions.len()],
             meetings: Vec::new(),
             is_current: false,
@@ -164,6 +170,19 @@ impl LipContact {
         self.tick = 0;
     }
 
+    /// A step begins: tells where the rig itself has the lips.
+    pub(super) fn begin(&mut self, rig: &Surface<'_>) {
+        self.place(rig);
+        self.own.copy_from_slice(&self.positions);
+    }
+
+    /// How far apart two places should be: as lips that just touch, or where the rig has them too deep in each other, farther than there by less.
+    fn wanted_gap(&self, meeting: &Meeting) -> f32 {
+        let own = |place: &Place| place.of(|v| self.own[v as usize]);
+        let gap = self.order.axis().dot(own(&meeting.upper) - own(&meeting.lower));
+        wanted_gap(gap)
+    }
+
     /// Puts constraints into the system: where the lips meet or pass each other in some states of the flesh, and what sticks.
     pub(super) fn prepare(&mut self, states: &[Surface<'_>], stiffness: Stiffness, system: &mut System<f32>) {
         self.clear(system);
@@ -177,7 +196,8 @@ impl LipContact {
         let n = self.order.axis();
         for (meeting, area) in self.kept.iter().take(MOST) {
             let fixed = |place: &Place| place.of(|v| self.fixed[v as usize]);
-            let offset = CLEARANCE - n.dot(fixed(&meeting.upper) - fixed(&meeting.lower));
+            let wanted = self.wanted_gap(meeting);
+            let offset = wanted - n.dot(fixed(&meeting.upper) - fixed(&meeting.lower));
             let weight = stiffness.contact * f64::from(*area);
             let [x, y, z, offset] = [n.x, n.y, n.z, offset].map(f64::from);
             let stencil = self.stencil(&meeting.upper, &meeting.lower);
@@ -199,7 +219,8 @@ impl LipContact {
         self.place(state);
         self.order.find(&self.positions, NEAR);
         self.meetings.extend_from_slice(self.order.find_crossings());
-        self.is_current = self.meetings.iter().all(|meeting| meeting.gap >= MISSING);
+        let lacks = |meeting: &Meeting| self.wanted_gap(meeting) - meeting.gap;
+        self.is_current = self.meetings.iter().all(|meeting| lacks(meeting) <= CLEARANCE - MISSING);
         if self.is_current {
             return (Vec::new(), Vec::new());
         }
@@ -220,7 +241,7 @@ impl LipContact {
         let kept = || self.kept.iter().take(MOST).map(|(meeting, _)| meeting);
         (
             kept().map(row).collect(),
-            kept().map(|meeting| f64::from((CLEARANCE - meeting.gap).min(FARTHEST))).collect(),
+            kept().map(|meeting| f64::from((self.wanted_gap(meeting) - meeting.gap).min(FARTHEST))).collect(),
         )
     }
 
@@ -252,11 +273,7 @@ impl LipContact {
         self.meetings = keyed.iter().map(|(_, k)| self.meetings[*k as usize]).collect();
         self.kept.clear();
         for same in self.meetings.chunk_by(|a, b| key(a) == key(b)) {
-            let area = |m: &Meeting| {
-                let of = |place: &Place| place.of(|v| self.areas[v as usize]);
-                of(&m.upper).min(of(&m.lower))
-            };
-            let all: f32 = same.iter().map(area).sum();
+            let all = area_of(&self.areas, same);
             let kept = &same[..same.len().min(ALIKE)];
             self.kept.extend(kept.iter().map(|meeting| (*meeting, all / kept.len() as f32)));
         }
@@ -369,5 +386,48 @@ impl LipContact {
             self.fixed[point] = base - carried(surface.rest);
             self.positions[point] = self.fixed[point] + carried(surface.x);
         }
+    }
+}
+
+/// How far apart two places of the lips should be that the rig has so far apart.
+fn wanted_gap(of_rig: f32) -> f32 {
+    let missing = CLEARANCE - of_rig;
+    if missing <= DEEPEST_PARTED {
+        return CLEARANCE;
+    }
+    of_rig + (2.0 * DEEPEST_PARTED - missing).max(0.0)
+}
+
+/// The area that some meetings stand for, of areas around the points: half of that around every vertex among them, once, since each lip counts its
+/// own. Edges beside vertices add nothing; alone they stand for half of the smaller patch around them.
+pub(super) fn area_of(areas: &[f32], meetings: &[Meeting]) -> f32 {
+    let vertex = |m: &Meeting| {
+        [m.upper, m.lower].iter().find(|place| place.weights[0] == 1.0).map(|place| place.vertices[0])
+    };
+    let mut vertices: Vec<u32> = meetings.iter().filter_map(vertex).collect();
+    vertices.sort_unstable();
+    vertices.dedup();
+    let around = |place: &Place| place.of(|v| areas[v as usize]);
+    let patches = meetings.iter().map(|m| around(&m.upper).min(around(&m.lower)));
+    let all = if vertices.is_empty() {
+        patches.fold(0.0, f32::max)
+    } else {
+        vertices.iter().map(|v| areas[*v as usize]).sum()
+    };
+    0.5 * all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lips_are_parted_unless_the_rig_has_them_deep_in_each_other() {
+        assert_eq!([0.01, 0.0, -0.001, -0.0049].map(wanted_gap), [CLEARANCE; 4]);
+        let [deep, deeper, meant] = [-0.0075, -0.009, -0.02].map(|gap| wanted_gap(gap) - gap);
+        assert!((deep - 0.0025).abs() < 1e-4 && (deeper - 0.001).abs() < 1e-4 && meant == 0.0);
+        // Nothing jumps on the way.
+        let steps: Vec<f32> = (0..1000).map(|k| wanted_gap(-2e-5 * k as f32)).collect();
+        assert!(steps.windows(2).all(|pair| (pair[1] - pair[0]).abs() < 5e-5));
     }
 }

@@ -2,27 +2,33 @@
 
 use glam::DVec3;
 use zygoma_physics::projective::{
-    Attachments, Elements, Handle, Precision, ShapedTets, Stencil, System, Target, TissueTets,
+    Attachments, Elements, Handle, Precision, Row, ShapedTets, Stencil, System, Target, TissueTets, position,
 };
 
+use super::params::Actuation;
 use super::shortening::Shortened;
 use super::tissue::{Layout, Tissue};
 
 /// Thickness of skin without flesh, m. Ours.
 const BARE_SKIN: f64 = 2e-3;
+/// No shape that an element is pulled to has a singular value below this: what a combination of shapes crushes or turns inside out still aims at a
+/// sound shape. Ours.
+const SOUND: f64 = 0.1;
 
 /// Edges of skin without flesh.
 type BareEdges<T> = Elements<T, Target, 2, 1, 4>;
 
 /// The elements of a system that change with the expression.
 pub(super) struct Expressed<T> {
-    /// The flesh that shapes squeeze, and which of its prisms are short now.
+    /// The flesh that is pulled to shapes: all of it, or, where forces drive it, what shapes squeeze.
     shaped: Handle<ShapedTets<T>>,
+    /// Which of the squeezed prisms are short now.
     is_short: Vec<bool>,
     /// Edges of skin without flesh.
     edges: Handle<BareEdges<T>>,
-    /// What skin and underside are held by.
+    /// What holds vertices somewhere, and which vertices these are.
     holds: Handle<Attachments<T>>,
+    held: Vec<u32>,
 }
 
 impl Tissue {
@@ -39,25 +45,31 @@ impl Tissue {
             Some((stencil, weights))
         };
         let (mut tets, mut shaped) = (TissueTets::new(), ShapedTets::new());
-        for (index, tet) in self.flesh.mesh.tets.iter().enumerate() {
-            if !self.shortening.has(index)
-                && let Some((stencil, weights)) = element(tet)
-            {
-                tets.push(&stencil, weights);
-            }
+        let all = 0..self.flesh.mesh.tets.len();
+        let (plain, pulled): (Vec<usize>, Vec<usize>) = match self.params.actuation {
+            Actuation::Shapes => (Vec::new(), all.collect()),
+            Actuation::Forces => (
+                all.filter(|tet| !self.shortening.has(*tet)).collect(),
+                self.shortening.tets.iter().map(|tet| *tet as usize).collect(),
+            ),
+        };
+        for (stencil, weights) in plain.iter().filter_map(|tet| element(&self.flesh.mesh.tets[*tet])) {
+            tets.push(&stencil, weights);
         }
-        for index in &self.shortening.tets {
-            if let Some((stencil, [strain, volume, ..])) = element(&self.flesh.mesh.tets[*index as usize]) {
-                shaped.push(&stencil, shaped_parameters([strain, volume], &Shortened::NOT));
-            }
+        for (stencil, [strain, volume, ..]) in
+            pulled.iter().filter_map(|tet| element(&self.flesh.mesh.tets[*tet]))
+        {
+            shaped.push(&stencil, shaped_parameters([strain, volume], &Shortened::NOT));
         }
         let mut edges = BareEdges::new();
         for ends in &self.bare_edges {
             let stencil = Stencil::edge(&rest, ends.map(|v| layout.rows[v as usize]));
             edges.push(&stencil, self.bare_edge(*ends, |v| positions[v as usize]));
         }
+        let is_held = |vertex: &u32| self.hold_stiffness(*vertex as usize) > 0.0;
+        let held: Vec<u32> = (0..2 * self.skin_count() as u32).filter(is_held).collect();
         let mut holds = Attachments::new();
-        for vertex in 0..2 * self.skin_count() {
+        for vertex in held.iter().map(|vertex| *vertex as usize) {
             holds.push(&Stencil::vertex(layout.rows[vertex]), self.hold(vertex, positions[vertex]));
         }
         let mut system = System::new(layout.rows.len(), layout.free);
@@ -68,12 +80,28 @@ impl Tissue {
             is_short: vec![false; self.shortening.prism_count()],
             edges: system.add(edges).expect(fits),
             holds: system.add(holds).expect(fits),
+            held,
         };
         (system, expressed)
     }
 
-    /// Tells the attachments where skin and bone are, and the flesh that is squeezed how short it is, for some weights by which the rig moves the
-    /// skin.
+    /// Puts attachments where skin and bone are for some weights, by which the rig moves the skin.
+    pub(super) fn stand<T: Precision>(
+        &self,
+        weights: &[f32],
+        moved: &[DVec3],
+        system: &mut System<T>,
+        expressed: &Expressed<T>,
+    ) {
+        let (skin, pose) = (self.skin_count(), self.jaw_pose(weights));
+        let place = |vertex: usize| match vertex.checked_sub(skin) {
+            None => self.target(moved, vertex),
+            Some(below) => self.attachment(weights, &pose, below),
+        };
+        self.put(&place, system, expressed);
+    }
+
+    /// As [`stand`](Self::stand), and the flesh that the rig squeezes becomes as short as it.
     pub(super) fn express<T: Precision>(
         &self,
         weights: &[f32],
@@ -81,8 +109,8 @@ impl Tissue {
         system: &mut System<T>,
         expressed: &mut Expressed<T>,
     ) {
-        let target = |v: u32| self.target(moved, v as usize);
         let shaped = system.group_mut(expressed.shaped);
+        let target = |v: u32| self.target(moved, v as usize);
         self.shortening.each(target, |prism, tets, shortened| {
             let is_short = *shortened != Shortened::NOT;
             // Most flesh is not squeezed most of the time.
@@ -94,16 +122,37 @@ impl Tissue {
             }
             expressed.is_short[prism] = is_short;
         });
+        self.stand(weights, moved, system, expressed);
+    }
+
+    /// Pulls everything to where its rows are displaced by so much: there the flesh is free of strain.
+    pub(super) fn aim<T: Precision>(
+        &self,
+        displacements: &[Row<T>],
+        system: &mut System<T>,
+        expressed: &Expressed<T>,
+    ) {
+        system.group_mut(expressed.shaped).take_shapes(displacements, SOUND);
+        let place = |vertex: usize| {
+            self.flesh.mesh.positions[vertex] + position(&displacements[self.layout.rows[vertex] as usize])
+        };
+        self.put(&place, system, expressed);
+    }
+
+    /// Puts attachments and edges of bare skin to places of the vertices.
+    fn put<T: Precision>(
+        &self,
+        place: &impl Fn(usize) -> DVec3,
+        system: &mut System<T>,
+        expressed: &Expressed<T>,
+    ) {
         let edges = system.group_mut(expressed.edges);
         for (edge, ends) in self.bare_edges.iter().enumerate() {
-            edges.set_parameters(edge, self.bare_edge(*ends, target));
+            edges.set_parameters(edge, self.bare_edge(*ends, |v| place(v as usize)));
         }
         let holds = system.group_mut(expressed.holds);
-        let (skin, pose) = (self.skin_count(), self.jaw_pose(weights));
-        for vertex in 0..skin {
-            holds.set_parameters(vertex, self.hold(vertex, self.target(moved, vertex)));
-            let below = self.attachment(weights, &pose, vertex);
-            holds.set_parameters(skin + vertex, self.hold(skin + vertex, below));
+        for (hold, vertex) in expressed.held.iter().map(|vertex| *vertex as usize).enumerate() {
+            holds.set_parameters(hold, self.hold(vertex, place(vertex)));
         }
     }
 
@@ -113,20 +162,28 @@ impl Tissue {
         [self.params.material().sheet_strain_weight(BARE_SKIN), x, y, z]
     }
 
-    /// Parameters of what holds a vertex somewhere: the tone of the muscles for the skin, the bone for what lies below it.
+    /// Parameters of what holds a vertex somewhere.
     fn hold(&self, vertex: usize, at: DVec3) -> [f64; 4] {
+        [self.hold_stiffness(vertex), at.x, at.y, at.z]
+    }
+
+    /// How stiffly a vertex is held, N/m: the underside by the bone, the skin by the tone of the muscles where forces drive it.
+    fn hold_stiffness(&self, vertex: usize) -> f64 {
         let skin = self.skin_count();
-        let stiffness = match vertex {
+        let per_area = match (vertex.checked_sub(skin), self.params.actuation) {
+            // With no element around it nothing else would hold it.
+            _ if self.is_alone[vertex] => self.params.attachment(),
             _ if self.is_loose[vertex % skin] => 0.0,
-            _ if vertex < skin => self.params.tone,
-            _ => self.params.attachment * self.stiffness.attachment[vertex - skin],
+            (Some(below), _) => self.params.attachment() * self.stiffness.attachment[below],
+            (None, Actuation::Forces) => self.params.tone,
+            (None, Actuation::Shapes) => 0.0,
         };
-        [stiffness * self.areas[vertex % skin], at.x, at.y, at.z]
+        per_area * self.areas[vertex % skin]
     }
 }
 
 /// Parameters of an element that is pulled to a shape and to its volume.
-pub(super) fn shaped_parameters([strain, volume]: [f64; 2], goal: &Shortened) -> [f64; 10] {
+pub(super) fn shaped_parameters([strain, volume]: [f64; 2], goal: &Shortened) -> [f64; 13] {
     let [x, y, z] = goal.shape.to_cols_array_2d();
-    [strain, volume, goal.volume, goal.edge, x[0], y[1], z[2], y[2], z[0], x[1]]
+    [strain, volume, goal.volume, goal.edge, x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]]
 }

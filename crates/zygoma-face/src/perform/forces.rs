@@ -3,72 +3,46 @@
 use glam::DVec3;
 use zygoma_geometry::tets::volume;
 use zygoma_numerics::NotPositiveDefinite;
-use zygoma_physics::projective::{Prefactored, Row, SolveOptions, Solver, System, position, row};
-use zygoma_rig::arkit;
+use zygoma_physics::projective::{Row, System, position, row};
 
 use super::elements::Expressed;
+use super::hold::{Holder, base_shape, only};
 use super::progress::{Teller, TissueError};
 use super::shortening::Shortened;
 use super::stiffness::Posed;
-use super::tissue::{Layout, Tissue};
+use super::tissue::Tissue;
 use crate::interactive::Face;
 
-/// Flesh whose skin is held where the rig has it, the rest in balance.
-struct Held {
-    /// All vertices.
-    positions: Vec<DVec3>,
-    /// The force on each free row that holds it.
-    forces: Vec<DVec3>,
-}
-
 /// Finds what holds expressions.
-struct Holder<'a> {
+struct Forces<'a> {
     tissue: &'a Tissue,
-    /// The skin is not free here.
-    pinned: Layout,
-    below: System<f32>,
-    below_expressed: Expressed<f32>,
-    all: System<f32>,
-    all_expressed: Expressed<f32>,
-    global: Prefactored<f32>,
+    holder: Holder<'a>,
+    system: System<f32>,
+    expressed: Expressed<f32>,
 }
 
-impl<'a> Holder<'a> {
+impl<'a> Forces<'a> {
     fn new(tissue: &'a Tissue) -> Result<Self, NotPositiveDefinite> {
-        let count = tissue.skin_count();
-        let is_free: Vec<bool> = (0..2 * count)
-            .map(|v| (v >= count || tissue.is_loose[v]) && !tissue.is_held[v % count])
-            .collect();
-        let pinned = Layout::new(&tissue.flesh.mesh.positions[..count], &is_free);
-        let (below, below_expressed) = tissue.system::<f32>(&pinned);
-        let (all, all_expressed) = tissue.system::<f32>(&tissue.layout);
-        let global = Prefactored::<f32>::new(&below.matrix(&[]), &[])?;
-        Ok(Self { tissue, pinned, below, below_expressed, all, all_expressed, global })
+        let (system, expressed) = tissue.system::<f32>(&tissue.layout);
+        Ok(Self { tissue, holder: Holder::new(tissue)?, system, expressed })
     }
 
-    fn hold(&mut self, weights: &[f32]) -> Held {
-        let (tissue, pinned) = (self.tissue, &self.pinned);
-        let moved = tissue.moved(weights);
-        tissue.express(weights, &moved, &mut self.below, &mut self.below_expressed);
-        tissue.express(weights, &moved, &mut self.all, &mut self.all_expressed);
-        let mut x: Vec<Row<f32>> =
-            pinned.vertices.iter().map(|v| row(tissue.target(&moved, *v as usize))).collect();
-        let options = SolveOptions { iterations: 40, tolerance: 1e-3, ..Default::default() };
-        Solver::new(&self.below).minimise(&self.below, None, &mut self.global, &options, &mut x);
-        let place = |v: &u32| x[pinned.rows[*v as usize] as usize];
-        let ordered: Vec<Row<f32>> = tissue.layout.vertices.iter().map(place).collect();
-        let mut gradient = ordered.clone();
-        self.all.energy_and_gradient(&ordered, &mut gradient);
+    /// All vertices, and the force on each free row that holds them.
+    fn find(&mut self, weights: &[f32]) -> (Vec<DVec3>, Vec<DVec3>) {
+        let tissue = self.tissue;
+        let positions = self.holder.hold(weights);
+        tissue.express(weights, &tissue.moved(weights), &mut self.system, &mut self.expressed);
+        let x: Vec<Row<f32>> = tissue.layout.vertices.iter().map(|v| row(positions[*v as usize])).collect();
+        let mut gradient = x.clone();
+        self.system.energy_and_gradient(&x, &mut gradient);
         // Below the skin, and where it is loose, what is left is the tolerance of the equilibrium.
         let force = |(place, g): (usize, &Row<f32>)| {
             let vertex = tissue.layout.vertices[place] as usize;
             let is_driven = vertex < tissue.skin_count() && !tissue.is_loose[vertex];
             if is_driven { position(g) } else { DVec3::ZERO }
         };
-        Held {
-            positions: pinned.rows.iter().map(|place| position(&x[*place as usize])).collect(),
-            forces: gradient[..tissue.layout.free].iter().enumerate().map(force).collect(),
-        }
+        let forces = gradient[..tissue.layout.free].iter().enumerate().map(force).collect();
+        (positions, forces)
     }
 }
 
@@ -84,12 +58,12 @@ impl Tissue {
         face: &Face,
         teller: &mut Teller,
     ) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), TissueError> {
-        let mut holder = Holder::new(self)?;
+        let mut finder = Forces::new(self)?;
         let rest = &self.flesh.mesh.positions;
         let volumes = self.flesh.mesh.volumes();
         let mut fullness = vec![1.0_f64; volumes.len()];
         let mut held = |weights: &[f32]| -> Vec<DVec3> {
-            let Held { positions, forces } = holder.hold(weights);
+            let (positions, forces) = finder.find(weights);
             // On their way shapes cross what they end clear of, as lids cross the eye.
             let on_the_way = |v: u32, share: f64| rest[v as usize].lerp(positions[v as usize], share);
             for ((tet, volume_at_rest), least) in self.flesh.mesh.tets.iter().zip(&volumes).zip(&mut fullness)
@@ -135,7 +109,7 @@ impl Tissue {
                     self.shortening.tets[tets].iter().for_each(|tet| shapes[*tet as usize] = *shortened);
                 },
             );
-            Ok(Posed { positions: holder.hold(&weights).positions, feet, moves: moved, shapes })
+            Ok(Posed { positions: holder.hold(&weights), feet, moves: moved, shapes })
         };
         let poses = (0..shapes).filter(|shape| base_shape(face, *shape).is_none()).map(&mut pose).collect();
         teller.end_round();
@@ -151,17 +125,4 @@ const QUIET: f64 = 1e-4;
 fn quieten(forces: &mut [DVec3]) {
     let least = QUIET * forces.iter().map(|force| force.length()).fold(0.0, f64::max);
     forces.iter_mut().filter(|force| force.length() < least).for_each(|force| *force = DVec3::ZERO);
-}
-
-/// Weights that are 1 for some shapes and 0 for all others.
-fn only(count: usize, shapes_at_one: &[usize]) -> Vec<f32> {
-    (0..count).map(|shape| if shapes_at_one.contains(&shape) { 1.0 } else { 0.0 }).collect()
-}
-
-/// The shape on top of which another is made.
-fn base_shape(face: &Face, shape: usize) -> Option<usize> {
-    let is = |index: usize, wanted: &str| {
-        arkit::recognise(&face.shapes[index].name).is_some_and(|recognised| recognised.shape == wanted)
-    };
-    is(shape, "mouthClose").then(|| (0..face.shapes.len()).find(|index| is(*index, "jawOpen"))).flatten()
 }

@@ -27,6 +27,7 @@ const ROUNDS: usize = 12;
 const SLIVER_ROUNDS: usize = 4;
 
 /// The flesh between skin and hypodermis: the skin's vertices first, then as many below them.
+#[derive(Default)]
 pub(super) struct Flesh {
     pub(super) mesh: TetMesh,
     /// The skin's triangle above each three tetrahedra.

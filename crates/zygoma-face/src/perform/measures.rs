@@ -3,8 +3,9 @@
 use glam::{DVec3, Vec3};
 use zygoma_geometry::intersect::crossing_pairs;
 use zygoma_geometry::tets::volume;
-use zygoma_physics::projective::position;
+use zygoma_physics::projective::{Row, position};
 
+use super::params::Actuation;
 use super::run::PerformingFace;
 use super::tissue::Tissue;
 
@@ -35,13 +36,29 @@ impl Tissue {
 
     /// The volume of flesh whose skin is where the rig has it, and whose inside is where the bone has it.
     pub fn plain_volume(&self, weights: &[f32]) -> VolumeReport {
+        self.volume_report(&self.on_bone(weights))
+    }
+
+    /// All vertices, the skin where the rig has it, what lies below where the bone has it.
+    fn on_bone(&self, weights: &[f32]) -> Vec<DVec3> {
         let count = self.skin_count();
         let (moved, pose) = (self.moved(weights), self.jaw_pose(weights));
         let place = |vertex: usize| match vertex.checked_sub(count) {
             None => self.target(&moved, vertex),
             Some(below) => self.attachment(weights, &pose, below),
         };
-        self.volume_report(&(0..2 * count).map(place).collect::<Vec<_>>())
+        (0..2 * count).map(place).collect()
+    }
+
+    /// All vertices where the rig has them: what lies below the skin as the shapes have it, or, where forces drive it, as the bone does.
+    pub(super) fn of_rig(&self, weights: &[f32]) -> Vec<DVec3> {
+        if self.params.actuation == Actuation::Forces {
+            return self.on_bone(weights);
+        }
+        let mut displacements: Vec<Row<f32>> = vec![[0.0; 4]; self.layout.rows.len()];
+        self.shape_targets.blend(weights, &mut displacements);
+        let moved = self.layout.rows.iter().map(|row| position(&displacements[*row as usize]));
+        self.flesh.mesh.positions.iter().zip(moved).map(|(rest, moved)| *rest + moved).collect()
     }
 
     fn volume_report(&self, positions: &[DVec3]) -> VolumeReport {
@@ -63,14 +80,10 @@ impl Tissue {
 }
 
 impl Tissue {
-    /// Elements that would be inside out if the skin were where the rig has it, and its inside where the bone has it.
+    /// Elements that are inside out where the rig has them.
     pub fn plain_inverted(&self, weights: &[f32]) -> Vec<u32> {
-        let count = self.skin_count();
-        let (moved, pose) = (self.moved(weights), self.jaw_pose(weights));
-        self.inverted(|vertex| match vertex.checked_sub(count) {
-            None => self.target(&moved, vertex),
-            Some(below) => self.attachment(weights, &pose, below),
-        })
+        let places = self.of_rig(weights);
+        self.inverted(|vertex| places[vertex])
     }
 
     fn inverted(&self, at: impl Fn(usize) -> DVec3) -> Vec<u32> {

@@ -577,4 +577,24 @@ mod tests {
         let found = order.find(&near, Margins { vertex: 0.0, edge: 0.0 });
         assert!(found.iter().any(|m| m.upper.weights[0] != 1.0 && m.lower.weights[0] != 1.0));
     }
+
+    /// However fine the sheets are, all that meets stands for the area that they share, found once or in two states.
+    #[test]
+    fn the_area_of_contact_is_counted_once() {
+        for count in [6, 12, 24] {
+            let (lips, rest) = sheets(count, |_, _| 0.0003, |_, _| 0.0);
+            let mut areas = vec![0.0; rest.len()];
+            for t in lips.triangles.iter().flatten() {
+                let [a, b, c] = t.map(|v| rest[v as usize]);
+                t.iter().for_each(|v| areas[*v as usize] += (b - a).cross(c - a).length() / 6.0);
+            }
+            let mut found = Order::new(&lips, &rest).find(&rest, NEAR).to_vec();
+            let area = super::super::contact::area_of(&areas, &found);
+            // The upper sheet is shifted by a part of a square.
+            let shared = (0.02 * (1.0 - 0.31 / count as f32)).powi(2);
+            assert!((area / shared - 1.0).abs() < 0.1, "{count}: {area} m² of {shared} m²");
+            found.extend(found.clone());
+            assert_eq!(super::super::contact::area_of(&areas, &found), area);
+        }
+    }
 }

@@ -3,7 +3,6 @@
 use glam::{DQuat, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::Pose;
-use zygoma_physics::projective::Row;
 
 use super::press::Press;
 use super::run::PerformingFace;
@@ -11,10 +10,6 @@ use super::teeth::Teeth;
 use super::tissue::Tissue;
 use super::touches::handling;
 use crate::touch::{Drive, HeadWay, TouchId, Touches};
-
-/// Skin that an expression by itself brings nearer than this to teeth, or into them, is not kept out of them, m: artists let lips roll over
-/// teeth that they have not made thin enough, and what keeps all of it out tears the lips from their shapes. Ours.
-const OWN_NEARNESS: f32 = 2e-4;
 
 /// Teeth that flesh meets: colliders that the rig moves.
 pub(super) struct Mouth {
@@ -29,7 +24,7 @@ pub(super) struct Mouth {
 pub struct TeethReport {
     /// Places where the flesh was pressed against teeth in the last step.
     pub contacts: usize,
-    /// How deep any of it was in them after a step of the last frame, m.
+    /// How much deeper than the rig's own skin any of it was in them after a step of the last frame, m.
     pub penetration: f32,
 }
 
@@ -58,16 +53,12 @@ impl Mouth {
         }
         self.touches.begin_frame();
     }
-
-    /// Leaves be what the teeth would meet in the flesh's equilibrium `x` without contact.
-    pub(super) fn spare(&mut self, tissue: &Tissue, x: &[Row<f32>]) {
-        self.press.spare(tissue, &self.touches, x, OWN_NEARNESS);
-    }
 }
 
 impl PerformingFace {
-    /// Keeps lips and cheeks out of teeth from now on, and no longer out of those before: what touch and motion bring there, not what the
-    /// expression itself does.
+    /// Keeps lips and cheeks out of teeth from now on, and no longer out of those before: what touch and motion bring there. Where the
+    /// expression itself has the skin in the teeth, or they stand before it, they let it be there: artists let lips roll over teeth that
+    /// they have not made thin enough, and to keep all of it out would tear the lips from their shapes.
     pub fn set_teeth(&mut self, teeth: Teeth) {
         let mut press = match self.mouth.take() {
             Some(mouth) => mouth.press,

@@ -15,11 +15,24 @@ pub const STICKY: f64 = 2e6;
 /// Stiffness of sticky lips that can be simulated, N/m per m² of lip.
 pub(super) const STICKINESS: RangeInclusive<f64> = 0.0..=1e12;
 
+/// How expressions drive the flesh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Actuation {
+    /// Every element is pulled to the shape that the expression gives it (GPFM eq. 2 and 10), so that the rig's own face is free of strain.
+    #[default]
+    Shapes,
+    /// Forces that hold the artist's shapes (*Progressive PD*, §3.1), found anew in every step.
+    Forces,
+}
+
 /// Parameters of a performing face. Of their values the paper publishes those of `iterations` and `control_iterations`; all others are
 /// ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PerformParams {
+    /// How expressions drive the flesh.
+    pub actuation: Actuation,
     /// τ of eq. 12, thickness of the flesh, m. Where a fold leaves no room it becomes thinner by itself.
     pub thickness: f64,
     /// Over a skull flesh reaches down to the bone, but is no thinner and no thicker than these, m.
@@ -30,13 +43,14 @@ pub struct PerformParams {
     pub keep_curvature: f64,
     /// Young's modulus of the flesh, Pa: skin with the fat below it.
     pub young: f64,
-    /// Poisson's ratio of the flesh. Artists' shapes change the volume of a thin layer freely; above 0.4 the forces that hold them make the
-    /// layer buckle.
-    pub poisson: f64,
-    /// Stiffness of the attachment to the bone, N/m per m² of skin: flesh slides on bone by some millimetres in a quick turn.
-    pub attachment: f64,
-    /// Stiffness with which active muscles hold the skin at the expression, N/m per m² of skin. Forces alone would let a strongly
-    /// puckered mouth buckle.
+    /// Poisson's ratio of the flesh; without a value 0.45, or 0.35 where forces drive it: artists' shapes change the volume of a thin layer
+    /// freely, and above 0.4 the forces that hold them make the layer buckle.
+    pub poisson: Option<f64>,
+    /// Stiffness of the attachment to the bone, N/m per m² of skin: flesh slides on bone by some millimetres in a quick turn. Without a value
+    /// 2e4, or 5e4 where forces drive it.
+    pub attachment: Option<f64>,
+    /// Stiffness with which active muscles hold the skin at the expression where forces drive it, N/m per m² of skin. Forces alone would let
+    /// a strongly puckered mouth buckle.
     pub tone: f64,
     /// Whether stiffness is found from the shapes, from region to region (§4.2), or the same everywhere.
     pub fit_stiffness: bool,
@@ -72,13 +86,14 @@ pub struct PerformParams {
 impl Default for PerformParams {
     fn default() -> Self {
         Self {
+            actuation: Actuation::default(),
             thickness: 0.006,
             thickness_range: [0.003, 0.01],
             smooth: 0.3,
             keep_curvature: 1.0,
             young: 3e4,
-            poisson: 0.35,
-            attachment: 5e4,
+            poisson: None,
+            attachment: None,
             tone: 6e4,
             fit_stiffness: false,
             stiffness_regions: 32,
@@ -109,8 +124,8 @@ impl Checked for PerformParams {
             Ranged::new("smooth", self.smooth, 0.0..=1e6),
             Ranged::new("keep_curvature", self.keep_curvature, 0.0..=1e6),
             Ranged::new("young", self.young, 1.0..=1e9),
-            Ranged::new("poisson", self.poisson, 0.0..=0.499),
-            Ranged::new("attachment", self.attachment, 1.0..=1e9),
+            Ranged::new("poisson", self.poisson(), 0.0..=0.499),
+            Ranged::new("attachment", self.attachment(), 1.0..=1e9),
             Ranged::new("tone", self.tone, 0.0..=1e9),
             Ranged::count("stiffness_regions", self.stiffness_regions, 1..=10_000),
             Ranged::new("stiffness_bounds[0]", soft, 1e-3..=1e3),
@@ -134,8 +149,24 @@ impl PerformParams {
     /// How thick flesh may be, m, asked for or painted.
     pub const THICKNESS: RangeInclusive<f64> = 1e-4..=0.1;
 
+    /// Poisson's ratio in force.
+    fn poisson(&self) -> f64 {
+        self.poisson.unwrap_or(match self.actuation {
+            Actuation::Shapes => 0.45,
+            Actuation::Forces => 0.35,
+        })
+    }
+
+    /// Stiffness of the attachment in force.
+    pub(super) fn attachment(&self) -> f64 {
+        self.attachment.unwrap_or(match self.actuation {
+            Actuation::Shapes => 2e4,
+            Actuation::Forces => 5e4,
+        })
+    }
+
     pub(super) fn material(&self) -> Material {
-        Material { young: self.young, poisson: self.poisson }
+        Material { young: self.young, poisson: self.poisson() }
     }
 
     pub(super) fn hypodermis(&self) -> HypodermisParams {
@@ -152,7 +183,7 @@ mod tests {
         let params = PerformParams::default();
         assert_eq!(params.check(), Ok(()));
         let told = |params: PerformParams| params.check().unwrap_err().to_string();
-        let bulky = PerformParams { poisson: 0.5, ..params.clone() };
+        let bulky = PerformParams { poisson: Some(0.5), ..params.clone() };
         assert_eq!(told(bulky), "poisson is 0.5; it must be from 0 to 0.499");
         assert!(told(PerformParams { young: f64::NAN, ..params.clone() }).starts_with("young is NaN"));
         let reversed = PerformParams { thickness_range: [0.01, 0.003], ..params.clone() };

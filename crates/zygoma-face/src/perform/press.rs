@@ -23,6 +23,10 @@ type Grips = Elements<f32, Line, 9, 1, 7>;
 
 /// Points that come this near in a step may meet, m. Ours, as all below.
 const WATCH: f32 = 6e-3;
+/// The same where the rig itself moves the collider along with the skin.
+const WATCH_OWN: f32 = 2e-3;
+/// Skin this near to where the rig has it is not pushed away by what the rig moves, m.
+const AT_HOME: f32 = 1e-4;
 /// Points nearer than this get a plane, m.
 const NEAR: f32 = 3e-4;
 /// Points deeper than this are pushed out at the end of a step, m.
@@ -66,6 +70,47 @@ struct Candidate {
     sample: u32,
     /// Where the point lies apart from the flesh that carries it.
     offset: Vec3,
+    /// What is known of it where the rig moves the collider.
+    own: Option<Own>,
+}
+
+/// A point at a collider that the rig moves.
+#[derive(Clone, Copy, Debug)]
+struct Own {
+    /// Where the rig has the point: it is never pushed farther than to there.
+    home: Vec3,
+    /// Where it was when it was found, and how far from the collider.
+    at: Vec3,
+    distance: f32,
+}
+
+impl Candidate {
+    /// Where the point is in a state of the flesh.
+    fn place(&self, samples: &Samples, x: &[Row<f32>]) -> Vec3 {
+        self.offset + carried(samples, self.sample, x)
+    }
+
+    /// How far the point may be behind a plane that goes through a place.
+    fn allowed(&self, normal: Vec3, through: Vec3) -> f32 {
+        self.own.map_or(0.0, |own| normal.dot(through - own.home).max(0.0))
+    }
+
+    /// Whether it cannot be near the collider: no point comes nearer to a surface by more than it moves.
+    fn is_far(&self, at: Vec3) -> bool {
+        self.own.is_some_and(|own| own.distance - own.at.distance(at) > NEAR)
+    }
+
+    /// Distance from the collider, or from how deep it may be in it, with the normal and a point of the plane there; none where that is not near.
+    fn clearance(&self, collider: &Collider, at: Vec3) -> Option<(f32, Vec3, Vec3)> {
+        if self.is_far(at) {
+            return None;
+        }
+        let clearance = collider.clearance(at, NEAR)?;
+        let surface = at - clearance.distance * clearance.normal;
+        let allowed = self.allowed(clearance.normal, surface);
+        let distance = clearance.distance + allowed;
+        (distance < NEAR).then_some((distance, clearance.normal, surface - allowed * clearance.normal))
+    }
 }
 
 /// A point at a plane.
@@ -126,12 +171,13 @@ impl Press {
         self.pressed.clear();
     }
 
-    /// A step begins that ends at a share of the frame: colliders move, and the points that they may meet are found.
+    /// A step begins that ends at a share of the frame: colliders move, and the points that they may meet are found. Colliders that the rig
+    /// itself moves know where it has the flesh at the end of the step.
     pub(super) fn begin(
         &mut self,
         tissue: &Tissue,
         touches: &mut Touches,
-        state: &Surface<'_>,
+        (state, rig): (&Surface<'_>, Option<&[Row<f32>]>),
         (way, share, seconds): (&HeadWay, f32, f32),
     ) {
         touches.move_colliders(share, way, seconds);
@@ -142,14 +188,18 @@ impl Press {
             touch.load.begin_step();
             let is_driven = touch.drive != Drive::Kinematic;
             let wanted = touch.wanted(way, share).translation;
-            let within = if is_driven { WATCH.max(APPROACH * seconds) } else { WATCH };
             let collider = &touch.collider;
+            let within = match rig {
+                Some(_) => WATCH_OWN,
+                None if is_driven => WATCH.max(APPROACH * seconds) + travel(collider),
+                None => WATCH + travel(collider),
+            };
             let first = self.candidates.len();
-            self.find_candidates(tissue, state, (index, collider), within + travel(collider));
+            self.find_candidates(tissue, (state, rig), (index, collider), within);
             if is_driven {
                 // Up to the skin a driven collider goes freely; from there on its force counts.
                 let gap = |c: &Candidate| {
-                    let at = c.offset + carried(&tissue.touchable.samples, c.sample, state.x);
+                    let at = c.place(&tissue.touchable.samples, state.x);
                     collider.clearance(at, within).map_or(within, |clearance| clearance.distance)
                 };
                 let gap = self.candidates[first..].iter().map(gap).fold(APPROACH * seconds, f32::min);
@@ -159,22 +209,11 @@ impl Press {
         }
     }
 
-    /// Spares the points that would be in a collider, or nearer to it than a distance, in another state of the flesh.
-    pub(super) fn spare(&mut self, tissue: &Tissue, touches: &Touches, x: &[Row<f32>], within: f32) {
-        let stays = |candidate: &Candidate| {
-            let at = candidate.offset + carried(&tissue.touchable.samples, candidate.sample, x);
-            let (_, touch) = &touches.touches[candidate.touch as usize];
-            touch.collider.clearance(at, within).is_none()
-        };
-        let all = self.candidates.par_iter().with_min_len(ROWS).copied();
-        self.candidates = all.filter(stays).collect();
-    }
-
     /// Adds the points that are within a distance of a collider: looked for among those of the flesh's vertices that are near it.
     fn find_candidates(
         &mut self,
         tissue: &Tissue,
-        state: &Surface<'_>,
+        (state, rig): (&Surface<'_>, Option<&[Row<f32>]>),
         (touch, collider): (u32, &Collider),
         within: f32,
     ) {
@@ -182,13 +221,18 @@ impl Press {
         let of_row = |(row, x): (usize, &Row<f32>)| {
             let (group, spread) = samples.group(row);
             let at = Vec3::from_slice(x);
-            let is_near =
-                !group.is_empty() && collider.clearance(at, within + 1.5 * height * spread).is_some();
+            let is_home = rig.is_some_and(|rig| at.distance(Vec3::from_slice(&rig[row])) < AT_HOME);
+            let is_near = !group.is_empty()
+                && !is_home
+                && collider.clearance(at, within + 1.5 * height * spread).is_some();
             let looked_at = if is_near { group } else { 0..0 };
             looked_at.filter_map(move |sample| {
                 let offset = samples.on_mesh(sample, state.base) - carried(samples, sample, state.rest);
-                let place = offset + carried(samples, sample, state.x);
-                collider.clearance(place, within).map(|_| Candidate { touch, sample, offset })
+                let at = offset + carried(samples, sample, state.x);
+                let distance = collider.clearance(at, within)?.distance;
+                let own =
+                    |rig: &[Row<f32>]| Own { home: offset + carried(samples, sample, rig), at, distance };
+                Some(Candidate { touch, sample, offset, own: rig.map(own) })
             })
         };
         let rows = state.x.par_iter().enumerate().with_min_len(ROWS);
@@ -246,8 +290,13 @@ impl Press {
         earlier.sort_by_key(|point| (point.id, point.candidate.sample));
         for candidate in &self.candidates {
             let (id, touch) = &touches.touches[candidate.touch as usize];
-            let at = candidate.offset + carried(samples, candidate.sample, x);
-            let Some((distance, normal, surface)) = way_out(&touch.collider, at) else { continue };
+            let at = candidate.place(samples, x);
+            let found = match candidate.own {
+                // What the rig moves along with the skin meets it where both end up.
+                Some(_) => candidate.clearance(&touch.collider, at),
+                None => way_out(&touch.collider, at),
+            };
+            let Some((distance, normal, surface)) = found else { continue };
             let key = (*id, candidate.sample);
             let known = earlier.binary_search_by_key(&key, |p| (p.id, p.candidate.sample));
             let known = known.ok().map(|place| earlier[place]);
@@ -379,16 +428,16 @@ impl Press {
         let samples = &tissue.touchable.samples;
         let clearance = |candidate: &Candidate| {
             let (_, touch) = &touches.touches[candidate.touch as usize];
-            let at = candidate.offset + carried(samples, candidate.sample, x);
-            Some((*candidate, touch.collider.clearance(at, NEAR)?))
+            let (distance, normal, _) = candidate.clearance(&touch.collider, candidate.place(samples, x))?;
+            Some((*candidate, normal, distance))
         };
         let mut near: Vec<_> = self.candidates.iter().filter_map(clearance).collect();
-        if near.iter().all(|(_, clearance)| clearance.distance > -MISSING) {
+        if near.iter().all(|(.., distance)| *distance > -MISSING) {
             return;
         }
-        near.sort_by(|a, b| a.1.distance.total_cmp(&b.1.distance));
+        near.sort_by(|a, b| a.2.total_cmp(&b.2));
         near.truncate(MOST);
-        for (candidate, clearance) in near {
+        for (candidate, normal, distance) in near {
             let mut entries: Vec<(u32, f64)> = samples
                 .follows_freely(candidate.sample)
                 .map(|(row, weight)| (*row, f64::from(*weight)))
@@ -398,8 +447,8 @@ impl Press {
             }
             entries.sort_unstable_by_key(|entry| entry.0);
             lifts.rows.push(MatrixRow { weight: 1.0, entries });
-            lifts.directions.push(clearance.normal.as_dvec3());
-            lifts.amounts.push(f64::from((-clearance.distance).min(FARTHEST)));
+            lifts.directions.push(normal.as_dvec3());
+            lifts.amounts.push(f64::from((-distance).min(FARTHEST)));
         }
     }
 
@@ -407,9 +456,9 @@ impl Press {
     pub(super) fn end(&self, tissue: &Tissue, touches: &mut Touches, x: &[Row<f32>]) {
         for candidate in &self.candidates {
             let (_, touch) = &mut touches.touches[candidate.touch as usize];
-            let at = candidate.offset + carried(&tissue.touchable.samples, candidate.sample, x);
-            if let Some(clearance) = touch.collider.clearance(at, 0.0) {
-                touch.load.note_depth(-clearance.distance);
+            let at = candidate.place(&tissue.touchable.samples, x);
+            if let Some((distance, ..)) = candidate.clearance(&touch.collider, at) {
+                touch.load.note_depth((-distance).max(0.0));
             }
         }
         touches.touches.iter_mut().for_each(|(_, touch)| touch.end_step());

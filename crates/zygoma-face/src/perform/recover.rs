@@ -31,7 +31,7 @@ impl Tissue {
 }
 
 impl PerformingFace {
-    /// Puts flesh back to where the rig and the bone have it, by a share for each vertex of the whole mesh, and lets it rest in the head
+    /// Puts flesh back to where the rig has it, by a share for each vertex of the whole mesh, and lets it rest in the head
     /// there. What is not finite goes back wholly.
     pub fn return_to_rig(&mut self, shares: &[f32]) {
         let tissue = self.tissue.clone();
@@ -44,14 +44,10 @@ impl PerformingFace {
                 *reach = reach.max(f64::from(weight * share));
             }
         }
-        let weights = self.weights[1].clone();
-        let (moved, pose) = (tissue.moved(&weights), tissue.jaw_pose(&weights));
+        let targets = tissue.of_rig(&self.weights[1]);
         for place in 0..tissue.layout.free {
             let vertex = tissue.layout.vertices[place] as usize;
-            let target = match vertex.checked_sub(count) {
-                None => tissue.target(&moved, vertex),
-                Some(below) => tissue.attachment(&weights, &pose, below),
-            };
+            let target = targets[vertex];
             let share = share_of[vertex % count];
             let back = |x: &mut Row<f32>| {
                 let here = position(x);
@@ -59,7 +55,7 @@ impl PerformingFace {
             };
             back(&mut self.dynamics.positions[place]);
             back(&mut self.clock.before[place]);
-            back(&mut self.quasistatic.x[place]);
+            back(&mut self.goal[place]);
             self.head.stop(place, target, share);
         }
     }

@@ -7,19 +7,17 @@ use glam::{DVec3, Vec3};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::accumulate_runs;
-use zygoma_physics::projective::{
-    Changed, Dynamics, Prefactored, Row, SolveOptions, Solver, System, position, row,
-};
+use zygoma_physics::projective::{Changed, Dynamics, Prefactored, Row, SolveOptions, Solver, System, row};
 
-use super::blendforces::Blendforces;
 use super::clock::Clock;
 use super::contact::{LipContact, Surface};
-use super::control::Control;
 use super::elements::Expressed;
+use super::force_drive::ForceDrive;
 use super::inertia::Head;
 use super::live::LiveParams;
 use super::markers::Drive;
 use super::mouth::Mouth;
+use super::params::Actuation;
 use super::press::Press;
 use super::stages::Stages;
 use super::tissue::{Tissue, factor};
@@ -33,10 +31,17 @@ use crate::touch::Touches;
 pub struct PerformingFace {
     pub(super) tissue: Arc<Tissue>,
     pub(super) system: System<f32>,
-    expressed: Expressed<f32>,
+    pub(super) expressed: Expressed<f32>,
     pub(super) dynamics: Dynamics<f32>,
     pub(super) step_factor: Prefactored<f32>,
-    pub(super) quasistatic: Quasistatic,
+    pub(super) equilibrium: Equilibrium,
+    /// Where the actuations lead the flesh without inertia, gravity and contact, and where they led it in the last step.
+    pub(super) goal: Vec<Row<f32>>,
+    last_goal: Vec<Row<f32>>,
+    /// How far that is from rest.
+    displaced: Vec<Row<f32>>,
+    /// What forces need that drive it; shapes drive it without.
+    forces: Option<Box<ForceDrive>>,
     pub(super) lips: Option<LipContact>,
     pub(super) live: LiveParams,
     pub(super) touches: Touches,
@@ -48,14 +53,13 @@ pub struct PerformingFace {
     /// The whole mesh without what follows the flesh.
     pub(super) base: Vec<Vec3>,
     pub(super) rest: Vec<Row<f32>>,
-    blendforces: Blendforces,
     pub(super) stages: Stages,
     pub(super) report: LipReport,
     pub(super) head: Head,
     pub(super) clock: Clock,
     /// Weights at the end of the last and of the present frame.
     pub(super) weights: [Vec<f32>; 2],
-    actuations: Vec<f32>,
+    pub(super) actuations: Vec<f32>,
     pub(super) displacements: Vec<Vec3>,
     pub(super) positions: Vec<Vec3>,
 }
@@ -73,21 +77,14 @@ pub struct LipReport {
     pub penetration: f32,
 }
 
-/// The equilibrium in which actuations are found.
-pub(super) struct Quasistatic {
-    factor: Prefactored<f32>,
-    control: Option<Control>,
-    solver: Solver<f32>,
-    pub(super) x: Vec<Row<f32>>,
-    /// The equilibrium before, and where the present one would be if it went on as from that one.
-    last: Vec<Row<f32>>,
-    onward: Vec<Row<f32>>,
-    /// Free rows that are skin; they come first.
-    markers: usize,
+/// Finds equilibria.
+pub(super) struct Equilibrium {
+    pub(super) factor: Prefactored<f32>,
+    pub(super) solver: Solver<f32>,
 }
 
 /// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
-const SETTLED: f64 = 4e-6;
+pub(super) const SETTLED: f64 = 4e-6;
 
 impl PerformingFace {
     /// Puts flesh at rest.
@@ -102,20 +99,11 @@ impl PerformingFace {
         let dynamics =
             Dynamics::new(&system, rest.clone(), tissue.masses[..layout.free].to_vec(), params.step_time);
         let step_factor = factor(&system, &dynamics.diagonal(), &candidates)?;
-        let equilibrium = factor(&system, &[], &[])?;
+        let equilibrium = Equilibrium { factor: factor(&system, &[], &[])?, solver: Solver::new(&system) };
         let skin = tissue.skin_count();
-        let markers = layout.vertices[..layout.free].iter().take_while(|v| (**v as usize) < skin).count();
-        let rows = &layout.vertices[..markers];
-        let response = tissue.moves.iter().map(|moves| rows.iter().map(|v| moves[*v as usize]).collect());
-        let control = Control::new(response.collect(), params.regularisation);
-        let quasistatic = Quasistatic {
-            factor: equilibrium,
-            control,
-            solver: Solver::new(&system),
-            x: rest.clone(),
-            last: rest.clone(),
-            onward: rest[..layout.free].to_vec(),
-            markers,
+        let forces = match params.actuation {
+            Actuation::Shapes => None,
+            Actuation::Forces => Some(Box::new(ForceDrive::new(&tissue, &rest))),
         };
         let none = vec![0.0; tissue.moves.len()];
         let mut performing = Self {
@@ -124,8 +112,12 @@ impl PerformingFace {
             weights: [none.clone(), none.clone()],
             actuations: none,
             base: tissue.skin.neutral.clone(),
+            equilibrium,
+            goal: rest.clone(),
+            last_goal: rest.clone(),
+            displaced: vec![[0.0; 4]; rest.len()],
             rest,
-            blendforces: Blendforces::new(&tissue.forces),
+            forces,
             stages: Stages::default(),
             lips,
             live: LiveParams::of(params),
@@ -141,7 +133,6 @@ impl PerformingFace {
             expressed,
             dynamics,
             step_factor,
-            quasistatic,
         };
         performing.output(1.0);
         Ok(performing)
@@ -152,7 +143,7 @@ impl PerformingFace {
         self.report
     }
 
-    /// How strongly each shape's force acts now.
+    /// How strongly each shape acts now.
     pub fn actuations(&self) -> &[f32] {
         &self.actuations
     }
@@ -183,23 +174,21 @@ impl PerformingFace {
 
     /// The equilibrium of weights and markers under gravity, without contact.
     pub(super) fn find_rest(&mut self, weights: &[f32]) {
-        // From the neutral in small steps: a jump to a wide open mouth may leave elements inside out. Some more come to rest there.
-        const STEPS: usize = 10;
-        const MORE: usize = 6;
-        self.quasistatic.x.copy_from_slice(&self.rest);
-        self.quasistatic.last.copy_from_slice(&self.rest);
-        for step in 1..=STEPS + MORE {
-            let share = step.min(STEPS) as f32 / STEPS as f32;
-            let part: Vec<f32> = weights.iter().map(|w| w * share).collect();
-            if step <= STEPS {
-                self.actuations.copy_from_slice(&part);
+        match self.forces.take() {
+            None => {
+                if let Some(drive) = &mut self.drive {
+                    drive.approach(1.0);
+                }
+                self.aim(weights);
+                self.clear_contact();
             }
-            if let Some(drive) = &mut self.drive {
-                drive.approach(f64::from(share));
+            Some(mut force) => {
+                self.approach_by_forces(&mut force, weights);
+                self.forces = Some(force);
             }
-            self.find_actuations(&part, self.tissue.params.iterations);
         }
-        self.dynamics.positions.copy_from_slice(&self.quasistatic.x);
+        self.last_goal.copy_from_slice(&self.goal);
+        self.dynamics.positions.copy_from_slice(&self.goal);
         let felt = self.felt_gravity(&self.head.pose);
         if felt != DVec3::ZERO {
             self.sag(felt);
@@ -211,7 +200,7 @@ impl PerformingFace {
         const ITERATIONS: usize = 200;
         self.apply_forces(acceleration);
         let options = SolveOptions { iterations: ITERATIONS, least_motion: SETTLED, ..Default::default() };
-        let Quasistatic { solver, factor, .. } = &mut self.quasistatic;
+        let Equilibrium { solver, factor } = &mut self.equilibrium;
         let report = solver.minimise(&self.system, None, factor, &options, &mut self.dynamics.positions);
         self.stages.add(&report);
     }
@@ -222,93 +211,70 @@ impl PerformingFace {
             - DVec3::from_array(self.tissue.params.gravity)
     }
 
-    /// Puts kinematic vertices and attachments where the rig, which moves the skin so, and the jaw have them.
-    fn place(&mut self, weights: &[f32], moved: &[DVec3]) {
-        self.tissue.express(weights, moved, &mut self.system, &mut self.expressed);
-        let layout = &self.tissue.layout;
-        for place in layout.free..layout.vertices.len() {
-            let at: Row<f32> = row(self.tissue.target(moved, layout.vertices[place] as usize));
-            self.dynamics.positions[place] = at;
-            self.quasistatic.x[place] = at;
+    /// Finds the goal for some weights, or for the markers in use.
+    fn find_goal(&mut self, weights: &[f32]) {
+        self.last_goal.copy_from_slice(&self.goal);
+        match self.forces.take() {
+            None => self.aim(weights),
+            Some(mut force) => {
+                self.find_actuations(&mut force, weights, self.tissue.params.control_steps);
+                self.forces = Some(force);
+            }
         }
+        let free = self.tissue.layout.free;
+        self.dynamics.positions[free..].copy_from_slice(&self.goal[free..]);
     }
 
-    /// Finds actuations for an equilibrium without inertia, gravity and contact: found for the step itself (eq. 11), they would cancel
-    /// its inertia.
-    fn find_actuations(&mut self, weights: &[f32], iterations: usize) {
+    /// Pulls the flesh to the shapes of some weights, improved where it follows markers: with their blend for its goal, that takes no search.
+    fn aim(&mut self, weights: &[f32]) {
         let began = Instant::now();
-        let quasistatic = &mut self.quasistatic;
-        for (k, onward) in quasistatic.onward.iter_mut().enumerate() {
-            let (x, last) = (quasistatic.x[k], quasistatic.last[k]);
-            (0..3).for_each(|axis| onward[axis] = x[axis] + (x[axis] - last[axis]));
+        self.actuations.copy_from_slice(weights);
+        self.blend();
+        if let Some(drive) = &self.drive {
+            drive.improve(&self.tissue, weights, &self.goal, &mut self.actuations);
+            self.blend();
         }
-        quasistatic.last.copy_from_slice(&quasistatic.x);
-        let moved = self.tissue.moved(weights);
-        self.place(weights, &moved);
-        self.clear_contact();
-        let options = SolveOptions { iterations, least_motion: SETTLED, ..Default::default() };
-        let markers = &self.tissue.layout.vertices[..self.quasistatic.markers];
-        let skin: Vec<DVec3> =
-            markers.iter().map(|vertex| self.tissue.target(&moved, *vertex as usize)).collect();
+        self.tissue.aim(&self.displaced, &mut self.system, &self.expressed);
         self.stages.place += began.elapsed();
-        let controls = self.tissue.params.control_iterations;
-        if controls == 0 {
-            self.actuations.copy_from_slice(weights);
-        }
-        for round in 0..controls.max(1) {
-            let began = Instant::now();
-            self.apply_forces(DVec3::ZERO);
-            self.stages.control += began.elapsed();
-            let quasistatic = &mut self.quasistatic;
-            let (solver, x) = (&mut quasistatic.solver, &mut quasistatic.x);
-            if round == 0 {
-                solver.choose_start(&self.system, None, x, &mut quasistatic.onward);
-            }
-            let changed = if round > 0 { Changed::Forces } else { Changed::Anything };
-            let options = SolveOptions { changed, ..options };
-            let report = solver.minimise(&self.system, None, &mut quasistatic.factor, &options, x);
-            self.stages.add(&report);
-            if controls == 0 {
-                break;
-            }
-            let began = Instant::now();
-            if let Some(drive) = &self.drive {
-                drive.improve(&self.tissue, weights, &quasistatic.x, &mut self.actuations);
-                self.stages.control += began.elapsed();
-                continue;
-            }
-            let miss = |(target, x): (&DVec3, &Row<f32>)| row(*target - position(x));
-            if let Some(control) = &quasistatic.control {
-                let misses: Vec<Row<f32>> = skin.iter().zip(&quasistatic.x).map(miss).collect();
-                control.improve(&misses, weights, &mut self.actuations);
-            }
-            self.stages.control += began.elapsed();
+    }
+
+    /// Blends the shapes' volumes by the actuations.
+    fn blend(&mut self) {
+        self.tissue.shape_targets.blend(&self.actuations, &mut self.displaced);
+        for ((goal, rest), way) in self.goal.iter_mut().zip(&self.rest).zip(&self.displaced) {
+            (0..3).for_each(|k| goal[k] = rest[k] + way[k]);
         }
     }
 
-    /// Blendforces, and an acceleration of everything.
+    /// Blendforces, if any, and an acceleration of everything.
     fn apply_forces(&mut self, acceleration: DVec3) {
-        if acceleration == DVec3::ZERO {
-            self.system.forces.fill([0.0; 4]);
-        } else {
-            for (force, mass) in self.system.forces.iter_mut().zip(&self.tissue.masses) {
-                *force = row(*mass * acceleration);
-            }
+        for (force, mass) in self.system.forces.iter_mut().zip(&self.tissue.masses) {
+            *force = row(*mass * acceleration);
         }
-        self.blendforces.add(&self.actuations, &mut self.system.forces);
+        if let Some(force) = &self.forces {
+            force.add_forces(&self.actuations, &mut self.system);
+        }
     }
 
     /// One step of the physics, which ends at a share of the frame, when the head has a pose.
     pub(super) fn step(&mut self, weights: &[f32], pose: &RigidMotion, share: f32) {
-        self.find_actuations(weights, self.tissue.params.control_steps);
+        self.find_goal(weights);
         let began = Instant::now();
         let h = self.tissue.params.step_time;
         self.head.carry_on(pose, h, &mut self.dynamics);
         self.apply_forces(self.felt_gravity(pose));
         self.find_base(weights);
         self.stages.inertia += began.elapsed();
-        self.begin_contact(weights, share);
         self.dynamics.begin_held();
+        if self.forces.is_none() {
+            // Where the goal goes, most of the flesh goes with it.
+            let goals = self.goal.iter().zip(&self.last_goal);
+            for (x, (goal, last)) in self.dynamics.positions[..self.tissue.layout.free].iter_mut().zip(goals)
+            {
+                (0..3).for_each(|k| x[k] += goal[k] - last[k]);
+            }
+        }
+        self.begin_contact(weights, share);
         // The lips slide while they are pushed apart: half way what lies over what is looked at again.
         let iterations = self.tissue.params.iterations;
         let options = SolveOptions { iterations: iterations.div_ceil(2), ..Default::default() };

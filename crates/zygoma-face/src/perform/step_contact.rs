@@ -2,10 +2,16 @@
 
 use std::time::Instant;
 
+use glam::Vec3;
+
 use super::contact::{Stiffness, Surface};
 use super::mouth::IN_HEAD;
 use super::press::Lifts;
 use super::run::PerformingFace;
+
+/// A vertex of the flesh moves by no more than this multiple of the deepest penetration when what is in each other is parted. Ours: a point
+/// between its vertices moves less than they do.
+const OVERSHOOT: f32 = 3.0;
 
 impl PerformingFace {
     /// Takes all constraints of contact out of the system.
@@ -40,11 +46,14 @@ impl PerformingFace {
         let way = self.head_way();
         let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
         let seconds = self.tissue.params.step_time as f32;
-        self.press.begin(&self.tissue, &mut self.touches, &state, (&way, share, seconds));
+        if let Some(lips) = &mut self.lips {
+            lips.begin(&Surface { x: &self.goal, ..state });
+        }
+        self.press.begin(&self.tissue, &mut self.touches, (&state, None), (&way, share, seconds));
         if let Some(mouth) = &mut self.mouth {
             mouth.place(weights, &self.tissue.jaw_pose(weights));
-            mouth.press.begin(&self.tissue, &mut mouth.touches, &state, (&IN_HEAD, 1.0, seconds));
-            mouth.spare(&self.tissue, &self.quasistatic.x);
+            let states = (&state, Some(&self.goal[..]));
+            mouth.press.begin(&self.tissue, &mut mouth.touches, states, (&IN_HEAD, 1.0, seconds));
         }
         self.stages.contact += began.elapsed();
         self.prepare_contact(true, share);
@@ -84,7 +93,7 @@ impl PerformingFace {
         let began = Instant::now();
         let surface = |x| Surface { base: &self.base, rest: &self.rest, x };
         if let Some(lips) = &mut self.lips {
-            let states = [surface(&self.dynamics.positions), surface(&self.quasistatic.x)];
+            let states = [surface(&self.dynamics.positions), surface(&self.goal)];
             let params = &self.tissue.params;
             let stiffness = Stiffness { contact: params.contact, sticky: self.live.stickiness };
             lips.prepare(&states[..if at_start { 2 } else { 1 }], stiffness, &mut self.system);
@@ -132,7 +141,10 @@ impl PerformingFace {
             let Ok(pushed) = self.step_factor.push(&lifts.rows, &lifts.directions, &lifts.amounts) else {
                 break;
             };
+            // Constraints that contradict each other must not throw anything far.
+            let farthest = OVERSHOOT * lifts.amounts.iter().copied().fold(0.0, f64::max) as f32;
             for (x, way) in self.dynamics.positions.iter_mut().zip(pushed) {
+                let way = Vec3::from_slice(way).clamp_length_max(farthest);
                 (0..3).for_each(|k| x[k] += way[k]);
             }
             if let Some(lips) = &mut self.lips {

@@ -225,7 +225,7 @@ impl StiffnessFit<'_> {
             }
         }
         for v in 0..count {
-            let pull = self.params.attachment * self.areas[v] * (pose.positions[count + v] - pose.feet[v]);
+            let pull = self.params.attachment() * self.areas[v] * (pose.positions[count + v] - pose.feet[v]);
             for (region, share) in &self.regions.shares[v] {
                 forces[KINDS * *region as usize + 2][count + v] += *share * pull;
             }

@@ -63,7 +63,7 @@ impl Slab {
         let mut holds = Attachments::new();
         for v in 0..count {
             let at = rest[count + v];
-            let weight = self.params.attachment * stiffness.attachment[v] * self.areas[v];
+            let weight = self.params.attachment() * stiffness.attachment[v] * self.areas[v];
             holds.push(&Stencil::vertex((count + v) as u32), [weight, at.x, at.y, at.z]);
         }
         let mut system = System::new(2 * count, 2 * count);
@@ -113,7 +113,7 @@ impl Slab {
                 let size = inner(&loads[k], &loads[k]).sqrt();
                 loads[k].iter_mut().for_each(|a| *a /= size);
                 for v in 0..count {
-                    system.forces[v] = row(self.params.attachment * SMALL * self.areas[v] * loads[k][v]);
+                    system.forces[v] = row(self.params.attachment() * SMALL * self.areas[v] * loads[k][v]);
                 }
                 let mut x: Vec<Row<f64>> = answers[k].iter().map(|p| row(*p)).collect();
                 Solver::new(&system).minimise(&system, None, &mut global, &options, &mut x);

@@ -3,9 +3,11 @@ mod markers;
 mod sticking;
 mod touching;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use glam::{DQuat, DVec3, Vec3};
+use zygoma_geometry::intersect::crossing_pairs;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::RigMesh;
@@ -46,11 +48,38 @@ fn weights_of(names: &[(&str, f32)]) -> Vec<f32> {
     weights
 }
 
+/// The surface of the plain rig.
+fn plain(weights: &[f32]) -> Vec<Vec3> {
+    let mut plain = vec![Vec3::ZERO; FACE.0.positions.len()];
+    Evaluator::new(&FACE.0).evaluate(weights, &mut plain);
+    plain
+}
+
+/// Distance from the plain rig, mm: what 95 % of the skin that it moves by more than a millimetre stay below, and the worst of all skin.
+fn missed(found: &[Vec3], weights: &[f32]) -> [f32; 2] {
+    let (mesh, face) = &*FACE;
+    let plain = plain(weights);
+    let off = |v: &u32| 1e3 * found[*v as usize].distance(plain[*v as usize]);
+    let moves = |v: &&u32| plain[**v as usize].distance(mesh.positions[**v as usize]) > 1e-3;
+    let mut moved: Vec<f32> = face.skin.iter().filter(moves).map(off).collect();
+    moved.sort_by(f32::total_cmp);
+    [moved.get(moved.len() * 95 / 100).copied().unwrap_or(0.0), face.skin.iter().map(off).fold(0.0, f32::max)]
+}
+
+/// Pairs of triangles of the whole skin that cross on a surface though they do not in the neutral.
+fn crossings(surface: &[Vec3]) -> usize {
+    static NEUTRAL: LazyLock<BTreeSet<(u32, u32)>> = LazyLock::new(|| pairs(&FACE.0.positions));
+    fn pairs(surface: &[Vec3]) -> BTreeSet<(u32, u32)> {
+        let positions: Vec<DVec3> = surface.iter().map(|p| p.as_dvec3()).collect();
+        crossing_pairs(&positions, &TISSUE.touchable.triangles).into_iter().collect()
+    }
+    pairs(surface).difference(&NEUTRAL).count()
+}
+
 /// Mean and worst distance from the plain rig over the simulated skin, mm.
 fn off_the_rig(found: &[Vec3], weights: &[f32]) -> (f32, f32) {
-    let (mesh, face) = &*FACE;
-    let mut plain = vec![Vec3::ZERO; mesh.positions.len()];
-    Evaluator::new(mesh).evaluate(weights, &mut plain);
+    let face = &FACE.1;
+    let plain = plain(weights);
     let off: Vec<f32> =
         face.skin.iter().map(|v| 1e3 * found[*v as usize].distance(plain[*v as usize])).collect();
     (off.iter().sum::<f32>() / off.len() as f32, off.iter().copied().fold(0.0, f32::max))
@@ -98,23 +127,43 @@ fn the_making_of_flesh_tells_every_shape_and_can_be_given_up() {
 
 #[test]
 fn held_expressions_are_those_of_the_rig() {
-    let mut missed = Vec::new();
+    let mut found = Vec::new();
     for names in [
         &[("jawOpen", 0.6)][..],
         &[("jawOpen", 1.0)],
         &[("mouthSmileLeft", 1.0), ("mouthSmileRight", 1.0)],
         &[("browInnerUp", 1.0)],
         &[("mouthPucker", 0.7), ("jawOpen", 0.3)],
+        &[("jawOpen", 0.7), ("mouthStretchLeft", 0.8), ("noseSneerRight", 1.0), ("cheekPuff", 0.4)],
     ] {
         let mut face = performing();
         let weights = weights_of(names);
         face.set_weights(&weights);
         face.settle();
-        let (mean, worst) = off_the_rig(face.advance(0.04), &weights);
-        println!("{names:?}: mean {mean:.3} mm, worst {worst:.2} mm, {:?}", face.volume());
-        missed.push((mean, face.volume().inverted));
+        let [p95, worst] = missed(face.advance(0.04), &weights);
+        println!("{names:?}: p95 {p95:.4} mm, worst {worst:.3} mm, {:?}", face.volume());
+        found.push((p95, worst, face.volume().inverted));
     }
-    assert!(missed.iter().all(|(mean, inverted)| *mean < 0.5 && *inverted == 0), "{missed:?}");
+    assert!(
+        found.iter().all(|(p95, worst, inverted)| *p95 < 0.05 && *worst < 0.5 && *inverted == 0),
+        "{found:?}"
+    );
+}
+
+/// The paper's own drive is still there, with what it leaves.
+#[test]
+fn forces_hold_expressions_as_well() {
+    let (mesh, face) = &*FACE;
+    let params = PerformParams { actuation: Actuation::Forces, ..PerformParams::default() };
+    let tissue = Arc::new(Tissue::new(face, &jaw_driven_shapes(mesh), &params).unwrap());
+    let mut performing = PerformingFace::new(tissue).unwrap();
+    let weights = weights_of(&[("mouthSmileLeft", 1.0), ("jawOpen", 0.4)]);
+    performing.set_weights(&weights);
+    performing.settle();
+    let [p95, worst] = missed(performing.advance(0.04), &weights);
+    println!("by forces: p95 {p95:.3} mm, worst {worst:.2} mm, {:?}", performing.volume());
+    assert!(p95 < 1.0 && worst < 5.0, "{p95} {worst} mm");
+    assert!(performing.actuations() != weights, "forces are found, not given");
 }
 
 #[test]
@@ -146,7 +195,6 @@ fn a_shaken_head_moves_the_cheeks_and_they_settle() {
 fn lips_do_not_pass_through_each_other() {
     println!("lips: {:?} vertices", TISSUE.lip_counts());
     assert!(TISSUE.lip_counts().iter().all(|count| *count > 50));
-    let (mesh, _) = &*FACE;
     let mut left = Vec::new();
     for names in [
         &[("jawOpen", 0.5), ("mouthClose", 0.5)][..],
@@ -164,10 +212,8 @@ fn lips_do_not_pass_through_each_other() {
             face.set_weights(&weights.iter().map(|w| share * w).collect::<Vec<_>>());
             face.advance(1.0 / 60.0);
         }
-        let mut plain = vec![Vec3::ZERO; mesh.positions.len()];
-        Evaluator::new(mesh).evaluate(&weights, &mut plain);
         let surface = face.advance(1.0 / 60.0).to_vec();
-        let (rig, flesh) = (TISSUE.lip_crossings(&plain), TISSUE.lip_crossings(&surface));
+        let (rig, flesh) = (crossings(&plain(&weights)), crossings(&surface));
         println!("{names:?}: crossings {rig} → {flesh}; {:?}; {:?}", face.lips(), face.volume());
         assert!(face.lips().projected <= 1.001e-4);
         left.push((rig, flesh));

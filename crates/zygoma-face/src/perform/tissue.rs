@@ -18,7 +18,9 @@ use super::depth::Depths;
 use super::footing::{Foot, Footing, JawShapes, carried};
 use super::hypodermis::{Flesh, seen_normals};
 use super::lips::Lips;
+use super::params::Actuation;
 use super::progress::{Teller, TissueError, TissueProgress};
+use super::shape_targets::ShapeTargets;
 use super::shortening::Shortening;
 use super::stiffness::{FitOptions, Regions, StiffnessFit, StiffnessMap};
 use super::touches::SkinPoints;
@@ -81,7 +83,11 @@ pub struct Tissue {
     carrying: Vec<usize>,
     /// Vertices of the skin that nothing holds, nor what lies below them.
     pub(super) is_loose: Vec<bool>,
-    /// The force on each free row that holds each shape at weight 1: the blendforces.
+    /// Vertices of the flesh that belong to no element.
+    pub(super) is_alone: Vec<bool>,
+    /// Where the shapes have all of the flesh, which they drive unless forces do.
+    pub(super) shape_targets: ShapeTargets,
+    /// The force on each free row that holds each shape at weight 1: the blendforces, where these drive it.
     pub(super) forces: Vec<Vec<DVec3>>,
     /// Vertices of the skin that follow the rig exactly, with what lies below them.
     pub(super) is_held: Vec<bool>,
@@ -89,7 +95,7 @@ pub struct Tissue {
     pub(super) areas: Vec<f64>,
     /// Edges of the skin that has no flesh below it.
     pub(super) bare_edges: Vec<[u32; 2]>,
-    /// The flesh that shapes squeeze.
+    /// The flesh that shapes squeeze, where forces drive it.
     pub(super) shortening: Shortening,
     /// How stiff the flesh is from place to place.
     pub(super) stiffness: StiffnessMap,
@@ -164,7 +170,8 @@ impl Tissue {
         progress: &mut dyn FnMut(TissueProgress) -> Continue,
     ) -> Result<Self, TissueError> {
         params.check()?;
-        let mut teller = Teller::new(progress);
+        let may_go_on = params.fit_stiffness || params.actuation == Actuation::Forces;
+        let mut teller = Teller::new(progress, may_go_on);
         let TissueInput { face, jaw, .. } = *input;
         let triangles = &face.shell.triangles;
         let skin: Vec<DVec3> = face.shell.rest.iter().map(|p| face.height * *p).collect();
@@ -176,7 +183,6 @@ impl Tissue {
         let moves = skin_moves(face, &is_loose);
         let lips = Lips::find(face, jaw);
         let depths = Depths::find(input, &skin, &seen_normals(&skin, triangles), params);
-        let mut thickness = depths.thickness.clone();
         let make = |thickness: &[f64], left_out: &[bool]| {
             let flesh = Flesh::new(&skin, triangles, thickness.to_vec(), left_out, &params.hypodermis())?;
             if flesh.mesh.tets.is_empty() { Err(TissueError::NoRoom) } else { Ok(flesh) }
@@ -189,34 +195,63 @@ impl Tissue {
             }
             None => Footing::of_skin(&jaw_shapes),
         };
-        let mut left_out = vec![false; triangles.len()];
-        let flesh = make(&thickness, &left_out)?;
+        let flesh = make(&depths.thickness, &vec![false; triangles.len()])?;
         let whole = Skin::new(face, &lips, &moves);
         let mut tissue = Self {
             touchable: SkinPoints::new(face, &whole.embedding, &layout),
             skin: whole,
             lips,
-            masses: masses(&flesh, &layout, params.density),
-            shortening: Shortening::find(&flesh, triangles, &moves),
-            bare_edges: edges(&flesh.bare),
+            masses: Vec::new(),
+            shortening: Shortening::default(),
+            bare_edges: Vec::new(),
+            is_alone: Vec::new(),
             sparse_moves: moves.iter().map(|moves| sparse(moves)).collect(),
             moves,
             footing,
             carrying,
             is_loose,
             forces: Vec::new(),
+            shape_targets: ShapeTargets::default(),
             params: params.clone(),
-            flesh,
+            flesh: Flesh::default(),
             layout,
             is_held,
             areas,
             stiffness: StiffnessMap::uniform(count),
             misfit: None,
         };
-        // Where a shape crushes an element, the flesh becomes thinner, and where that is not enough, there is none.
+        tissue.put_flesh(flesh, triangles);
+        match params.actuation {
+            Actuation::Shapes => {
+                if params.fit_stiffness {
+                    tissue.fit_stiffness(face, &mut teller)?;
+                }
+                tissue.shape_targets = ShapeTargets::find(&tissue, face, &mut teller)?;
+            }
+            Actuation::Forces => {
+                tissue.find_flesh_and_forces(face, depths.thickness, make, &mut teller)?;
+                if params.fit_stiffness {
+                    tissue.fit_stiffness(face, &mut teller)?;
+                    tissue.forces = tissue.find_forces(face, &mut teller)?.0;
+                }
+            }
+        }
+        Ok(tissue)
+    }
+
+    /// Finds the blendforces. Where a shape crushes an element, the flesh becomes thinner, and where that is not enough, there is none.
+    fn find_flesh_and_forces(
+        &mut self,
+        face: &Face,
+        mut thickness: Vec<f64>,
+        make: impl Fn(&[f64], &[bool]) -> Result<Flesh, TissueError>,
+        teller: &mut Teller,
+    ) -> Result<(), TissueError> {
+        let (count, triangles) = (self.skin_count(), &face.shell.triangles);
+        let mut left_out = vec![false; triangles.len()];
         for look in 0..LOOKS {
-            let (forces, fullness) = tissue.find_forces(face, &mut teller)?;
-            tissue.forces = forces;
+            let (forces, fullness) = self.find_forces(face, teller)?;
+            self.forces = forces;
             let (thins, leaves_out) = (look < THINNINGS, look + 1 >= THINNINGS);
             let least = if thins { CRUSHED } else { INVERTED };
             let crushed: Vec<usize> = (0..fullness.len()).filter(|tet| fullness[*tet] < least).collect();
@@ -225,28 +260,28 @@ impl Tissue {
             }
             let mut is_thin = vec![false; count];
             for tet in &crushed {
-                tissue.flesh.mesh.tets[*tet].iter().for_each(|v| is_thin[*v as usize % count] = thins);
-                left_out[tissue.flesh.triangles[*tet / 3] as usize] |=
-                    leaves_out && fullness[*tet] < INVERTED;
+                self.flesh.mesh.tets[*tet].iter().for_each(|v| is_thin[*v as usize % count] = thins);
+                left_out[self.flesh.triangles[*tet / 3] as usize] |= leaves_out && fullness[*tet] < INVERTED;
             }
             (0..count).filter(|v| is_thin[*v]).for_each(|v| thickness[v] *= THINNER);
-            tissue.put_flesh(make(&thickness, &left_out)?, triangles);
+            self.put_flesh(make(&thickness, &left_out)?, triangles);
         }
-        if params.fit_stiffness {
-            tissue.fit_stiffness(face, &mut teller)?;
-        }
-        Ok(tissue)
+        Ok(())
     }
 
     /// Other flesh under the same skin.
     fn put_flesh(&mut self, flesh: Flesh, triangles: &[[u32; 3]]) {
         self.masses = masses(&flesh, &self.layout, self.params.density);
-        self.shortening = Shortening::find(&flesh, triangles, &self.moves);
+        if self.params.actuation == Actuation::Forces {
+            self.shortening = Shortening::find(&flesh, triangles, &self.moves);
+        }
         self.bare_edges = edges(&flesh.bare);
+        self.is_alone = vec![true; flesh.mesh.positions.len()];
+        flesh.mesh.tets.iter().flatten().for_each(|v| self.is_alone[*v as usize] = false);
         self.flesh = flesh;
     }
 
-    /// Finds from place to place how stiff the flesh is, and the forces anew.
+    /// Finds from place to place how stiff the flesh is.
     fn fit_stiffness(&mut self, face: &Face, teller: &mut Teller) -> Result<(), TissueError> {
         let options =
             FitOptions { bounds: self.params.stiffness_bounds, smooth: self.params.stiffness_smooth };
@@ -268,7 +303,6 @@ impl Tissue {
             let (found, misfit) = fit.solve(&poses, &options);
             (self.stiffness, self.misfit) = (found, Some(misfit));
         }
-        self.forces = self.find_forces(face, teller)?.0;
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use zygoma_numerics::svd3::{Mat3, Svd3, Vec3, svd3};
 use super::closest::{closest_area_multiplier, closest_product, orthonormal_columns, stretch_of_columns};
 use super::kinds::{
     GradientTarget, HalfSpace, Kind, Length, Line, Shape, ShapedTissue, Strain, StrainLimit, Target, Tissue,
-    TriangleArea, TriangleStrain, Volume, matrix_of, symmetric_of,
+    TriangleArea, TriangleStrain, Volume, matrix_of, shape_of,
 };
 
 /// Kinds whose stress has a derivative.
@@ -129,9 +129,9 @@ fn shape_change(z: &Mat3<f64>, (weight, shape): (f64, &Mat3<f64>), change: &Mat3
     combine(weight, change, &product(&turn, shape))
 }
 
-impl Differentiable<3, 10> for ShapedTissue {
-    fn stress_change(z: &Mat3<f64>, p: &[f64; 10], change: &Mat3<f64>) -> Mat3<f64> {
-        let strain = shape_change(z, (p[0], &symmetric_of(p)), change);
+impl Differentiable<3, 13> for ShapedTissue {
+    fn stress_change(z: &Mat3<f64>, p: &[f64; 13], change: &Mat3<f64>) -> Mat3<f64> {
+        let strain = shape_change(z, (p[0], &shape_of(p)), change);
         sum(&strain, &Volume::stress_change(z, &[p[1], p[2], p[3]], change))
     }
 }

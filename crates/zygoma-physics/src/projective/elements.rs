@@ -178,6 +178,11 @@ impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, cons
         self.batches[element / LANES].sample(element % LANES, x)
     }
 
+    /// All batches, to be changed.
+    pub(super) fn batches_mut(&mut self) -> &mut [Batch<T, N, R, P>] {
+        &mut self.batches
+    }
+
     /// The batches of a part.
     fn part(&self, part: Part) -> Range<usize> {
         let count = self.batches.len();
@@ -204,7 +209,7 @@ impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, cons
 }
 
 impl<T: Real, const N: usize, const R: usize, const P: usize> Batch<T, N, R, P> {
-    fn sample(&self, lane: usize, x: &[Row<T>]) -> [Vec3<T>; R] {
+    pub(super) fn sample(&self, lane: usize, x: &[Row<T>]) -> [Vec3<T>; R] {
         let mut z = [[T::default(); 3]; R];
         for i in 0..N {
             let row = x[self.vertices[i][lane] as usize];

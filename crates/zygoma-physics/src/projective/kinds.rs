@@ -32,8 +32,9 @@ pub struct Volume;
 pub struct StrainLimit;
 /// Shape target ½ w ‖F − R A‖², A given and R free. Parameters: w and A, column after column.
 pub struct Shape;
-/// Strain towards a shape and volume at once, ½ w_s ‖F − R A‖² + ½ w_v ‖F − U Σ* Vᵀ‖². Parameters: those of [`Tissue`] and the symmetric A as xx,
-/// yy, zz, yz, zx, xy. Elements whose A is the identity cost no more than tissue.
+/// Strain towards a shape and volume at once, ½ w_s ‖F − R A‖² + ½ w_v ‖F − U Σ* Vᵀ‖² (GPFM eq. 2, *Progressive PD* eq. 15). Parameters: those
+/// of [`Tissue`] and A, column after column. A need not be symmetric: R takes up any rotation in it. Elements whose A is the identity cost no
+/// more than tissue.
 pub struct ShapedTissue;
 /// Target gradient ½ w ‖F − G‖². Parameters: w and G, column after column.
 pub struct GradientTarget;
@@ -168,26 +169,26 @@ impl Kind<3, 10> for Shape {
     }
 }
 
-/// The symmetric matrix in six parameters after those of [`Tissue`].
+/// The matrix in nine parameters after those of [`Tissue`].
 #[inline(always)]
-pub(super) fn symmetric_of<T: Lane>(p: &[T; 10]) -> [Vec3<T>; 3] {
-    [[p[4], p[9], p[8]], [p[9], p[5], p[7]], [p[8], p[7], p[6]]]
+pub(super) fn shape_of<T: Lane>(p: &[T; 13]) -> [Vec3<T>; 3] {
+    [[p[4], p[5], p[6]], [p[7], p[8], p[9]], [p[10], p[11], p[12]]]
 }
 
-impl Kind<3, 10> for ShapedTissue {
+impl Kind<3, 13> for ShapedTissue {
     const WEIGHTS: usize = 2;
 
     #[inline(always)]
-    fn evaluate<T: Lane>(z: &[Vec3<T>; 3], p: &[T; 10]) -> (T, [Vec3<T>; 3]) {
+    fn evaluate<T: Lane>(z: &[Vec3<T>; 3], p: &[T; 13]) -> (T, [Vec3<T>; 3]) {
         let one = p[0].splat(1.0);
-        let along = (p[4] - one).abs() + (p[5] - one).abs() + (p[6] - one).abs();
-        let across = p[7].abs() + p[8].abs() + p[9].abs();
+        let along = (p[4] - one).abs() + (p[8] - one).abs() + (p[12] - one).abs();
+        let across = p[5].abs() + p[6].abs() + p[7].abs() + p[9].abs() + p[10].abs() + p[11].abs();
         // Neighbours are shaped together, so that most registers are either all shaped or not at all.
         if !(along + across).any_above(0.0) {
             return Tissue::evaluate(z, &[p[0], p[1], p[2], p[3]]);
         }
-        let shape = symmetric_of(p);
-        let rotation = closest_rotation(&product(z, &shape));
+        let shape = shape_of(p);
+        let rotation = closest_rotation(&product(z, &transposed(&shape)));
         let strain = towards(z, &product(&rotation, &shape), p[0]);
         sum(strain, Volume::evaluate(z, &[p[1], p[2], p[3]]))
     }

@@ -76,7 +76,8 @@ proptest! {
         let well_shaped = with_goal.map(|x| x * 0.3);
         let shape: [f64; 10] = std::array::from_fn(|k| well_shaped[k] + if k > 0 && (k - 1) % 4 == 0 { 0.7 } else { 0.0 });
         check::<Shape, 3, 10>(&solid, &shape, seed);
-        check::<ShapedTissue, 3, 10>(&solid, &[2.0, 5.0, 1.2, 1.2_f64.cbrt(), 0.8, 1.3, 1.1, 0.1, -0.05, 0.15], seed);
+        let shaped = [2.0, 5.0, 1.2, 1.2_f64.cbrt(), 0.8, 0.1, 0.02, -0.05, 1.3, 0.15, 0.1, 0.2, 1.1];
+        check::<ShapedTissue, 3, 13>(&solid, &shaped, seed);
     }
 }
 
@@ -86,12 +87,15 @@ fn shaped_tissue_is_what_its_parts_are() {
     let cube_root = 0.9_f64.cbrt();
     for seed in 0..30 {
         let z = gradient::<3>(seed, 0.3);
-        let whole = ShapedTissue::evaluate(&z, &[2.0, 5.0, 0.9, cube_root, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+        let shaped = |a: [f64; 9]| {
+            let tissue = [2.0, 5.0, 0.9, cube_root];
+            ShapedTissue::evaluate(&z, &std::array::from_fn(|k| if k < 4 { tissue[k] } else { a[k - 4] }))
+        };
+        let whole = shaped([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
         assert_eq!(whole, Tissue::evaluate(&z, &[2.0, 5.0, 0.9, cube_root]));
-        let [xx, yy, zz, yz, zx, xy] = [0.7, 1.0, 1.3, 0.1, 0.0, -0.2];
-        let (energy, stress) =
-            ShapedTissue::evaluate(&z, &[2.0, 5.0, 0.9, cube_root, xx, yy, zz, yz, zx, xy]);
-        let shape = Shape::evaluate(&z, &[2.0, xx, xy, zx, xy, yy, yz, zx, yz, zz]);
+        let a = [0.7, -0.2, 0.0, 0.1, 1.0, 0.1, 0.0, 0.3, 1.3];
+        let (energy, stress) = shaped(a);
+        let shape = Shape::evaluate(&z, &std::array::from_fn(|k| if k == 0 { 2.0 } else { a[k - 1] }));
         let volume = Volume::evaluate(&z, &[5.0, 0.9, cube_root]);
         assert!((energy - shape.0 - volume.0).abs() < 1e-12 * energy);
         let sum = moved(&shape.1, &volume.1, 1.0);

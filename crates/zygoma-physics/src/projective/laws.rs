@@ -28,7 +28,7 @@ fn everything<T: Precision>(block: &Block) -> System<T> {
         limit.push(&s, [2e4 * s.size, 0.95, 1.05]);
         let w = 1e4 * s.size;
         shape.push(&s, [w, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
-        shaped.push(&s, [w, 2.0 * w, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+        shaped.push(&s, [w, 2.0 * w, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
     }
     system.add(strain).unwrap();
     system.add(volume).unwrap();

@@ -23,6 +23,7 @@ mod laws;
 mod material;
 mod near;
 mod prefactored;
+mod shapes;
 mod solve;
 mod stencil;
 mod system;
@@ -49,7 +50,7 @@ pub use system::{Evaluated, Handle, MatrixRow, RigidPoints, System, VertexBeyond
 /// Tetrahedra with strain and volume.
 pub type TissueTets<T> = Elements<T, Tissue, 4, 3, 4>;
 /// Tetrahedra with strain towards a shape, and volume.
-pub type ShapedTets<T> = Elements<T, ShapedTissue, 4, 3, 10>;
+pub type ShapedTets<T> = Elements<T, ShapedTissue, 4, 3, 13>;
 /// Links between two embedded points, each of up to four vertices: sticky springs.
 pub type Links<T> = Elements<T, Length, 8, 1, 2>;
 /// Contacts: embedded points that must not pass each other along a normal.

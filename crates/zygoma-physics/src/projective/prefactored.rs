@@ -276,12 +276,15 @@ impl<T: Precision> WithSimd for Combine<'_, T> {
 const MOST_ADDED: usize = 2000;
 /// Sweeps over one-sided constraints; each costs as many products as there are pairs of them.
 const SWEEPS: usize = 60;
+/// Rows that yield less than this share of the one that yields most are not lifted. Ours.
+const STUBBORN: f64 = 0.01;
 /// Sweeps end when none of the constraints moves by more than this share of the largest amount.
 const SETTLED: f64 = 1e-10;
 
 impl<T: Factored> Prefactored<T> {
     /// The smallest motion (measured by the matrix of what stays) that lifts every row Σ c s along its own direction (of length 1) by at least
-    /// its amount, without pulling any: s per free vertex. Amounts may be negative, for rows that have room.
+    /// its amount, without pulling any: s per free vertex. Amounts may be negative, for rows that have room. Rows that yield next to nothing,
+    /// such as those between vertices that move together, are left where they are: to lift them would take everything else along.
     pub fn push(
         &mut self,
         rows: &[MatrixRow],
@@ -327,12 +330,13 @@ impl WithSimd for Sweep<'_> {
         for amount in self.amounts {
             largest = largest.max(amount.abs());
         }
+        let yielding = (0..count).map(|i| self.couplings[i * count + i]).fold(0.0, f64::max);
         let mut lifted = vec![0.0; count];
         for _ in 0..SWEEPS {
             let mut moved = 0.0_f64;
             for i in 0..count {
                 let line = &self.couplings[i * count..][..count];
-                if line[i] > 0.0 {
+                if line[i] > STUBBORN * yielding {
                     let force = f64::max(self.forces[i] + (self.amounts[i] - lifted[i]) / line[i], 0.0);
                     let change = force - self.forces[i];
                     // Most constraints have room and stay without force: these cost nothing.

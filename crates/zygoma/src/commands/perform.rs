@@ -9,7 +9,7 @@ use serde::Serialize;
 use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, Places, build};
 use zygoma_face::perform::{
-    PerformParams, PerformingFace, STICKY, Teeth, Tissue, TissueError, TissueInput, VolumeReport,
+    Actuation, PerformParams, PerformingFace, STICKY, Teeth, Tissue, TissueError, TissueInput, VolumeReport,
 };
 use zygoma_face::touch::Touchable;
 use zygoma_geometry::rigid::RigidMotion;
@@ -18,7 +18,7 @@ use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::take::LargeWeight;
 use zygoma_rig::{Rig, Shape, Take, arkit};
 
-use crate::cli::PerformArgs;
+use crate::cli::{ActuationArg, PerformArgs};
 use crate::commands::animated::{self, CacheFile, CompressionSummary, Format};
 use crate::commands::input;
 use crate::flesh_input::{BoneSource, FleshInput};
@@ -159,6 +159,12 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     if args.sticky && params.stickiness == 0.0 {
         params.stickiness = STICKY;
     }
+    if let Some(actuation) = args.actuation {
+        params.actuation = match actuation {
+            ActuationArg::Shapes => Actuation::Shapes,
+            ActuationArg::Forces => Actuation::Forces,
+        };
+    }
     if let Some(seed) = args.seed {
         params.seed = seed;
     }
@@ -259,7 +265,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
 
 /// Makes flesh and shows how far it is.
 fn tissue_with_progress(input: &TissueInput, params: &PerformParams) -> Result<Tissue, TissueError> {
-    let mut bar = Progress::new("finding the forces of every shape", 100);
+    let mut bar = Progress::new("finding the flesh of every shape", 100);
     Tissue::build(input, params, &mut |now| {
         bar.set((100.0 * now.done()) as usize);
         Continue::Yes
