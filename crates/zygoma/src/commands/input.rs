@@ -11,7 +11,7 @@ use zygoma_rig::formats::{self, Limits, ict};
 use zygoma_rig::name_map::NameMap;
 use zygoma_rig::suggest::suggest;
 use zygoma_rig::up::{self, Up};
-use zygoma_rig::{Rig, Take, gaze, report};
+use zygoma_rig::{JointRole, Rig, Take, gaze, report};
 
 use crate::cli::{RigArgs, UpAxis};
 
@@ -120,11 +120,15 @@ pub(crate) fn read_take(name: &str, rig: &Rig, map: Option<&Path>) -> anyhow::Re
     Ok(take)
 }
 
+/// A take with a moving head and fewer tracks than this is about the head, and may do without the face. Ours: the built-in shake has two.
+const FEW_TRACKS: usize = 5;
+
 /// Refuses a take of which no track drives any shape, and says what helps. `path` is where the rig is.
 pub(crate) fn check_match(rig: &Rig, path: &Path, take: &Take, name: &str) -> anyhow::Result<()> {
     let tracks = take.weights.len();
     let has_shapes = rig.meshes.iter().any(|mesh| !mesh.shapes.is_empty());
-    if tracks == 0 || !has_shapes || Binding::new(rig, take).unmatched.len() < tracks {
+    let is_head_motion = take.motion(JointRole::Head).is_some() && tracks < FEW_TRACKS;
+    if tracks == 0 || !has_shapes || is_head_motion || Binding::new(rig, take).unmatched.len() < tracks {
         return Ok(());
     }
     let suggested = suggest(rig, take).iter().filter(|suggestion| !suggestion.shapes.is_empty()).count();

@@ -167,7 +167,6 @@ fn mistakes_get_one_sentence_and_leave_nothing_behind() {
         (&["-o", "out.pc2", "--touch", "none.toml"], &["none.toml"]),
         (&["-o", "out.pc2", "--params", "params.toml"], &["params.toml", "line 2", "stifness_scale"]),
         (&["-o", "out.pc2", "--params", "none.toml"], &["none.toml"]),
-        (&["-o", "missing/out.pc2"], &["missing"]),
         (&["-o", "out.pc2", "--report", "take.csv"], &["take.csv"]),
     ];
     for (more, wanted) in cases {
