@@ -55,6 +55,8 @@ struct Piece {
 enum Part {
     Skin,
     Eye,
+    Iris,
+    Pupil,
     Tooth,
     Gum,
     /// Lashes, tear film, shadows: layers that need textures to look like anything.
@@ -64,10 +66,17 @@ enum Part {
 impl<'a> Portrait<'a> {
     pub(crate) fn new(rig: &'a Rig) -> anyhow::Result<Self> {
         let bounds = face_bounds(rig.skin()).context("the rig has no vertices to draw")?;
-        let mesh = |mesh: &RigMesh| PortraitMesh { evaluator: Evaluator::new(mesh), pieces: pieces(mesh) };
         let texture = match &rig.source {
             Source::Generated { texture: Some(png) } => Some(Image::from_png(png)?),
             _ => None,
+        };
+        let mesh = |mesh: &RigMesh| {
+            let pieces = pieces(mesh).into_iter();
+            let pieces = match texture {
+                Some(_) => pieces.collect(),
+                None => pieces.flat_map(|piece| piece.with_iris(&mesh.positions)).collect(),
+            };
+            PortraitMesh { evaluator: Evaluator::new(mesh), pieces }
         };
         Ok(Self { rig, meshes: rig.meshes.iter().map(mesh).collect(), bounds, texture })
     }
@@ -176,6 +185,43 @@ fn pieces(mesh: &RigMesh) -> Vec<Piece> {
     mesh.regions.iter().map(of_region).collect()
 }
 
+/// Half the angle of an iris and of a pupil as the eye's centre sees them, in degrees: a life-size iris is 12 mm wide, on an eye of 24.
+const IRIS: f32 = 30.0;
+const PUPIL: f32 = 12.0;
+
+impl Piece {
+    /// Parts eyes into white, iris and pupil, so that one sees where they look without a texture: to the front at rest.
+    fn with_iris(self, positions: &[Vec3]) -> Vec<Piece> {
+        let used = self.triangles.iter().flatten().map(|v| positions[*v as usize]);
+        let Some(both) = Bounds::of(used.clone()).filter(|_| self.part == Part::Eye) else {
+            return vec![self];
+        };
+        // A mesh that is much wider than high holds both eyes.
+        let size = both.high - both.low;
+        let middle = 0.5 * (both.low.x + both.high.x);
+        let is_left = |x: f32| size.x > 1.6 * size.y && x > middle;
+        let balls = [false, true].map(|left| Bounds::of(used.clone().filter(|p| is_left(p.x) == left)));
+        let part = |triangle: &[u32; 3]| {
+            let at = triangle.iter().map(|v| positions[*v as usize]).sum::<Vec3>() / 3.0;
+            let Some(ball) = &balls[usize::from(is_left(at.x))] else { return Part::Eye };
+            let centre = 0.5 * (ball.low + ball.high);
+            let front = Vec3::new(centre.x, centre.y, ball.high.z - 0.5 * (ball.high.y - ball.low.y));
+            match (at - front).angle_between(Vec3::Z).to_degrees() {
+                angle if angle < PUPIL => Part::Pupil,
+                angle if angle < IRIS => Part::Iris,
+                _ => Part::Eye,
+            }
+        };
+        let of_part = |wanted: Part| {
+            let both = self.triangles.iter().zip(&self.corners);
+            let (triangles, corners) = both.filter(|(triangle, _)| part(triangle) == wanted).unzip();
+            Piece { part: wanted, triangles, corners }
+        };
+        let pieces = [Part::Eye, Part::Iris, Part::Pupil].map(of_part).into_iter();
+        pieces.filter(|piece| !piece.triangles.is_empty()).collect()
+    }
+}
+
 /// A polygon's corners as the corners of its triangles.
 fn fan(corners: &[u32]) -> Vec<[u32; 3]> {
     (2..corners.len()).map(|i| [corners[0], corners[i - 1], corners[i]]).collect()
@@ -202,6 +248,8 @@ impl Part {
         match self {
             Part::Skin | Part::SeeThrough => (color::SKIN, Finish::Skin),
             Part::Eye => ([0.93, 0.93, 0.92], Finish::Wet),
+            Part::Iris => ([0.20, 0.13, 0.08], Finish::Wet),
+            Part::Pupil => ([0.02, 0.02, 0.02], Finish::Wet),
             Part::Tooth => ([0.92, 0.88, 0.80], Finish::Wet),
             Part::Gum => ([0.72, 0.38, 0.36], Finish::Wet),
         }
@@ -211,6 +259,27 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_eye_of_a_mesh_has_an_iris_in_front() {
+        let (ball, triangles) = zygoma_geometry::shapes::sphere(24, 36);
+        let eye = |x: f32| ball.iter().map(move |p| 0.012 * *p + x * Vec3::X);
+        let count = ball.len() as u32;
+        let positions: Vec<Vec3> = eye(-0.03).chain(eye(0.03)).collect();
+        let second = triangles.iter().map(|t| t.map(|v| v + count));
+        let triangles: Vec<[u32; 3]> = triangles.iter().copied().chain(second).collect();
+        let all = triangles.len();
+        let piece = |part| Piece { part, corners: triangles.clone(), triangles: triangles.clone() };
+        let pieces = piece(Part::Eye).with_iris(&positions);
+        assert_eq!(pieces.iter().map(|piece| piece.triangles.len()).sum::<usize>(), all);
+        for part in [Part::Iris, Part::Pupil] {
+            let found = pieces.iter().find(|piece| piece.part == part).unwrap();
+            let corners = || found.triangles.iter().flatten().map(|v| positions[*v as usize]);
+            assert!(corners().all(|p| p.z > 0.009));
+            assert!(corners().any(|p| p.x > 0.0) && corners().any(|p| p.x < 0.0));
+        }
+        assert_eq!(piece(Part::Tooth).with_iris(&positions).len(), 1);
+    }
 
     #[test]
     fn names_tell_what_a_part_is_made_of() {

@@ -109,8 +109,9 @@ pub(crate) struct Outcome {
     pub(crate) frame_ms: f64,
     /// Milliseconds of each frame but the first, which settles.
     pub(crate) frame_times: Vec<f64>,
-    /// What the gate did.
+    /// What the gate did, and mean milliseconds of it per frame.
     pub(crate) gate: GateReport,
+    pub(crate) gate_ms: f64,
 }
 
 /// How far one frame is from the plain rig, in metres.
@@ -172,9 +173,9 @@ impl Performance<'_> {
             while let Some(next) = body.next_input(known, time) {
                 inputs.aim(body, next, &shown);
                 if known == 0.0 {
-                    body.glide(next)
+                    body.glide(next);
                 } else {
-                    body.run(next - known)
+                    body.run(next - known);
                 }
                 known = next;
             }
@@ -198,6 +199,7 @@ impl Performance<'_> {
             if let Some(shares) = gate.watch(&mut watched) {
                 body.return_to_rig(shares);
             }
+            outcome.gate_ms += share * 1e3 * began.elapsed().as_secs_f64();
             spent += began.elapsed();
             outcome.frame_ms += share * 1e3 * spent.as_secs_f64();
             if frame > 0 {
@@ -365,6 +367,7 @@ impl Outcome {
             frame_ms: 0.0,
             frame_times: Vec::with_capacity(count),
             gate: GateReport::default(),
+            gate_ms: 0.0,
         }
     }
 

@@ -82,7 +82,7 @@ impl Body for Stub {
     }
 
     fn return_to_rig(&mut self, shares: &[f32]) {
-        assert!(shares.len() == self.surface.len() && shares.iter().any(|share| *share == 1.0));
+        assert!(shares.len() == self.surface.len() && shares.contains(&1.0));
         self.put_back += 1;
     }
 

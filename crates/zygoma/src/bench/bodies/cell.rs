@@ -57,6 +57,8 @@ pub(crate) struct Measured {
     /// Milliseconds per frame: median, and what 95 % stay below.
     pub(crate) ms: f64,
     pub(crate) ms_p95: f64,
+    /// The gate's share of it, on average.
+    pub(crate) gate_ms: f64,
     /// For a take in which the head is shaken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) shaken: Option<Shaken>,

@@ -101,6 +101,7 @@ impl<'a, B: Body> Probed<'a, B> {
             failed: outcome.gate.failed.as_ref().map(|f| format!("{:.2} s, {}: {}", f.time, f.place, f.why)),
             ms: time(0.5),
             ms_p95: time(0.95),
+            gate_ms: outcome.gate_ms,
             shaken: head_stops(take).map(|stop| Shaken {
                 swing_mm: f64::from(probes.swing.widest()),
                 left_mm: f64::from(probes.swing.at(((stop + REST) * fps).round() as usize)),

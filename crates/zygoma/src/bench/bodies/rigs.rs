@@ -35,7 +35,7 @@ fn glbs(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(named)? {
         let path = entry.with_context(named)?.path();
-        let extension = path.extension().map(|e| e.to_ascii_lowercase());
+        let extension = path.extension().map(std::ffi::OsStr::to_ascii_lowercase);
         if extension.is_some_and(|e| ["glb", "gltf", "vrm"].iter().any(|known| e == *known)) {
             files.push(path);
         }
