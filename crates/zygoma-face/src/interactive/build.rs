@@ -23,6 +23,7 @@ use super::held::{blink_shapes, held_vertices};
 use super::origin::Origin;
 use super::output::{COMPARED, Compared, Pose};
 use super::region::Region;
+use super::run::RunError;
 use super::targets::{ShapesOnShell, Targets, base_shapes};
 use super::thin::thin_places;
 use super::validate;
@@ -120,6 +121,15 @@ impl From<CoarsenError> for BuildError {
         match error {
             CoarsenError::Stopped(stop) => Self::Stopped(stop),
             other => Self::Mesh(other),
+        }
+    }
+}
+
+impl From<RunError> for BuildError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Matrix(error) => Self::Matrix(error),
+            RunError::Param(error) => error.into(),
         }
     }
 }
