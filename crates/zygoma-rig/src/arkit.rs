@@ -117,6 +117,21 @@ pub fn key(name: &str) -> String {
     words.concat()
 }
 
+/// The [`key`] of a name without the single letters that some tools put before and after every name of a mesh, as in
+/// `t_MouthOpen_h`. Sides stay.
+pub fn bare_key(name: &str) -> String {
+    let (mut words, side) = split_side(words(name));
+    let is_mark = |word: &String| word.chars().count() == 1 && Side::from_word(word).is_none();
+    while words.len() > 1 && words.last().is_some_and(is_mark) {
+        words.pop();
+    }
+    while words.len() > 1 && is_mark(&words[0]) {
+        words.remove(0);
+    }
+    words.extend(side.map(|side| side.word().to_owned()));
+    words.concat()
+}
+
 /// The ARKit shape that a name stands for, in any of the usual spellings.
 pub fn recognise(name: &str) -> Option<Recognised> {
     let (words, side) = split_side(words(name));
@@ -268,6 +283,15 @@ mod tests {
         assert_eq!(recognise("cheekPuff_L"), Some(Recognised { shape: "cheekPuff", half: Some(Side::Left) }));
         assert!(present(["cheekPuff_L"]).is_empty());
         assert_eq!(present(["cheekPuff_L", "CheekPuff_R", "jawOpen"]), ["cheekPuff", "jawOpen"]);
+    }
+
+    #[test]
+    fn bare_keys_ignore_marks_of_a_mesh_but_no_sides() {
+        assert_eq!(bare_key("h_teeth.t_MouthOpen_h"), bare_key("h_expressions.MouthOpen_h"));
+        assert_eq!(bare_key("t_Rjaw_h"), bare_key("h_expressions.Rjaw_h"));
+        assert_ne!(bare_key("jaw_L"), bare_key("jaw_R"));
+        assert_ne!(bare_key("t_MouthOpen_h"), bare_key("t_MouthClose_h"));
+        assert_eq!(bare_key("E"), "e");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which shapes of a rig a take drives, by name and never by index.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::arkit::{self, Recognised, Side};
 use crate::take::{WeightCurve, WeightTrack};
@@ -37,7 +37,9 @@ impl Binding {
     /// A shape takes the track with exactly its name; else one that differs in spelling only; else one that
     /// stands for the same ARKit shape. A track for a whole shape drives both of its halves
     /// (`browInnerUp` → `browInnerUp_L`, `browInnerUp_R`); two half tracks drive a whole shape by their
-    /// mean. Tracks named after an expression (VRM) drive the shapes of that expression.
+    /// mean. Tracks named after an expression (VRM) drive the shapes of that expression. Shapes of teeth, tongue and
+    /// other meshes that no track names do what the skin's shape of the same name does, even when it is spelled
+    /// `h_teeth.t_MouthOpen_h` here and `h_expressions.MouthOpen_h` there.
     pub fn new(rig: &Rig, take: &Take) -> Self {
         let tracks: Vec<TrackName> = take.weights.iter().map(|track| TrackName::new(&track.shape)).collect();
         let mut meshes: Vec<Vec<Vec<Drive>>> =
@@ -54,6 +56,7 @@ impl Binding {
                 }
             }
         }
+        follow_skin(rig, &mut meshes);
         let idle = |(index, _): &(usize, &TrackName)| !used.contains(index);
         let unmatched =
             tracks.iter().enumerate().filter(idle).map(|(_, track)| track.exact.to_owned()).collect();
@@ -79,6 +82,26 @@ impl Binding {
         for (weight, drives) in weights.iter_mut().zip(&self.meshes[mesh]) {
             let value = |drive: &Drive| drive.gain * take.weights[drive.track].curve.sample(time);
             *weight = drives.iter().map(value).sum();
+        }
+    }
+}
+
+/// Lets shapes of other meshes that nothing drives do what the skin's shape of the same name does.
+fn follow_skin(rig: &Rig, meshes: &mut [Vec<Vec<Drive>>]) {
+    let leaders: HashMap<String, Vec<Drive>> = rig
+        .skin()
+        .shapes
+        .iter()
+        .zip(&meshes[rig.skin])
+        .map(|(shape, drives)| (arkit::bare_key(&shape.name), drives.clone()))
+        .collect();
+    for (index, mesh) in rig.meshes.iter().enumerate().filter(|(index, _)| *index != rig.skin) {
+        for (shape, drives) in
+            mesh.shapes.iter().zip(&mut meshes[index]).filter(|(_, drives)| drives.is_empty())
+        {
+            if let Some(leader) = leaders.get(&arkit::bare_key(&shape.name)) {
+                drives.clone_from(leader);
+            }
         }
     }
 }
@@ -182,6 +205,17 @@ mod tests {
     fn exact_names_win_over_spellings() {
         let rig = rig_with_shapes(&["jaw_open"]);
         assert_eq!(weights(&rig, &take(&["jawOpen", "jaw_open"])), [2.0]);
+    }
+
+    #[test]
+    fn teeth_do_what_the_skin_does_in_another_spelling() {
+        let mut rig = rig_with_shapes(&["h_expressions.MouthOpen_h", "h_expressions.Kiss_h"]);
+        let teeth = rig_with_shapes(&["h_teeth.t_MouthOpen_h", "h_teeth.CurlUp_tg_h"]);
+        rig.meshes.extend(teeth.meshes);
+        let take = take(&["h_expressions.MouthOpen_h", "h_expressions.Kiss_h"]);
+        let mut weights = [0.0; 2];
+        Binding::new(&rig, &take).weights_at(&take, 1, 0.0, &mut weights);
+        assert_eq!(weights, [1.0, 0.0]);
     }
 
     #[test]
