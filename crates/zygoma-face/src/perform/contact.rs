@@ -8,6 +8,7 @@ use zygoma_physics::projective::{Elements, HalfSpace, Handle, MatrixRow, Row, St
 
 use super::lips::Lips;
 use super::meet::{Margins, Meeting, Order, Place};
+use super::press::Lifts;
 use super::tissue::Tissue;
 
 /// Contacts between places of the lips: a vertex and a triangle or two edges, each point carried by up to three vertices of the flesh.
@@ -44,7 +45,8 @@ const BREAK_RATE: f32 = 450.7;
 /// Two lips, what is between them, and what holds them together.
 pub(super) struct LipContact {
     lips: Lips,
-    order: Order,
+    /// The order of the lips in each part of the mouth.
+    orders: Vec<Order>,
     /// Rows of the system that carry each point, with their shares.
     carriers: Vec<([u32; 3], [f32; 3])>,
     areas: Vec<f32>,
@@ -61,7 +63,7 @@ pub(super) struct LipContact {
     is_current: bool,
     /// Meetings that become contacts, with the area that each stands for.
     pub(super) kept: Vec<(Meeting, f32)>,
-    moved: Vec<f32>,
+    moved: Vec<Vec3>,
     tick: u64,
 }
 
@@ -101,7 +103,7 @@ pub(super) struct Projected {
 impl LipContact {
     /// Adds what lips need to a system. None where a face has no lips that were found.
     pub(super) fn new(tissue: &Tissue, lips: Lips, system: &mut System<f32>) -> Option<Self> {
-        if lips.triangles.iter().any(Vec::is_empty) {
+        if lips.triangles.iter().any(Vec::is_empty) || lips.parts.is_empty() {
             return None;
         }
         let embedding = &tissue.skin.embedding;
@@ -117,7 +119,7 @@ impl LipContact {
         }
         let fits = "an empty group names no vertex";
         Some(Self {
-            order: Order::new(&lips, &positions),
+            orders: lips.parts.iter().map(|part| Order::new(part, lips.upper, &positions)).collect(),
             carriers: lips.vertices.iter().map(carrier).collect(),
             areas,
             contacts: system.add_transient(LipContacts::new()).expect(fits),
@@ -125,7 +127,7 @@ impl LipContact {
             sticky: Vec::new(),
             fixed: positions.clone(),
             own: positions.clone(),
-            moved: vec![0.0; positions.len()],
+            moved: vec![Vec3::ZERO; positions.len()],
             meetings: Vec::new(),
             is_current: false,
             kept: Vec::new(),
@@ -179,7 +181,7 @@ impl LipContact {
     /// How far apart two places should be: as lips that just touch, or where the rig has them too deep in each other, farther than there by less.
     fn wanted_gap(&self, meeting: &Meeting) -> f32 {
         let own = |place: &Place| place.of(|v| self.own[v as usize]);
-        let gap = self.order.axis().dot(own(&meeting.upper) - own(&meeting.lower));
+        let gap = meeting.axis.dot(own(&meeting.upper) - own(&meeting.lower));
         wanted_gap(gap)
     }
 
@@ -190,11 +192,11 @@ impl LipContact {
         self.meetings.clear();
         for state in states {
             self.place(state);
-            self.meetings.extend_from_slice(self.order.find(&self.positions, NEAR));
+            self.find(NEAR);
         }
         self.thin();
-        let n = self.order.axis();
         for (meeting, area) in self.kept.iter().take(MOST) {
+            let n = meeting.axis;
             let fixed = |place: &Place| place.of(|v| self.fixed[v as usize]);
             let wanted = self.wanted_gap(meeting);
             let offset = wanted - n.dot(fixed(&meeting.upper) - fixed(&meeting.lower));
@@ -213,16 +215,25 @@ impl LipContact {
         }
     }
 
-    /// What is still in each other: for each place the row of the flesh that parts it and the way missing.
-    pub(super) fn missing(&mut self, state: &Surface<'_>, free: usize) -> (Vec<MatrixRow>, Vec<f64>) {
+    /// Adds where the lips are nearer than some margins, or in each other.
+    fn find(&mut self, margins: Margins) {
+        for order in &mut self.orders {
+            self.meetings.extend_from_slice(order.find(&self.positions, margins));
+        }
+    }
+
+    /// What is still in each other: for each place the row of the flesh that parts it, along which direction, and the way missing.
+    pub(super) fn missing(&mut self, state: &Surface<'_>, free: usize, lifts: &mut Lifts) {
         self.meetings.clear();
         self.place(state);
-        self.order.find(&self.positions, NEAR);
-        self.meetings.extend_from_slice(self.order.find_crossings());
+        for order in &mut self.orders {
+            order.find(&self.positions, NEAR);
+            self.meetings.extend_from_slice(order.find_crossings());
+        }
         let lacks = |meeting: &Meeting| self.wanted_gap(meeting) - meeting.gap;
         self.is_current = self.meetings.iter().all(|meeting| lacks(meeting) <= CLEARANCE - MISSING);
         if self.is_current {
-            return (Vec::new(), Vec::new());
+            return;
         }
         self.thin();
         let row = |meeting: &Meeting| {
@@ -238,21 +249,16 @@ impl LipContact {
             entries.sort_unstable_by_key(|entry| entry.0);
             MatrixRow { weight: 1.0, entries }
         };
-        let kept = || self.kept.iter().take(MOST).map(|(meeting, _)| meeting);
-        (
-            kept().map(row).collect(),
-            kept().map(|meeting| f64::from((self.wanted_gap(meeting) - meeting.gap).min(FARTHEST))).collect(),
-        )
+        for (meeting, _) in self.kept.iter().take(MOST) {
+            lifts.rows.push(row(meeting));
+            lifts.directions.push(meeting.axis.as_dvec3());
+            lifts.amounts.push(f64::from((self.wanted_gap(meeting) - meeting.gap).min(FARTHEST)));
+        }
     }
 
     /// The flesh is elsewhere than it was.
     pub(super) fn leave(&mut self) {
         self.is_current = false;
-    }
-
-    /// From the lower to the upper lip.
-    pub(super) fn axis(&self) -> Vec3 {
-        self.order.axis()
     }
 
     /// Keeps the deepest few of the meetings that push the same flesh, deepest first; these speak for the area of all.
@@ -303,7 +309,7 @@ impl LipContact {
         if !self.is_current {
             self.place(after);
             self.meetings.clear();
-            self.meetings.extend_from_slice(self.order.find(&self.positions, TOUCHING));
+            self.find(TOUCHING);
         }
         self.tick += 1;
         let (positions, tick) = (&self.positions, self.tick);
@@ -337,16 +343,14 @@ impl LipContact {
         for (place, vertex) in self.positions.iter_mut().zip(&self.lips.vertices) {
             *place = surface[*vertex as usize];
         }
-        let n = self.order.axis();
         self.is_current = false;
         self.meetings.clear();
         // Moving along the axis does not change what lies over what: one search is enough.
-        self.meetings.extend_from_slice(
-            self.order.find(&self.positions, Margins { vertex: 2.0 * LAST, edge: 2.0 * LAST }),
-        );
-        self.moved.fill(0.0);
-        let gap = |moved: &[f32], m: &Meeting| {
-            m.gap + m.upper.of(|v| moved[v as usize]) - m.lower.of(|v| moved[v as usize])
+        self.find(Margins { vertex: 2.0 * LAST, edge: 2.0 * LAST });
+        self.moved.fill(Vec3::ZERO);
+        let gap = |moved: &[Vec3], m: &Meeting| {
+            let way = m.upper.of(|v| moved[v as usize]) - m.lower.of(|v| moved[v as usize]);
+            m.gap + m.axis.dot(way)
         };
         for _ in 0..ROUNDS {
             let mut is_done = true;
@@ -361,7 +365,7 @@ impl LipContact {
                 for (place, way) in [(&meeting.upper, share), (&meeting.lower, -share)] {
                     for k in 0..3 {
                         let moved = &mut self.moved[place.vertices[k] as usize];
-                        *moved = (*moved + way * place.weights[k]).clamp(-LAST, LAST);
+                        *moved = (*moved + way * place.weights[k] * meeting.axis).clamp_length_max(LAST);
                     }
                 }
             }
@@ -370,10 +374,10 @@ impl LipContact {
             }
         }
         for (vertex, point) in &self.lips.copies {
-            surface[*vertex as usize] += self.moved[*point as usize] * n;
+            surface[*vertex as usize] += self.moved[*point as usize];
         }
         let left = self.meetings.iter().map(|meeting| -gap(&self.moved, meeting)).fold(0.0, f32::max);
-        Projected { moved: self.moved.iter().fold(0.0, |most, way| most.max(way.abs())), left }
+        Projected { moved: self.moved.iter().map(|way| way.length()).fold(0.0, f32::max), left }
     }
 
     /// The lips as a state of the flesh has them.

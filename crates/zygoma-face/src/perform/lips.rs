@@ -30,8 +30,8 @@ pub(super) struct Lips {
     pub(super) triangles: [Vec<[u32; 3]>; 2],
     /// Every vertex of the whole mesh at a point of the lips, with that point: files split vertices along texture seams.
     pub(super) copies: Vec<(u32, u32)>,
-    /// The way from the lower to the upper lip, along which their order is known from the rest pose.
-    pub(super) axis: Vec3,
+    /// Parts of the mouth in each of which one direction leads from the lower to the upper lip: one for most mouths, several for bent ones.
+    pub(super) parts: Vec<LipPart>,
     /// Which vertices of the coarse skin are upper (false) or lower lip (true).
     pub(super) coarse: Vec<Option<bool>>,
 }
@@ -74,7 +74,9 @@ impl Lips {
         }
         let copy = |(vertex, point): (u32, &u32)| place.get(point).map(|place| (vertex, *place));
         let copies = (0..).zip(&points.of_vertex).filter_map(copy).collect();
-        Self { vertices, upper: count, triangles, copies, axis: axis(&seeds), coarse }
+        let positions: Vec<Vec3> = vertices.iter().map(|v| face.neutral[*v as usize]).collect();
+        let parts = parts(&seeds, &positions, &triangles);
+        Self { vertices, upper: count, triangles, copies, parts, coarse }
     }
 }
 
@@ -185,9 +187,68 @@ struct Seed {
     up: Vec3,
 }
 
-/// The mean way from lower to upper lip.
-fn axis(seeds: &[Seed]) -> Vec3 {
-    seeds.iter().map(|seed| seed.up).sum::<Vec3>().normalize_or(Vec3::Y)
+/// A part of both lips.
+#[derive(Clone, Debug)]
+pub(super) struct LipPart {
+    /// From the lower to the upper lip.
+    pub(super) axis: Vec3,
+    /// Triangles of the upper and the lower lip, between points.
+    pub(super) triangles: [Vec<[u32; 3]>; 2],
+}
+
+/// Directions within this angle of each other are one, as a cosine: 45°. Ours, as those below.
+const ALONG: f32 = 0.7;
+/// The direction at a place is the mean over what lies within this share of the height.
+const SMOOTH: f32 = 0.06;
+/// Parts overlap by this share of the height, so that nothing is lost between them.
+const OVERLAP: f32 = 0.02;
+
+/// Parts of the mouth by the directions in it; a new one begins at the place that is least along any part so far.
+fn parts(seeds: &[Seed], positions: &[Vec3], triangles: &[Vec<[u32; 3]>; 2]) -> Vec<LipPart> {
+    let mean = |seeds: &mut dyn Iterator<Item = &Seed>| {
+        seeds.map(|seed| seed.up).sum::<Vec3>().normalize_or(Vec3::Y)
+    };
+    let around =
+        |at: Vec3| mean(&mut seeds.iter().filter(|seed| seed.at.distance_squared(at) < SMOOTH * SMOOTH));
+    let directions: Vec<Vec3> = seeds.iter().map(|seed| around(seed.at)).collect();
+    let mut axes = vec![mean(&mut seeds.iter())];
+    let along = |axes: &[Vec3], direction: Vec3| {
+        let nearest =
+            (0..axes.len()).max_by(|a, b| axes[*a].dot(direction).total_cmp(&axes[*b].dot(direction)));
+        nearest.map_or((0, 1.0), |part| (part, axes[part].dot(direction)))
+    };
+    const MOST_PARTS: usize = 6;
+    while axes.len() < MOST_PARTS {
+        let worst = directions.iter().min_by(|a, b| along(&axes, **a).1.total_cmp(&along(&axes, **b).1));
+        match worst {
+            Some(direction) if along(&axes, *direction).1 < ALONG => axes.push(*direction),
+            _ => break,
+        }
+        // Each axis becomes the mean of what lies along it.
+        let of_seed: Vec<usize> = directions.iter().map(|direction| along(&axes, *direction).0).collect();
+        for part in 0..axes.len() {
+            let own = directions.iter().zip(&of_seed).filter(|(_, of)| **of == part);
+            axes[part] = own.map(|(direction, _)| *direction).sum::<Vec3>().normalize_or(axes[part]);
+        }
+    }
+    if axes.len() == 1 {
+        return vec![LipPart { axis: axes[0], triangles: triangles.clone() }];
+    }
+    let of_seed: Vec<usize> = directions.iter().map(|direction| along(&axes, *direction).0).collect();
+    let distance = |at: Vec3, part: usize| {
+        let own = seeds.iter().zip(&of_seed).filter(|(_, of)| **of == part);
+        own.map(|(seed, _)| seed.at.distance(at)).fold(f32::INFINITY, f32::min)
+    };
+    let part = |part: usize| {
+        let is_near = |t: &&[u32; 3]| {
+            let at = t.iter().map(|v| positions[*v as usize]).sum::<Vec3>() / 3.0;
+            let nearest = (0..axes.len()).map(|other| distance(at, other)).fold(f32::INFINITY, f32::min);
+            distance(at, part) < nearest + OVERLAP
+        };
+        let own = |side: &Vec<[u32; 3]>| side.iter().filter(is_near).copied().collect();
+        LipPart { axis: axes[part], triangles: triangles.each_ref().map(own) }
+    };
+    (0..axes.len()).map(part).filter(|part| part.triangles.iter().all(|side| !side.is_empty())).collect()
 }
 
 fn seeds(face: &Face, points: &Points, moved: &[f32], largest: f32) -> Vec<Seed> {
@@ -216,4 +277,35 @@ fn seeds(face: &Face, points: &Points, moved: &[f32], largest: f32) -> Vec<Seed>
         }
     }
     seeds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mouth along an arc, whose lips are parted across it.
+    fn arc(angle: f32) -> Vec<LipPart> {
+        let place = |k: usize| {
+            let turn = angle * (k as f32 / 40.0 - 0.5);
+            (0.3 * Vec3::new(turn.sin(), turn.cos() - 1.0, 0.0), Vec3::new(turn.sin(), turn.cos(), 0.0))
+        };
+        let seed = |k: usize| Seed { at: place(k).0, middle: 0.0, up: place(k).1 };
+        let seeds: Vec<Seed> = (0..=40).map(seed).collect();
+        let positions: Vec<Vec3> = (0..=40).flat_map(|k| [place(k).0, place(k).0 + 0.01 * Vec3::Z]).collect();
+        let strip: Vec<[u32; 3]> = (0..80).map(|v| [v, v + 1, v + 2]).filter(|t| t[2] < 82).collect();
+        parts(&seeds, &positions, &[strip.clone(), strip])
+    }
+
+    #[test]
+    fn a_bent_mouth_has_parts_and_a_straight_one_is_whole() {
+        let [straight, bent, round] = [0.3, 2.6, 5.0].map(arc);
+        assert!(straight.len() == 1 && straight[0].axis.distance(Vec3::Y) < 1e-3);
+        assert_eq!(straight[0].triangles[0].len(), 80);
+        for mouth in [&bent, &round] {
+            assert!(mouth.len() > 1);
+            let covered: usize = mouth.iter().map(|part| part.triangles[0].len()).sum();
+            assert!(covered >= 80, "parts overlap: {covered}");
+        }
+        assert!(bent.iter().any(|part| part.axis.x < -0.5) && bent.iter().any(|part| part.axis.x > 0.5));
+    }
 }

@@ -1,4 +1,4 @@
-//! Where two sheets meet whose order along an axis is known, as that of the lips is.
+//! Where two sheets meet whose order along an axis is known, as that of the lips in a part of the mouth is.
 //!
 //! Nearness alone cannot tell on which side of the other a lip belongs once it is deep inside. So everything is looked at along the axis
 //! from the lower to the upper lip: over every place of the plane across it, all of the upper lip belongs above all of the lower
@@ -7,7 +7,7 @@
 use glam::Vec3;
 use zygoma_geometry::intersect::triangles_cross;
 
-use super::lips::Lips;
+use super::lips::LipPart;
 
 /// A point of each lip, one over the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +16,8 @@ pub(super) struct Meeting {
     pub(super) lower: Place,
     /// How far the upper one is above the lower one, m.
     pub(super) gap: f32,
+    /// The way up here.
+    pub(super) axis: Vec3,
 }
 
 /// A point of a lip: at a vertex, on an edge or in a triangle.
@@ -66,7 +68,7 @@ pub(super) struct Order {
     triangles: [Vec<[u32; 3]>; 2],
     /// Edges of each lip with their one or two triangles.
     edges: [Vec<Edge>; 2],
-    /// Vertices that lie over each other in the rest pose as if they were inside: no order is known there.
+    /// Vertices of other parts, and those that lie over each other in the rest pose as if they were inside: no order is known there.
     is_unordered: Vec<bool>,
     /// Length of a cell.
     cell: f32,
@@ -93,8 +95,8 @@ struct Edge {
 const UNORDERED: f32 = 3e-4;
 
 impl Order {
-    /// The order of lips at rest; `positions` are those of their points.
-    pub(super) fn new(lips: &Lips, positions: &[Vec3]) -> Self {
+    /// The order in a part of the lips at rest; `positions` are those of all their points, of which the first so many are the upper lip.
+    pub(super) fn new(lips: &LipPart, upper: usize, positions: &[Vec3]) -> Self {
         let axis = lips.axis;
         let across = [axis.any_orthonormal_vector(), axis.cross(axis.any_orthonormal_vector())];
         let edges = lips.triangles.each_ref().map(|triangles| edges(triangles));
@@ -104,14 +106,17 @@ impl Order {
         });
         let cell =
             (1.5 * all.sum::<f32>() / edges.iter().map(Vec::len).sum::<usize>().max(1) as f32).max(1e-5);
+        // What belongs to another part has no order here.
+        let mut is_unordered = vec![true; positions.len()];
+        lips.triangles.iter().flatten().flatten().for_each(|v| is_unordered[*v as usize] = false);
         let mut order = Self {
             axis,
             across,
-            upper: lips.upper,
+            upper,
             faces: lips.triangles.each_ref().map(|triangles| vec![false; triangles.len()]),
             triangles: lips.triangles.clone(),
             edges,
-            is_unordered: vec![false; positions.len()],
+            is_unordered,
             cell,
             flat: vec![Vec3::ZERO; positions.len()],
             grids: std::array::from_fn(|_| Grid::default()),
@@ -134,11 +139,6 @@ impl Order {
         order
     }
 
-    /// From the lower to the upper lip.
-    pub(super) fn axis(&self) -> Vec3 {
-        self.axis
-    }
-
     /// Where the lips are nearer than some margins, or in each other.
     pub(super) fn find(&mut self, positions: &[Vec3], margins: Margins) -> &[Meeting] {
         self.found.clear();
@@ -146,11 +146,11 @@ impl Order {
         for (flat, p) in self.flat.iter_mut().zip(positions) {
             *flat = Vec3::new(self.across[0].dot(*p), self.across[1].dot(*p), self.axis.dot(*p));
         }
-        let (upper, lower) = self.flat.split_at(self.upper);
-        let bounds = |points: &[Vec3]| {
-            points.iter().fold((Vec3::MAX, Vec3::MIN), |(low, high), p| (low.min(*p), high.max(*p)))
+        let bounds = |side: usize| {
+            let corners = self.triangles[side].iter().flatten().map(|v| self.flat[*v as usize]);
+            corners.fold((Vec3::MAX, Vec3::MIN), |(low, high), p| (low.min(p), high.max(p)))
         };
-        let ((upper_low, upper_high), (lower_low, lower_high)) = (bounds(upper), bounds(lower));
+        let ((upper_low, upper_high), (lower_low, lower_high)) = (bounds(0), bounds(1));
         let (low, high) = (upper_low.max(lower_low), upper_high.min(lower_high));
         let margin = margins.vertex.max(margins.edge);
         if low.x > high.x || low.y > high.y || upper_low.z - lower_high.z > margin {
@@ -250,7 +250,7 @@ impl Order {
         let mut consider = |upper: Place, lower: Place| {
             let gap = upper.of(|v| flat(v).z) - lower.of(|v| flat(v).z);
             if best.is_none_or(|best| gap < best.gap) {
-                best = Some(Meeting { upper, lower, gap });
+                best = Some(Meeting { upper, lower, gap, axis: self.axis });
             }
         };
         for k in 0..3 {
@@ -310,7 +310,7 @@ impl Order {
         let own = Place::vertex(vertex);
         let there = Place { vertices: self.triangles[other][hit.triangle as usize], weights: hit.weights };
         let (upper, lower) = if is_upper { (own, there) } else { (there, own) };
-        Some(Meeting { upper, lower, gap: hit.height - height })
+        Some(Meeting { upper, lower, gap: hit.height - height, axis: self.axis })
     }
 
     /// Edges of the lips that pass over each other.
@@ -344,6 +344,7 @@ impl Order {
                                 upper: Place::on_edge(edge.ends, s),
                                 lower: Place::on_edge(other.ends, t),
                                 gap,
+                                axis: self.axis,
                             });
                         }
                     }
@@ -507,7 +508,7 @@ mod tests {
         count: usize,
         upper: impl Fn(f32, f32) -> f32,
         lower: impl Fn(f32, f32) -> f32,
-    ) -> (Lips, Vec<Vec3>) {
+    ) -> (LipPart, Vec<Vec3>) {
         let size = 0.02;
         let mut positions = Vec::new();
         let mut triangles = [Vec::new(), Vec::new()];
@@ -531,15 +532,7 @@ mod tests {
                 }
             }
         }
-        let lips = Lips {
-            vertices: (0..positions.len() as u32).collect(),
-            upper: positions.len() / 2,
-            triangles,
-            copies: Vec::new(),
-            axis: Vec3::Y,
-            coarse: Vec::new(),
-        };
-        (lips, positions)
+        (LipPart { axis: Vec3::Y, triangles }, positions)
     }
 
     const NEAR: Margins = Margins { vertex: 5e-4, edge: 5e-4 };
@@ -547,7 +540,7 @@ mod tests {
     #[test]
     fn sheets_apart_do_not_meet_and_close_ones_meet_everywhere() {
         let (lips, apart) = sheets(8, |_, _| 0.001, |_, _| 0.0);
-        let mut order = Order::new(&lips, &apart);
+        let mut order = Order::new(&lips, apart.len() / 2, &apart);
         assert!(order.find(&apart, NEAR).is_empty());
         let close: Vec<Vec3> = sheets(8, |_, _| 0.0003, |_, _| 0.0).1;
         let found = order.find(&close, NEAR);
@@ -561,7 +554,7 @@ mod tests {
     #[test]
     fn a_sheet_far_on_the_wrong_side_is_found_at_its_depth() {
         let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
-        let mut order = Order::new(&lips, &rest);
+        let mut order = Order::new(&lips, rest.len() / 2, &rest);
         let (_, through) = sheets(8, |x, _| 0.2 * x, |_, _| 0.008);
         let deepest = order.find(&through, NEAR).iter().map(|m| m.gap).fold(0.0, f32::min);
         assert!((deepest + 0.008 - 0.2 * 0.02 * 0.31 / 8.0).abs() < 1e-6, "{deepest}");
@@ -572,7 +565,7 @@ mod tests {
         // Two saddles, turned against each other and touching at the middle: ridges cross where no vertex is.
         let saddle = |x: f32, z: f32| 40.0 * ((x - 0.01) * (x - 0.01) - (z - 0.01) * (z - 0.01));
         let (lips, rest) = sheets(6, |x, z| 0.01 + saddle(x, z), saddle);
-        let mut order = Order::new(&lips, &rest);
+        let mut order = Order::new(&lips, rest.len() / 2, &rest);
         let (_, near) = sheets(6, |x, z| 0.0001 + saddle(x, z), saddle);
         let found = order.find(&near, Margins { vertex: 0.0, edge: 0.0 });
         assert!(found.iter().any(|m| m.upper.weights[0] != 1.0 && m.lower.weights[0] != 1.0));
@@ -588,7 +581,7 @@ mod tests {
                 let [a, b, c] = t.map(|v| rest[v as usize]);
                 t.iter().for_each(|v| areas[*v as usize] += (b - a).cross(c - a).length() / 6.0);
             }
-            let mut found = Order::new(&lips, &rest).find(&rest, NEAR).to_vec();
+            let mut found = Order::new(&lips, rest.len() / 2, &rest).find(&rest, NEAR).to_vec();
             let area = super::super::contact::area_of(&areas, &found);
             // The upper sheet is shifted by a part of a square.
             let shared = (0.02 * (1.0 - 0.31 / count as f32)).powi(2);

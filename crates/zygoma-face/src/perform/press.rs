@@ -23,8 +23,6 @@ type Grips = Elements<f32, Line, 9, 1, 7>;
 
 /// Points that come this near in a step may meet, m. Ours, as all below.
 const WATCH: f32 = 6e-3;
-/// The same where the rig itself moves the collider along with the skin.
-const WATCH_OWN: f32 = 2e-3;
 /// Skin this near to where the rig has it is not pushed away by what the rig moves, m.
 const AT_HOME: f32 = 1e-4;
 /// Points nearer than this get a plane, m.
@@ -189,11 +187,9 @@ impl Press {
             let is_driven = touch.drive != Drive::Kinematic;
             let wanted = touch.wanted(way, share).translation;
             let collider = &touch.collider;
-            let within = match rig {
-                Some(_) => WATCH_OWN,
-                None if is_driven => WATCH.max(APPROACH * seconds) + travel(collider),
-                None => WATCH + travel(collider),
-            };
+            // What the rig moves along with the skin meets it where both end up.
+            let travelled = if rig.is_some() { 0.0 } else { travel(collider) };
+            let within = travelled + if is_driven { WATCH.max(APPROACH * seconds) } else { WATCH };
             let first = self.candidates.len();
             self.find_candidates(tissue, (state, rig), (index, collider), within);
             if is_driven {
@@ -292,7 +288,6 @@ impl Press {
             let (id, touch) = &touches.touches[candidate.touch as usize];
             let at = candidate.place(samples, x);
             let found = match candidate.own {
-                // What the rig moves along with the skin meets it where both end up.
                 Some(_) => candidate.clearance(&touch.collider, at),
                 None => way_out(&touch.collider, at),
             };

@@ -123,9 +123,7 @@ impl PerformingFace {
             let mut lifts = Lifts::default();
             if let Some(lips) = &mut self.lips {
                 let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
-                let (rows, missing) = lips.missing(&state, self.tissue.layout.free);
-                lifts.directions = vec![lips.axis().as_dvec3(); rows.len()];
-                (lifts.rows, lifts.amounts) = (rows, missing);
+                lips.missing(&state, self.tissue.layout.free, &mut lifts);
             }
             let first = lifts.rows.len();
             self.press.missing(&self.tissue, &self.touches, &self.dynamics.positions, &mut lifts);
