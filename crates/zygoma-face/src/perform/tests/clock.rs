@@ -2,7 +2,11 @@
 
 use std::f64::consts::{PI, TAU};
 
+use zygoma_physics::contact::{ColliderShape, Pose};
+
+use super::touching::spot;
 use super::*;
+use crate::touch::Drive;
 
 /// Distance of two surfaces where they differ most, mm.
 fn apart(a: &[Vec3], b: &[Vec3]) -> f32 {
@@ -154,4 +158,30 @@ fn a_head_that_turns_from_the_start_does_not_jolt() {
     );
     assert!(jolted > held + 0.4, "{jolted} mm");
     assert!(steady < held + 0.1, "{steady} mm");
+}
+
+/// A palm that comes down at once: what constraints act on is found in a few steps, not all in one.
+#[test]
+fn a_palm_does_not_stop_the_clock() {
+    let mut face = performing();
+    face.settle();
+    let (at, normal) = spot("cheek-left");
+    let palm = ColliderShape::RoundedBox { half_extents: Vec3::new(0.03, 0.03, 0.006), radius: 0.004 };
+    let rotation = glam::Quat::from_rotation_arc(Vec3::Z, normal);
+    let place = |depth: f32| Pose { rotation, translation: at + (0.01 - depth) * normal };
+    let touch = face.touches_mut().add(palm, place(-0.03), Drive::Kinematic);
+    face.advance(1.0 / 60.0);
+    let mut known = face.step_factor.candidate_count();
+    let (start, mut deepest) = (known, Vec::new());
+    for frame in 1..=40 {
+        face.touches_mut().get_mut(touch).unwrap().pose = place(if frame < 3 { -0.01 } else { 0.004 });
+        face.advance(1.0 / 60.0);
+        let now = face.step_factor.candidate_count();
+        assert!(now <= known + 3 * step_contact::MOST_NEW / 2, "{} at once", now - known);
+        known = now;
+        deepest.push(1e3 * face.penetration());
+    }
+    println!("{} vertices under the palm; inside by {deepest:.3?} mm", known - start);
+    assert!(known - start > step_contact::MOST_NEW, "a palm is large: {}", known - start);
+    assert!(deepest[39] < 0.1, "{deepest:?} mm");
 }
