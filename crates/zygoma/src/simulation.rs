@@ -175,9 +175,9 @@ impl Performance<'_> {
             while let Some(next) = body.next_input(known, time) {
                 inputs.aim(body, next, &shown);
                 if known == 0.0 {
-                    body.glide(next)
+                    body.glide(next);
                 } else {
-                    body.run(next - known)
+                    body.run(next - known);
                 }
                 known = next;
             }

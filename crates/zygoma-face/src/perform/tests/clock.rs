@@ -110,7 +110,8 @@ fn a_settled_face_stays_where_it_is() {
 #[test]
 fn without_control_the_weights_themselves_act() {
     let (mesh, rigged) = &*FACE;
-    let params = PerformParams { control_iterations: 0, ..PerformParams::default() };
+    let params =
+        PerformParams { actuation: Actuation::Forces, control_iterations: 0, ..PerformParams::default() };
     let tissue = Tissue::new(rigged, &jaw_driven_shapes(mesh), &params).unwrap();
     let mut face = PerformingFace::new(Arc::new(tissue)).unwrap();
     face.settle();
@@ -118,7 +119,7 @@ fn without_control_the_weights_themselves_act() {
     face.set_weights(&smile);
     let last = (0..60).map(|_| off_the_rig(face.advance(1.0 / 60.0), &smile)).last().unwrap();
     assert!(face.actuations() == smile);
-    assert!(last.1 < 2.0, "{last:?} mm off the rig");
+    assert!(last.0 < 1.0 && last.1 < 5.0, "{last:?} mm off the rig");
 }
 
 /// A performance that starts at speed.
@@ -139,9 +140,9 @@ fn a_head_that_turns_from_the_start_does_not_jolt() {
             face.set_head_pose(&at(time));
             face.set_weights(&smile(time));
             if step == 1 && glides {
-                face.glide()
+                face.glide();
             } else {
-                face.run(h)
+                face.run(h);
             }
             let (_, off) = off_the_rig(face.show(0.0), &smile(time));
             worst = worst.max(off);
