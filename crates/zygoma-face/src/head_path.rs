@@ -28,8 +28,8 @@ pub(crate) struct HeadPath {
     now: RigidMotion,
     /// At `before` and at `now`.
     rates: [Rate; 2],
-    /// The mean over the frame.
-    mean: Rate,
+    /// The mean over the frame; `None` while only one pose is known.
+    mean: Option<Rate>,
     /// Length of the frame; 0 when the head was put somewhere.
     seconds: f64,
 }
@@ -41,9 +41,14 @@ impl HeadPath {
             before: AT_REST,
             now: AT_REST,
             rates: [Rate::default(); 2],
-            mean: Rate::default(),
+            mean: Some(Rate::default()),
             seconds: 0.0,
         }
+    }
+
+    /// Puts the head in a pose; the next one will tell how fast it has been all along.
+    pub(crate) fn appear_at(&mut self, pose: &RigidMotion) {
+        *self = Self { before: *pose, now: *pose, mean: None, ..Self::still() };
     }
 
     /// Puts the head at rest in a pose.
@@ -53,9 +58,8 @@ impl HeadPath {
 
     /// The head goes from one pose to another in some seconds, and has always moved like that.
     pub(crate) fn move_steadily(&mut self, from: &RigidMotion, to: &RigidMotion, seconds: f64) {
-        self.rest_at(from);
+        self.appear_at(from);
         self.go_to(to, seconds);
-        self.rates = [self.mean; 2];
     }
 
     /// A frame of some length above 0 begins, at whose end the head has a pose.
@@ -70,15 +74,14 @@ impl HeadPath {
         let last = if self.seconds > 0.0 { self.seconds } else { seconds };
         let share = seconds / (seconds + last);
         let onward = |now: DVec3, before: DVec3| now + share * (now - before);
-        let end = Rate {
-            velocity: onward(mean.velocity, self.mean.velocity),
-            spin: onward(mean.spin, self.mean.spin),
-        };
+        let before = self.mean.unwrap_or(mean);
+        let end =
+            Rate { velocity: onward(mean.velocity, before.velocity), spin: onward(mean.spin, before.spin) };
         let half = 0.5 * (seconds + last);
-        let has_jumped = mean.velocity.distance(self.mean.velocity) > half * HARDEST
-            || mean.spin.distance(self.mean.spin) > half * HARDEST_SPIN;
-        self.rates = if has_jumped { [mean; 2] } else { [self.rates[1], end] };
-        (self.mean, self.seconds) = (mean, seconds);
+        let has_jumped = mean.velocity.distance(before.velocity) > half * HARDEST
+            || mean.spin.distance(before.spin) > half * HARDEST_SPIN;
+        self.rates = if has_jumped || self.mean.is_none() { [mean; 2] } else { [self.rates[1], end] };
+        (self.mean, self.seconds) = (Some(mean), seconds);
     }
 
     /// The poses at the start and at the end of the frame.
@@ -103,6 +106,26 @@ impl HeadPath {
         }
     }
 
+    /// How fast the head moves, and how fast that changes, at a share of the frame: in the world, per second and per second².
+    pub(crate) fn motion(&self, share: f64) -> [Rate; 2] {
+        if self.seconds <= 0.0 {
+            return [Rate::default(); 2];
+        }
+        let [from, to] = self.rates.map(|rate| (self.seconds * rate.velocity, self.seconds * rate.spin));
+        let way = self.now.translation - self.before.translation;
+        let (moving, turning) = ([from.0, to.0], [from.1, inverse_jacobian(self.turn(), to.1)]);
+        let turned = cubic(self.turn(), turning, share);
+        let (rate, square) = (1.0 / self.seconds, 1.0 / (self.seconds * self.seconds));
+        [
+            (slope(way, moving, share), slope(self.turn(), turning, share), rate),
+            (bend(way, moving, share), bend(self.turn(), turning, share), square),
+        ]
+        .map(|(velocity, spin, per)| Rate {
+            velocity: per * velocity,
+            spin: per * (spin + 0.5 * turned.cross(spin)),
+        })
+    }
+
     /// How the head turns in the frame, the shorter way round.
     fn turn(&self) -> DVec3 {
         let turned = self.now.rotation * self.before.rotation.inverse();
@@ -114,6 +137,16 @@ impl HeadPath {
 fn cubic(to: DVec3, [leave, arrive]: [DVec3; 2], u: f64) -> DVec3 {
     let (square, cube) = (u * u, u * u * u);
     (3.0 * square - 2.0 * cube) * to + (cube - 2.0 * square + u) * leave + (cube - square) * arrive
+}
+
+/// Its first and its second derivative.
+fn slope(to: DVec3, [leave, arrive]: [DVec3; 2], u: f64) -> DVec3 {
+    let square = u * u;
+    6.0 * (u - square) * to + (3.0 * square - 4.0 * u + 1.0) * leave + (3.0 * square - 2.0 * u) * arrive
+}
+
+fn bend(to: DVec3, [leave, arrive]: [DVec3; 2], u: f64) -> DVec3 {
+    (6.0 - 12.0 * u) * to + (6.0 * u - 4.0) * leave + (6.0 * u - 2.0) * arrive
 }
 
 /// How fast a rotation vector changes while what it has turned so far spins: the first terms of the inverse of SO(3)'s left Jacobian.

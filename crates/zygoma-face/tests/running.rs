@@ -65,7 +65,7 @@ fn frames_need_no_memory_of_their_own() {
         );
         let hand =
             touches.add(ColliderShape::Mesh(Box::new(hand)), Pose::at(Vec3::Y * 0.14), Drive::Kinematic);
-        touches.deform(hand, &grown, 0.01).expect("the same vertices");
+        touches.deform(hand, &grown).expect("the same vertices");
         let pull = running.grab(Vec3::NEG_Z * 0.12, 0.01);
         let mut deepest = 0.0f32;
         let used = allocations(|| {
@@ -76,7 +76,7 @@ fn frames_need_no_memory_of_their_own() {
                 touches.get_mut(finger).expect("it is there").pose = Pose::at(Vec3::Z * near);
                 touches.get_mut(pusher).expect("it is there").pose = Pose::at(Vec3::X * near);
                 touches.get_mut(hand).expect("it is there").pose = Pose::at(Vec3::Y * near);
-                touches.deform(hand, &grown, 0.01).expect("the same vertices");
+                touches.deform(hand, &grown).expect("the same vertices");
                 touches.drag(pull, Vec3::NEG_Z * (0.12 + 1e-4 * frame as f32));
                 running.set_head_pose(&RigidMotion {
                     rotation: glam::DQuat::from_rotation_y(0.01 * f64::from(frame)),

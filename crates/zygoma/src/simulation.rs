@@ -21,6 +21,9 @@ use crate::touch_script::{Moment, Player, Prop, TouchScript};
 /// Seconds after a touch in which skin may still be on its way back. Ours.
 const AFTERMATH: f64 = 0.5;
 
+/// A shell is told at least this often what to do, s: between frames it is told straight lines. Ours.
+const LONGEST_INPUT: f64 = 1.0 / 60.0;
+
 /// What is performed.
 pub(crate) struct Performance<'a> {
     pub(crate) face: &'a Face,
@@ -302,7 +305,10 @@ impl Body for ShellBody {
     }
 
     fn next_input(&self, known: f64, frame: f64) -> Option<f64> {
-        (known < frame).then_some(frame)
+        // Its surface is always a step old.
+        let missing = frame + self.running.latency() - known;
+        let parts = (missing / LONGEST_INPUT - 1e-6).ceil();
+        (missing > 1e-9).then(|| known + missing / parts.max(1.0))
     }
 
     fn settle(&mut self) {

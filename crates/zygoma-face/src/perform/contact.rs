@@ -311,16 +311,7 @@ impl LipContact {
             self.meetings.clear();
             self.find(TOUCHING);
         }
-        self.tick += 1;
-        let (positions, tick) = (&self.positions, self.tick);
-        let frames = step_time / 0.04;
-        self.sticky.retain(|sticky| {
-            let at = |place: &Place| place.of(|v| positions[v as usize]);
-            let length = at(&sticky.upper).distance(at(&sticky.lower));
-            let chance = 0.5 * (1.0 - (2.0 - BREAK_RATE * length).tanh());
-            let breaks = 1.0 - (1.0 - f64::from(chance)).powf(frames);
-            Keyed::new(seed, u64::from(sticky.vertex)).uniform(tick) >= breaks
-        });
+        self.break_springs(step_time, seed);
         let mut is_stuck = vec![false; self.carriers.len()];
         self.sticky.iter().for_each(|sticky| is_stuck[sticky.vertex as usize] = true);
         let touching = |meeting: &&Meeting| meeting.gap < TOUCHING.vertex;
@@ -336,6 +327,41 @@ impl LipContact {
                 self.sticky.push(Sticky { upper: meeting.upper, lower: meeting.lower, vertex });
             }
         }
+    }
+
+    /// Breaks springs by chance (PPD eq. 16): the longer, the likelier.
+    fn break_springs(&mut self, step_time: f64, seed: u64) {
+        self.tick += 1;
+        let (positions, tick) = (&self.positions, self.tick);
+        let frames = step_time / 0.04;
+        self.sticky.retain(|sticky| {
+            let at = |place: &Place| place.of(|v| positions[v as usize]);
+            let length = at(&sticky.upper).distance(at(&sticky.lower));
+            let chance = 0.5 * (1.0 - (2.0 - BREAK_RATE * length).tanh());
+            let breaks = 1.0 - (1.0 - f64::from(chance)).powf(frames);
+            Keyed::new(seed, u64::from(sticky.vertex)).uniform(tick) >= breaks
+        });
+    }
+
+    /// Sticks pairs of points together that are all so far apart, and gives how many are left after some steps.
+    #[cfg(test)]
+    pub(super) fn left_of_springs(
+        &mut self,
+        length: f32,
+        steps: usize,
+        step_time: f64,
+        seed: u64,
+    ) -> [usize; 2] {
+        let count = self.lips.upper.min(self.positions.len() - self.lips.upper);
+        let at = |vertex: usize| Place { vertices: [vertex as u32; 3], weights: [1.0, 0.0, 0.0] };
+        self.sticky.clear();
+        for upper in 0..count {
+            let lower = self.lips.upper + upper;
+            self.positions[lower] = self.positions[upper] - length * self.order.axis();
+            self.sticky.push(Sticky { upper: at(upper), lower: at(lower), vertex: upper as u32 });
+        }
+        (0..steps).for_each(|_| self.break_springs(step_time, seed));
+        [count, self.sticky.len()]
     }
 
     /// Parts what is left of one lip in the other, by a tenth of a millimetre at most for any vertex.

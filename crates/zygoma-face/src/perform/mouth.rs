@@ -37,7 +37,8 @@ pub(super) const IN_HEAD: HeadWay = {
 impl Mouth {
     fn new(tissue: &Tissue, teeth: Teeth, press: Press) -> Self {
         let samples = &tissue.touchable.samples;
-        let mut touches = Touches::new(handling(tissue.params.step_time), samples.len());
+        let mut touches =
+            Touches::new(handling(tissue.params.step_time, tissue.touchable.height), samples.len());
         let poses: Vec<Pose> = teeth.poses(&[], &tissue.jaw_pose(&[]));
         let rows = teeth.arches().zip(&poses).map(|(arch, pose)| touches.add(arch, *pose, Drive::Kinematic));
         let rows = rows.collect();

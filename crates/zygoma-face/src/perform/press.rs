@@ -140,6 +140,19 @@ pub(super) struct Lifts {
     pub(super) amounts: Vec<f64>,
 }
 
+impl Lifts {
+    /// Leaves out some rows.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&MatrixRow) -> bool) {
+        let kept: Vec<bool> = self.rows.iter().map(is_kept).collect();
+        let mut keeps = kept.iter();
+        self.rows.retain(|_| keeps.next() == Some(&true));
+        let mut keeps = kept.iter();
+        self.directions.retain(|_| keeps.next() == Some(&true));
+        let mut keeps = kept.iter();
+        self.amounts.retain(|_| keeps.next() == Some(&true));
+    }
+}
+
 impl Press {
     /// Adds what touches need to a system.
     pub(super) fn new(stiffness: f64, system: &mut System<f32>) -> Self {
@@ -183,7 +196,6 @@ impl Press {
         self.drags.clear();
         self.candidates.clear();
         for (index, (_, touch)) in (0u32..).zip(&mut touches.touches) {
-            touch.load.begin_step();
             let is_driven = touch.drive != Drive::Kinematic;
             let wanted = touch.wanted(way, share).translation;
             let collider = &touch.collider;
@@ -333,18 +345,24 @@ impl Press {
         self.pressed = kept;
     }
 
-    /// Rows of the flesh that constraints act on.
+    /// Rows of the flesh that constraints act on: held skin first, then what is pressed, the deepest first.
     pub(super) fn rows(&self, tissue: &Tissue, touches: &Touches) -> Vec<u32> {
         let free = tissue.layout.free;
-        let pressed = self.pressed.iter().map(|point| point.candidate.sample);
-        let mut rows: Vec<u32> = pressed
-            .flat_map(|sample| tissue.touchable.samples.follows(sample).iter().map(|(row, _)| *row))
-            .chain(touches.pulls.iter().flat_map(|(_, pull)| pull.vertices()))
-            .filter(|row| (*row as usize) < free)
-            .collect();
-        rows.sort_unstable();
-        rows.dedup();
-        rows
+        let pulled = touches.pulls.iter().flat_map(|(_, pull)| pull.vertices());
+        let pressed = self.pressed.iter().flat_map(|point| carriers(tissue, point.candidate.sample));
+        pulled.filter(|row| (*row as usize) < free).chain(pressed).collect()
+    }
+
+    /// Rows of the flesh that constraints may act on in the next steps, the nearest first.
+    pub(super) fn rows_ahead(&self, tissue: &Tissue, touches: &Touches, x: &[Row<f32>]) -> Vec<u32> {
+        let distance = |candidate: &Candidate| {
+            let at = candidate.offset + carried(&tissue.touchable.samples, candidate.sample, x);
+            let (_, touch) = &touches.touches[candidate.touch as usize];
+            touch.collider.clearance(at, WATCH).map(|clearance| (clearance.distance, *candidate))
+        };
+        let mut near: Vec<(f32, Candidate)> = self.candidates.iter().filter_map(distance).collect();
+        near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.sample.cmp(&b.1.sample)));
+        near.into_iter().flat_map(|(_, candidate)| carriers(tissue, candidate.sample)).collect()
     }
 
     /// The friction of all sliding points on the free rows, N.
@@ -379,7 +397,6 @@ impl Press {
     ) {
         self.find_forces(tissue, touches, x);
         let samples = &tissue.touchable.samples;
-        touches.contacts.clear();
         for point in &mut self.pressed {
             let (id, touch) = &mut touches.touches[point.candidate.touch as usize];
             let at = point.candidate.offset + carried(samples, point.candidate.sample, x);
@@ -409,7 +426,6 @@ impl Press {
             touch.collider.now.translation -= yielding * felt;
         }
         for (_, pull) in &mut touches.pulls {
-            pull.load.begin_step();
             let stiffness = GRASP as f32 * self.stiffness;
             for (row, place) in pull.places(share).collect::<Vec<_>>() {
                 let missing = place - Vec3::from_slice(&x[row as usize]);
@@ -462,6 +478,11 @@ impl Press {
 
 fn add_force(to: &mut Row<f32>, force: Vec3) {
     (0..3).for_each(|k| to[k] += force[k]);
+}
+
+/// Free rows of the flesh that carry a point.
+fn carriers(tissue: &Tissue, sample: u32) -> impl Iterator<Item = u32> {
+    tissue.touchable.samples.follows_freely(sample).map(|(row, _)| *row)
 }
 
 /// How far a collider goes in a step.

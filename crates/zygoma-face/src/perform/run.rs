@@ -121,7 +121,10 @@ impl PerformingFace {
             stages: Stages::default(),
             lips,
             live: LiveParams::of(params),
-            touches: Touches::new(handling(params.step_time), tissue.touchable.samples.len()),
+            touches: Touches::new(
+                handling(params.step_time, tissue.touchable.height),
+                tissue.touchable.samples.len(),
+            ),
             press,
             drive: None,
             mouth: None,

@@ -6,7 +6,7 @@ use zygoma_geometry::embedding::Embedding;
 use super::run::PerformingFace;
 use super::tissue::Layout;
 use crate::interactive::Face;
-use crate::touch::{Handling, HeadWay, Order, Pull, PullId, Samples, Touchable, Touches};
+use crate::touch::{Handling, HeadWay, LONGEST_PULL, Order, Pull, PullId, Samples, Touchable, Touches};
 
 /// What drives a collider into flesh is at least as heavy as a spring of this stiffness bears in a step, N/m: several times the stiffness of what it
 /// presses on. Ours, as those below.
@@ -17,13 +17,14 @@ const DEEPEST_STEP: f32 = 3e-4;
 const STRAINED: f32 = 5e-3;
 
 /// How flesh is touched: it reckons in metres and newtons.
-pub(super) fn handling(step_time: f64) -> Handling {
+pub(super) fn handling(step_time: f64, height: f32) -> Handling {
     let squared = (step_time * step_time) as f32;
     Handling {
         per_metre: 1.0,
         least_mass: BORNE * squared,
         hardest: DEEPEST_STEP / squared,
         strained: STRAINED,
+        longest_pull: LONGEST_PULL * height,
     }
 }
 

@@ -13,8 +13,8 @@ use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::Pose;
 
-pub(crate) use one::Handling;
 pub use one::{Drive, Touch};
+pub(crate) use one::{Handling, LONGEST_PULL};
 pub(crate) use points::{Candidate, Hold, Layer, Near};
 pub(crate) use pull::Pull;
 pub(crate) use samples::{Order, Samples};

@@ -1,12 +1,20 @@
 //! One collider that touches a face.
 
+use glam::Quat;
 use glam::Vec3;
-use zygoma_physics::contact::{Collider, ColliderShape, Pose};
+use zygoma_physics::contact::{Collider, ColliderShape, MeshError, Pose};
 
 use super::HeadWay;
 
 /// How fast a driven collider comes to where it should be at least, 1/s. Ours.
 const DRIVEN_RATE: f32 = 40.0;
+
+/// Held skin is dragged no farther than this share of the face's height: some six centimetres on a life-size face, twice what a cheek bears.
+/// Ours.
+pub(crate) const LONGEST_PULL: f32 = 0.25;
+
+/// Where a collider is that has not been told yet: far from any face.
+const NOWHERE: Pose = Pose { rotation: Quat::IDENTITY, translation: Vec3::splat(1e6) };
 
 /// What a body that is touched tells about itself: the unit of its lengths, in which it reckons forces too, and how heavy what is driven
 /// into it must be, so that its steps bear the collision.
@@ -20,6 +28,8 @@ pub(crate) struct Handling {
     pub(crate) hardest: f32,
     /// A driven collider that is this far from where it should be is drawn there with all its force.
     pub(crate) strained: f32,
+    /// Held skin is dragged no farther than this from where it was taken hold of.
+    pub(crate) longest_pull: f32,
 }
 
 /// How a collider is moved.
@@ -48,12 +58,24 @@ pub struct Touch {
     pub(crate) collider: Collider,
     pub(crate) load: Load,
     handling: Handling,
-    /// Where it should be, in the world, at the start and at the end of the frame.
-    world_before: Pose,
-    world_now: Pose,
+    /// Where it should be, in the world, at the start and at the end of the frame; `None` until it is told.
+    way: Option<[Pose; 2]>,
+    /// How its vertices move in this frame, if it is a mesh that deforms.
+    deforming: Option<Deforming>,
     velocity: Vec3,
     /// Where it was when the last frame ended, between two steps; in the head's frame, in metres.
     place: Pose,
+}
+
+/// Vertices of a mesh at the start and at the end of the frame, in the body's unit.
+#[derive(Clone, Debug)]
+struct Deforming {
+    from: Vec<Vec3>,
+    to: Vec<Vec3>,
+    between: Vec<Vec3>,
+    /// Whether they move in the frame that comes, and in the present one.
+    is_next: bool,
+    is_now: bool,
 }
 
 /// Forces summed over the steps of a frame, in the body's units, in the head's frame.
@@ -102,12 +124,10 @@ impl Load {
 
 impl Touch {
     pub(crate) fn new(shape: ColliderShape, pose: Pose, drive: Drive, handling: Handling) -> Self {
-        let per_metre = handling.per_metre;
-        let in_heights = Pose { translation: per_metre * pose.translation, ..pose };
-        Self {
-            collider: Collider::new(shape.scaled(per_metre), in_heights),
-            world_before: pose,
-            world_now: pose,
+        let mut touch = Self {
+            collider: Collider::new(shape.scaled(handling.per_metre), NOWHERE),
+            way: None,
+            deforming: None,
             place: pose,
             shape,
             pose,
@@ -116,7 +136,9 @@ impl Touch {
             handling,
             velocity: Vec3::ZERO,
             load: Load::default(),
-        }
+        };
+        touch.way = touch.told().map(|pose| [pose; 2]);
+        touch
     }
 
     /// Mean force of the skin on the collider in the last frame, N at the face's own size, in the head's frame. The head
@@ -145,11 +167,40 @@ impl Touch {
         &self.shape
     }
 
-    /// A frame begins: from where the last one ended to where the collider is told to be.
+    /// Where its vertices are at the end of the next frame, if it is a mesh; in metres.
+    pub(crate) fn deform(&mut self, positions: &[Vec3]) -> Result<(), MeshError> {
+        let (ColliderShape::Mesh(mesh), ColliderShape::Mesh(own)) = (&mut self.shape, &self.collider.shape)
+        else {
+            return Ok(());
+        };
+        mesh.deform(positions, 0.0)?;
+        let deforming = self.deforming.get_or_insert_with(|| {
+            let now = own.positions().to_vec();
+            Deforming { from: now.clone(), to: now.clone(), between: now, is_next: false, is_now: false }
+        });
+        deforming.is_next = true;
+        let per_metre = self.handling.per_metre;
+        deforming.to.iter_mut().zip(positions).for_each(|(to, goal)| *to = per_metre * *goal);
+        Ok(())
+    }
+
+    /// Where it should be at the end of the next frame, if that is anywhere.
+    fn told(&self) -> Option<Pose> {
+        let Pose { rotation, translation } = self.pose;
+        let is_rotation = rotation.is_finite() && rotation.length_squared() > 1e-6;
+        (is_rotation && translation.is_finite()).then(|| Pose { rotation: rotation.normalize(), translation })
+    }
+
+    /// A frame begins: from where the last one ended to where the collider is told to be. Poses that are none leave it where it is.
     pub(crate) fn begin_frame(&mut self) {
-        self.world_before = self.world_now;
-        self.world_now = self.pose;
+        let last = self.way.map(|[_, now]| now);
+        self.way = self.told().or(last).map(|now| [last.unwrap_or(now), now]);
         self.load.end_frame();
+        if let (Some(deforming), ColliderShape::Mesh(own)) = (&mut self.deforming, &mut self.collider.shape) {
+            deforming.is_now = std::mem::take(&mut deforming.is_next);
+            deforming.from.copy_from_slice(own.positions());
+            own.hold();
+        }
     }
 
     /// The frame ends, a share of a step before the last step does.
@@ -160,7 +211,11 @@ impl Touch {
 
     /// Puts the collider where it should be, while nothing is simulated.
     pub(crate) fn jump(&mut self, head: &HeadWay) {
-        (self.world_before, self.world_now) = (self.pose, self.pose);
+        self.way = self.told().map(|pose| [pose; 2]).or(self.way);
+        if let Some(deforming) = &mut self.deforming {
+            deforming.is_now = std::mem::take(&mut deforming.is_next);
+        }
+        self.take_shape(1.0, 0.0);
         self.collider.now = self.wanted(head, 1.0);
         self.collider.before = self.collider.now;
         self.velocity = Vec3::ZERO;
@@ -169,7 +224,8 @@ impl Touch {
 
     /// Where the collider should be at a share of the frame, in the head's frame, in the body's unit.
     pub(crate) fn wanted(&self, head: &HeadWay, share: f32) -> Pose {
-        let world = self.world_before.between(&self.world_now, share);
+        let Some([before, now]) = &self.way else { return NOWHERE };
+        let world = before.between(now, share);
         let head = head.pose(f64::from(share));
         Pose {
             rotation: head.rotation.inverse() * world.rotation,
@@ -180,8 +236,8 @@ impl Touch {
     /// Where the collider is when the frame begins, in the head's frame, in the body's unit.
     pub(crate) fn start(&self, head: &HeadWay) -> Vec3 {
         match self.drive {
-            Drive::Kinematic => self.wanted(head, 0.0).translation,
-            Drive::Bounded { .. } => self.collider.now.translation,
+            Drive::Bounded { .. } if self.collider.now != NOWHERE => self.collider.now.translation,
+            _ => self.wanted(head, 0.0).translation,
         }
     }
 
@@ -203,6 +259,11 @@ impl Touch {
     /// Moves the collider by a step that ends at a share of the frame, as if there were no skin.
     pub(crate) fn step(&mut self, head: &HeadWay, share: f32, seconds: f32) {
         let wanted = self.wanted(head, share);
+        self.take_shape(share, seconds);
+        // It comes from where it was added, not from the other end of the world.
+        if self.collider.now == NOWHERE {
+            self.collider.now = self.wanted(head, 0.0);
+        }
         self.collider.before = self.collider.now;
         self.collider.duration = seconds;
         self.collider.now = match self.drive {
@@ -218,6 +279,21 @@ impl Touch {
                 Pose { rotation: wanted.rotation, translation: place + seconds * self.velocity }
             }
         };
+    }
+
+    /// Gives a mesh the shape that it has at a share of the frame, at the end of a step.
+    fn take_shape(&mut self, share: f32, seconds: f32) {
+        let (Some(deforming), ColliderShape::Mesh(own)) = (&mut self.deforming, &mut self.collider.shape)
+        else {
+            return;
+        };
+        if !deforming.is_now {
+            return;
+        }
+        let ends = deforming.from.iter().zip(&deforming.to);
+        deforming.between.iter_mut().zip(ends).for_each(|(between, (a, b))| *between = a.lerp(*b, share));
+        let fits = own.deform(&deforming.between, seconds);
+        debug_assert!(fits.is_ok(), "vertices are as many as before, and finite");
     }
 
     /// Moves a driven collider freely, as part of no motion that it keeps.

@@ -9,10 +9,12 @@ use super::one::Load;
 #[derive(Clone, Debug)]
 pub(crate) struct Pull {
     pins: Vec<(u32, Vec3)>,
+    /// Where the skin was taken hold of.
+    origin: Vec3,
     before: Vec3,
     now: Vec3,
     /// Where the skin should be at the end of the next frame.
-    pub(crate) wanted: Vec3,
+    wanted: Vec3,
     pub(crate) load: Load,
 }
 
@@ -27,6 +29,9 @@ impl Pull {
         triangles: &[[u32; 3]],
         free: usize,
     ) -> Self {
+        if !at.is_finite() {
+            return Self::of(Vec::new(), Vec3::ZERO);
+        }
         let count = triangles.iter().flatten().chain(seeds).max().map_or(0, |last| *last + 1);
         let positions: Vec<DVec3> = (0..count).map(|v| position(v).as_dvec3()).collect();
         let source = |v: &u32| Source {
@@ -40,7 +45,18 @@ impl Pull {
             |v: u32| along_skin[v as usize].is_some_and(|found| found.distance <= f64::from(radius));
         let held = (0..count.min(free as u32)).filter(|v| seeds.contains(v) || is_near(*v));
         let pins = held.map(|v| (v, position(v) - at)).collect();
-        Self { pins, before: at, now: at, wanted: at, load: Load::default() }
+        Self::of(pins, at)
+    }
+
+    fn of(pins: Vec<(u32, Vec3)>, at: Vec3) -> Self {
+        Self { pins, origin: at, before: at, now: at, wanted: at, load: Load::default() }
+    }
+
+    /// Drags the skin to a place, at most so far from where it was taken hold of. A place that is not finite changes nothing.
+    pub(crate) fn drag(&mut self, to: Vec3, longest: f32) {
+        if to.is_finite() {
+            self.wanted = self.origin + (to - self.origin).clamp_length_max(longest);
+        }
     }
 
     pub(crate) fn begin_frame(&mut self) {
@@ -62,7 +78,6 @@ impl Pull {
 
     /// Moves the held vertices to where they are at a share of the frame. `resistance` is force per displacement.
     pub(crate) fn hold(&mut self, share: f32, next: &mut [Vec4], resistance: &[f32]) {
-        self.load.begin_step();
         let handle = self.before + share * (self.now - self.before);
         for (vertex, offset) in &self.pins {
             let (vertex, place) = (*vertex as usize, handle + *offset);

@@ -60,8 +60,6 @@ pub struct Touches {
     /// What skin stuck to at the end of the last frame.
     pub(crate) kept: Vec<Kept>,
     pub(crate) contacts: Vec<Contact>,
-    /// A mesh collider's vertices in the body's unit.
-    scaled: Vec<Vec3>,
 }
 
 impl Touches {
@@ -78,7 +76,6 @@ impl Touches {
             pressed: Vec::new(),
             kept: Vec::new(),
             contacts: Vec::new(),
-            scaled: Vec::new(),
         }
     }
 
@@ -100,20 +97,10 @@ impl Touches {
         self.touches.iter().find(|(name, _)| *name == id).map(|(_, touch)| touch)
     }
 
-    /// Moves the vertices of a mesh collider, in metres; `seconds` is the time until the end of the next frame. Allocates
-    /// only when the mesh has more vertices than any before.
-    pub fn deform(&mut self, id: TouchId, positions: &[Vec3], seconds: f32) -> Result<(), MeshError> {
-        let per_metre = self.handling.per_metre;
-        let Some((_, touch)) = self.touches.iter_mut().find(|(name, _)| *name == id) else { return Ok(()) };
-        if let ColliderShape::Mesh(mesh) = &mut touch.shape {
-            mesh.deform(positions, seconds)?;
-            if let ColliderShape::Mesh(own) = &mut touch.collider.shape {
-                self.scaled.clear();
-                self.scaled.extend(positions.iter().map(|p| per_metre * *p));
-                own.deform(&self.scaled, seconds)?;
-            }
-        }
-        Ok(())
+    /// Where the vertices of a mesh collider are at the end of the next frame, in metres in its own frame. Allocates only when they are moved
+    /// for the first time.
+    pub fn deform(&mut self, id: TouchId, positions: &[Vec3]) -> Result<(), MeshError> {
+        self.get_mut(id).map_or(Ok(()), |touch| touch.deform(positions))
     }
 
     /// Takes a collider away.
@@ -129,11 +116,12 @@ impl Touches {
         self.touches.iter().map(|(name, touch)| (*name, touch))
     }
 
-    /// Drags held skin to a place, in metres in the head's frame.
+    /// Drags held skin to a place, in metres in the head's frame, but no farther from where it was taken hold of than skin stretches. A place
+    /// that is not finite changes nothing.
     pub fn drag(&mut self, id: PullId, to: Vec3) {
-        let per_metre = self.handling.per_metre;
+        let Handling { per_metre, longest_pull, .. } = self.handling;
         if let Some((_, pull)) = self.pulls.iter_mut().find(|(name, _)| *name == id) {
-            pull.wanted = per_metre * to;
+            pull.drag(per_metre * to, longest_pull);
         }
     }
 
@@ -154,6 +142,11 @@ impl Touches {
         self.touches.clear();
         self.pulls.clear();
         self.contacts.clear();
+        // These know touches by their place in the list.
+        self.candidates.clear();
+        self.near.clear();
+        self.pressed.clear();
+        self.kept.clear();
     }
 
     /// Where colliders pressed on the skin in the last step.
@@ -250,9 +243,14 @@ impl Touches {
         self.contacts.clear();
     }
 
-    /// Moves colliders to where they are at the end of a step, `share` of the frame.
+    /// A step begins: nothing presses yet, and colliders move to where they are at its end, `share` of the frame.
     pub(crate) fn move_colliders(&mut self, share: f32, head: &HeadWay, step: f32) {
-        self.touches.iter_mut().for_each(|(_, touch)| touch.step(head, share, step));
+        self.contacts.clear();
+        for (_, touch) in &mut self.touches {
+            touch.load.begin_step();
+            touch.step(head, share, step);
+        }
+        self.pulls.iter_mut().for_each(|(_, pull)| pull.load.begin_step());
     }
 }
 

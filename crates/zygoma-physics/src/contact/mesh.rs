@@ -1,8 +1,9 @@
 //! Colliders made of triangles: hands, tools, anything closed.
 
+use std::collections::BTreeMap;
+
 use glam::Vec3;
-use zygoma_geometry::normals::vertex_normals;
-use zygoma_geometry::topology::EdgeCounts;
+use zygoma_geometry::topology::{EdgeCounts, half_edges};
 use zygoma_geometry::triangle_tree::TriangleTree;
 
 use super::{MeshPoint, Probe};
@@ -13,10 +14,44 @@ pub struct ColliderMesh {
     positions: Vec<Vec3>,
     before: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
-    normals: Vec<Vec3>,
+    /// For each triangle and each of its half-edges, a number of the edge.
+    edges: Vec<[u32; 3]>,
+    normals: Normals,
     tree: TriangleTree,
     reach: f32,
     duration: f32,
+}
+
+/// Which way is out at each part of a mesh: angle-weighted pseudonormals (Bærentzen and Aanæs 2005). The offset of any point from its nearest
+/// point of the mesh has a positive product with the pseudonormal there exactly if the point is outside, which is true of no other mean of
+/// normals at sharp edges and corners.
+#[derive(Clone, Debug, Default)]
+struct Normals {
+    triangles: Vec<Vec3>,
+    edges: Vec<Vec3>,
+    vertices: Vec<Vec3>,
+}
+
+impl Normals {
+    fn new(vertices: usize, edges: usize, triangles: usize) -> Self {
+        let zeros = |count| vec![Vec3::ZERO; count];
+        Self { triangles: zeros(triangles), edges: zeros(edges), vertices: zeros(vertices) }
+    }
+
+    fn find(&mut self, positions: &[Vec3], triangles: &[[u32; 3]], edges: &[[u32; 3]]) {
+        self.edges.fill(Vec3::ZERO);
+        self.vertices.fill(Vec3::ZERO);
+        for ((normal, t), edges) in self.triangles.iter_mut().zip(triangles).zip(edges) {
+            let corners = t.map(|v| positions[v as usize]);
+            *normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize_or_zero();
+            for k in 0..3 {
+                let ways = [1, 2].map(|next| (corners[(k + next) % 3] - corners[k]).normalize_or_zero());
+                let angle = ways[0].dot(ways[1]).clamp(-1.0, 1.0).acos();
+                self.vertices[t[k] as usize] += angle * *normal;
+                self.edges[edges[k] as usize] += *normal;
+            }
+        }
+    }
 }
 
 /// Why a mesh cannot be a collider.
@@ -55,12 +90,16 @@ impl ColliderMesh {
         if !border.is_empty() {
             return Err(MeshError::Open(border.len()));
         }
-        let normals = vertex_normals(&positions, &triangles);
+        let edges = number_edges(&triangles);
+        let count = edges.iter().flatten().max().map_or(0, |last| *last as usize + 1);
+        let mut normals = Normals::new(positions.len(), count, triangles.len());
+        normals.find(&positions, &triangles, &edges);
         let tree = TriangleTree::new(&positions, &triangles);
         let mut mesh = Self {
             before: positions.clone(),
             positions,
             triangles,
+            edges,
             normals,
             tree,
             reach: 0.0,
@@ -70,7 +109,7 @@ impl ColliderMesh {
         Ok(mesh)
     }
 
-    /// Moves the vertices to where they are after `duration` seconds; no allocation.
+    /// Moves the vertices to where they are after `duration` seconds, and goes on at no speed of its own when that is 0; no allocation.
     pub fn deform(&mut self, positions: &[Vec3], duration: f32) -> Result<(), MeshError> {
         if positions.len() != self.positions.len() {
             return Err(MeshError::VertexCount { expected: self.positions.len(), given: positions.len() });
@@ -81,16 +120,7 @@ impl ColliderMesh {
         self.before.copy_from_slice(&self.positions);
         self.positions.copy_from_slice(positions);
         self.duration = duration;
-        self.normals.fill(Vec3::ZERO);
-        for t in &self.triangles {
-            let [a, b, c] = t.map(|v| self.positions[v as usize]);
-            for v in t {
-                self.normals[*v as usize] += (b - a).cross(c - a);
-            }
-        }
-        for normal in &mut self.normals {
-            *normal = normal.normalize_or_zero();
-        }
+        self.normals.find(&self.positions, &self.triangles, &self.edges);
         self.tree.refit(&self.positions, &self.triangles);
         self.measure();
         Ok(())
@@ -125,10 +155,30 @@ impl ColliderMesh {
         self.reach
     }
 
+    /// The vertices stand still.
+    pub fn hold(&mut self) {
+        self.duration = 0.0;
+    }
+
+    /// Which way is out at a place of a triangle.
+    fn pseudonormal(&self, triangle: usize, barycentric: &[f32; 3]) -> Vec3 {
+        // Nearest points come clamped to edges and corners: their weights there are 0 but for rounding.
+        const ON: f32 = 1e-6;
+        let is_off = barycentric.map(|weight| weight <= ON);
+        match is_off {
+            [false, false, false] => self.normals.triangles[triangle],
+            // Half-edges begin at corners 0, 1 and 2.
+            [false, false, true] => self.normals.edges[self.edges[triangle][0] as usize],
+            [true, false, false] => self.normals.edges[self.edges[triangle][1] as usize],
+            [false, true, false] => self.normals.edges[self.edges[triangle][2] as usize],
+            _ => {
+                let corner = (0..3).find(|k| !is_off[*k]).unwrap_or(0);
+                self.normals.vertices[self.triangles[triangle][corner] as usize]
+            }
+        }
+    }
+
     /// Distance, way out and velocity at a point in the mesh's own frame.
-    ///
-    /// Inside or outside is told by the normals of the vertices around the nearest point, which is safe at edges and corners
-    /// where the normal of one triangle alone is not.
     pub(super) fn probe(&self, point: Vec3, within: f32) -> Option<Probe> {
         // Most points that are asked for are nowhere near.
         let (low, high) = self.tree.bounds();
@@ -143,7 +193,7 @@ impl ColliderMesh {
         let mean = |values: &[Vec3]| -> Vec3 {
             (0..3).map(|i| nearest.barycentric[i] * values[corners[i] as usize]).sum()
         };
-        let facing = mean(&self.normals);
+        let facing = self.pseudonormal(nearest.triangle as usize, &nearest.barycentric);
         let offset = point - nearest.point;
         let sign = if offset.dot(facing) < 0.0 { -1.0 } else { 1.0 };
         let normal = (sign * offset).try_normalize().unwrap_or(facing.normalize_or(Vec3::Z));
@@ -162,10 +212,51 @@ impl ColliderMesh {
     }
 }
 
+/// Gives each edge a number: that of each half-edge of each triangle.
+fn number_edges(triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
+    let mut numbers: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut number = |(a, b): (u32, u32)| {
+        let next = numbers.len() as u32;
+        *numbers.entry((a.min(b), a.max(b))).or_insert(next)
+    };
+    triangles.iter().map(|t| half_edges(*t).map(&mut number)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use zygoma_geometry::shapes;
+
+    /// A blade: two flat sides, one fifteen times as wide as the other, meet at a sharp edge along Y.
+    fn blade() -> ColliderMesh {
+        let edges = [(0.0, 0.0), (-0.02, -0.2), (0.3, -3.0)];
+        let positions = edges.iter().flat_map(|(x, z)| [-1.0, 1.0].map(|y| Vec3::new(*x, y, *z))).collect();
+        let triangles =
+            vec![[0, 1, 3], [0, 3, 2], [0, 4, 5], [0, 5, 1], [2, 3, 5], [2, 5, 4], [0, 2, 4], [1, 5, 3]];
+        ColliderMesh::new(positions, triangles).unwrap()
+    }
+
+    #[test]
+    fn what_is_outside_a_sharp_edge_is_outside() {
+        let mesh = blade();
+        // A plane of each side with its normal outwards; the blade is convex.
+        let planes = mesh.triangles.iter().map(|t| {
+            let [a, b, c] = t.map(|v| mesh.positions[v as usize]);
+            (a, (b - a).cross(c - a).normalize())
+        });
+        let planes: Vec<(Vec3, Vec3)> = planes.collect();
+        let random = |n: u32| ((n.wrapping_mul(2_654_435_761) >> 8) as f32 / (1 << 24) as f32) * 3.0 - 1.5;
+        for n in 0..20_000 {
+            let point = Vec3::new(0.3 * random(3 * n), random(3 * n + 1), 0.3 * random(3 * n + 2));
+            let outside =
+                planes.iter().map(|(at, normal)| (point - *at).dot(*normal)).fold(f32::MIN, f32::max);
+            if outside.abs() < 1e-3 {
+                continue;
+            }
+            let distance = mesh.probe(point, 10.0).unwrap().distance;
+            assert_eq!(distance > 0.0, outside > 0.0, "{point}: {distance} but {outside}");
+        }
+    }
 
     #[test]
     fn a_mesh_that_grows_pushes_outwards() {

@@ -111,6 +111,9 @@ pub struct Prefactored<T: Factored> {
     candidate: Vec<Option<u32>>,
     /// How many of them were named at the start.
     lasting: usize,
+    /// For each candidate, the last call that asked for it, and how many calls there were.
+    asked: Vec<u64>,
+    calls: u64,
     /// A⁻¹ between candidates, a line for each.
     compliance: Vec<Vec<T>>,
     transient: Option<Transient>,
@@ -147,6 +150,8 @@ impl<T: Factored> Prefactored<T> {
             candidates: Vec::new(),
             candidate: vec![None; size],
             lasting: 0,
+            asked: Vec::new(),
+            calls: 0,
             compliance: Vec::new(),
             transient: None,
             scratch: vec![[T::default(); 4]; size],
@@ -161,22 +166,55 @@ impl<T: Factored> Prefactored<T> {
         &self.factor
     }
 
-    /// Lets transient constraints act on more vertices: a third of a solve each, once. Their compliance is kept for later; what would be too much to
-    /// keep is forgotten with the present constraints, never the first candidates.
+    /// Lets transient constraints act on more vertices, at most `most_new` that it does not know yet, the first ones first: each costs a third of
+    /// a solve, once. Their compliance is kept for later. Where that would be too much to keep, those not asked for the longest are forgotten,
+    /// never the ones named at the start.
     ///
     /// # Panics
     /// If a vertex is not there.
-    pub fn add_candidates(&mut self, vertices: &[u32]) {
-        let new = vertices.iter().filter(|v| self.candidate[**v as usize].is_none()).count();
-        if self.candidates.len() + new > self.lasting + MOST_ADDED {
-            for vertex in self.candidates.drain(self.lasting..) {
-                self.candidate[vertex as usize] = None;
+    pub fn add_candidates(&mut self, vertices: &[u32], most_new: usize) {
+        self.calls += 1;
+        let mut new: Vec<u32> = Vec::new();
+        for vertex in vertices {
+            match self.candidate[*vertex as usize] {
+                Some(place) => self.asked[place as usize] = self.calls,
+                None if new.len() < most_new.min(MOST_ADDED) && !new.contains(vertex) => new.push(*vertex),
+                None => {}
             }
-            self.compliance.truncate(self.lasting);
-            self.compliance.iter_mut().for_each(|line| line.truncate(self.lasting));
-            self.transient = None;
         }
-        self.append(vertices);
+        if self.candidates.len() + new.len() > self.lasting + MOST_ADDED {
+            // Half of them at once, so that this is rare.
+            self.forget((MOST_ADDED / 2).min(MOST_ADDED - new.len()));
+        }
+        self.append(&new);
+    }
+
+    /// Forgets all but the last asked for of what was added, and the transient constraints.
+    fn forget(&mut self, kept: usize) {
+        let mut places: Vec<usize> = (self.lasting..self.candidates.len()).collect();
+        places.sort_by_key(|place| std::cmp::Reverse(self.asked[*place]));
+        places.truncate(kept);
+        places.sort_unstable();
+        let places: Vec<usize> = (0..self.lasting).chain(places).collect();
+        self.candidate.fill(None);
+        let pick = |line: &Vec<T>| places.iter().map(|place| line[*place]).collect();
+        self.compliance = places.iter().map(|place| pick(&self.compliance[*place])).collect();
+        self.asked = places.iter().map(|place| self.asked[*place]).collect();
+        self.candidates = places.iter().map(|place| self.candidates[*place]).collect();
+        for (place, vertex) in (0..).zip(&self.candidates) {
+            self.candidate[*vertex as usize] = Some(place);
+        }
+        self.transient = None;
+    }
+
+    /// Number of candidates now.
+    pub fn candidate_count(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// Whether all vertices that a row acts on are candidates.
+    pub fn knows(&self, row: &MatrixRow) -> bool {
+        row.entries.iter().all(|(vertex, _)| self.candidate[*vertex as usize].is_some())
     }
 
     fn append(&mut self, vertices: &[u32]) {
@@ -186,6 +224,7 @@ impl<T: Factored> Prefactored<T> {
             if place.is_none() {
                 *place = Some(self.candidates.len() as u32);
                 self.candidates.push(*vertex);
+                self.asked.push(self.calls);
             }
         }
         // Three columns at a time, as x, y and z.
@@ -421,7 +460,7 @@ mod tests {
         assert!(forces.iter().all(|force| force[0] == 0.0 && force[2] == 0.0));
         let beyond = global.push(&[row(&[(7, 1.0)])], &up, &[1.0]);
         assert_eq!(beyond.err(), Some(TransientError::NoCandidate(7)));
-        global.add_candidates(&[4, 7]);
+        global.add_candidates(&[4, 7], 2);
         let pushed = global.push(&[row(&[(7, 1.0)])], &[DVec3::X], &[1.0]).unwrap();
         assert!((pushed[7][0] - 1.0).abs() < 1e-9, "{:?}", pushed[7]);
     }
@@ -433,7 +472,7 @@ mod tests {
         entries.extend((1..size).map(|i| (i, i - 1, -1.0)));
         let mut global =
             Prefactored::<f64>::new(&SymmetricMatrix::from_entries(size, &entries), &[]).unwrap();
-        global.add_candidates(&[2, 3, 4]);
+        global.add_candidates(&[2, 3, 4], 3);
         let row = |vertex: u32| MatrixRow { weight: 1.0, entries: vec![(vertex, 1.0)] };
         let directions = [DVec3::X, DVec3::new(0.6, 0.8, 0.0), DVec3::NEG_Z];
         let pushed = global.push(&[row(2), row(3), row(4)], &directions, &[0.1, 0.2, 0.3]).unwrap();
@@ -453,11 +492,18 @@ mod tests {
         let (first, wanted) = ([5, 1], [8, 1, 30]);
         let mut late = Prefactored::<f64>::new(&matrix, &first).unwrap();
         let all: Vec<u32> = (0..size as u32 - 60).collect();
-        late.add_candidates(&all);
-        late.add_candidates(&[(size - 1) as u32; 1]);
-        late.add_candidates(&(size as u32 - 60..size as u32).collect::<Vec<_>>());
-        assert!(late.candidates.len() < 100, "most are forgotten");
-        late.add_candidates(&wanted);
+        late.add_candidates(&all, size);
+        late.add_candidates(&[(size - 1) as u32; 1], 1);
+        // Those in use stay when others have to go; no more are added at once than may be.
+        late.add_candidates(&[700, 8, 900], 0);
+        late.add_candidates(&(size as u32 - 60..size as u32).collect::<Vec<_>>(), 58);
+        assert_eq!(late.candidates.len(), 2 + MOST_ADDED / 2 + 58);
+        let knows = |late: &Prefactored<f64>, vertex: u32| {
+            late.knows(&MatrixRow { weight: 1.0, entries: vec![(vertex, 1.0)] })
+        };
+        assert!([700, 8, 900, 5, 1].iter().all(|vertex| knows(&late, *vertex)));
+        assert!(!knows(&late, size as u32 - 2), "one too many");
+        late.add_candidates(&wanted, 1);
         let mut named = Prefactored::<f64>::new(&matrix, &[1, 5, 8, 30]).unwrap();
         let row = |v: u32| MatrixRow { weight: 3.0, entries: vec![(v, 1.0)] };
         let rows = || wanted.iter().map(|v| row(*v)).collect::<Vec<_>>();

@@ -146,3 +146,37 @@ fn a_rig_without_the_shapes_of_a_take_says_so() {
     assert!(told.contains("no shape of the rig has the name of one of the take's 4 tracks"), "{told}");
     assert!(told.contains("no lips were found") && told.contains("neither bones nor a shape"), "{told}");
 }
+
+/// A take is performed alike at any frame rate: at the times that 25, 30 and 60 frames a second have in common, the surfaces are the same.
+#[test]
+fn a_shaken_head_is_the_same_at_any_frame_rate() {
+    let folder = small_folder();
+    let path = folder.path();
+    let surfaces = |fps: &str| -> Vec<Vec<f32>> {
+        succeed(
+            path,
+            &["perform", "small", "--take", "shake", "--triangles", "300", "--fps", fps, "-o", "out.pc2"],
+        );
+        let bytes = std::fs::read(path.join("out.pc2")).expect("a file");
+        let word = |at: usize| *bytes[at..].first_chunk::<4>().expect("a number");
+        let points = u32::from_le_bytes(word(16)) as usize;
+        let numbers: Vec<f32> = bytes[32..]
+            .chunks_exact(4)
+            .map(|word| f32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .collect();
+        // Every 0.2 s.
+        let every = fps.parse::<usize>().expect("a number") / 5;
+        numbers.chunks_exact(3 * points).step_by(every).map(<[f32]>::to_vec).collect()
+    };
+    let usual = surfaces("60");
+    assert!(usual.len() > 10);
+    let apart = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    let moved = usual.iter().map(|surface| apart(surface, &usual[0])).fold(0.0, f32::max);
+    assert!(moved > 1e-4, "the flesh swings: {moved} m");
+    for fps in ["25", "30"] {
+        let found = surfaces(fps);
+        assert_eq!(found.len(), usual.len());
+        let worst = usual.iter().zip(&found).map(|(a, b)| apart(a, b)).fold(0.0, f32::max);
+        assert!(worst < 1e-5, "{fps} frames a second: {worst} m");
+    }
+}

@@ -226,9 +226,6 @@ impl Touches {
         matrices: &StepMatrices,
         share: f32,
     ) {
-        for (_, touch) in &mut self.touches {
-            touch.load.begin_step();
-        }
         self.gather(samples, supports, (next, current), matrices.compliance(), share);
         self.settle(samples, supports, bone, next, matrices);
         self.report(samples, next);

@@ -1,88 +1,76 @@
-//! The head's motion and what it does to the skin.
+//! What the head's motion does to the skin.
 
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::shell::FrameMotion;
 
 use super::RunParams;
+use crate::head_path::HeadPath;
 use crate::touch::HeadWay;
 
-/// Poses of the head from frame to frame, with the velocities between them.
-#[derive(Clone, Debug)]
-pub(super) struct HeadMotion {
-    before: RigidMotion,
-    now: RigidMotion,
-    velocity: DVec3,
-    spin: DVec3,
-    acceleration: DVec3,
-    spin_rate: DVec3,
-    is_first: bool,
-}
-
-/// No head is shaken harder than this, in m/s², rad/s and rad/s²: a pose that asks for more has jumped. Ours.
+/// Nothing that the head does is felt more strongly than this, in m/s², rad/s and rad/s². Ours.
 const HARDEST: f64 = 500.0;
 const FASTEST_SPIN: f64 = 50.0;
 const HARDEST_SPIN: f64 = 5000.0;
 
-const AT_REST: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+/// A head moves when it turns faster, or is pushed harder, than this, in rad/s, m/s² and rad/s². Ours.
+const QUIET: f64 = 1e-3;
+
+/// The head's motion through the present frame.
+#[derive(Clone, Debug)]
+pub(super) struct HeadMotion {
+    path: HeadPath,
+    is_first: bool,
+}
 
 impl HeadMotion {
     pub(super) fn new() -> Self {
-        Self {
-            before: AT_REST,
-            now: AT_REST,
-            velocity: DVec3::ZERO,
-            spin: DVec3::ZERO,
-            acceleration: DVec3::ZERO,
-            spin_rate: DVec3::ZERO,
-            is_first: true,
-        }
+        Self { path: HeadPath::still(), is_first: true }
     }
 
-    /// The pose at the end of a frame of `seconds`. The first pose sets the stage: it causes no forces.
+    /// The pose at the end of a frame of `seconds`. The first pose sets the stage, the second one tells how fast the head has been moving:
+    /// neither causes forces. A head that goes elsewhere in no time sets the stage anew.
     pub(super) fn advance(&mut self, pose: &RigidMotion, seconds: f64) {
-        if self.is_first {
-            (self.before, self.now, self.is_first) = (*pose, *pose, false);
-            return;
+        if self.is_first || (seconds <= 0.0 && *pose != self.path.ends()[1]) {
+            self.path.appear_at(pose);
+            self.is_first = false;
+        } else if seconds > 0.0 {
+            self.path.go_to(pose, seconds);
         }
-        self.before = self.now;
-        self.now = *pose;
-        if seconds <= 0.0 {
-            return;
-        }
-        let turned = self.now.rotation * self.before.rotation.inverse();
-        // The shorter way round, so that equal poses of opposite sign do not spin.
-        let turned = if turned.w < 0.0 { -turned } else { turned };
-        let velocity = (self.now.translation - self.before.translation) / seconds;
-        let spin = (turned.to_scaled_axis() / seconds).clamp_length_max(FASTEST_SPIN);
-        self.acceleration = ((velocity - self.velocity) / seconds).clamp_length_max(HARDEST);
-        self.spin_rate = ((spin - self.spin) / seconds).clamp_length_max(HARDEST_SPIN);
-        (self.velocity, self.spin) = (velocity, spin);
     }
 
     /// How the head goes in the frame.
     pub(super) fn way(&self) -> HeadWay {
-        HeadWay { before: self.before, now: self.now }
+        let [before, now] = self.path.ends();
+        HeadWay { before, now }
     }
 
-    /// Gravity as the skin feels it, in the head's frame, m/s²: only what differs from that of the neutral.
+    /// Gravity as the skin feels it in the frame of a head with a pose, m/s²: only what differs from that of the neutral.
+    fn gravity(pose: &RigidMotion, params: &RunParams) -> DVec3 {
+        pose.rotation.inverse() * DVec3::from(params.gravity) - DVec3::from(params.rest_gravity)
+    }
+
+    /// That at the end of the frame.
     pub(super) fn felt_gravity(&self, params: &RunParams) -> DVec3 {
-        self.now.rotation.inverse() * DVec3::from(params.gravity) - DVec3::from(params.rest_gravity)
+        Self::gravity(&self.path.ends()[1], params)
     }
 
-    /// Forces per mass in the head's frame, in heights.
-    pub(super) fn frame_motion(&self, height: f64, params: &RunParams) -> FrameMotion {
-        let to_head = self.now.rotation.inverse();
-        let felt = self.felt_gravity(params) - to_head * self.acceleration;
+    /// Forces per mass in the head's frame at a share of the frame, in heights.
+    pub(super) fn at(&self, share: f64, height: f64, params: &RunParams) -> FrameMotion {
+        let (pose, [rate, change]) = (self.path.at(share), self.path.motion(share));
+        let to_head = pose.rotation.inverse();
+        let pushed = to_head * change.velocity.clamp_length_max(HARDEST);
         FrameMotion {
-            acceleration: (felt / height).as_vec3(),
-            angular_velocity: (to_head * self.spin).as_vec3(),
-            angular_acceleration: (to_head * self.spin_rate).as_vec3(),
+            acceleration: ((Self::gravity(&pose, params) - pushed) / height).as_vec3(),
+            angular_velocity: (to_head * rate.spin.clamp_length_max(FASTEST_SPIN)).as_vec3(),
+            angular_acceleration: (to_head * change.spin.clamp_length_max(HARDEST_SPIN)).as_vec3(),
         }
     }
 
     pub(super) fn is_still(&self) -> bool {
-        let quiet = |v: DVec3, limit: f64| v.length() < limit;
-        quiet(self.acceleration, 1e-3) && quiet(self.spin, 1e-3) && quiet(self.spin_rate, 1e-3)
+        [0.0, 1.0].iter().all(|share| {
+            let [rate, change] = self.path.motion(*share);
+            [rate.spin, change.velocity, change.spin].iter().all(|v| v.length() < QUIET)
+        })
     }
 }

@@ -19,7 +19,7 @@ use zygoma_numerics::Checked;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
 use super::Face;
-use crate::touch::{Handling, Order, Pull, PullId, Samples, Touchable, Touches};
+use crate::touch::{Handling, LONGEST_PULL, Order, Pull, PullId, Samples, Touchable, Touches};
 use contact::{Bone, Skin, Supports, Travel, is_beyond};
 use head::HeadMotion;
 pub use measure::Deviation;
@@ -121,7 +121,9 @@ pub struct InteractiveFace {
     frame_time: u64,
     step_time: u64,
     wakefulness: Wakefulness,
+    /// Whether no frame was asked for yet, and whether none yet that has a length.
     is_first: bool,
+    is_starting: bool,
     stages: Stages,
     pending: Pending,
 }
@@ -142,7 +144,13 @@ fn limit_depth(next: &mut [Vec4], bone: &mut Bone<'_>) {
 /// How a shell is touched: it reckons in heights, and in forces per height². A driven collider is a few times as heavy as what it touches,
 /// so that it is steady and light; a step of a strong one moves it by no more than 0.4 % of the height into what holds it back. Ours.
 fn handling(height: f64) -> Handling {
-    Handling { per_metre: (1.0 / height) as f32, least_mass: 0.005, hardest: 1000.0, strained: 0.02 }
+    Handling {
+        per_metre: (1.0 / height) as f32,
+        least_mass: 0.005,
+        hardest: 1000.0,
+        strained: 0.02,
+        longest_pull: LONGEST_PULL,
+    }
 }
 
 fn nanoseconds(seconds: f64) -> u64 {
@@ -199,6 +207,7 @@ impl InteractiveFace {
             step_time: 0,
             wakefulness: Wakefulness::Awake { calm: 0.0 },
             is_first: true,
+            is_starting: true,
             stages: Stages::default(),
             pending: Pending::default(),
             stepper,
@@ -303,9 +312,15 @@ impl InteractiveFace {
         }
     }
 
-    /// Advances by `seconds` and gives the surface then. No memory is allocated.
+    /// How much older than the end of the last frame the surface is that [`advance`](Self::advance) gives, s: one step of the physics.
+    pub fn latency(&self) -> f64 {
+        f64::from(self.stepper.step_time())
+    }
+
+    /// Advances by `seconds` and gives the surface of one [latency](Self::latency) before. No memory is allocated.
     ///
-    /// Physics runs in steps of fixed length whatever the frame's; between two steps the surface is interpolated.
+    /// Physics runs in steps of fixed length whatever the frame's, and never beyond the frame's end: what comes then is not known. The surface
+    /// lies between the last two steps. The first frame sets the stage; the face starts as if it had always moved as in the second.
     pub fn advance(&mut self, seconds: f64) -> Frame<'_> {
         let seconds = if seconds.is_finite() { seconds.clamp(0.0, LONGEST_FRAME) } else { 0.0 };
         let began = Instant::now();
@@ -321,13 +336,17 @@ impl InteractiveFace {
             self.settle_at_target();
             self.is_first = false;
         }
+        if self.is_starting && seconds > 0.0 {
+            self.place_between(0.0, seconds);
+            self.is_starting = false;
+        }
         self.stages.rig = began.elapsed();
         let touched = self.prepare_touches(seconds);
         self.rouse(touched, seconds);
         if self.is_asleep() {
             self.step_time = self.frame_time;
             self.touches.jump(&self.head.way());
-            self.shown.copy_from_slice(&self.now.target);
+            self.show_target(seconds);
         } else {
             self.run_steps(start, touched);
             self.show_between_steps();
@@ -393,11 +412,12 @@ impl InteractiveFace {
         let step = self.stepper.step_time();
         let step_length = nanoseconds(f64::from(step).max(1e-6));
         let length = (self.frame_time - start).max(1) as f64;
-        let motion = self.head.frame_motion(self.face.height, &self.params);
-        while self.step_time < self.frame_time {
+        while self.step_time + step_length <= self.frame_time {
             self.step_time += step_length;
-            // β of Algorithm 1; a step that ends after the frame looks a little ahead.
-            let share = ((self.step_time - start) as f64 / length) as f32;
+            // β of Algorithm 1.
+            let share = self.step_time.saturating_sub(start) as f64 / length;
+            let motion = self.head.at(share, self.face.height, &self.params);
+            let share = share as f32;
             let began = Instant::now();
             for ((target, before), now) in
                 self.target.iter_mut().zip(&self.before.target).zip(&self.now.target)
@@ -480,12 +500,21 @@ impl InteractiveFace {
         }
     }
 
-    /// How long before the end of the last step the frame ends, as a share of the step.
+    /// How long before the end of the last step the surface is shown, as a share of the step.
     fn lateness(&self) -> f32 {
-        (self.step_time - self.frame_time) as f32 * 1e-9 / self.stepper.step_time()
+        let since = self.frame_time.saturating_sub(self.step_time) as f32 * 1e-9;
+        (1.0 - since / self.stepper.step_time()).clamp(0.0, 1.0)
     }
 
-    /// The shell at the time of the frame, between the last two steps.
+    /// The target when the surface is shown.
+    fn show_target(&mut self, seconds: f64) {
+        let late = if seconds > 0.0 { (self.latency() / seconds).min(1.0) as f32 } else { 0.0 };
+        for ((shown, now), before) in self.shown.iter_mut().zip(&self.now.target).zip(&self.before.target) {
+            *shown = *now + late * (*before - *now);
+        }
+    }
+
+    /// The shell between the last two steps.
     fn show_between_steps(&mut self) {
         let (late, share) = (self.lateness(), self.shown_share());
         let (positions, earlier) = (self.stepper.positions(), self.stepper.earlier());

@@ -31,14 +31,28 @@ impl InteractiveFace {
 
     /// Starts to simulate again, moving as the rig does.
     pub(super) fn wake(&mut self, seconds: f64) {
-        if self.is_asleep() {
-            let rate = if seconds > 0.0 { (1.0 / seconds) as f32 } else { 0.0 };
-            for i in 0..self.scratch.len() {
-                self.scratch[i] = rate * (self.now.rested[i] - self.before.rested[i]);
-            }
-            self.stepper.place(&self.before.rested, &self.scratch);
+        // Where it is asleep it is the plain rig; half asleep, it is where it was shown.
+        let share = match self.wakefulness {
+            Wakefulness::Awake { .. } => None,
+            Wakefulness::Drowsy { share } => Some(share),
+            Wakefulness::Asleep => Some(0.0),
+        };
+        if let Some(share) = share {
+            self.place_between(share, seconds);
         }
         self.wakefulness = Wakefulness::Awake { calm: 0.0 };
+    }
+
+    /// Puts the shell where it rests at the start of a frame, moving as the rig does, but for a share of what it differs from both.
+    pub(super) fn place_between(&mut self, share: f32, seconds: f64) {
+        let rate = if seconds > 0.0 { (1.0 / seconds) as f32 } else { 0.0 };
+        for i in 0..self.scratch.len() {
+            let (rested, now) = (self.before.rested[i], self.now.rested[i]);
+            self.rested[i] = rested + share * (self.stepper.positions()[i] - rested);
+            let velocity = rate * (now - rested);
+            self.scratch[i] = velocity + share * (self.stepper.velocities()[i] - velocity);
+        }
+        self.stepper.place(&self.rested, &self.scratch);
     }
 
     /// Falls asleep when nothing happens for long, wakes up before something does.
@@ -56,7 +70,7 @@ impl InteractiveFace {
                 let deviation = self.shell_deviation();
                 let share = share - (UNSEEN / deviation.max(UNSEEN)).min(0.5);
                 if deviation > 2.0 * CLOSE {
-                    Wakefulness::Awake { calm: 0.0 }
+                    return self.wake(seconds);
                 } else if share <= 0.0 {
                     Wakefulness::Asleep
                 } else {
@@ -67,13 +81,17 @@ impl InteractiveFace {
         };
     }
 
-    /// Whether gravity holds the skin away from the rig: a sleeping face would forget it.
+    /// Whether gravity holds the skin visibly away from the rig: a sleeping face would forget it. Far from held edges only the actuation bears the
+    /// skin (IFA eq. 5, 6).
     fn is_loaded(&self) -> bool {
-        self.head.felt_gravity(&self.params).length() > 1e-3
+        let shell = self.params.shell.as_ref().unwrap_or(&self.face.params);
+        let sag = shell.density * self.head.felt_gravity(&self.params).length() * shell.tolerance
+            / shell.max_pressure;
+        sag / self.face.height > f64::from(UNSEEN)
     }
 
     /// How far the shell is from its target, in heights.
-    fn shell_deviation(&self) -> f32 {
+    pub(super) fn shell_deviation(&self) -> f32 {
         let shown = self.stepper.positions().iter().zip(&self.before.residual).map(|(x, r)| *x + *r);
         shown.zip(&self.before.target).map(|(s, t)| s.distance_squared(*t)).fold(0.0, f32::max).sqrt()
     }

@@ -1,4 +1,5 @@
 mod rates;
+mod recovery;
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};

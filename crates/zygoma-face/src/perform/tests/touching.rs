@@ -11,7 +11,7 @@ use crate::touch::{Drive, TouchId};
 const RADIUS: f32 = 0.01;
 
 /// A place of the built-in head's skin, and the way out there.
-fn spot(name: &str) -> (Vec3, Vec3) {
+pub(super) fn spot(name: &str) -> (Vec3, Vec3) {
     let (mesh, face) = &*FACE;
     let vertex = Places::new(face).find(name).unwrap().vertex as usize;
     let normals = zygoma_geometry::normals::vertex_normals(&mesh.positions, &face.triangles);

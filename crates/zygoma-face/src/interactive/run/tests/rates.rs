@@ -96,6 +96,40 @@ fn motion_does_not_depend_on_the_frame_rate() {
         }
     }
 }
+
+/// Frames of any length, and of changing ones, while the head turns and nods and the face moves.
+#[test]
+fn a_turning_head_moves_its_skin_alike_at_any_rate() {
+    let surfaces = |lengths: &[f64]| {
+        let mut running = InteractiveFace::new(&FACE, awake()).unwrap();
+        running.set_head_pose(&head_pose(0.0));
+        running.advance(0.0);
+        let mut lengths = lengths.iter().cycle();
+        let (mut time, mut found) = (0.0, Vec::new());
+        for moment in [0.25, 0.5] {
+            while time < moment {
+                let left = moment - time;
+                let seconds = lengths.next().unwrap().min(left);
+                let seconds = if left - seconds < 1e-6 { left } else { seconds };
+                time += seconds;
+                running.set_head_pose(&head_pose(time));
+                running.set_weights(&[0.8 * time as f32, 0.4 * time as f32]);
+                running.advance(seconds);
+            }
+            found.push(running.output.clone());
+        }
+        found
+    };
+    let usual = surfaces(&[1.0 / 60.0]);
+    let rates = [24.0, 25.0, 29.97, 59.94, 90.0, 144.0].map(|rate| vec![1.0 / rate]);
+    for lengths in rates.into_iter().chain([vec![0.011, 0.031, 0.016, 0.005, 0.042, 0.018, 0.023]]) {
+        let found = surfaces(&lengths);
+        let apart = usual.iter().zip(&found).map(|(a, b)| 1e3 * worst(a, b)).fold(0.0, f32::max);
+        println!("frames of {lengths:.4?} s: {apart:.4} mm");
+        assert!(apart < 0.1, "frames of {lengths:?} s: {apart} mm");
+    }
+}
+
 /// Skin under a finger that stands still comes to rest.
 #[test]
 fn skin_does_not_tremble_under_a_finger() {
