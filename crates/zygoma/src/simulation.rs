@@ -65,6 +65,11 @@ pub(crate) trait Body {
         Vec::new()
     }
 
+    /// Elements that the rig itself turns inside out at some weights.
+    fn rig_inverts(&self, _weights: &[f32]) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// Vertices of the whole mesh at some elements, without those that the rig itself turns inside out.
     fn vertices_at(&self, _elements: &[u32], _weights: &[f32]) -> Vec<u32> {
         Vec::new()

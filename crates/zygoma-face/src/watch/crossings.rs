@@ -83,6 +83,20 @@ impl Crossings {
         crossings
     }
 
+    /// Pairs that cross on a surface and not in the neutral, without grazes: pairs that do not cross on the plain rig's and whose corners are
+    /// all within `graze` of it, so that they are in each other by less than twice that. Where a rig has layers of skin that all but touch,
+    /// a body crosses them by less than can be seen.
+    pub fn find_deep(&mut self, shown: &[Vec3], plain: &[Vec3], graze: f32) -> Vec<(u32, u32)> {
+        let of_rig = self.find(plain).to_vec();
+        let mut found = self.find(shown).to_vec();
+        let is_off = |triangle: u32| {
+            let corners = self.triangles[triangle as usize];
+            corners.iter().any(|v| shown[*v as usize].distance(plain[*v as usize]) > graze)
+        };
+        found.retain(|pair| of_rig.binary_search(pair).is_ok() || is_off(pair.0) || is_off(pair.1));
+        found
+    }
+
     /// Corners of a triangle by its number in a pair.
     pub fn triangle(&self, index: u32) -> [u32; 3] {
         self.triangles[index as usize]
@@ -203,6 +217,17 @@ mod tests {
         let mut made_so = Crossings::new(&through, triangles);
         assert_eq!(made_so.find(&through), []);
         assert_eq!(made_so.find(&apart), []);
+    }
+
+    #[test]
+    fn a_graze_does_not_count() {
+        let (plain, triangles) = sheets(|_, _| 1e-3);
+        let (through, _) = sheets(|x, _| if x > 0.5 { -1e-3 } else { 1e-3 });
+        let mut crossings = Crossings::new(&plain, triangles);
+        assert!(crossings.find(&through).len() > 10);
+        assert_eq!(crossings.find_deep(&through, &plain, 2.1e-3), []);
+        assert_eq!(crossings.find_deep(&through, &plain, 1.9e-3).len(), crossings.find(&through).len());
+        assert_eq!(crossings.find_deep(&through, &through, 2.1e-3).len(), crossings.find(&through).len());
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub const LIFE_HEIGHT: f64 = 0.24;
 /// Frames per second that accelerations are told for.
 pub const TOLD_FPS: f64 = 60.0;
 
+/// Skin that is within this distance of the rig, mm at life size, crosses other skin by no more than can be seen. Ours.
+pub const GRAZE: f32 = 0.1;
+
 /// Millimetres at life size per metre of a model whose head is `height` metres tall.
 pub fn life_mm(height: f64) -> f32 {
     (1e3 * LIFE_HEIGHT / height.max(1e-9)) as f32

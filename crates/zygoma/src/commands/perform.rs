@@ -343,6 +343,10 @@ impl Body for FleshBody<'_> {
         self.performing.inverted()
     }
 
+    fn rig_inverts(&self, weights: &[f32]) -> Vec<u32> {
+        self.performing.tissue().plain_inverted(weights)
+    }
+
     fn vertices_at(&self, elements: &[u32], weights: &[f32]) -> Vec<u32> {
         self.performing.tissue().broken_vertices(elements, weights)
     }

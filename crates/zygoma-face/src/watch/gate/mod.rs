@@ -7,7 +7,7 @@ mod region;
 use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 
-use super::{Crossings, Lasting, TOLD_FPS, life_mm};
+use super::{Crossings, GRAZE, Lasting, TOLD_FPS, life_mm};
 use crate::interactive::{Face, Places};
 use blend::Blend;
 use inertia::Felt;
@@ -22,7 +22,7 @@ const TOUCHED: f32 = 120.0;
 /// The second difference over frames may be so large, mm/frame² at 60 fps, beyond what the head's motion explains.
 pub const POP: f32 = 2.0;
 /// Pairs of triangles near the lips that may cross beyond the rig's own. Ours: one graze of two coarse triangles.
-const GRAZE: usize = 2;
+const TOLERATED: usize = 2;
 /// Lips are looked at so many times a second; crossings are costly to find and stay for longer than a frame. Ours.
 const LOOKS: f64 = 15.0;
 /// Lips that are nearer to the rig than this, mm at life size, cross no more than it does.
@@ -261,8 +261,8 @@ impl Gate {
         }
         self.since_look = 0.0;
         let plain = self.lips.find(frame.plain).to_vec();
-        let shown = self.lips.find(frame.shown).to_vec();
-        if shown.len() <= plain.len() + GRAZE {
+        let shown = self.lips.find_deep(frame.shown, frame.plain, GRAZE / self.scale);
+        if shown.len() <= plain.len() + TOLERATED {
             return;
         }
         for (a, b) in shown.iter().filter(|pair| plain.binary_search(pair).is_err()) {

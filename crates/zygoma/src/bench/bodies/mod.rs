@@ -6,6 +6,7 @@ mod probes;
 mod rigs;
 pub(crate) mod table;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,6 +16,8 @@ use zygoma_face::interactive::fit::Continue;
 use zygoma_face::interactive::{BuildParams, Face, Places, RunParams, build};
 use zygoma_face::perform::{PerformParams, Tissue};
 use zygoma_rig::jaw::jaw_driven_shapes;
+use zygoma_rig::name_map::{MappedShapes, NameMap};
+use zygoma_rig::suggest::{Suggestion, suggest};
 use zygoma_rig::{Rig, Take};
 
 use super::Report;
@@ -60,7 +63,7 @@ impl Matrix<'_> {
             };
             let mut takes = Vec::new();
             for name in self.takes {
-                takes.push(shortened(read_take(name, &rig, None)?));
+                takes.push(shortened(renamed(&rig, read_take(name, &rig, None)?)?));
             }
             for body in self.bodies {
                 report.results.extend(self.cells(&cache, &named, &rig, *body, &takes)?);
@@ -119,6 +122,16 @@ impl Matrix<'_> {
             BodyKind::Tissue => BuildParams { uniform_stiffness: Some(1.0), corrected: false, ..params },
         }
     }
+}
+
+/// A take whose tracks have the names that are suggested for a rig with names of its own.
+fn renamed(rig: &Rig, take: Take) -> anyhow::Result<Take> {
+    let tracks: BTreeMap<String, MappedShapes> = suggest(rig, &take)
+        .into_iter()
+        .filter(|suggestion| !suggestion.shapes.is_empty())
+        .map(|Suggestion { track, shapes }| (track, MappedShapes::Weighted(shapes.into_iter().collect())))
+        .collect();
+    Ok(if tracks.is_empty() { take } else { NameMap { tracks }.apply(rig, &take)? })
 }
 
 /// A long take's liveliest part.
@@ -193,5 +206,25 @@ impl Made {
         let outcome = performance.run(&mut probed)?;
         let measured = probed.measured(&outcome, take, &self.places);
         Ok(Measured { seconds: began.elapsed().as_secs_f64(), ..measured })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zygoma_head::{Head, HeadOptions, Level};
+
+    #[test]
+    fn a_rig_with_names_of_its_own_performs_too() {
+        let mut rig = Head::new(&HeadOptions::sampled(1, Level::Low)).rig();
+        let take = rig.takes.iter().find(|take| take.name == "speech").unwrap().clone();
+        assert_eq!(renamed(&rig, take.clone()).unwrap(), take);
+        for mesh in &mut rig.meshes {
+            for shape in mesh.shapes.iter_mut().filter(|shape| shape.name == "jawOpen") {
+                shape.name = "h_expressions.MouthOpen_h".to_owned();
+            }
+        }
+        let renamed = renamed(&rig, take).unwrap();
+        assert!(renamed.weights.iter().any(|track| track.shape == "h_expressions.MouthOpen_h"));
     }
 }

@@ -3,7 +3,7 @@
 use glam::Vec3;
 use zygoma_face::interactive::{Face, Places};
 use zygoma_face::touch::Touchable;
-use zygoma_face::watch::{Crossings, Deviations, Lasting, Peak, Pops, Swing, folded, life_mm};
+use zygoma_face::watch::{Crossings, Deviations, GRAZE, Lasting, Peak, Pops, Swing, folded, life_mm};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::{JointRole, Take};
 
@@ -66,6 +66,16 @@ impl<'a, B: Body> Probed<'a, B> {
             most: CrossingCounts::default(),
         };
         Self { body, kind, face, probes, fps }
+    }
+
+    /// Elements that are inside out and that the rig itself does not turn inside out.
+    fn inverted_beyond_rig(&self, weights: &[f32]) -> Vec<u32> {
+        let mut inverted = self.body.inverted();
+        if !inverted.is_empty() {
+            let of_rig = self.body.rig_inverts(weights);
+            inverted.retain(|element| of_rig.binary_search(element).is_err());
+        }
+        inverted
     }
 
     /// All that was found.
@@ -163,7 +173,7 @@ impl<B: Body> Body for Probed<'_, B> {
     fn note(&mut self, frame: &Performed<'_>, _: &mut Outcome) {
         let wrong = match self.kind {
             BodyKind::Shell => folded(&self.probes.skin, frame.plain, frame.shown, self.probes.scale),
-            BodyKind::Tissue => self.body.inverted(),
+            BodyKind::Tissue => self.inverted_beyond_rig(frame.weights),
         };
         self.probes.add(frame, &wrong);
     }
@@ -178,7 +188,8 @@ impl Probes {
         self.lasting.add(wrong);
         if self.frames.is_multiple_of(LOOK) {
             self.looked += 1;
-            let [shown, plain] = [shown, plain].map(|surface| self.crossings.find(surface).len());
+            let shown = self.crossings.find_deep(shown, plain, GRAZE / self.scale).len();
+            let plain = self.crossings.find(plain).len();
             self.crossed += usize::from(shown > plain);
             let beyond = |shown: usize, plain: usize| shown as i64 - plain as i64;
             if self.looked == 1 || beyond(shown, plain) > beyond(self.most.shown, self.most.plain) {
