@@ -357,7 +357,7 @@ impl LipContact {
         self.sticky.clear();
         for upper in 0..count {
             let lower = self.lips.upper + upper;
-            self.positions[lower] = self.positions[upper] - length * self.order.axis();
+            self.positions[lower] = self.positions[upper] - length * Vec3::Y;
             self.sticky.push(Sticky { upper: at(upper), lower: at(lower), vertex: upper as u32 });
         }
         (0..steps).for_each(|_| self.break_springs(step_time, seed));

@@ -75,7 +75,7 @@ fn write_positions(frames: &mut dyn Frames, file: &mut OutputFile, encode: fn(f3
     for frame in 0..frames.count() {
         read_frame(frames, frame, &mut positions)?;
         bytes.clear();
-        bytes.extend(positions.iter().flat_map(|p| p.to_array()).flat_map(encode));
+        bytes.extend(positions.iter().flat_map(Vec3::to_array).flat_map(encode));
         file.bytes(&bytes)?;
     }
     Ok(())

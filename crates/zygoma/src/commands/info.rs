@@ -193,7 +193,7 @@ fn tell_face(report: &FaceReport, json: bool) -> anyhow::Result<()> {
             certified.shapes.count, certified.combinations.count
         )?,
         (_, why) => {
-            writeln!(out, "not certified: {}", why.as_deref().unwrap_or("its stiffness was not fitted"))?
+            writeln!(out, "not certified: {}", why.as_deref().unwrap_or("its stiffness was not fitted"))?;
         }
     }
     writeln!(out, "places (mm, in rig space):")?;

@@ -159,7 +159,7 @@ fn mistakes_get_one_sentence_and_leave_nothing_behind() {
     write(path, "params.toml", "gravity = [0, 0, 0]\nstifness_scale = 2\n");
     std::fs::write(path.join("broken.safetensors"), b"\xff\xff\xff\xff\xff\xff\xff\xff").unwrap();
     let before = listing(path);
-    let cases: [(&[&str], &[&str]); 9] = [
+    let cases: [(&[&str], &[&str]); 8] = [
         (&["-o", "out.fbx"], &["out.fbx", ".fbx"]),
         (&["-o", "out.glb", "--rig", "other"], &["other", "not the rig", "face.safetensors"]),
         (&["-o", "out.glb", "--rig", "nowhere.glb"], &["nowhere.glb"]),

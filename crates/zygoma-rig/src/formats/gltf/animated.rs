@@ -135,7 +135,7 @@ impl<'a> SkinMotion<'a> {
         if count == 0 {
             return None;
         }
-        let frames = if shapes > 0 { own.len() / shapes } else { ranged.weights.len() / added };
+        let frames = own.len().checked_div(shapes).unwrap_or_else(|| ranged.weights.len() / added);
         let mut rows = Vec::with_capacity(frames * count);
         for frame in 0..frames {
             rows.extend_from_slice(&own[frame * shapes..][..shapes]);
