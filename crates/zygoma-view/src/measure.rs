@@ -68,6 +68,11 @@ fn word(bytes: &[u8], index: usize) -> u32 {
         .map_or(0, |word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
 }
 
+/// Milliseconds that a frame tells of: encoding and six stages.
+fn milliseconds_of_work(frame: &[u8]) -> f64 {
+    (13..20).map(|index| f64::from(f32::from_bits(word(frame, index)))).sum()
+}
+
 /// Points of all surfaces of a frame.
 fn points(frame: &[u8]) -> usize {
     let count = |index| word(frame, index) as usize;
@@ -129,7 +134,7 @@ async fn watch(socket: &mut Socket, seconds: f64) -> Result<Measured, Error> {
         }
         last = Some(now);
         measured.bytes += bytes.len() as u64;
-        measured.work.push(f64::from(f32::from_bits(word(&bytes, 19))));
+        measured.work.push(milliseconds_of_work(&bytes));
         measured.points = measured.points.max(points(&bytes));
         if let Some((number, since)) = waiting
             && word(&bytes, 2) >= number

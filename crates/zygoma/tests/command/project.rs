@@ -62,7 +62,15 @@ fn documents_name_paths_that_exist() {
 /// Other ways to open a file would bypass the limits and checks of zygoma-files.
 #[test]
 fn files_are_opened_in_one_place() {
-    let ways = ["fs::read(", "read_to_string(", "File::open(", "File::create", "fs::write(", "fs::rename("];
+    let ways = [
+        "fs::read(",
+        "fs::read_to_string(",
+        "fs::File::",
+        "OpenOptions",
+        "fs::write(",
+        "fs::rename(",
+        "fs::copy(",
+    ];
     // Uploads go to a folder of the server's own; benchmarks read what they measure, the name of the processor and the memory of
     // a process.
     let allowed = ["transfer.rs", "bench/rig.rs", "bench/harness.rs", "bench/fuzz/mod.rs"];
@@ -77,8 +85,11 @@ fn files_are_opened_in_one_place() {
         let text = std::fs::read_to_string(path).expect("a source file");
         let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         for way in ways {
-            assert!(!code.contains(way), "{} uses {way}…): use zygoma_files", path.display());
+            assert!(!code.contains(way), "{} uses {way}: use zygoma_files", path.display());
         }
+        let imports = code.contains("use std::fs::File;") || code.contains("fs::{self, File");
+        let opens = code.contains(" File::open(") || code.contains(" File::create");
+        assert!(!(imports && opens), "{} opens a file: use zygoma_files", path.display());
     }
 }
 
