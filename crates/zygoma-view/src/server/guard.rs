@@ -55,7 +55,8 @@ impl Guard {
         if origin.is_some_and(|origin| !is_own(origin)) {
             return Some("this server answers to its own page only");
         }
-        let Some(site) = text("sec-fetch-site") else { return None };
+        // Programs other than browsers send none, and are done here.
+        let site = text("sec-fetch-site")?;
         // A person may follow a link to the page from anywhere, such as a terminal in a browser.
         let is_followed = method == Method::GET
             && path.is_empty()

@@ -10,6 +10,9 @@ use super::{Command, Loaded};
 
 type Make = Box<dyn FnOnce(&Budget) -> Result<Loaded, String> + Send>;
 
+/// A wish, whom to tell, and how to make it.
+type Job = (Wish, SyncSender<Command>, Make);
+
 /// The worker of a session. It has a thread only while there is something to make.
 #[derive(Default)]
 pub(crate) struct Maker {
@@ -31,7 +34,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    waiting: Option<(Wish, SyncSender<Command>, Make)>,
+    waiting: Option<Job>,
     is_working: bool,
     /// Raised when the model that is being made is not wanted any more.
     unwanted: Arc<AtomicBool>,
@@ -102,7 +105,7 @@ impl Worker {
     }
 
     /// The newest wish. Without one the worker ends: whoever wishes next starts another.
-    fn next(&self) -> Option<((Wish, SyncSender<Command>, Make), Budget)> {
+    fn next(&self) -> Option<(Job, Budget)> {
         let mut state = self.0.state();
         let next = state.waiting.take();
         state.is_working = next.is_some();

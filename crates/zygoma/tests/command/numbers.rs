@@ -22,7 +22,7 @@ fn numbers(value: &toml::Value, way: &Way, found: &mut Vec<Way>) {
     match value {
         toml::Value::Float(_) | toml::Value::Integer(_) => found.push(way.clone()),
         toml::Value::Table(table) => {
-            table.iter().for_each(|(key, v)| numbers(v, &deeper(key.clone()), found))
+            table.iter().for_each(|(key, v)| numbers(v, &deeper(key.clone()), found));
         }
         toml::Value::Array(list) => {
             list.iter().enumerate().for_each(|(i, v)| numbers(v, &deeper(i.to_string()), found));
@@ -56,7 +56,7 @@ fn every_number_has_a_range<T: Checked + Serialize + DeserializeOwned>(params: &
             *at(&mut damaged, &way) = bad.clone();
             let damaged: T = damaged.try_into().expect("parameters of the right kinds");
             let told = damaged.check().expect_err(&format!("{way:?} = {bad}")).to_string();
-            let name = way.iter().filter(|key| key.parse::<usize>().is_err()).next_back().expect("a name");
+            let name = way.iter().rfind(|key| key.parse::<usize>().is_err()).expect("a name");
             assert!(told.contains(name.as_str()), "{way:?}: {told}");
         }
     }
