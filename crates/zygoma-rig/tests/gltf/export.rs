@@ -503,7 +503,7 @@ fn a_mesh_that_others_show_too_is_copied_before_it_changes() {
     maker.json["scenes"][0]["nodes"] = json!([1, 3]);
     let rig = maker.rig();
     let (back, json) = again(|path| {
-        write_animated(&rig, SkinMotion::Baked(&bending(4)), &named("bend"), false, &[], path).unwrap()
+        write_animated(&rig, SkinMotion::Baked(&bending(4)), &named("bend"), false, &[], path).unwrap();
     });
     assert_eq!(json["meshes"][0], maker.json["meshes"][0]);
     assert_eq!(back.meshes[1].shapes, rig.meshes[1].shapes);
@@ -518,7 +518,7 @@ fn expressions_let_go_of_targets_that_are_gone() {
         "isBinary": false, "morphTargetBinds": [{ "node": 0, "index": 1, "weight": 1.0 }] } } } });
     let rig = maker.rig();
     let (back, json) = again(|path| {
-        write_animated(&rig, SkinMotion::Baked(&bending(4)), &named("bend"), false, &[], path).unwrap()
+        write_animated(&rig, SkinMotion::Baked(&bending(4)), &named("bend"), false, &[], path).unwrap();
     });
     let happy = &json["extensions"]["VRMC_vrm"]["expressions"]["preset"]["happy"];
     assert_eq!(happy, &json!({ "isBinary": false, "morphTargetBinds": [] }));
@@ -577,7 +577,7 @@ fn a_still_surface_needs_no_targets() {
     let rig = treasured().rig();
     let animation = MorphAnimation { fps: 30.0, start: 0.0, targets: vec![], weights: vec![] };
     let (back, json) = again(|path| {
-        write_animated(&rig, SkinMotion::Baked(&animation), &named("rest"), false, &[], path).unwrap()
+        write_animated(&rig, SkinMotion::Baked(&animation), &named("rest"), false, &[], path).unwrap();
     });
     assert!(back.skin().shapes.is_empty());
     let names: Vec<&str> = back.takes.iter().map(|take| take.name.as_str()).collect();
