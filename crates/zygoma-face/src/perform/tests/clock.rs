@@ -134,7 +134,7 @@ fn a_head_that_turns_from_the_start_does_not_jolt() {
         face.set_head_pose(&at(0.0));
         face.set_weights(&smile(0.0));
         face.settle();
-        let mut worst = 0.0_f32;
+        let (mut worst, mut last) = (0.0_f32, 0.0);
         for step in 1..=24 {
             let time = f64::from(step) * h;
             face.set_head_pose(&at(time));
@@ -144,21 +144,18 @@ fn a_head_that_turns_from_the_start_does_not_jolt() {
             } else {
                 face.run(h);
             }
-            let (_, off) = off_the_rig(face.show(0.0), &smile(time));
-            worst = worst.max(off);
+            (_, last) = off_the_rig(face.show(0.0), &smile(time));
+            worst = worst.max(last);
         }
-        worst
+        (worst, last)
     };
-    let ([jolted, steady], held) = ([false, true].map(swing), {
-        let mut face = performing();
-        face.set_weights(&smile(0.0));
-        off_the_rig(face.settle(), &smile(0.0)).1
-    });
+    // What a steady turn does to the flesh, it does in the end however it began.
+    let [(jolted, turning), (steady, _)] = [false, true].map(swing);
     println!(
-        "{jolted:.2} mm off the rig after a start from rest, {steady:.2} mm when it glides, {held:.2} mm when it holds still"
+        "{jolted:.2} mm off the rig after a start from rest, {steady:.2} mm when it glides, {turning:.2} mm when it has turned for a while"
     );
-    assert!(jolted > held + 0.4, "{jolted} mm");
-    assert!(steady < held + 0.1, "{steady} mm");
+    assert!(jolted > turning + 0.4, "{jolted} mm");
+    assert!(steady < turning + 0.1, "{steady} mm");
 }
 
 /// A palm that comes down at once: what constraints act on is found in a few steps, not all in one.
