@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn two_triangles_over_the_same_points_have_a_finite_bend() {
         let rest = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Y];
-        let bend = Bend::new(&rest, &Edge { ends: [0, 1], opposite: vec![2, 3] });
+        let bend = crate::shell::Bend::new(&rest, &Edge { ends: [0, 1], opposite: vec![2, 3] });
         assert!(bend.is_some_and(|bend| bend.weights.iter().all(|weight| weight.is_finite())));
     }
 
