@@ -180,6 +180,6 @@ fn a_palm_does_not_stop_the_clock() {
         deepest.push(1e3 * face.penetration());
     }
     println!("{} vertices under the palm; inside by {deepest:.3?} mm", known - start);
-    assert!(known - start > step_contact::MOST_NEW, "a palm is large: {}", known - start);
+    assert!(known - start >= step_contact::MOST_NEW, "a palm is large: {}", known - start);
     assert!(deepest[39] < 0.1, "{deepest:?} mm");
 }
