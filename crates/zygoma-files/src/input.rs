@@ -9,13 +9,22 @@ use crate::{Error, Result, plan};
 
 /// The bytes of a regular file that has at most `most` of them.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+    load(path, most, plan::note_input)
+}
+
+/// The same for a file that the command keeps itself and may replace, such as a page that it updates: it does not count as an input.
+pub fn read_own(path: &Path, most: u64) -> Result<Vec<u8>> {
+    load(path, most, |_| Ok(()))
+}
+
+fn load(path: &Path, most: u64, note: impl Fn(&Path) -> Result<()>) -> Result<Vec<u8>> {
     let failed = || Error::io(path, "reading");
     // Some devices act when they are opened, so the kind is looked at before and, since it may change meanwhile, after.
     check_kind(path, &fs::metadata(path).map_err(failed())?)?;
     let file = open(path).map_err(failed())?;
     let metadata = file.metadata().map_err(failed())?;
     check_kind(path, &metadata)?;
-    plan::note_input(path)?;
+    note(path)?;
     let too_large =
         || Error::refused(path, format!("the file is larger than the {} that are allowed", size(most)));
     if metadata.len() > most {

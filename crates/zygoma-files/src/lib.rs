@@ -28,7 +28,7 @@ mod temporary;
 
 pub use error::{Error, Result};
 pub use folder::{OutputFolder, create_folder};
-pub use input::{read, read_beside, read_text, starts_with};
+pub use input::{read, read_beside, read_own, read_text, starts_with};
 pub use output::{OutputFile, write};
 pub use place::{check_room, folder_of};
 pub use plan::{OutputKind, Plan};

@@ -340,3 +340,18 @@ fn bench_reports_machine_build_and_references() {
         assert!(result["reference"]["ratio"].as_f64().unwrap() > 0.0);
     }
 }
+
+#[test]
+fn the_table_of_a_page_is_replaced_and_its_words_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bodies.json"), r#"{ "results": [] }"#).unwrap();
+    std::fs::write(folder.path().join("rigs.md"), "# Rigs\n\nWords.\n").unwrap();
+    let page = || std::fs::read_to_string(folder.path().join("rigs.md")).unwrap();
+    let write =
+        || succeed(folder.path(), &["bench", "bodies", "--from", "bodies.json", "--table", "rigs.md"]);
+    write();
+    let once = page();
+    assert!(once.starts_with("# Rigs\n\nWords.\n") && once.contains("| rig | body |"), "{once}");
+    write();
+    assert_eq!(page(), once);
+}

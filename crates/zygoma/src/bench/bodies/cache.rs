@@ -50,7 +50,7 @@ impl Cache {
 
     /// A cell that is measured already.
     pub(super) fn cell(&self, key: &Key) -> Option<Cell> {
-        let bytes = zygoma_files::read(&self.cell_file(key), MOST_BYTES).ok()?;
+        let bytes = zygoma_files::read_own(&self.cell_file(key), MOST_BYTES).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 

@@ -35,7 +35,8 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Cell>> {
 
 /// Puts the table on a page: between its marks where it has them, else at its end. A page that is not there is made.
 pub(crate) fn write(path: &Path, cells: &[Cell]) -> anyhow::Result<()> {
-    let page = if path.exists() { zygoma_files::read_text(path, MOST_BYTES)? } else { String::new() };
+    let page = if path.exists() { zygoma_files::read_own(path, MOST_BYTES)? } else { Vec::new() };
+    let page = String::from_utf8(page).with_context(|| format!("{}: this is not text", path.display()))?;
     zygoma_files::write(path, with_table(&page, cells).as_bytes())?;
     Ok(())
 }
