@@ -191,16 +191,6 @@ impl Rig {
         &self.meshes[self.skin]
     }
 
-    /// All meshes but the one that is simulated.
-    pub fn others(&self) -> Vec<&RigMesh> {
-        self.meshes
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| *index != self.skin)
-            .map(|(_, mesh)| mesh)
-            .collect()
-    }
-
     /// The point that a joint turns about; for the head of a rig without joints, the middle of the skin's lower third.
     pub fn pivot(&self, role: JointRole) -> Option<DVec3> {
         if let Some(joint) = self.joints.iter().find(|joint| joint.role == role) {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildError, BuildInput, BuildParams, BuildProgress, Face, build_with_report};
+use zygoma_face::interactive::{BuildError, BuildParams, BuildProgress, Face, build};
 use zygoma_numerics::{Budget, Stop};
 use zygoma_rig::RigMesh;
 use zygoma_rig::formats::Limits;
@@ -143,10 +143,7 @@ impl Library {
                 let _ = sender.send(Told::Progress(now));
                 if cancel.load(Ordering::Relaxed) { Continue::Abandon } else { Continue::Yes }
             };
-            let (rig, others) = (&model.rig, model.rig.others());
-            let input = BuildInput { name: &rig.name, mesh: rig.skin(), others: &others, poses: &[] };
-            let made =
-                in_background(|| build_with_report(&input, &params, &mut progress).map(|(face, _)| face));
+            let made = in_background(|| build(&model.rig.name, model.rig.skin(), &params, &mut progress));
             // As above.
             let _ = sender.send(Told::Made(made.map(Box::new)));
         });

@@ -18,12 +18,10 @@ use super::build_report::BuildReport;
 use super::corrections::{Corrections, Uncorrected};
 use super::depth::largest_depth;
 use super::face::{CertifiedFace, Face};
-use super::fit::{self, Certified, Continue, FitError, FitParams, FitProgress, Stage};
-use super::held::{blink_shapes, held_vertices};
+use super::fit::{self, Continue, FitError, FitParams, FitProgress, Stage};
+use super::held::held_vertices;
 use super::origin::Origin;
-use super::output::{COMPARED, Compared, Pose};
 use super::region::Region;
-use super::run::RunError;
 use super::targets::{ShapesOnShell, Targets, base_shapes};
 use super::thin::thin_places;
 use super::validate;
@@ -125,15 +123,6 @@ impl From<CoarsenError> for BuildError {
     }
 }
 
-impl From<RunError> for BuildError {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Matrix(error) => Self::Matrix(error),
-            RunError::Param(error) => error.into(),
-        }
-    }
-}
-
 impl From<FitError> for BuildError {
     fn from(error: FitError) -> Self {
         match error {
@@ -182,8 +171,6 @@ pub struct BuildInput<'a> {
     pub name: &'a str,
     /// The mesh to be simulated.
     pub mesh: &'a RigMesh,
-    /// The other meshes of the avatar: eyeballs and teeth hide what lies behind them.
-    pub others: &'a [&'a RigMesh],
     /// Weights of the mesh's shapes that must be met as well as single shapes: frames of takes.
     pub poses: &'a [Vec<f32>],
 }
@@ -195,8 +182,7 @@ pub fn build(
     params: &BuildParams,
     progress: &mut dyn FnMut(BuildProgress) -> Continue,
 ) -> Result<Face, BuildError> {
-    build_with_report(&BuildInput { name, mesh, others: &[], poses: &[] }, params, progress)
-        .map(|(face, _)| face)
+    build_with_report(&BuildInput { name, mesh, poses: &[] }, params, progress).map(|(face, _)| face)
 }
 
 /// [`build`] that also tells how it went.
@@ -216,7 +202,7 @@ pub fn build_with_report(
     if progress(BuildProgress::Meshing) == Continue::Abandon {
         return Err(Stop::Cancelled.into());
     }
-    let region = Region::choose(mesh, input.others, &budget)?;
+    let region = Region::choose(mesh, &budget)?;
     let coarse = coarsen_within(&region.points, &region.triangles, params.triangles, &budget)?;
     let shell = Shell::new(coarse.positions.clone(), coarse.triangles.clone())?;
     let deltas: Vec<Vec<DVec3>> =
@@ -225,8 +211,8 @@ pub fn build_with_report(
         coarse.places.iter().map(|place| place.interpolate(&region.triangles, dense)).collect()
     };
     let moves: Vec<Vec<DVec3>> = deltas.par_iter().map(on_shell).collect();
-    let blinks: Vec<&[DVec3]> = blink_shapes(mesh).iter().map(|shape| &moves[*shape][..]).collect();
-    let held = held_vertices(&shell, &blinks, &budget)?;
+    let jaw_moves: Vec<&[DVec3]> = region.jaw.iter().map(|shape| &moves[*shape][..]).collect();
+    let held = held_vertices(&shell, &jaw_moves, &budget)?;
     let flesh: Vec<&[DVec3]> =
         (0..moves.len()).filter(|shape| !region.jaw.contains(shape)).map(|shape| &moves[shape][..]).collect();
     let is_thin = thin_places(&region.points, &region.triangles, &shell.rest, &budget)?;
@@ -234,12 +220,11 @@ pub fn build_with_report(
     let bases = base_shapes(mesh);
     report.end_phase("mesh", &mut began);
 
-    let (stiffness, mut certified, compared) = match params.uniform_stiffness {
-        Some(value) => (Stiffness::uniform(shell.vertex_count(), value, value), None, None),
+    let (stiffness, certified) = match params.uniform_stiffness {
+        Some(value) => (Stiffness::uniform(shell.vertex_count(), value, value), None),
         None => {
             let on_shell = ShapesOnShell { mesh, shell: &shell, moves: &moves, bases: &bases };
-            let Targets { singles, combinations, single_poses, combination_poses, fitted } =
-                on_shell.targets(input.poses, params);
+            let Targets { singles, combinations } = on_shell.targets(input.poses, params);
             let mut fit_params = params.fit.clone();
             fit_params.held = (0..held.len() as u32).filter(|v| held[*v as usize]).collect();
             fit_params.budget = budget.share(CERTIFY_SHARE);
@@ -258,12 +243,10 @@ pub fn build_with_report(
                 combinations: found.combinations.tally(),
                 seed: params.seed,
                 iterations: found.rounds.iter().map(|(_, history, _)| history.len()).sum(),
-                output: None,
             };
             let stiffness = found.fit.stiffness.clone();
-            let worst = worst_poses(&found.combinations.expressions, &combination_poses);
             report.add_fit(shell.triangles.len(), found, &mut began);
-            (stiffness, Some(certified), Some((single_poses, worst, fitted)))
+            (stiffness, Some(certified))
         }
     };
     if progress(BuildProgress::Correcting) == Continue::Abandon {
@@ -284,12 +267,11 @@ pub fn build_with_report(
         budget: &budget,
     };
     let corrections = if params.corrected { uncorrected.correct()? } else { uncorrected.without() };
-    let Corrections { neutral_residual, shapes, pairs, restless } = corrections;
-    report.restless = restless;
+    let Corrections { neutral_residual, shapes, pairs } = corrections;
     report.end_phase("correct", &mut began);
 
     let skin = skin_vertices(&region);
-    let mut face = Face {
+    let face = Face {
         name: name.to_owned(),
         mesh: mesh.name.clone(),
         height: region.height,
@@ -309,28 +291,11 @@ pub fn build_with_report(
         neutral_residual,
         shapes,
         pairs,
-        certified: None,
+        certified,
         origin: Origin::of_mesh(mesh),
     };
     validate::check(&face).map_err(BuildError::Unsound)?;
-    if let (true, Some(certified), Some((singles, combinations, fitted))) =
-        (params.corrected, &mut certified, &compared)
-    {
-        let (full, seed) = (params.exaggerate as f32, params.seed);
-        let compared = Compared { face: &face, mesh, shapes: fitted, full, seed, budget: &budget };
-        certified.output = compared.certify(singles, combinations)?;
-        report.end_phase("compare", &mut began);
-    }
-    face.certified = certified;
     Ok((face, report))
-}
-
-/// The poses of the combinations that the shell meets worst.
-fn worst_poses(certified: &[Certified], poses: &[Pose]) -> Vec<Pose> {
-    let mut order: Vec<(f64, &Pose)> =
-        certified.iter().map(|found| found.worst.unwrap_or(f64::INFINITY)).zip(poses).collect();
-    order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    order.into_iter().take(COMPARED).map(|(_, pose)| pose.clone()).collect()
 }
 
 /// Binds all points: the skin to the shell, and what hangs on the skin to the skin's nearest point, fading out.

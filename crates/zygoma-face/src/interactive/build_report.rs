@@ -15,8 +15,6 @@ pub struct BuildReport {
     pub shapes: Vec<Certified>,
     /// Every combination, certified.
     pub combinations: Vec<Certified>,
-    /// Shapes whose shell did not come to rest, so that their corrections are of little use.
-    pub restless: Vec<String>,
     /// How long each phase took, in order.
     pub phases: Vec<PhaseTime>,
 }

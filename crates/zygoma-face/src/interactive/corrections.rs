@@ -55,14 +55,6 @@ pub(super) struct Corrections {
     pub(super) neutral_residual: Vec<DVec3>,
     pub(super) shapes: Vec<FaceShape>,
     pub(super) pairs: Vec<FacePair>,
-    /// Shapes whose shell did not come to rest: their corrections are of little use.
-    pub(super) restless: Vec<String>,
-}
-
-/// What the shell misses of a target, and whether it came to rest.
-struct Miss {
-    missing: Vec<DVec3>,
-    is_at_rest: bool,
 }
 
 impl Uncorrected<'_> {
@@ -73,41 +65,26 @@ impl Uncorrected<'_> {
         let matrices = Arc::new(StepMatrices::new(self.shell, self.stiffness, self.params, &order)?);
         let miss = |moved: &dyn Fn(usize) -> DVec3| self.miss(moved, &free, &order, &matrices);
         let moves = self.moves;
-        let neutral = miss(&|_| DVec3::ZERO)?;
-        let neutral_residual = neutral.missing;
-        let of_shape = |shape: usize, weight: f64| -> Result<Miss, Stop> {
-            let found = miss(&|v| weight * moves[shape][v])?;
-            Ok(Miss { missing: difference(&found.missing, &neutral_residual), ..found })
+        let neutral_residual = miss(&|_| DVec3::ZERO)?;
+        let of_shape = |shape: usize, weight: f64| {
+            miss(&|v| weight * moves[shape][v]).map(|missed| difference(&missed, &neutral_residual))
         };
-        let found: Result<Vec<(Miss, Miss)>, Stop> = (0..moves.len())
+        let found: Result<Vec<_>, Stop> = (0..moves.len())
             .into_par_iter()
-            .map(|shape| Ok((of_shape(shape, 1.0)?, of_shape(shape, 0.5)?)))
+            .map(|shape| {
+                let whole = of_shape(shape, 1.0)?;
+                let half = of_shape(shape, 0.5)?;
+                let curved = half.iter().zip(&whole).map(|(half, whole)| *half - 0.5 * *whole).collect();
+                Ok((whole, kept_if_larger(curved, CURVED)))
+            })
             .collect();
-        let found = found?;
-        let name = |shape: usize| self.mesh.shapes[shape].name.clone();
-        let mut restless: Vec<String> = (0..moves.len())
-            .filter(|shape| !(found[*shape].0.is_at_rest && found[*shape].1.is_at_rest))
-            .map(name)
-            .collect();
-        if !neutral.is_at_rest {
-            restless.insert(0, "the neutral".into());
-        }
-        let curved = |(whole, half): &(Miss, Miss)| {
-            let pairs = half.missing.iter().zip(&whole.missing);
-            kept_if_larger(pairs.map(|(half, whole)| *half - 0.5 * *whole).collect(), CURVED)
-        };
-        let half: Vec<Vec<DVec3>> = found.iter().map(curved).collect();
-        let whole: Vec<Vec<DVec3>> = found.into_iter().map(|(whole, _)| whole.missing).collect();
-        let mut pairs = Vec::new();
-        for (a, b) in (0..moves.len()).filter_map(|shape| Some((self.bases[shape]?, shape))) {
-            let found = miss(&|v| moves[a][v] + moves[b][v])?;
-            if !found.is_at_rest {
-                restless.push(format!("{} with {}", name(b), name(a)));
-            }
-            let both = difference(&found.missing, &neutral_residual);
+        let (whole, half): (Vec<_>, Vec<_>) = found?.into_iter().unzip();
+        let pairs = (0..moves.len()).filter_map(|shape| Some((self.bases[shape]?, shape))).map(|(a, b)| {
+            let both = difference(&miss(&|v| moves[a][v] + moves[b][v])?, &neutral_residual);
             let beyond = difference(&difference(&both, &whole[a]), &whole[b]);
-            pairs.push(FacePair { shapes: [a as u32, b as u32], residual: sparse(&beyond, 0.1 * CLIP) });
-        }
+            Ok(FacePair { shapes: [a as u32, b as u32], residual: sparse(&beyond, 0.1 * CLIP) })
+        });
+        let pairs = pairs.collect::<Result<_, Stop>>()?;
         let shapes = (0..moves.len())
             .into_par_iter()
             .map(|shape| FaceShape {
@@ -118,7 +95,7 @@ impl Uncorrected<'_> {
                 detail: self.detail(shape),
             })
             .collect();
-        Ok(Corrections { neutral_residual, shapes, pairs, restless })
+        Ok(Corrections { neutral_residual, shapes, pairs })
     }
 
     /// No corrections but those of the warp, which cost nothing.
@@ -134,7 +111,6 @@ impl Uncorrected<'_> {
             neutral_residual: vec![DVec3::ZERO; self.shell.vertex_count()],
             shapes: (0..self.moves.len()).into_par_iter().map(shape).collect(),
             pairs: Vec::new(),
-            restless: Vec::new(),
         }
     }
 
@@ -145,7 +121,7 @@ impl Uncorrected<'_> {
         free: &[bool],
         order: &Arc<StepOrder>,
         matrices: &Arc<StepMatrices>,
-    ) -> Result<Miss, Stop> {
+    ) -> Result<Vec<DVec3>, Stop> {
         self.budget.check()?;
         let shell = self.shell;
         let target: Vec<DVec3> = (0..shell.vertex_count()).map(|v| shell.rest[v] + moved(v)).collect();
@@ -159,8 +135,8 @@ impl Uncorrected<'_> {
             }
         }
         let stepper = Stepper::new(shell, order.clone(), matrices.clone());
-        let (rested, is_at_rest) = rest_at(stepper, &settled, &target, self.budget)?;
-        Ok(Miss { missing: difference(&target, &rested), is_at_rest })
+        let rested = rest_at(stepper, &settled, &target, self.budget)?;
+        Ok(difference(&target, &rested))
     }
 
     /// What the warped targets of a shape miss of it at full resolution.
@@ -176,13 +152,13 @@ impl Uncorrected<'_> {
 }
 
 /// Where the shell comes to rest when it starts near its equilibrium: the very steps of a running face, so that what
-/// is corrected is what it will miss. Says whether it did.
+/// is corrected is what it will miss.
 fn rest_at(
     mut stepper: Stepper,
     start: &[DVec3],
     target: &[DVec3],
     budget: &Budget,
-) -> Result<(Vec<DVec3>, bool), Stop> {
+) -> Result<Vec<DVec3>, Stop> {
     let order = stepper.order().clone();
     let in_order = |positions: &[DVec3]| -> Vec<Vec4> {
         order.vertices.iter().map(|v| positions[*v as usize].as_vec3().extend(0.0)).collect()
@@ -190,7 +166,6 @@ fn rest_at(
     let (start, target) = (in_order(start), in_order(target));
     stepper.place(&start, &vec![Vec4::ZERO; start.len()]);
     let mut before = start;
-    let mut is_at_rest = false;
     for _ in 0..SETTLING_STEPS / STILL_STEPS {
         budget.check()?;
         for _ in 0..STILL_STEPS {
@@ -199,8 +174,7 @@ fn rest_at(
             stepper.finish();
         }
         let mut pairs = stepper.positions().iter().zip(&before);
-        is_at_rest = pairs.all(|(now, before)| now.distance(*before) < STILL);
-        if is_at_rest {
+        if pairs.all(|(now, before)| now.distance(*before) < STILL) {
             break;
         }
         before.copy_from_slice(stepper.positions());
@@ -209,7 +183,7 @@ fn rest_at(
     for (vertex, position) in order.vertices.iter().zip(stepper.positions()) {
         rested[*vertex as usize] = position.xyz().as_dvec3();
     }
-    Ok((rested, is_at_rest))
+    Ok(rested)
 }
 
 /// The displacements, or none at all if none is larger than a limit.

@@ -88,23 +88,6 @@ pub struct CertifiedFace {
     pub seed: u64,
     /// Iterations of the fit.
     pub iterations: usize,
-    /// The running face compared with the rig; none in older files and without corrections.
-    #[serde(default)]
-    pub output: Option<CertifiedOutput>,
-}
-
-/// How far the running face, at rest, at full resolution and with its corrections, is from the rig. Distances are of the worst
-/// vertex, over ε^r.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CertifiedOutput {
-    /// The fitted shapes, one at a time.
-    pub shapes: Tally,
-    /// The combinations that the shell meets worst.
-    pub combinations: Tally,
-    /// The worst that a search found from the worst of these.
-    pub searched: Tally,
-    /// The weights of the worst of all.
-    pub worst: String,
 }
 
 /// How many expressions were tested and how they came out.

@@ -1,6 +1,6 @@
 //! Which part of a mesh is the face's skin, and how high the face is.
 
-use glam::{DVec3, Vec3};
+use glam::DVec3;
 use zygoma_geometry::topology::{connected_parts, distinct_triangles};
 use zygoma_numerics::Budget;
 use zygoma_rig::jaw::jaw_driven_shapes;
@@ -8,11 +8,21 @@ use zygoma_rig::weld::Weld;
 use zygoma_rig::{RigMesh, SparseDeltas};
 
 use super::BuildError;
-use super::folds::folded_points;
 
-/// Other surfaces smaller than this share of the height may hide skin, as eyeballs and teeth do; larger ones, such as hair and
-/// hats, cover it. Ours.
-const HIDING: f64 = 0.4;
+/// Words in the names of regions that are not skin to be touched.
+const NOT_SKIN: [&str; 11] = [
+    "socket",
+    "gum",
+    "teeth",
+    "tooth",
+    "tongue",
+    "eyeball",
+    "lacrimal",
+    "blend",
+    "occlusion",
+    "lash",
+    "tear",
+];
 
 /// A jaw shape carries the chin along: what moves by this share of the farthest is chin. Ours.
 const CHIN: f32 = 0.6;
@@ -40,15 +50,19 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// Finds the skin of a mesh. `others` are the other meshes of the avatar.
-    pub(super) fn choose(mesh: &RigMesh, others: &[&RigMesh], budget: &Budget) -> Result<Self, BuildError> {
+    pub(super) fn choose(mesh: &RigMesh, budget: &Budget) -> Result<Self, BuildError> {
         let weld = Weld::within(mesh, budget)?;
         let (mut all_triangles, mut mesh_triangles) = (weld.triangles(mesh), mesh.faces.triangles());
         let metres: Vec<DVec3> = weld.gather(&mesh.positions).iter().map(|p| p.as_dvec3()).collect();
+        let named = named_skin(mesh);
+        let is_named = |point: &u32| named[weld.vertices_of_point(*point as usize)[0] as usize];
         // Of doubled triangles, and of a skin that is drawn from both sides, one is simulated.
-        let distinct: Vec<[u32; 3]> =
-            distinct_triangles(&all_triangles).into_iter().map(|t| all_triangles[t as usize]).collect();
-        let mut skin = largest_part(&metres, &distinct);
+        let skin: Vec<[u32; 3]> = distinct_triangles(&all_triangles)
+            .into_iter()
+            .map(|t| all_triangles[t as usize])
+            .filter(|t| t.iter().all(is_named))
+            .collect();
+        let mut skin = largest_part(&metres, &skin);
         if faces_inwards(&metres, &skin) {
             let all = [&mut all_triangles, &mut mesh_triangles, &mut skin];
             all.into_iter().flatten().for_each(|t| t.swap(1, 2));
@@ -64,18 +78,8 @@ impl Region {
         let end = chin - NECK * height;
         let above = |t: &&[u32; 3]| t.iter().all(|p| metres[*p as usize].y >= end);
         let cut: Vec<[u32; 3]> = skin.iter().filter(above).copied().collect();
-        let points: Vec<DVec3> = metres.iter().map(|p| *p / height).collect();
-        let head = largest_part(&points, &cut);
-        let mut hiding = small_parts(&points, &all_triangles, &head);
-        for other in others {
-            let points: Vec<DVec3> = other.positions.iter().map(|p| p.as_dvec3() / height).collect();
-            hiding.extend(small_parts(&points, &other.faces.triangles(), &[]));
-        }
-        budget.check()?;
-        let folded = folded_points(&points, &head, &hiding);
-        let open: Vec<[u32; 3]> =
-            head.iter().filter(|t| t.iter().all(|p| !folded[*p as usize])).copied().collect();
-        let triangles = largest_part(&points, &open);
+        let triangles = largest_part(&metres, &cut);
+        let points = metres.iter().map(|p| *p / height).collect();
         Ok(Self { weld, points, all_triangles, mesh_triangles, triangles, height, jaw })
     }
 
@@ -86,21 +90,17 @@ impl Region {
     }
 }
 
-/// The triangles of parts that are small and have nothing to do with the skin.
-fn small_parts(points: &[DVec3], triangles: &[[u32; 3]], skin: &[[u32; 3]]) -> Vec<[Vec3; 3]> {
-    let (parts, count) = connected_parts(points.len(), triangles);
-    let part = |t: &[u32; 3]| parts[t[0] as usize] as usize;
-    let mut bounds = vec![(DVec3::INFINITY, DVec3::NEG_INFINITY); count];
-    for t in triangles {
-        let (low, high) = &mut bounds[part(t)];
-        for p in t.map(|p| points[p as usize]) {
-            (*low, *high) = (low.min(p), high.max(p));
+/// Whether each vertex may be skin, as far as the file's own names say.
+fn named_skin(mesh: &RigMesh) -> Vec<bool> {
+    let mut skin = vec![true; mesh.positions.len()];
+    for region in &mesh.regions {
+        let name = region.name.to_lowercase();
+        if NOT_SKIN.iter().any(|word| name.contains(word)) {
+            let end = region.vertices.end.min(skin.len());
+            skin[region.vertices.start.min(end)..end].fill(false);
         }
     }
-    let mut is_hiding: Vec<bool> = bounds.iter().map(|(low, high)| low.distance(*high) < HIDING).collect();
-    skin.iter().for_each(|t| is_hiding[part(t)] = false);
-    let corners = |t: &[u32; 3]| t.map(|p| points[p as usize].as_vec3());
-    triangles.iter().filter(|t| is_hiding[part(t)]).map(corners).collect()
+    skin
 }
 
 fn heights(points: &[DVec3], triangles: &[[u32; 3]]) -> impl Iterator<Item = f64> {
@@ -169,7 +169,7 @@ mod tests {
         let turned: Vec<[u32; 3]> = mesh.faces.triangles().iter().map(|[a, b, c]| [*a, *c, *b]).collect();
         let inside_out = RigMesh { faces: Faces::from_triangles(&turned), ..mesh.clone() };
         let [found, known] =
-            [&inside_out, mesh].map(|mesh| Region::choose(mesh, &[], &Budget::default()).unwrap());
+            [&inside_out, mesh].map(|mesh| Region::choose(mesh, &Budget::default()).unwrap());
         assert_eq!(known.mesh_triangles, mesh.faces.triangles());
         assert_eq!(found.mesh_triangles, known.mesh_triangles);
         assert_eq!(found.all_triangles, known.all_triangles);

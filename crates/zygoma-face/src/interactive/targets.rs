@@ -7,17 +7,11 @@ use zygoma_rig::{RigMesh, arkit};
 use super::BuildParams;
 use super::corrections::CLIP;
 use super::fit::{Combination, Expression, seeded_combinations};
-use super::output::Pose;
 
 /// Single shapes and combinations.
 pub(super) struct Targets {
     pub(super) singles: Vec<Expression>,
     pub(super) combinations: Vec<Combination>,
-    /// The same as weights of the mesh's shapes.
-    pub(super) single_poses: Vec<Pose>,
-    pub(super) combination_poses: Vec<Pose>,
-    /// Shapes that are fitted, each with the shape that it is used on top of.
-    pub(super) fitted: Vec<(usize, Option<usize>)>,
 }
 
 /// The shapes of a rig on its shell.
@@ -46,44 +40,45 @@ impl ShapesOnShell<'_> {
         let fitted: Vec<usize> =
             (0..self.moves.len()).filter(|shape| self.is_fitted(*shape, params)).collect();
         let single = |shape: &usize| {
-            let parts = self.bases[*shape].into_iter().chain([*shape]).map(|part| (part, params.exaggerate));
-            (self.name(*shape).to_owned(), parts.collect::<Vec<_>>())
+            let parts: Vec<(usize, f64)> = self.bases[*shape]
+                .into_iter()
+                .chain([*shape])
+                .map(|part| (part, params.exaggerate))
+                .collect();
+            Expression { name: self.name(*shape).to_owned(), positions: self.positions(&parts) }
+        };
+        let combine = |name: String, parts: &[(usize, f64)]| Combination {
+            expression: Expression { name, positions: self.positions(parts) },
+            parts: self.singles_in(parts, &fitted, params),
         };
         let pose = |(index, weights): (usize, &Vec<f32>)| {
-            let parts = weights.iter().enumerate().map(|(shape, weight)| (shape, f64::from(*weight)));
-            (format!("pose {index} of the takes"), parts.collect::<Vec<_>>())
+            let parts: Vec<(usize, f64)> =
+                weights.iter().enumerate().map(|(shape, weight)| (shape, f64::from(*weight))).collect();
+            combine(format!("pose {index} of the takes"), &parts)
         };
-        let fitting = poses.iter().filter(|weights| weights.len() == self.moves.len());
-        let mut together: Vec<(String, Vec<(usize, f64)>)> =
-            fitting.take(params.combinations).enumerate().map(pose).collect();
-        let missing = params.combinations - together.len();
-        for parts in seeded_combinations(&fitted, &|shape| self.bases[shape], missing, params.seed) {
+        let poses: Vec<Combination> = poses
+            .iter()
+            .filter(|weights| weights.len() == self.moves.len())
+            .take(params.combinations)
+            .enumerate()
+            .map(pose)
+            .collect();
+        let seeded = seeded_combinations(
+            &fitted,
+            &|shape| self.bases[shape],
+            params.combinations - poses.len(),
+            params.seed,
+        );
+        let together = |parts: Vec<(usize, f64)>| {
             let parts: Vec<(usize, f64)> =
                 parts.into_iter().map(|(shape, weight)| (shape, params.exaggerate * weight)).collect();
             let names: Vec<String> =
                 parts.iter().map(|(shape, weight)| format!("{weight:.2} {}", self.name(*shape))).collect();
-            together.push((names.join(" + "), parts));
-        }
-        let singles: Vec<(String, Vec<(usize, f64)>)> = fitted.iter().map(single).collect();
-        let expression = |(name, parts): &(String, Vec<(usize, f64)>)| Expression {
-            name: name.clone(),
-            positions: self.positions(parts),
-        };
-        let combination = |named: &(String, Vec<(usize, f64)>)| Combination {
-            expression: expression(named),
-            parts: self.singles_in(&named.1, &fitted, params),
-        };
-        let weights = |(name, parts): &(String, Vec<(usize, f64)>)| {
-            let mut weights = vec![0.0; self.moves.len()];
-            parts.iter().for_each(|(shape, weight)| weights[*shape] += *weight as f32);
-            Pose { name: name.clone(), weights }
+            combine(names.join(" + "), &parts)
         };
         Targets {
-            singles: singles.iter().map(expression).collect(),
-            combinations: together.iter().map(combination).collect(),
-            single_poses: singles.iter().map(weights).collect(),
-            combination_poses: together.iter().map(weights).collect(),
-            fitted: fitted.iter().map(|shape| (*shape, self.bases[*shape])).collect(),
+            singles: fitted.iter().map(single).collect(),
+            combinations: poses.into_iter().chain(seeded.into_iter().map(together)).collect(),
         }
     }
 

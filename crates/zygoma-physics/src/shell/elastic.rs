@@ -4,8 +4,9 @@
 //! three edges of a triangle need six vertices, where each alone needs four. Triangles without a common edge are
 //! chosen as long as there are any, which is nine edges of ten; the others are evaluated one by one.
 
-use glam::{Vec3, Vec4, Vec4Swizzles};
+use glam::{Vec4, Vec4Swizzles};
 
+use super::elements::SIDEWAYS;
 use super::{Shell, ShellParams, Stiffness};
 
 /// Triangles or edges that are evaluated together.
@@ -25,8 +26,9 @@ pub(super) struct Edges {
     pub(super) spring_stiffness: [f32; LANES],
     pub(super) spring_length: [f32; LANES],
     pub(super) bend_stiffness: [f32; LANES],
-    /// Signed distance of the bending element at rest; see [`Bend`](super::Bend).
-    pub(super) bend_distance: [f32; LANES],
+    pub(super) bend_length: [f32; LANES],
+    /// Which side q lies on at rest, see [`Bend::side`](super::Bend), over the sine at which it is bent through.
+    pub(super) bend_side: [f32; LANES],
     /// Largest allowed length of the spring, squared.
     pub(super) longest_squared: [f32; LANES],
 }
@@ -45,22 +47,6 @@ pub(super) struct Singles {
     /// Ends of the edge, then the vertices opposite to it.
     pub(super) vertices: [[u32; LANES]; 4],
     pub(super) edges: Edges,
-}
-
-/// Unit normals of the bending elements of eight edges, coordinate by coordinate.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Normals(pub(super) [[f32; LANES]; 3]);
-
-impl Normals {
-    fn get(&self, lane: usize) -> Vec3 {
-        Vec3::from_array(self.0.map(|axis| axis[lane]))
-    }
-
-    fn set(&mut self, lane: usize, normal: Vec3) {
-        for (axis, value) in self.0.iter_mut().zip(normal.to_array()) {
-            axis[lane] = value;
-        }
-    }
 }
 
 /// Where the four vertices of a triangle's edges are among its six.
@@ -82,7 +68,8 @@ struct Element {
     spring_stiffness: f64,
     spring_length: f64,
     bend_stiffness: f64,
-    bend_distance: f64,
+    bend_length: f64,
+    bend_side: f64,
     longest: f64,
 }
 
@@ -92,12 +79,12 @@ impl Element {
         let mut seen = *self;
         if seen.vertices[0] != from {
             seen.on_edge = 1.0 - seen.on_edge;
-            seen.bend_distance = -seen.bend_distance;
+            seen.bend_side = -seen.bend_side;
         }
         if seen.vertices[3] == third {
             seen.vertices.swap(2, 3);
             seen.across = 1.0 - seen.across;
-            seen.bend_distance = -seen.bend_distance;
+            seen.bend_side = -seen.bend_side;
         }
         // Without a bending element there is nothing across.
         let across = if seen.vertices[2] == third { seen.vertices[3] } else { from };
@@ -113,35 +100,35 @@ impl Edges {
         self.spring_stiffness[lane] = element.spring_stiffness as f32;
         self.spring_length[lane] = element.spring_length as f32;
         self.bend_stiffness[lane] = element.bend_stiffness as f32;
-        self.bend_distance[lane] = element.bend_distance as f32;
+        self.bend_length[lane] = element.bend_length as f32;
+        self.bend_side[lane] = element.bend_side as f32;
         self.longest_squared[lane] = (element.longest * element.longest) as f32;
     }
 
     /// Adds the forces of one edge, and says whether it is too long.
-    fn add_forces(
-        &self,
-        lane: usize,
-        vertices: [usize; 4],
-        normals: &Normals,
-        positions: &[Vec4],
-        forces: &mut [Vec4],
-    ) -> bool {
+    fn add_forces(&self, lane: usize, vertices: [usize; 4], positions: &[Vec4], forces: &mut [Vec4]) -> bool {
         let [a, b, c, d] = vertices.map(|v| positions[v]);
         let (s, t) = (self.on_edge[lane], self.across[lane]);
-        let edge = (b - a).xyz();
+        let (edge, across) = (b - a, d - c);
         // q = (1 − s) a + s b − (1 − t) c − t d
-        let span = (a - c).xyz() + s * edge - t * (d - c).xyz();
-        let edge_squared = edge.length_squared();
+        let span = (a - c) + s * edge - t * across;
+        let edge_squared = edge.dot(edge);
+        let normal = edge.xyz().cross(across.xyz());
+        let span_length = span.length();
+        let product = (span_length * normal.length()).max(f32::MIN_POSITIVE);
+        let lift = -span.xyz().dot(normal) * self.bend_side[lane] / product;
+        let free = self.bend_length[lane] * (1.0 + lift).clamp(0.0, 1.0);
         let stretch = 1.0 - self.spring_length[lane] / edge_squared.sqrt().max(f32::MIN_POSITIVE);
+        // Slack while flatter than at rest.
+        let bent = (1.0 - free / span_length.max(f32::MIN_POSITIVE)).max(0.0);
         let pull = self.spring_stiffness[lane] * stretch * edge;
-        let normal = normals.get(lane);
-        let bend = self.bend_stiffness[lane] * (span.dot(normal) - self.bend_distance[lane]) * normal;
+        let bend = self.bend_stiffness[lane] * bent * span;
         let (at_b, at_d) = (s * bend, t * bend);
         let [a, b, c, d] = vertices;
-        forces[a] += (pull - bend + at_b).extend(0.0);
-        forces[b] -= (pull + at_b).extend(0.0);
-        forces[c] += (bend - at_d).extend(0.0);
-        forces[d] += at_d.extend(0.0);
+        forces[a] += pull - bend + at_b;
+        forces[b] -= pull + at_b;
+        forces[c] += bend - at_d;
+        forces[d] += at_d;
         edge_squared > self.longest_squared[lane]
     }
 }
@@ -186,58 +173,24 @@ impl Elastic {
         Self { triangles, singles }
     }
 
-    /// Normals of all bending elements in a shape: three groups for every group of triangles, then one for each of the others.
-    pub(super) fn find_normals(&self, shape: &[Vec4], normals: &mut Vec<Normals>) {
-        let count = 3 * self.triangles.len() + self.singles.len();
-        normals.resize(count, Normals::default());
-        for (group, normals) in normals.iter_mut().enumerate() {
-            for lane in 0..LANES {
-                let (_, _, vertices) = self.edge((LANES * group + lane) as u32);
-                let [a, b, c, d] = vertices.map(|v| shape[v].xyz());
-                normals.set(lane, (b - a).cross(d - c).normalize_or_zero());
-            }
-        }
-    }
-
     /// Adds the forces at `positions` to `forces`, and lists edges that are too long.
-    pub(super) fn add_forces(
-        &self,
-        normals: &[Normals],
-        positions: &[Vec4],
-        forces: &mut [Vec4],
-        too_long: &mut Vec<u32>,
-    ) {
+    pub(super) fn add_forces(&self, positions: &[Vec4], forces: &mut [Vec4], too_long: &mut Vec<u32>) {
         #[cfg(target_arch = "x86_64")]
         if let Some(simd) = zygoma_numerics::simd::avx2() {
-            let (of_triangles, of_singles) = normals.split_at(3 * self.triangles.len());
-            super::elastic_avx2::add_forces(
-                simd,
-                (&self.triangles, of_triangles),
-                positions,
-                forces,
-                too_long,
-            );
+            super::elastic_avx2::add_forces(simd, &self.triangles, positions, forces, too_long);
             let before = 3 * LANES * self.triangles.len();
-            let singles = (&self.singles[..], of_singles);
-            super::elastic_avx2::add_single_forces(simd, singles, before, positions, forces, too_long);
+            super::elastic_avx2::add_single_forces(simd, &self.singles, before, positions, forces, too_long);
             return;
         }
-        self.add_forces_plainly(normals, positions, forces, too_long);
+        self.add_forces_plainly(positions, forces, too_long);
     }
 
     /// The same, one edge at a time.
-    fn add_forces_plainly(
-        &self,
-        normals: &[Normals],
-        positions: &[Vec4],
-        forces: &mut [Vec4],
-        too_long: &mut Vec<u32>,
-    ) {
+    fn add_forces_plainly(&self, positions: &[Vec4], forces: &mut [Vec4], too_long: &mut Vec<u32>) {
         let count = 3 * LANES * self.triangles.len() + LANES * self.singles.len();
         for edge in 0..count as u32 {
             let (edges, lane, vertices) = self.edge(edge);
-            let normals = &normals[edge as usize / LANES];
-            if edges.add_forces(lane, vertices, normals, positions, forces) {
+            if edges.add_forces(lane, vertices, positions, forces) {
                 too_long.push(edge);
             }
         }
@@ -290,7 +243,8 @@ fn elements(shell: &Shell, stiffness: &Stiffness, params: &ShellParams) -> Vec<E
             spring_stiffness: spring.rest_length * stiffness.of_spring(spring),
             spring_length: spring.rest_length,
             bend_stiffness: bend.map_or(0.0, |bend| bend.scale * stiffness.of_bend(bend)),
-            bend_distance: bend.map_or(0.0, |bend| bend.rest_distance),
+            bend_length: bend.map_or(0.0, |bend| bend.rest_distance),
+            bend_side: bend.map_or(0.0, |bend| bend.side / SIDEWAYS),
             longest: (1.0 + params.max_strain) * spring.rest_length,
         }
     };
@@ -371,7 +325,6 @@ mod tests {
                         * DVec3::new((3.0 * v as f64).sin(), (5.0 * v as f64).cos(), (7.0 * v as f64).sin())
             })
             .collect();
-        let target: Vec<DVec3> = shell.rest.iter().map(|p| *p + 0.1 * p.y * p.y * DVec3::Z).collect();
         let mut wanted = vec![DVec3::ZERO; count];
         for spring in &shell.springs {
             let [a, b] = spring.ends.map(|v| v as usize);
@@ -384,9 +337,7 @@ mod tests {
             wanted[b] -= pull;
         }
         for bend in &shell.bends {
-            let normal = bend.normal(&target);
-            let off = bend.distance(&moved, normal) - bend.rest_distance;
-            let pull = bend.scale * stiffness.of_bend(bend) * off * normal;
+            let pull = bend.scale * stiffness.of_bend(bend) * bend.pull(&moved);
             for i in 0..4 {
                 wanted[bend.vertices[i] as usize] -= bend.weights[i] * pull;
             }
@@ -397,22 +348,16 @@ mod tests {
             &ShellParams { max_strain: 0.3, ..ShellParams::default() },
             &places,
         );
-        let in_order = |shape: &[DVec3]| {
-            let mut positions = vec![Vec4::ZERO; count];
-            for v in 0..count {
-                positions[places[v] as usize] = shape[v].as_vec3().extend(0.0);
-            }
-            positions
-        };
-        let mut positions = in_order(&moved);
-        let mut normals = Vec::new();
-        elastic.find_normals(&in_order(&target), &mut normals);
+        let mut positions = vec![Vec4::ZERO; count];
+        for v in 0..count {
+            positions[places[v] as usize] = moved[v].as_vec3().extend(0.0);
+        }
         let mut forces = vec![Vec4::ZERO; count];
         let mut too_long = Vec::new();
-        elastic.add_forces(&normals, &positions, &mut forces, &mut too_long);
+        elastic.add_forces(&positions, &mut forces, &mut too_long);
         let scale = wanted.iter().map(|f| f.length()).fold(0.0, f64::max);
         let (mut plain, mut listed) = (vec![Vec4::ZERO; count], Vec::new());
-        elastic.add_forces_plainly(&normals, &positions, &mut plain, &mut listed);
+        elastic.add_forces_plainly(&positions, &mut plain, &mut listed);
         assert_eq!(listed, too_long);
         for (plain, fast) in plain.iter().zip(&forces) {
             assert!(plain.distance(*fast) < 1e-5 * scale as f32, "{plain} {fast}");

@@ -5,34 +5,34 @@ use pulp::x86::V3;
 use pulp::{cast, f32x8};
 use std::arch::x86_64::{__m128, __m256};
 
-use super::elastic::{CORNERS, Edges, LANES, Normals, Singles, Triangles};
+use super::elastic::{CORNERS, Edges, LANES, Singles, Triangles};
 
 /// Adds the forces of triangles at `positions` to `forces`, and lists edges that are too long.
 pub(super) fn add_forces(
     simd: V3,
-    (triangles, normals): (&[Triangles], &[Normals]),
+    triangles: &[Triangles],
     positions: &[Vec4],
     forces: &mut [Vec4],
     too_long: &mut Vec<u32>,
 ) {
-    struct AddForces<'a>(V3, &'a [Triangles], &'a [Normals], &'a [Vec4], &'a mut [Vec4], &'a mut Vec<u32>);
+    struct AddForces<'a>(V3, &'a [Triangles], &'a [Vec4], &'a mut [Vec4], &'a mut Vec<u32>);
     impl pulp::NullaryFnOnce for AddForces<'_> {
         type Output = ();
         #[inline(always)]
         fn call(self) {
-            let Self(simd, triangles, normals, positions, forces, too_long) = self;
-            for (index, (group, normals)) in triangles.iter().zip(normals.as_chunks::<3>().0).enumerate() {
+            let Self(simd, triangles, positions, forces, too_long) = self;
+            for (index, group) in triangles.iter().enumerate() {
                 let i = gather(simd, &group.vertices[0], positions);
                 let j = gather(simd, &group.vertices[1], positions);
                 let k = gather(simd, &group.vertices[2], positions);
                 let across = gather(simd, &group.vertices[3], positions);
-                let first = forces_of(simd, &group.edges[0], &normals[0], [&i, &j, &k, &across]);
+                let first = forces_of(simd, &group.edges[0], &i, &j, &k, &across);
                 add(simd, &group.vertices[3], &first.at[3], forces);
                 let across = gather(simd, &group.vertices[4], positions);
-                let second = forces_of(simd, &group.edges[1], &normals[1], [&j, &k, &i, &across]);
+                let second = forces_of(simd, &group.edges[1], &j, &k, &i, &across);
                 add(simd, &group.vertices[4], &second.at[3], forces);
                 let across = gather(simd, &group.vertices[5], positions);
-                let third = forces_of(simd, &group.edges[2], &normals[2], [&k, &i, &j, &across]);
+                let third = forces_of(simd, &group.edges[2], &k, &i, &j, &across);
                 add(simd, &group.vertices[5], &third.at[3], forces);
                 let sum = first.at[0].and(simd, &second.at[2]).and(simd, &third.at[1]);
                 add(simd, &group.vertices[0], &sum, forces);
@@ -49,38 +49,30 @@ pub(super) fn add_forces(
             }
         }
     }
-    simd.vectorize(AddForces(simd, triangles, normals, positions, forces, too_long));
+    simd.vectorize(AddForces(simd, triangles, positions, forces, too_long));
 }
 
 /// The same for edges in no triangle; their numbers start at `start`.
 pub(super) fn add_single_forces(
     simd: V3,
-    (singles, normals): (&[Singles], &[Normals]),
+    singles: &[Singles],
     start: usize,
     positions: &[Vec4],
     forces: &mut [Vec4],
     too_long: &mut Vec<u32>,
 ) {
-    struct AddForces<'a>(
-        V3,
-        &'a [Singles],
-        &'a [Normals],
-        usize,
-        &'a [Vec4],
-        &'a mut [Vec4],
-        &'a mut Vec<u32>,
-    );
+    struct AddForces<'a>(V3, &'a [Singles], usize, &'a [Vec4], &'a mut [Vec4], &'a mut Vec<u32>);
     impl pulp::NullaryFnOnce for AddForces<'_> {
         type Output = ();
         #[inline(always)]
         fn call(self) {
-            let Self(simd, singles, normals, start, positions, forces, too_long) = self;
-            for (index, (group, normals)) in singles.iter().zip(normals).enumerate() {
+            let Self(simd, singles, start, positions, forces, too_long) = self;
+            for (index, group) in singles.iter().enumerate() {
                 let a = gather(simd, &group.vertices[0], positions);
                 let b = gather(simd, &group.vertices[1], positions);
                 let c = gather(simd, &group.vertices[2], positions);
                 let d = gather(simd, &group.vertices[3], positions);
-                let found = forces_of(simd, &group.edges, normals, [&a, &b, &c, &d]);
+                let found = forces_of(simd, &group.edges, &a, &b, &c, &d);
                 add(simd, &group.vertices[0], &found.at[0], forces);
                 add(simd, &group.vertices[1], &found.at[1], forces);
                 add(simd, &group.vertices[2], &found.at[2], forces);
@@ -91,7 +83,7 @@ pub(super) fn add_single_forces(
             }
         }
     }
-    simd.vectorize(AddForces(simd, singles, normals, start, positions, forces, too_long));
+    simd.vectorize(AddForces(simd, singles, start, positions, forces, too_long));
 }
 
 fn list_long(edges: &Edges, found: &Found, start: usize, too_long: &mut Vec<u32>) {
@@ -163,23 +155,49 @@ impl Vectors {
         let sum = simd.mul_f32x8(self.x, other.x);
         simd.mul_add_f32x8(self.z, other.z, simd.mul_add_f32x8(self.y, other.y, sum))
     }
+
+    #[inline(always)]
+    fn cross(&self, simd: V3, other: &Self) -> Self {
+        Self {
+            x: simd.negate_mul_add_f32x8(self.z, other.y, simd.mul_f32x8(self.y, other.z)),
+            y: simd.negate_mul_add_f32x8(self.x, other.z, simd.mul_f32x8(self.z, other.x)),
+            z: simd.negate_mul_add_f32x8(self.y, other.x, simd.mul_f32x8(self.x, other.y)),
+        }
+    }
 }
 
 /// Forces of eight edges from `a` to `b`, with `c` and `d` opposite.
 #[inline(always)]
-fn forces_of(simd: V3, edges: &Edges, normals: &Normals, [a, b, c, d]: [&Vectors; 4]) -> Found {
-    let one = simd.splat_f32x8(1.0);
+fn forces_of(simd: V3, edges: &Edges, a: &Vectors, b: &Vectors, c: &Vectors, d: &Vectors) -> Found {
+    let (one, zero, least) =
+        (simd.splat_f32x8(1.0), simd.splat_f32x8(0.0), simd.splat_f32x8(f32::MIN_POSITIVE));
     let (s, t): (f32x8, f32x8) = (cast(edges.on_edge), cast(edges.across));
     let edge = b.minus(simd, a);
+    let across = d.minus(simd, c);
     // q = (1 − s) a + s b − (1 − t) c − t d
-    let span = a.minus(simd, c).plus(simd, s, &edge).less(simd, t, &d.minus(simd, c));
+    let span = a.minus(simd, c).plus(simd, s, &edge).less(simd, t, &across);
     let edge_squared = edge.dot(simd, &edge);
-    let edge_length = simd.max_f32x8(simd.sqrt_f32x8(edge_squared), simd.splat_f32x8(f32::MIN_POSITIVE));
+    let span_squared = span.dot(simd, &span);
+    let normal = edge.cross(simd, &across);
+    let edge_length = simd.max_f32x8(simd.sqrt_f32x8(edge_squared), least);
+    let span_length = simd.sqrt_f32x8(span_squared);
+    // Bent through where q points to the wrong side. Hardly any element is, and then a root and a division are saved.
+    let wrong = simd.mul_f32x8(span.dot(simd, &normal), cast(edges.bend_side));
+    let is_wrong: __m256 = cast(simd.cmp_gt_f32x8(wrong, zero));
+    let mut free: f32x8 = cast(edges.bend_length);
+    if simd.avx._mm256_movemask_ps(is_wrong) != 0 {
+        let normal_length = simd.sqrt_f32x8(normal.dot(simd, &normal));
+        let product = simd.max_f32x8(simd.mul_f32x8(span_length, normal_length), least);
+        let lift = simd.div_f32x8(wrong, product);
+        let shown = simd.min_f32x8(simd.max_f32x8(simd.sub_f32x8(one, lift), zero), one);
+        free = simd.mul_f32x8(shown, free);
+    }
     let stretch = simd.sub_f32x8(one, simd.div_f32x8(cast(edges.spring_length), edge_length));
+    // Slack while flatter than at rest.
+    let bent = simd.sub_f32x8(one, simd.div_f32x8(free, simd.max_f32x8(span_length, least)));
+    let bent = simd.max_f32x8(bent, zero);
     let pull = edge.times(simd, simd.mul_f32x8(cast(edges.spring_stiffness), stretch));
-    let normal = Vectors { x: cast(normals.0[0]), y: cast(normals.0[1]), z: cast(normals.0[2]) };
-    let off = simd.sub_f32x8(span.dot(simd, &normal), cast(edges.bend_distance));
-    let bend = normal.times(simd, simd.mul_f32x8(cast(edges.bend_stiffness), off));
+    let bend = span.times(simd, simd.mul_f32x8(cast(edges.bend_stiffness), bent));
     let at_b = bend.times(simd, s);
     let at_d = bend.times(simd, t);
     let both = pull.plus(simd, one, &at_b);

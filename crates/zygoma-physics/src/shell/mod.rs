@@ -4,7 +4,6 @@
 //! high. [`Shell`] holds what the rest shape decides, [`Stiffness`] what is fitted, [`ShellParams`] what a
 //! user may tune.
 
-mod bending;
 mod elastic;
 #[cfg(target_arch = "x86_64")]
 mod elastic_avx2;
@@ -19,8 +18,7 @@ mod test_shells;
 
 use glam::DVec3;
 
-pub use bending::Bend;
-pub use elements::Spring;
+pub use elements::{Bend, Spring};
 pub use matrix::step_matrix;
 pub use newton::{NewtonParams, Settled, Unsettled};
 pub use params::ShellParams;

@@ -1,22 +1,22 @@
 //! A shell, or a part of it, at rest between its elasticity and the pull towards one target.
 //!
-//! Ψ(x) = Σ ½ aᵢ ‖xᵢ − tᵢ‖² + Σ ½ k (‖q‖ − r)² + Σ ½ k (n · q − c⁰)², the quasistatic form of IFA eq. 4 without lagging
-//! (§4.2): q joins the ends of a spring of length r at rest, or the closest points of a [`Bend`] with its normal n at the target.
+//! Ψ(x) = Σ ½ aᵢ ‖xᵢ − tᵢ‖² + Σ ½ k (‖q‖ − r)², the quasistatic form of IFA eq. 4 without lagging (§4.2):
+//! q joins the ends of a spring or the closest points of a bending element, r is the length it should have. Bending
+//! elements do not push: see [`Bend`](super::Bend).
 
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 use zygoma_numerics::{Analysis, SymmetricMatrix};
 
-use super::{Bend, Shell, ShellParams, Stiffness};
+use super::{Shell, ShellParams, Stiffness};
 
 /// The part of a shell that may move towards a target, while all other vertices are held there.
 #[derive(Debug)]
 pub struct Statics {
     part: Arc<Part>,
     target: Vec<DVec3>,
-    /// Normal of each bending element at the target.
-    normals: Vec<DVec3>,
+    bends: Vec<Element<4>>,
 }
 
 /// What does not depend on the target.
@@ -26,9 +26,9 @@ struct Part {
     vertices: Vec<u32>,
     free: usize,
     actuation: Vec<f64>,
-    springs: Vec<Spring>,
-    /// In local vertices.
-    bends: Vec<Bend>,
+    springs: Vec<Element<2>>,
+    /// The shell's numbers of the bending elements.
+    bends: Vec<u32>,
     blocks: Blocks,
     analysis: Arc<Analysis>,
 }
@@ -40,36 +40,54 @@ pub struct Weights {
     bends: Vec<f64>,
 }
 
-/// A spring in local vertices.
+/// A spring or bending element in local vertices.
 #[derive(Clone, Copy, Debug)]
-struct Spring {
-    ends: [u32; 2],
-    /// r, also its weight per unit of stiffness.
+struct Element<const N: usize> {
+    vertices: [u32; N],
+    weights: [f64; N],
+    /// r, the length that q should have.
     length: f64,
+    /// Whether it only pulls, and is slack below that length.
+    slack: bool,
+    /// Weight per unit of stiffness: l^r for springs, ‖e‖/h̄ for bending elements.
+    scale: f64,
 }
 
-impl Spring {
+impl<const N: usize> Element<N> {
     fn span(&self, x: &[DVec3]) -> DVec3 {
-        x[self.ends[0] as usize] - x[self.ends[1] as usize]
+        (0..N).map(|i| self.weights[i] * x[self.vertices[i] as usize]).sum()
+    }
+
+    fn is_slack(&self, length: f64) -> bool {
+        self.slack && length <= self.length
+    }
+
+    /// (‖q‖ − r)²
+    fn energy(&self, q: DVec3) -> f64 {
+        let length = q.length();
+        if self.is_slack(length) { 0.0 } else { (length - self.length).powi(2) }
     }
 
     /// ∂/∂q of ½ (‖q‖ − r)².
-    fn pull(&self, x: &[DVec3]) -> DVec3 {
-        let q = self.span(x);
-        q - self.length * q.normalize_or_zero()
+    fn pull(&self, q: DVec3) -> DVec3 {
+        let length = q.length();
+        if self.is_slack(length) { DVec3::ZERO } else { q - self.length * q.normalize_or_zero() }
     }
 
-    /// ∂²/∂q² of ½ (‖q‖ − r)², without the share `damping` of its negative part.
-    fn curvature(&self, x: &[DVec3], damping: f64) -> DMat3 {
-        let q = self.span(x);
+    /// ∂²/∂q² of ½ (‖q‖ − r)², without the share `damping` of what is negative in it.
+    fn curvature(&self, q: DVec3, damping: f64) -> DMat3 {
         let length = q.length();
-        if length < 1e-12 {
+        if self.is_slack(length) {
+            return DMat3::ZERO;
+        }
+        if self.length == 0.0 || length < 1e-12 {
             return DMat3::IDENTITY;
         }
         let along = q / length;
         let across = 1.0 - self.length / length;
         let across = if across < 0.0 { (1.0 - damping) * across } else { across };
-        DMat3::from_diagonal(DVec3::splat(across)) + (1.0 - across) * outer(along, along)
+        let outer = DMat3::from_cols(along * along.x, along * along.y, along * along.z);
+        DMat3::from_diagonal(DVec3::splat(across)) + outer * (1.0 - across)
     }
 }
 
@@ -90,40 +108,41 @@ impl Statics {
         let mut springs = Vec::new();
         for spring in &shell.springs {
             if let Some(ends) = localise(spring.ends, free, &mut local, &mut vertices) {
-                springs.push(Spring { ends, length: spring.rest_length });
+                let (weights, length) = ([1.0, -1.0], spring.rest_length);
+                springs.push(Element { vertices: ends, weights, length, slack: false, scale: length });
             }
         }
-        let mut bends = Vec::new();
-        for bend in &shell.bends {
-            if let Some(vertices) = localise(bend.vertices, free, &mut local, &mut vertices) {
-                bends.push(Bend { vertices, ..*bend });
+        let (mut bends, mut numbers) = (Vec::new(), Vec::new());
+        for (number, bend) in (0u32..).zip(&shell.bends) {
+            if let Some(ends) = localise(bend.vertices, free, &mut local, &mut vertices) {
+                let (weights, length) = (bend.weights, bend.free_distance(target));
+                bends.push(Element { vertices: ends, weights, length, slack: true, scale: bend.scale });
+                numbers.push(number);
             }
         }
         let blocks = Blocks::new(free, &springs, &bends);
         let analysis = Analysis::new(&blocks.matrix);
+        let target = vertices.iter().map(|v| target[*v as usize]).collect();
         let actuation = vertices[..free].iter().map(|v| params.actuation(shell.area[*v as usize])).collect();
-        let part = Part { vertices, free, actuation, springs, bends, blocks, analysis };
-        Self::of_part(Arc::new(part), target)
+        let part = Part { vertices, free, actuation, springs, bends: numbers, blocks, analysis };
+        Self { part: Arc::new(part), target, bends }
     }
 
-    /// The same vertices of the same shell pulled to another target. All else is shared.
+    /// The same vertices of the same shell pulled to another target. What the pattern decides is shared.
     ///
     /// # Panics
-    /// If `target` is shorter than the shell has vertices.
-    pub fn retargeted(&self, target: &[DVec3]) -> Self {
-        Self::of_part(self.part.clone(), target)
-    }
-
-    fn of_part(part: Arc<Part>, target: &[DVec3]) -> Self {
-        let target: Vec<DVec3> = part.vertices.iter().map(|v| target[*v as usize]).collect();
-        let normals = part.bends.iter().map(|bend| bend.normal(&target)).collect();
-        Self { part, target, normals }
-    }
-
-    /// Every bending element with its normal and n · q − c⁰.
-    fn bent<'a>(&'a self, x: &'a [DVec3]) -> impl Iterator<Item = (&'a Bend, DVec3, f64)> {
-        let bends = self.part.bends.iter().zip(&self.normals);
-        bends.map(|(bend, normal)| (bend, *normal, bend.distance(x, *normal) - bend.rest_distance))
+    /// If `target` is not as long as the shell has vertices.
+    pub fn retargeted(&self, shell: &Shell, target: &[DVec3]) -> Self {
+        assert_eq!(target.len(), shell.vertex_count(), "one target per vertex");
+        let bend = |(element, number): (&Element<4>, &u32)| Element {
+            length: shell.bends[*number as usize].free_distance(target),
+            ..*element
+        };
+        Self {
+            part: self.part.clone(),
+            target: self.part.vertices.iter().map(|v| target[*v as usize]).collect(),
+            bends: self.bends.iter().zip(&self.part.bends).map(bend).collect(),
+        }
     }
 
     /// The shell's numbers of the vertices here; the first [`free_count`](Self::free_count) may move.
@@ -138,7 +157,7 @@ impl Statics {
 
     /// Number of springs and bending elements.
     pub fn element_count(&self) -> usize {
-        self.part.springs.len() + self.part.bends.len()
+        self.part.springs.len() + self.bends.len()
     }
 
     /// Targets of the vertices here: where the search for an equilibrium may start.
@@ -166,97 +185,73 @@ impl Statics {
             local.iter().map(|v| values[self.part.vertices[*v as usize] as usize]).sum::<f64>()
                 / local.len() as f64
         };
-        let Part { springs, bends, .. } = &*self.part;
         Weights {
-            springs: springs.iter().map(|e| e.length * mean(&stiffness.strain, &e.ends)).collect(),
-            bends: bends.iter().map(|e| e.scale * mean(&stiffness.bending, &e.vertices)).collect(),
+            springs: self
+                .part
+                .springs
+                .iter()
+                .map(|e| e.scale * mean(&stiffness.strain, &e.vertices))
+                .collect(),
+            bends: self.bends.iter().map(|e| e.scale * mean(&stiffness.bending, &e.vertices)).collect(),
         }
     }
 
     /// Ψ(x), up to the constant of the held vertices.
     pub fn energy(&self, weights: &Weights, x: &[DVec3]) -> f64 {
-        let Part { free, actuation, springs, .. } = &*self.part;
-        let pulled = (0..*free).map(|i| actuation[i] * x[i].distance_squared(self.target[i])).sum::<f64>();
-        let stretched = springs.iter().zip(&weights.springs).map(|(e, k)| k * e.pull(x).length_squared());
-        let bent = self.bent(x).zip(&weights.bends).map(|((_, _, off), k)| k * off * off);
-        0.5 * (pulled + stretched.sum::<f64>() + bent.sum::<f64>())
+        let actuation: f64 =
+            (0..self.part.free).map(|i| self.part.actuation[i] * x[i].distance_squared(self.target[i])).sum();
+        0.5 * (actuation
+            + energy_of(&self.part.springs, &weights.springs, x)
+            + energy_of(&self.bends, &weights.bends, x))
     }
 
     /// ∂Ψ/∂x of the free vertices.
     pub fn gradient(&self, weights: &Weights, x: &[DVec3], out: &mut [DVec3]) {
-        let Part { free, actuation, springs, .. } = &*self.part;
-        for i in 0..*free {
-            out[i] = actuation[i] * (x[i] - self.target[i]);
+        for i in 0..self.part.free {
+            out[i] = self.part.actuation[i] * (x[i] - self.target[i]);
         }
-        let mut add = |vertex: u32, force: DVec3| {
-            if let Some(sum) = out[..*free].get_mut(vertex as usize) {
-                *sum += force;
-            }
-        };
-        for (spring, weight) in springs.iter().zip(&weights.springs) {
-            let pull = *weight * spring.pull(x);
-            add(spring.ends[0], pull);
-            add(spring.ends[1], -pull);
-        }
-        for ((bend, normal, off), weight) in self.bent(x).zip(&weights.bends) {
-            for (vertex, share) in bend.vertices.iter().zip(bend.weights) {
-                add(*vertex, *weight * off * share * normal);
-            }
-        }
+        add_gradient(&self.part.springs, &weights.springs, x, &mut out[..self.part.free]);
+        add_gradient(&self.bends, &weights.bends, x, &mut out[..self.part.free]);
     }
 
     /// ∂²Ψ/∂x² of the free vertices, without the share `damping` of each element's negative curvature: 0 is exact,
     /// 1 is always positive definite.
     pub fn hessian(&self, weights: &Weights, x: &[DVec3], damping: f64, out: &mut SymmetricMatrix) {
-        let Part { actuation, springs, bends, blocks, .. } = &*self.part;
-        let mut sums = vec![DMat3::ZERO; blocks.count];
-        for (slot, actuation) in blocks.diagonal.iter().zip(actuation) {
+        let mut sums = vec![DMat3::ZERO; self.part.blocks.count];
+        for (slot, actuation) in self.part.blocks.diagonal.iter().zip(&self.part.actuation) {
             sums[*slot as usize] = DMat3::from_diagonal(DVec3::splat(*actuation));
         }
-        let mut add = |slot: u32, block: DMat3| {
-            if let Some(sum) = sums.get_mut(slot as usize) {
-                *sum += block;
-            }
-        };
-        for ((spring, weight), slots) in
-            springs.iter().zip(&weights.springs).zip(blocks.springs.as_chunks::<3>().0)
-        {
-            let curvature = *weight * spring.curvature(x, damping);
-            add(slots[0], curvature);
-            add(slots[1], -curvature);
-            add(slots[2], curvature);
-        }
-        let bends = bends.iter().zip(&self.normals).zip(&weights.bends);
-        for (((bend, normal), weight), slots) in bends.zip(blocks.bends.as_chunks::<10>().0) {
-            let curvature = *weight * outer(*normal, *normal);
-            for (slot, (i, j)) in slots.iter().zip((0..4).flat_map(|i| (0..=i).map(move |j| (i, j)))) {
-                add(*slot, bend.weights[i] * bend.weights[j] * curvature);
-            }
-        }
-        blocks.write(&sums, out);
+        add_hessian(&self.part.springs, &weights.springs, &self.part.blocks.springs, x, damping, &mut sums);
+        add_hessian(&self.bends, &weights.bends, &self.part.blocks.bends, x, damping, &mut sums);
+        self.part.blocks.write(&sums, out);
     }
 
     /// Adds λᵀ ∂²Ψ/∂x∂κ to the derivatives by the stiffness of every vertex of the shell.
     pub fn add_stiffness_gradient(&self, x: &[DVec3], adjoint: &[DVec3], out: &mut Stiffness) {
-        let Part { springs, vertices, .. } = &*self.part;
-        let along = |vertex: u32, pull: DVec3| adjoint.get(vertex as usize).map_or(0.0, |a| pull.dot(*a));
-        for spring in springs {
-            let (pull, [a, b]) = (spring.pull(x), spring.ends);
-            let share = 0.5 * spring.length * (along(a, pull) - along(b, pull));
-            [a, b].iter().for_each(|v| out.strain[vertices[*v as usize] as usize] += share);
-        }
-        for (bend, normal, off) in self.bent(x) {
-            let shares = bend.vertices.iter().zip(bend.weights);
-            let sum: f64 = shares.map(|(v, share)| share * along(*v, normal)).sum();
-            let share = 0.25 * bend.scale * off * sum;
-            bend.vertices.iter().for_each(|v| out.bending[vertices[*v as usize] as usize] += share);
+        self.add_mixed(&self.part.springs, x, adjoint, &mut out.strain);
+        self.add_mixed(&self.bends, x, adjoint, &mut out.bending);
+    }
+
+    fn add_mixed<const N: usize>(
+        &self,
+        elements: &[Element<N>],
+        x: &[DVec3],
+        adjoint: &[DVec3],
+        out: &mut [f64],
+    ) {
+        for element in elements {
+            let pull = element.pull(element.span(x));
+            let mut along = 0.0;
+            for i in 0..N {
+                if let Some(adjoint) = adjoint.get(element.vertices[i] as usize) {
+                    along += element.weights[i] * pull.dot(*adjoint);
+                }
+            }
+            for vertex in element.vertices {
+                out[self.part.vertices[vertex as usize] as usize] += element.scale * along / N as f64;
+            }
         }
     }
-}
-
-/// a bᵀ
-fn outer(a: DVec3, b: DVec3) -> DMat3 {
-    DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 
 /// The force that is left at every vertex of a whole shell, as the distance over which actuation makes it up, m.
@@ -284,9 +279,9 @@ pub fn imbalance(
         forces[b] += pull;
     }
     for bend in &shell.bends {
-        let normal = bend.normal(target);
-        let off = bend.distance(x, normal) - bend.rest_distance;
-        let pull = bend.scale * stiffness.of_bend(bend) * off * normal;
+        let q = bend.span(x);
+        let beyond = (q.length() - bend.free_distance(target)).max(0.0);
+        let pull = bend.scale * stiffness.of_bend(bend) * beyond * q.normalize_or_zero();
         for (vertex, weight) in bend.vertices.iter().zip(bend.weights) {
             forces[*vertex as usize] -= weight * pull;
         }
@@ -314,7 +309,44 @@ fn localise<const N: usize>(
     }))
 }
 
-/// The sparse matrix as 3×3 blocks, and where each element adds to them.
+fn energy_of<const N: usize>(elements: &[Element<N>], weights: &[f64], x: &[DVec3]) -> f64 {
+    elements.iter().zip(weights).map(|(e, weight)| weight * e.energy(e.span(x))).sum()
+}
+
+fn add_gradient<const N: usize>(elements: &[Element<N>], weights: &[f64], x: &[DVec3], out: &mut [DVec3]) {
+    for (element, weight) in elements.iter().zip(weights) {
+        let force = *weight * element.pull(element.span(x));
+        for i in 0..N {
+            if let Some(sum) = out.get_mut(element.vertices[i] as usize) {
+                *sum += element.weights[i] * force;
+            }
+        }
+    }
+}
+
+fn add_hessian<const N: usize>(
+    elements: &[Element<N>],
+    weights: &[f64],
+    slots: &[u32],
+    x: &[DVec3],
+    damping: f64,
+    sums: &mut [DMat3],
+) {
+    let pairs = N * (N + 1) / 2;
+    for ((element, weight), slots) in elements.iter().zip(weights).zip(slots.chunks_exact(pairs)) {
+        let curvature = *weight * element.curvature(element.span(x), damping);
+        let mut slot = slots.iter();
+        for i in 0..N {
+            for j in 0..=i {
+                if let Some(sum) = slot.next().and_then(|slot| sums.get_mut(*slot as usize)) {
+                    *sum += curvature * (element.weights[i] * element.weights[j]);
+                }
+            }
+        }
+    }
+}
+
+/// The sparse matrix as symmetric 3×3 blocks, and where each element adds to them.
 #[derive(Debug)]
 struct Blocks {
     count: usize,
@@ -329,14 +361,14 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn new(free: usize, springs: &[Spring], bends: &[Bend]) -> Self {
+    fn new(free: usize, springs: &[Element<2>], bends: &[Element<4>]) -> Self {
         let mut pairs = Vec::new();
         let mut collect = |vertices: &[u32]| {
             for (i, a) in vertices.iter().enumerate() {
                 pairs.extend(vertices[..i].iter().map(|b| (*a as usize, *b as usize)));
             }
         };
-        springs.iter().for_each(|e| collect(&e.ends));
+        springs.iter().for_each(|e| collect(&e.vertices));
         bends.iter().for_each(|e| collect(&e.vertices));
         pairs.retain(|(a, b)| *a < free && *b < free);
         let pattern = SymmetricMatrix::with_pattern(free, pairs);
@@ -358,7 +390,7 @@ impl Blocks {
             count: pattern.rows().len(),
             starts: pattern.starts().iter().map(|start| *start as u32).collect(),
             diagonal: pattern.starts()[..free].iter().map(|start| *start as u32).collect(),
-            springs: springs.iter().flat_map(|e| slots(&e.ends)).collect(),
+            springs: springs.iter().flat_map(|e| slots(&e.vertices)).collect(),
             bends: bends.iter().flat_map(|e| slots(&e.vertices)).collect(),
         }
     }

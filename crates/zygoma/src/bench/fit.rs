@@ -106,7 +106,7 @@ fn measure(
     report: &mut FitReport,
 ) -> anyhow::Result<()> {
     let poses = take_poses(rig, &rig.takes);
-    let input = BuildInput { name: &rig.name, mesh: rig.skin(), others: &rig.others(), poses: &poses };
+    let input = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &poses };
     let mut faces: Vec<Face> = Vec::new();
     for triangles in sizes {
         let params = BuildParams { triangles: *triangles, ..params.clone() };

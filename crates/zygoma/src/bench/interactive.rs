@@ -1,6 +1,6 @@
 //! Frames of an interactive face, full pipeline, on one thread.
 //!
-//! Corrections are on, as they are for users. To compare with other programs like with like: `rig` holds the shell's targets, what it misses of them, and the fine
+//! To compare with other programs like with like: `rig` holds the shell's targets, what it misses of them, and the fine
 //! detail of the whole mesh, which others may count to the warp; `gradient` and `solve` are those of the paper's
 //! Algorithm 1; `constraints` are depth, the limits of strain and speed, and the velocities. A bare Algorithm 1 moves
 //! vertices of the shell out of a sphere; here `contact` is decided between them, on the whole mesh, by a sweep over
@@ -117,7 +117,12 @@ pub(crate) fn run(path: Option<&Path>, sizes: &[usize], seconds: f64) -> anyhow:
 
 fn measure(rig: &Rig, triangles: usize, seconds: f64) -> anyhow::Result<Size> {
     let mesh = only_skin(rig.skin());
-    let params = BuildParams { triangles, uniform_stiffness: Some(STIFFNESS), ..BuildParams::default() };
+    let params = BuildParams {
+        triangles,
+        uniform_stiffness: Some(STIFFNESS),
+        corrected: false,
+        ..BuildParams::default()
+    };
     let face = build(&rig.name, &mesh, &params, &mut |_| Continue::Yes)?;
     let mut scene = Scene::new(&face, &mesh)?;
     let mut frames: Vec<Timed> = Vec::new();

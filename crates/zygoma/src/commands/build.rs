@@ -7,8 +7,8 @@ use anyhow::Context;
 use serde::Serialize;
 use zygoma_face::interactive::fit::{Certified, Continue};
 use zygoma_face::interactive::{
-    BuildInput, BuildParams, BuildProgress, BuildReport, CertifiedFace, CertifiedOutput, Face, Origin,
-    build_with_report, take_poses,
+    BuildInput, BuildParams, BuildProgress, BuildReport, CertifiedFace, Face, Origin, build_with_report,
+    take_poses,
 };
 
 use crate::cli::BuildArgs;
@@ -21,8 +21,6 @@ use crate::reports;
 struct Summary {
     face: String,
     height_metres: f64,
-    /// ε^r, in heights.
-    tolerance: f64,
     vertices: usize,
     shell_vertices: usize,
     shell_triangles: usize,
@@ -36,8 +34,6 @@ struct Summary {
     certificate: Option<CertifiedFace>,
     /// Fitted shapes that are missed by more than the tolerance.
     missed: Vec<String>,
-    /// Shapes whose shell did not come to rest: what it misses of them is not added back.
-    restless: Vec<String>,
     iterations: usize,
     seconds: f64,
 }
@@ -75,7 +71,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     let bytes = 12 * rig.skin().positions.len() + 16 * moved;
     zygoma_files::check_room(zygoma_files::folder_of(&args.out), bytes as u64)?;
     let poses = take_poses(&rig, &takes);
-    let what = BuildInput { name: &rig.name, mesh: rig.skin(), others: &rig.others(), poses: &poses };
+    let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &poses };
     let (mut face, report) =
         build_with_progress(&what, &params).with_context(|| args.rig.rig.display().to_string())?;
     face.origin = Origin::of_rig(&rig, &args.rig.rig, args.rig.identity.as_deref());
@@ -88,7 +84,6 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     let summary = Summary {
         face: args.out.display().to_string(),
         height_metres: face.height,
-        tolerance: face.params.tolerance,
         vertices: face.vertex_count(),
         shell_vertices: face.shell.vertex_count(),
         shell_triangles: face.shell.triangles.len(),
@@ -101,7 +96,6 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
         },
         certificate: face.certified.clone(),
         missed: report.shapes.iter().filter(|shape| !holds(shape)).map(|shape| shape.name.clone()).collect(),
-        restless: report.restless.clone(),
         iterations: certified.map_or(0, |c| c.iterations),
         seconds: began.elapsed().as_secs_f64(),
     };
@@ -152,21 +146,6 @@ fn seconds_left(elapsed: f64, done: f64, limit: Option<f64>) -> Option<f64> {
     }
 }
 
-/// How far the running face is from the rig, in words.
-fn output_line(output: &CertifiedOutput, summary: &Summary) -> String {
-    let millimetres =
-        |worst: Option<f64>| 1e3 * summary.height_metres * summary.tolerance * worst.unwrap_or_default();
-    format!(
-        "running, at full resolution and corrected, the face is at most {:.2} mm from the rig in single shapes, {:.2} mm in \
-         the {} hardest combinations, {:.2} mm in the worst that a search found ({})",
-        millimetres(output.shapes.worst),
-        millimetres(output.combinations.worst),
-        output.combinations.count,
-        millimetres(output.searched.worst),
-        output.worst
-    )
-}
-
 fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
     if json {
         return crate::json::print(summary);
@@ -196,17 +175,6 @@ fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
     }
     if !summary.missed.is_empty() {
         writeln!(out, "shapes that are missed by more than the tolerance: {}", summary.missed.join(", "))?;
-    }
-    if let Some(output) = summary.certificate.as_ref().and_then(|c| c.output.as_ref()) {
-        writeln!(out, "{}", output_line(output, summary))?;
-    }
-    if !summary.restless.is_empty() {
-        writeln!(
-            out,
-            "not corrected: the shell does not come to rest in {}; leave these shapes out with --corrective, or use more \
-             triangles",
-            summary.restless.join(", ")
-        )?;
     }
     Ok(())
 }

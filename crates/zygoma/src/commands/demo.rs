@@ -45,7 +45,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let rig = head.rig();
     let take = rig.takes.first().context("the built-in head has no take")?;
     let shell = BuildParams { triangles: TRIANGLES, ..BuildParams::default() };
-    let what = BuildInput { name: &rig.name, mesh: rig.skin(), others: &rig.others(), poses: &[] };
+    let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &[] };
     let (face, _) = build_with_progress(&what, &shell)?;
     let places = Places::new(&face);
     let touches = TouchScript::parse(SCRIPT, &face, &places)?;

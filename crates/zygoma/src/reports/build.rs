@@ -72,7 +72,7 @@ pub(crate) fn add_stiffness(page: &mut Report, face: &Face) -> anyhow::Result<()
     page.section("Stiffness");
     let fields = [
         ("strain", "N/m", &face.stiffness.strain, "Resistance to stretching."),
-        ("bending", "N/m", &face.stiffness.bending, "Resistance to bending."),
+        ("bending", "N", &face.stiffness.bending, "Resistance to bending."),
     ];
     for (title, unit, values, caption) in fields {
         let values = on_mesh(face, values, Scale::Log);

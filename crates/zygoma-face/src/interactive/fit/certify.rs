@@ -149,7 +149,7 @@ impl<'a> Certifier<'a> {
         let balance = BALANCE * self.params.tolerance;
         let budget = self.budget.clone();
         let newton = NewtonParams { tolerance: MARGIN * balance, max_factors: 100, budget };
-        let statics = self.statics.retargeted(target);
+        let statics = self.statics.retargeted(self.shell, target);
         // Where the expectation misleads, the target is the place to start from.
         [&check.start, target].into_iter().find_map(|start| {
             let start: Vec<DVec3> = statics.vertices().iter().map(|v| start[*v as usize]).collect();

@@ -411,7 +411,7 @@ mod tests {
         let scale = largest(barrier_part);
         let mut checked = 0;
         for k in (0..gradient.len()).filter(|k| barrier_part[*k].abs() > 0.1 * scale).step_by(5) {
-            let slope = (at(k, 1e-3).loss(50.0) - at(k, -1e-3).loss(50.0)) / 2e-3;
+            let slope = (at(k, 1e-4).loss(50.0) - at(k, -1e-4).loss(50.0)) / 2e-4;
             assert!((slope - gradient[k]).abs() < 1e-4 * gradient[k].abs(), "{k}: {slope} {}", gradient[k]);
             checked += 1;
         }

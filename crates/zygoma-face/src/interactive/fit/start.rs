@@ -30,8 +30,7 @@ pub(super) fn start(shell: &Shell, targets: &[Expression], params: &FitParams) -
         raise(&mut strain, &forces, shell);
         forces.fill(DVec3::ZERO);
         for bend in &shell.bends {
-            let normal = bend.normal(x);
-            let force = bend.scale * (bend.distance(x, normal) - bend.rest_distance) * normal;
+            let force = bend.scale * bend.pull(x);
             for (vertex, weight) in bend.vertices.iter().zip(bend.weights) {
                 forces[*vertex as usize] += weight * force;
             }
@@ -68,7 +67,7 @@ const SHORTEST: f64 = 0.2;
 ///
 /// Strain stiffness is also less where an expression compresses the skin so much that it would buckle. A compressed
 /// spring pushes its ends aside with k (r/l − 1); where that exceeds the actuation there is no stable equilibrium near
-/// the target, whatever the barrier says. Bending is convex and never does that.
+/// the target, whatever the barrier says. Bending elements never push.
 pub(super) fn wanted(shell: &Shell, targets: &[Expression], params: &FitParams) -> Vec<f64> {
     let count = shell.vertex_count();
     let (mut most_push, mut most_strain) = (vec![0.0f64; count], vec![0.0f64; count]);

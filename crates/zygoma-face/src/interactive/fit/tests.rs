@@ -3,10 +3,7 @@ use zygoma_physics::shell::{Shell, Stiffness};
 
 use super::*;
 
-/// Where the sheet is creased.
-const CREASE: DVec3 = DVec3::new(0.93, 0.5, 0.0);
-
-/// A flat sheet of height 1 with two wide bumps, a stretch and a sharp crease as its expressions. The last columns of the
+/// A flat sheet of height 1 with two local bumps and a wide stretch as its expressions. The last columns of the
 /// sheet never move.
 pub(super) fn sheet_with_bumps() -> (Shell, Vec<Expression>) {
     let (columns, rows) = (21, 15);
@@ -34,7 +31,6 @@ pub(super) fn sheet_with_bumps() -> (Shell, Vec<Expression>) {
         shape("out", DVec3::new(0.3, 0.3, 0.0), 0.3, DVec3::new(0.0, 0.0, 0.08)),
         shape("up", DVec3::new(0.5, 0.6, 0.0), 0.35, DVec3::new(0.0, 0.07, 0.02)),
         shape("wide", DVec3::new(0.3, 0.7, 0.0), 0.4, DVec3::new(-0.1, 0.0, 0.0)),
-        shape("crease", CREASE, 0.15, DVec3::new(0.0, 0.0, 0.06)),
     ];
     (Shell::new(rest, triangles).unwrap(), targets)
 }
@@ -64,9 +60,7 @@ fn a_fit_is_certified_and_softest_where_the_skin_moves() {
     for values in [&fit.stiffness.strain, &fit.stiffness.bending] {
         assert!(median(values, &still) > 95.0, "{}", median(values, &still));
     }
-    // Bending resists sharp bends only, and strain whatever stretches the skin.
-    let creased = |v: &usize| shell.rest[*v].truncate().distance(CREASE.truncate()) < 0.09;
-    let (strain, bending) = (median(&fit.stiffness.strain, &moved), median(&fit.stiffness.bending, &creased));
+    let (strain, bending) = (median(&fit.stiffness.strain, &moved), median(&fit.stiffness.bending, &moved));
     assert!(bending < 30.0 && strain < 60.0, "{strain} {bending}");
 }
 
@@ -74,7 +68,7 @@ fn a_fit_is_certified_and_softest_where_the_skin_moves() {
 fn refining_takes_up_what_a_fit_did_not_know() {
     let (shell, targets) = sheet_with_bumps();
     let params = FitParams::default();
-    let fit = reconstruct(&shell, &targets[..3], &params, &mut silent).unwrap();
+    let fit = reconstruct(&shell, &targets[..2], &params, &mut silent).unwrap();
     assert!(!certify(&shell, &fit.stiffness, &targets, &params).holds());
     let from = Nearby { stiffness: &fit.stiffness, solutions: &fit.solutions };
     let refined = refine(&shell, &targets, &params, from, &mut silent).unwrap();

@@ -1,12 +1,8 @@
 //! What can be said about the last frame; nothing here is done unless it is asked for.
 
-use std::sync::Arc;
-
 use glam::{Vec3, Vec4Swizzles};
-use zygoma_physics::shell::Stepper;
 
-use super::{InteractiveFace, RunParams};
-use crate::interactive::Face;
+use super::InteractiveFace;
 
 /// How far a frame is from the plain rig, in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,45 +13,7 @@ pub struct Deviation {
     pub mean: f32,
 }
 
-/// What several running faces of the same kind share.
-pub(crate) struct Mould {
-    face: Arc<Face>,
-    params: RunParams,
-    stepper: Stepper,
-}
-
-/// A face that moves slower than this is at rest, in heights per second; and so many frames of so many seconds are waited
-/// for it. Ours.
-const STILL: f32 = 2e-4;
-const FRAME: f64 = 0.02;
-const FRAMES: usize = 50;
-
 impl InteractiveFace {
-    /// What is costly to make of this face, for others like it on other threads.
-    pub(crate) fn mould(&self) -> Mould {
-        Mould { face: self.face.clone(), params: self.params.clone(), stepper: self.stepper.clone() }
-    }
-
-    /// A face as it was when the first of its kind was made.
-    pub(crate) fn from_mould(mould: &Mould) -> Self {
-        Self::with_stepper(mould.face.clone(), mould.params.clone(), &mould.stepper)
-    }
-
-    /// Lets the face come to rest with some weights, whatever it did before, and gives the surface in metres.
-    pub(crate) fn rest_with(&mut self, weights: &[f32]) -> &[Vec3] {
-        self.set_weights(weights);
-        self.is_first = true;
-        (self.frame_time, self.step_time) = (0, 0);
-        self.advance(0.0);
-        for _ in 0..FRAMES {
-            self.advance(FRAME);
-            if self.top_speed() < STILL {
-                break;
-            }
-        }
-        &self.output
-    }
-
     /// How far the last frame is from the plain rig with the same weights or target surface, at full resolution. The
     /// rig's own displacements below the clip of the detail (eq. 13) count as nothing.
     pub fn deviation(&self) -> Deviation {

@@ -165,14 +165,7 @@ impl InteractiveFace {
         let free: Vec<bool> = face.held.iter().map(|held| !held).collect();
         let order = Arc::new(StepOrder::new(&face.shell, &free));
         let matrices = params.matrices(&face, &order)?;
-        let stepper = Stepper::new(&face.shell, order, Arc::new(matrices));
-        Ok(Self::with_stepper(face, params, &stepper))
-    }
-
-    /// A face ready to run, with the order and the matrices of a stepper.
-    fn with_stepper(face: Arc<Face>, params: RunParams, like: &Stepper) -> Self {
-        let order = like.order().clone();
-        let stepper = Stepper::new(&face.shell, order.clone(), like.matrices().clone());
+        let stepper = Stepper::new(&face.shell, order.clone(), Arc::new(matrices));
         let rig = CoarseRig::new(&face, &order);
         let rows = Order { places: &order.places, vertices: &order.vertices, free: order.free };
         let samples = Samples::new(&face, &face.embedding, &rows);
@@ -182,7 +175,7 @@ impl InteractiveFace {
             .collect();
         let rest = rig.rest().to_vec();
         let triangles: Vec<[u32; 3]> = face.shell.triangles.iter().map(|t| t.map(place)).collect();
-        Self {
+        Ok(Self {
             touches: Touches::new(handling(face.height), samples.len()),
             supports: Supports::new(rest.len()),
             samples,
@@ -214,7 +207,7 @@ impl InteractiveFace {
             rig,
             params,
             face,
-        }
+        })
     }
 
     /// The face that runs.

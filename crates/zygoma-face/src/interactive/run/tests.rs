@@ -51,7 +51,7 @@ fn head(height: f32) -> RigMesh {
 }
 
 fn built(height: f32) -> Face {
-    let params = BuildParams { triangles: 900, combinations: 0, ..BuildParams::default() };
+    let params = BuildParams { triangles: 900, uniform_stiffness: Some(2.0), ..BuildParams::default() };
     build("ball", &head(height), &params, &mut |_| Continue::Yes).unwrap()
 }
 

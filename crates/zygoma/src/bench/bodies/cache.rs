@@ -68,7 +68,7 @@ impl Cache {
         if let Ok(face) = Face::read(&file, &Limits::default()) {
             return Ok(face);
         }
-        let what = BuildInput { name: &rig.name, mesh: rig.skin(), others: &rig.others(), poses: &[] };
+        let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &[] };
         let (face, _) = build_with_progress(&what, params)?;
         face.write(&file)?;
         Ok(face)
