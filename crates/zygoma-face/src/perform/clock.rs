@@ -164,6 +164,30 @@ impl PerformingFace {
         self.clock.inputs[0] = inputs;
     }
 
+    /// Resolves what an equilibrium without contact has in each other, on the way there from the neutral: lips that the rig has passed
+    /// through each other by some millimetres would be parted to the wrong sides if they were looked at there first.
+    fn resolve_penetration_from_rest(&mut self, weights: &[f32]) {
+        const STAGES: usize = 8;
+        const ROUNDS: usize = 5;
+        let end = std::mem::replace(&mut self.dynamics.positions, self.rest.clone());
+        let mut rig = self.rest.clone();
+        for stage in 1..=STAGES {
+            let share = stage as f32 / STAGES as f32;
+            let part: Vec<f32> = weights.iter().map(|weight| share * weight).collect();
+            for (row, rest) in self.rest.iter().enumerate() {
+                for axis in 0..3 {
+                    self.dynamics.positions[row][axis] += (end[row][axis] - rest[axis]) / STAGES as f32;
+                    rig[row][axis] = rest[axis] + share * (self.goal[row][axis] - rest[axis]);
+                }
+            }
+            self.find_base(&part);
+            if let Some(lips) = &mut self.lips {
+                lips.begin(&Surface { base: &self.base, rest: &self.rest, x: &rig });
+            }
+            self.part(ROUNDS);
+        }
+    }
+
     fn settle_here(&mut self) {
         self.stages = Stages::default();
         let weights = self.weights[1].clone();
@@ -174,13 +198,7 @@ impl PerformingFace {
             drive.targets[0] = drive.targets[1].clone();
         }
         self.forget_contact(&weights);
-        // That equilibrium knows of no contact: lips may be in each other by some millimetres.
-        const ROUNDS: usize = 20;
-        self.find_base(&weights);
-        if let Some(lips) = &mut self.lips {
-            lips.begin(&Surface { base: &self.base, rest: &self.rest, x: &self.goal });
-        }
-        self.part(ROUNDS);
+        self.resolve_penetration_from_rest(&weights);
         self.clock.behind = 0.0;
         self.clock.before.copy_from_slice(&self.dynamics.positions);
         let inputs = self.inputs(weights);

@@ -497,6 +497,12 @@ impl Summary {
         if let Some(puff) = &volume.cheek_puff {
             lines.push(format!("with puffed cheeks it keeps {puff}"));
         }
+        if self.tracks > 0 && self.unmatched.len() == self.tracks {
+            lines.push(format!(
+                "no shape of the rig has the name of one of the take's {} tracks: only the head moves; 'zygoma info' lists the shapes",
+                self.tracks
+            ));
+        }
         let lips = &self.lips;
         lines.push(if self.lip_vertices.contains(&0) {
             "no lips were found, for which a shape that opens the jaw and a mouth nearly closed at rest are needed: nothing meets and nothing \

@@ -12,7 +12,7 @@ use zygoma_numerics::{Checked, simd};
 use zygoma_physics::shell::ShellParams;
 use zygoma_rig::formats::{Limits, caches};
 
-use crate::support::{fail, report, small_folder, succeed};
+use crate::support::{fail, report, small_folder, succeed, zygoma};
 
 /// A way to a number in nested tables and lists.
 type Way = Vec<String>;
@@ -100,15 +100,24 @@ fn weights_that_look_like_percent_are_told() {
         .unwrap();
     let wanted = "the weight of jawOpen reaches 80 at 0.10 s, beyond the usual range of -2 to 2, and 1 other";
     succeed(path, &["build", "small", "-o", "face.safetensors", "--triangles", "300"]);
-    let cases: [&[&str]; 5] = [
+    let cases: [&[&str]; 3] = [
         &["info", "percent.csv"],
         &["info", "small", "--take", "percent.csv"],
         &["convert", "small", "out.pc2", "--take", "percent.csv"],
-        &["simulate", "face.safetensors", "--take", "percent.csv", "-o", "out.pc2"],
-        &["perform", "small", "--take", "percent.csv", "-o", "out.pc2", "--triangles", "300"],
     ];
     for args in cases {
         let told = succeed(path, args);
+        assert!(told.contains(wanted), "{args:?}: {told}");
+    }
+    // No body holds at a weight of 80, and a simulation that had to be given up says so too.
+    let bodies: [&[&str]; 2] = [
+        &["simulate", "face.safetensors", "--take", "percent.csv", "-o", "out.pc2"],
+        &["perform", "small", "--take", "percent.csv", "-o", "out.pc2", "--triangles", "300"],
+    ];
+    for args in bodies {
+        let output = zygoma(path, args);
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{args:?}: {output:?}");
+        let told = String::from_utf8_lossy(&output.stdout);
         assert!(told.contains(wanted), "{args:?}: {told}");
     }
     let found = report(path, &["info", "percent.csv"]);
@@ -117,8 +126,8 @@ fn weights_that_look_like_percent_are_told() {
 }
 
 /// Largest distance between the surfaces of two instruction sets, m. Fused products change the last bit of each sum; after a second of a
-/// take with a touch that is less than a fiftieth of what an animated GLB may be off by default.
-const TOLERANCE: f32 = 1e-6;
+/// take with a touch that is less than a tenth of what an animated GLB may be off by default.
+const TOLERANCE: f32 = 5e-6;
 
 #[test]
 fn instruction_sets_agree() {
