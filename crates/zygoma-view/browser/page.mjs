@@ -70,12 +70,12 @@ export class Viewer {
   constructor(page) {
     this.page = page;
     this.problems = [];
-    /** While a server is down, a browser tells of every attempt to reach it. */
+    /** While a server is down, a browser tells of every attempt to reach it, and of being refused by the next launch. */
     this.mayLoseServer = false;
     page.on("pageerror", (error) => this.problems.push(error.message));
     page.on("console", (message) => {
       if (message.type() !== "error" && message.type() !== "warning") return;
-      if (this.mayLoseServer && /WebSocket|ERR_CONNECTION/.test(message.text())) return;
+      if (this.mayLoseServer && /WebSocket|ERR_CONNECTION|403 \(Forbidden\)/.test(message.text())) return;
       // Software rendering is slow at reading pixels back, and Chromium says so.
       if (/GPU stall due to ReadPixels/.test(message.text())) return;
       this.problems.push(`${message.type()}: ${message.text()}`);
