@@ -90,6 +90,9 @@ pub(crate) struct CrossingCounts {
     pub(crate) shown: usize,
     /// The plain rig's in that frame.
     pub(crate) plain: usize,
+    /// The place that most of those beyond the rig's own are near to.
+    #[serde(default)]
+    pub(crate) near: String,
     /// When that is.
     pub(crate) seconds: f64,
     /// Share of the looked-at frames with more than the plain rig has, %.

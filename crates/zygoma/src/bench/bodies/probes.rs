@@ -1,5 +1,7 @@
 //! A body that is measured while it performs.
 
+use std::collections::BTreeMap;
+
 use glam::Vec3;
 use zygoma_face::interactive::{Face, Places};
 use zygoma_face::touch::Touchable;
@@ -20,6 +22,7 @@ const REST: f64 = 0.5;
 struct Probes {
     scale: f32,
     neutral: Vec<Vec3>,
+    places: Places,
     deviations: Deviations,
     pops: Pops,
     lasting: Lasting,
@@ -59,6 +62,7 @@ impl<'a, B: Body> Probed<'a, B> {
             swing: Swing::new(face, places, scale),
             crossings: Crossings::new(&neutral, skin.clone()),
             neutral,
+            places: places.clone(),
             skin,
             frames: 0,
             looked: 0,
@@ -188,16 +192,35 @@ impl Probes {
         self.lasting.add(wrong);
         if self.frames.is_multiple_of(LOOK) {
             self.looked += 1;
-            let shown = self.crossings.find_deep(shown, plain, GRAZE / self.scale).len();
-            let plain = self.crossings.find(plain).len();
-            self.crossed += usize::from(shown > plain);
+            let shown = self.crossings.find_deep(shown, plain, GRAZE / self.scale);
+            let plain = self.crossings.find(plain).to_vec();
+            self.crossed += usize::from(shown.len() > plain.len());
             let beyond = |shown: usize, plain: usize| shown as i64 - plain as i64;
-            if self.looked == 1 || beyond(shown, plain) > beyond(self.most.shown, self.most.plain) {
-                self.most =
-                    CrossingCounts { shown, plain, seconds: self.frames as f64, ..CrossingCounts::default() };
+            if self.looked == 1
+                || beyond(shown.len(), plain.len()) > beyond(self.most.shown, self.most.plain)
+            {
+                self.most = CrossingCounts {
+                    shown: shown.len(),
+                    plain: plain.len(),
+                    near: self.place_of_most(&shown, &plain),
+                    seconds: self.frames as f64,
+                    ..CrossingCounts::default()
+                };
             }
         }
         self.frames += 1;
+    }
+
+    /// The place that most of the pairs are near to that the plain rig does not have.
+    fn place_of_most(&self, shown: &[(u32, u32)], plain: &[(u32, u32)]) -> String {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for (triangle, _) in shown.iter().filter(|pair| plain.binary_search(pair).is_err()) {
+            let corner = self.crossings.triangle(*triangle)[0];
+            if let Some(place) = self.places.nearest(self.neutral[corner as usize]) {
+                *counts.entry(&place.name).or_default() += 1;
+            }
+        }
+        counts.into_iter().max_by_key(|(_, count)| *count).map_or_else(String::new, |(name, _)| name.to_owned())
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde::Deserialize;
 
-use super::cell::{Cell, Measured, PeakAt};
+use super::cell::{Cell, CrossingCounts, Measured, PeakAt};
 
 /// The largest report or page that is read.
 const MOST_BYTES: u64 = 1 << 26;
@@ -83,11 +83,16 @@ fn figures(found: &Measured) -> Vec<String> {
         format!("{:.2}", found.p95_mm),
         peak(&found.pop),
         format!("{} ({})", found.inverted.momentary, found.inverted.lasting),
-        format!("{} ({})", found.crossings.shown, found.crossings.plain),
+        crossings(&found.crossings),
         format!("{:.2}", found.returned_percent),
         found.shaken.as_ref().map_or_else(String::new, |s| format!("{:.1}, {:.2}", s.swing_mm, s.left_mm)),
         format!("{:.1}", found.ms),
     ]
+}
+
+fn crossings(found: &CrossingCounts) -> String {
+    let near = if found.shown > found.plain { format!(" {}", found.near) } else { String::new() };
+    format!("{} ({}){near}", found.shown, found.plain)
 }
 
 /// One cell as a line.
@@ -101,9 +106,10 @@ pub(crate) fn line(cell: &Cell) -> String {
     let shaken = if shaken.is_empty() { shaken } else { format!(", swing and left {shaken} mm") };
     let misses =
         if cell.misses.is_empty() { String::new() } else { format!("; misses {}", cell.misses.join(", ")) };
+    let failed = found.failed.as_ref().map_or_else(String::new, |failed| format!("; FAILED at {failed}"));
     format!(
         "{name}: worst {worst}, p95 {p95} mm, pop {pop}, inverted {inverted}, crossings {crossings}, returned {returned} %{shaken}, \
-         {ms} ms a frame; {:.1} s{misses}",
+         {ms} ms a frame; {:.1} s{misses}{failed}",
         found.seconds
     )
 }
