@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
+use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::embedding::Embedding;
+use zygoma_geometry::geodesic::{Nearest, Source, nearest_sources};
 use zygoma_geometry::normals::vertex_normals;
 use zygoma_geometry::topology::connected_parts;
 use zygoma_rig::arkit;
@@ -39,18 +41,12 @@ pub(super) struct Lips {
 impl Lips {
     /// Finds the lips of a face; none where no shape opens the jaw.
     pub(super) fn find(face: &Face, jaw: &[usize]) -> Self {
-        let Some(Opening { shape: opens, moved, points, seeds }) = Opening::find(face, jaw) else {
+        let Some(Opening { points, seeds }) = Opening::find(face, jaw) else {
             return Self::default();
         };
-        let side_of = |at: Vec3, moved: f32| -> Option<bool> {
-            let near = |seed: &Seed| (seed.at.distance_squared(at), seed.middle);
-            let (distance, middle) = seeds.iter().map(near).min_by(|a, b| a.0.total_cmp(&b.0))?;
-            (distance < REACH * REACH).then_some(moved > middle)
-        };
-        let side = |vertex: u32| side_of(face.neutral[vertex as usize], moved[vertex as usize]);
-        let coarse = face.shapes[opens].coarse.to_dense(face.shell.vertex_count());
-        let coarse =
-            face.shell.rest.iter().zip(&coarse).map(|(p, d)| side_of(p.as_vec3(), d.length())).collect();
+        let sides = sides(face, &points, &seeds);
+        let side = |vertex: u32| sides[points.of_vertex[vertex as usize] as usize];
+        let coarse = face.places.iter().map(|place| side(nearest_corner(face, place))).collect();
         let (mut upper, mut lower) = (Vec::new(), Vec::new());
         for vertex in &points.hanging {
             match side(*vertex) {
@@ -109,11 +105,30 @@ impl Lips {
     }
 }
 
+/// Which points near the line between the lips are upper (false) or lower lip (true): those that are nearer, along the skin, to where the upper
+/// or the lower one parts from the other. How far the jaw moves them tells nothing in the corners of the mouth, where both go alike.
+fn sides(face: &Face, points: &Points, seeds: &[Seed]) -> Vec<Option<bool>> {
+    let positions: Vec<DVec3> = face.neutral.iter().map(|p| p.as_dvec3()).collect();
+    let source = |vertex: u32, label: u32| Source { vertex, distance: 0.0, label };
+    let sources: Vec<Source> =
+        seeds.iter().flat_map(|seed| [source(seed.upper, 0), source(seed.lower, 1)]).collect();
+    let nearest = nearest_sources(&positions, &points.triangles, &sources);
+    let is_near = |at: Vec3| seeds.iter().any(|seed| seed.at.distance_squared(at) < REACH * REACH);
+    let side = |(nearest, at): (&Option<Nearest>, &Vec3)| {
+        nearest.filter(|_| is_near(*at)).map(|nearest| nearest.label == 1)
+    };
+    nearest.iter().zip(&face.neutral).map(side).collect()
+}
+
+/// The vertex of the whole mesh that a place of its surface is nearest to.
+fn nearest_corner(face: &Face, place: &SurfacePoint) -> u32 {
+    let weights = place.barycentric;
+    let heaviest = (1..3).fold(0, |best, k| if weights[k] > weights[best] { k } else { best });
+    face.triangles[place.triangle as usize][heaviest]
+}
+
 /// How the mouth opens.
 struct Opening {
-    shape: usize,
-    /// How far it moves each vertex of the whole mesh, in heights.
-    moved: Vec<f32>,
     points: Points,
     seeds: Vec<Seed>,
 }
@@ -139,7 +154,7 @@ impl Opening {
         let points = Points::new(face, &moved);
         let largest = face.skin.iter().map(|v| moved[*v as usize]).fold(0.0, f32::max);
         let seeds = seeds(face, &points, &moved, largest);
-        Self { shape, moved, points, seeds }
+        Self { points, seeds }
     }
 }
 
@@ -181,8 +196,9 @@ impl Points {
 /// A place on the line between the lips.
 struct Seed {
     at: Vec3,
-    /// The jaw's motion half way between those of the lips here.
-    middle: f32,
+    /// The points of the lips that part here.
+    upper: u32,
+    lower: u32,
     /// What faces the upper lip.
     up: Vec3,
 }
@@ -271,7 +287,8 @@ fn seeds(face: &Face, points: &Points, moved: &[f32], largest: f32) -> Vec<Seed>
         {
             seeds.push(Seed {
                 at: 0.5 * (at + face.neutral[b]),
-                middle: 0.5 * (moved[a] + moved[b]),
+                upper: b as u32,
+                lower: a as u32,
                 up: points.normals[a] - points.normals[b],
             });
         }
@@ -289,7 +306,7 @@ mod tests {
             let turn = angle * (k as f32 / 40.0 - 0.5);
             (0.3 * Vec3::new(turn.sin(), turn.cos() - 1.0, 0.0), Vec3::new(turn.sin(), turn.cos(), 0.0))
         };
-        let seed = |k: usize| Seed { at: place(k).0, middle: 0.0, up: place(k).1 };
+        let seed = |k: usize| Seed { at: place(k).0, upper: 0, lower: 0, up: place(k).1 };
         let seeds: Vec<Seed> = (0..=40).map(seed).collect();
         let positions: Vec<Vec3> = (0..=40).flat_map(|k| [place(k).0, place(k).0 + 0.01 * Vec3::Z]).collect();
         let strip: Vec<[u32; 3]> = (0..80).map(|v| [v, v + 1, v + 2]).filter(|t| t[2] < 82).collect();

@@ -6,17 +6,18 @@ use zygoma_geometry::intersect::triangles_cross;
 /// Most cells of the grid: enough for a face at twice its mean edge.
 const MOST_CELLS: f64 = 1e6;
 
-/// Finds pairs of triangles of a surface that cross and do not cross in the neutral.
+/// Finds pairs of triangles of a surface that cross.
 ///
-/// It knows nothing of lips or of how contact is found: all given triangles are tested against each other, and pairs that share
-/// a point are left out.
+/// It knows nothing of lips or of how contact is found: all given triangles are tested against each other, without those that cross another in
+/// the neutral, and pairs that share a point are left out. A body that parts lips which the neutral has in each other changes which triangles
+/// cross there, and leaves fewer.
 #[derive(Clone, Debug)]
 pub struct Crossings {
     triangles: Vec<[u32; 3]>,
     /// The same by points: vertices at one place in the neutral are one point.
     points: Vec<[u32; 3]>,
-    /// Pairs that cross in the neutral, sorted.
-    neutral: Vec<(u32, u32)>,
+    /// Triangles that cross another one in the neutral.
+    is_left_out: Vec<bool>,
     boxes: Vec<[Vec3; 2]>,
     /// Triangles of each cell, and where each cell's begin.
     cells: Vec<u32>,
@@ -72,18 +73,21 @@ impl Crossings {
         let points = triangles.iter().map(|t| t.map(|v| point_of[v as usize])).collect();
         let mut crossings = Self {
             points,
+            is_left_out: vec![false; triangles.len()],
             triangles,
-            neutral: Vec::new(),
             boxes: Vec::new(),
             cells: Vec::new(),
             starts: Vec::new(),
             found: Vec::new(),
         };
-        crossings.neutral = crossings.find(neutral).to_vec();
+        for (a, b) in crossings.find(neutral).to_vec() {
+            crossings.is_left_out[a as usize] = true;
+            crossings.is_left_out[b as usize] = true;
+        }
         crossings
     }
 
-    /// Pairs that cross on a surface and not in the neutral, without grazes: pairs that do not cross on the plain rig's and whose corners are
+    /// Pairs that cross on a surface, without grazes: pairs that do not cross on the plain rig's and whose corners are
     /// all within `graze` of it, so that they are in each other by less than twice that. Where a rig has layers of skin that all but touch,
     /// a body crosses them by less than can be seen.
     pub fn find_deep(&mut self, shown: &[Vec3], plain: &[Vec3], graze: f32) -> Vec<(u32, u32)> {
@@ -102,7 +106,7 @@ impl Crossings {
         self.triangles[index as usize]
     }
 
-    /// Pairs of triangles that cross on a surface and not in the neutral, sorted. What is not a number crosses nothing.
+    /// Pairs of triangles that cross on a surface, sorted. What is not a number crosses nothing.
     pub fn find(&mut self, surface: &[Vec3]) -> &[(u32, u32)] {
         self.fill_boxes(surface);
         self.found.clear();
@@ -125,8 +129,6 @@ impl Crossings {
                 }
             }
         }
-        let known = &self.neutral;
-        self.found.retain(|pair| known.binary_search(pair).is_err());
         self.found.sort_unstable();
         &self.found
     }
@@ -143,7 +145,8 @@ impl Crossings {
     fn fill_cells(&mut self, grid: &Grid) {
         self.starts.clear();
         self.starts.resize((grid.size.x * grid.size.y * grid.size.z) as usize + 1, 0);
-        for bounds in &self.boxes {
+        let counted = || (0u32..).zip(&self.boxes).filter(|(triangle, _)| !self.is_left_out[*triangle as usize]);
+        for (_, bounds) in counted() {
             grid.visit(*bounds, |cell| self.starts[cell + 1] += 1);
         }
         for cell in 1..self.starts.len() {
@@ -152,7 +155,7 @@ impl Crossings {
         let mut next = self.starts.clone();
         self.cells.clear();
         self.cells.resize(self.starts.last().copied().unwrap_or(0) as usize, 0);
-        for (triangle, bounds) in (0u32..).zip(&self.boxes) {
+        for (triangle, bounds) in counted() {
             grid.visit(*bounds, |cell| {
                 self.cells[next[cell] as usize] = triangle;
                 next[cell] += 1;
@@ -208,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn all_pairs_are_found_and_those_of_the_neutral_do_not_count() {
+    fn all_pairs_are_found_and_what_crosses_in_the_neutral_does_not_count() {
         let (apart, triangles) = sheets(|_, _| 0.05);
         let (through, _) = sheets(|x, y| 0.04 * (7.0 * x).cos() * (5.0 * y).sin());
         let all = crossing_pairs(&through.iter().map(|p| p.as_dvec3()).collect::<Vec<_>>(), &triangles);
@@ -217,6 +220,10 @@ mod tests {
         let mut made_so = Crossings::new(&through, triangles);
         assert_eq!(made_so.find(&through), []);
         assert_eq!(made_so.find(&apart), []);
+        // Elsewhere the same sheets are watched.
+        let (deeper, _) = sheets(|x, y| 0.04 * (7.0 * x).cos() * (5.0 * y).sin() - 0.02);
+        let more = made_so.find(&deeper).len();
+        assert!(more > 10 && more < all.len(), "{more}");
     }
 
     #[test]
