@@ -57,7 +57,8 @@ pub(super) struct LipContact {
     /// Where the points are, and what of it does not follow the flesh.
     pub(super) positions: Vec<Vec3>,
     fixed: Vec<Vec3>,
-    /// Where the rig itself has them.
+    /// Where the neutral has them, and where the rig itself has them now.
+    rest: Vec<Vec3>,
     own: Vec<Vec3>,
     meetings: Vec<Meeting>,
     /// Whether these are all that are near each other where the flesh is now.
@@ -127,6 +128,7 @@ impl LipContact {
             springs: system.add_transient(StickySprings::new()).expect(fits),
             sticky: Vec::new(),
             fixed: positions.clone(),
+            rest: positions.clone(),
             own: positions.clone(),
             moved: vec![Vec3::ZERO; positions.len()],
             meetings: Vec::new(),
@@ -171,12 +173,18 @@ impl LipContact {
     pub(super) fn forget(&mut self) {
         self.sticky.clear();
         self.tick = 0;
+        for order in &mut self.orders {
+            order.forget(&self.rest);
+        }
     }
 
     /// A step begins: tells where the rig itself has the lips.
     pub(super) fn begin(&mut self, rig: &Surface<'_>) {
         self.place(rig);
         self.own.copy_from_slice(&self.positions);
+        for order in &mut self.orders {
+            order.follow(&self.own);
+        }
     }
 
     /// How far apart two places should be: as lips that just touch, or where the rig has them too deep in each other, farther than there by less.

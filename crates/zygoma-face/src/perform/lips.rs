@@ -18,6 +18,8 @@ const CLOSE: f32 = 0.02;
 const PARTED: f32 = 0.4;
 /// The lips reach this share of the height around the line between them.
 const REACH: f32 = 0.05;
+/// A shape that moves no skin by this share of the height moves nothing to speak of.
+const LEAST: f32 = 0.01;
 /// Vertices at one place that the jaw moves alike to this share of the height are one point of the surface.
 const ALIKE: f32 = 1e-4;
 
@@ -134,28 +136,59 @@ struct Opening {
 }
 
 impl Opening {
-    /// By the shape that is named for it, or else by the one that parts the most of what lies close.
+    /// By the shape that is named for it, or else by the one of the lower face that parts the most of what lies close: a jaw that no shape
+    /// moves by itself still has lips that sounds part.
     fn find(face: &Face, jaw: &[usize]) -> Option<Self> {
         let is_named = |shape: &usize| {
             arkit::recognise(&face.shapes[*shape].name)
                 .is_some_and(|recognised| recognised.shape == "jawOpen")
         };
-        match jaw.iter().copied().find(is_named) {
-            Some(shape) => Some(Self::by(face, shape)),
-            None => {
-                let openings = jaw.iter().map(|shape| Self::by(face, *shape));
-                openings.max_by_key(|opening| opening.seeds.len())
-            }
+        if let Some(shape) = jaw.iter().copied().find(is_named) {
+            return Some(Self::by(&face.displacements(shape), face));
         }
+        let middle = middle_of_motion(face);
+        let opening = |shape: usize| {
+            let moves = face.displacements(shape);
+            let is_low = height_of_motion(face, &moves).is_some_and(|height| height < middle);
+            is_low.then(|| Self::by(&moves, face))
+        };
+        let openings = (0..face.shapes.len()).filter_map(opening);
+        openings.filter(|opening| !opening.seeds.is_empty()).max_by_key(|opening| opening.seeds.len())
     }
 
-    fn by(face: &Face, shape: usize) -> Self {
-        let moved: Vec<f32> = face.displacements(shape).iter().map(|offset| offset.length()).collect();
+    fn by(moves: &[Vec3], face: &Face) -> Self {
+        let way = main_direction(moves);
+        let moved: Vec<f32> = moves.iter().map(|offset| offset.dot(way)).collect();
         let points = Points::new(face, &moved);
         let largest = face.skin.iter().map(|v| moved[*v as usize]).fold(0.0, f32::max);
         let seeds = seeds(face, &points, &moved, largest);
         Self { points, seeds }
     }
+}
+
+/// Along which a shape moves the most, to the side of what it moves farthest.
+fn main_direction(moves: &[Vec3]) -> Vec3 {
+    let farthest = moves.iter().copied().max_by(|a, b| a.length_squared().total_cmp(&b.length_squared()));
+    let first = farthest.unwrap_or_default();
+    let all: Vec3 = moves.iter().map(|offset| *offset * offset.dot(first).signum()).sum();
+    all.normalize_or_zero()
+}
+
+/// Half way between the highest and the lowest place that any shape moves much.
+fn middle_of_motion(face: &Face) -> f32 {
+    let heights = (0..face.shapes.len()).filter_map(|shape| height_of_motion(face, &face.displacements(shape)));
+    let (low, high) = heights.fold((f32::MAX, f32::MIN), |(low, high), y| (low.min(y), high.max(y)));
+    0.5 * (low + high)
+}
+
+/// Mean height of the skin that a shape moves most; none where it moves nothing to speak of.
+fn height_of_motion(face: &Face, moves: &[Vec3]) -> Option<f32> {
+    const MOST: f32 = 0.6;
+    let length = |v: &&u32| moves[**v as usize].length();
+    let largest = face.skin.iter().map(|v| length(&v)).fold(0.0, f32::max);
+    let most: Vec<&u32> = face.skin.iter().filter(|v| length(v) >= MOST * largest).collect();
+    let mean = most.iter().map(|v| face.neutral[**v as usize].y).sum::<f32>() / most.len().max(1) as f32;
+    (largest > LEAST).then_some(mean)
 }
 
 /// The mesh with one vertex for each point of its surface.

@@ -56,6 +56,14 @@ pub(super) struct Margins {
 
 /// A vertex is never deeper in the other lip than this, m.
 const DEEPEST: f32 = 0.03;
+/// Flesh brings a vertex no deeper into the other lip than the rig does and so much more, m. Ours, as those below.
+const BEYOND_RIG: f32 = 3e-3;
+/// On its way a vertex gets deeper by no more than it and the other lip move, and this, m: what seems to be deeper at once has slid past the other
+/// lip's edge.
+const JUMP: f32 = 5e-4;
+/// The way of the rig is followed in parts of this length, m, but in no more than so many.
+const PART_OF_WAY: f32 = 1.5e-3;
+const MOST_PARTS: usize = 8;
 /// Edges this deep in each other belong to layers that vertices speak for, m.
 const DEEPEST_EDGE: f32 = 2e-3;
 
@@ -70,6 +78,10 @@ pub(super) struct Order {
     edges: [Vec<Edge>; 2],
     /// Vertices of other parts, and those that lie over each other in the rest pose as if they were inside: no order is known there.
     is_unordered: Vec<bool>,
+    /// How deep the rig itself has brought each vertex into the other lip, m.
+    depths: Vec<f32>,
+    /// Where the rig has the lips.
+    followed: Vec<Vec3>,
     /// Length of a cell.
     cell: f32,
     /// Two coordinates across the axis, and the one along it.
@@ -117,6 +129,8 @@ impl Order {
             triangles: lips.triangles.clone(),
             edges,
             is_unordered,
+            depths: vec![0.0; positions.len()],
+            followed: positions.to_vec(),
             cell,
             flat: vec![Vec3::ZERO; positions.len()],
             grids: std::array::from_fn(|_| Grid::default()),
@@ -125,24 +139,97 @@ impl Order {
             area: None,
             crossing: Vec::new(),
         };
-        let deep: Vec<Meeting> = order
-            .find(positions, Margins { vertex: 0.0, edge: 0.0 })
-            .iter()
-            .filter(|meeting| meeting.gap < -UNORDERED)
-            .copied()
-            .collect();
-        for place in deep.iter().flat_map(|meeting| [meeting.upper, meeting.lower]) {
-            if place.weights == [1.0, 0.0, 0.0] {
-                order.is_unordered[place.vertices[0] as usize] = true;
-            }
+        if let Some((area, heights)) = order.lay_out(positions, 0.0) {
+            let is_deep = |v: &u32| {
+                order.find_at_vertex(*v, &area, 0.0).is_some_and(|meeting| meeting.gap < -UNORDERED)
+            };
+            let deep: Vec<u32> = order.vertices_near(heights).filter(is_deep).collect();
+            deep.iter().for_each(|v| order.is_unordered[*v as usize] = true);
         }
         order
+    }
+
+    /// The lips are back in their rest pose.
+    pub(super) fn forget(&mut self, rest: &[Vec3]) {
+        self.depths.fill(0.0);
+        self.followed.copy_from_slice(rest);
+    }
+
+    /// Follows the rig's own lips to where it has them now, and remembers how deep they are in each other.
+    pub(super) fn follow(&mut self, positions: &[Vec3]) {
+        let way = |(from, to): (&Vec3, &Vec3)| from.distance(*to);
+        let farthest = self.followed.iter().zip(positions).map(way).fold(0.0, f32::max);
+        let parts = ((farthest / PART_OF_WAY).ceil() as usize).clamp(1, MOST_PARTS);
+        let from = self.followed.clone();
+        for part in 1..=parts {
+            let share = part as f32 / parts as f32;
+            let to: Vec<Vec3> = from.iter().zip(positions).map(|(a, b)| a.lerp(*b, share)).collect();
+            self.follow_part(&to);
+        }
+    }
+
+    fn follow_part(&mut self, positions: &[Vec3]) {
+        let found = self.lay_out(positions, 0.0);
+        let mut depths = vec![0.0; self.depths.len()];
+        if let Some((area, heights)) = &found {
+            let moved = |v: u32| positions[v as usize].distance(self.followed[v as usize]);
+            for vertex in self.vertices_near(*heights) {
+                let Some(meeting) = self.find_at_vertex(vertex, area, 0.0) else { continue };
+                let (depth, known) = (-meeting.gap, self.depths[vertex as usize]);
+                let way = meeting.upper.of(moved) + meeting.lower.of(moved);
+                if depth <= known + way + JUMP {
+                    depths[vertex as usize] = depth;
+                }
+            }
+        }
+        self.depths = depths;
+        self.followed.copy_from_slice(positions);
+    }
+
+    /// Whether the lips can be in each other by this much where they meet.
+    fn is_plausible(&self, meeting: &Meeting) -> bool {
+        let places = [&meeting.upper, &meeting.lower];
+        let corners = places.iter().flat_map(|place| (0..3).filter(|k| place.weights[*k] > 0.0).map(|k| place.vertices[k]));
+        let known = corners.map(|v| self.depths[v as usize]).fold(0.0, f32::max);
+        -meeting.gap <= known + BEYOND_RIG
     }
 
     /// Where the lips are nearer than some margins, or in each other.
     pub(super) fn find(&mut self, positions: &[Vec3], margins: Margins) -> &[Meeting] {
         self.found.clear();
-        self.area = None;
+        self.area = self.lay_out(positions, margins.vertex.max(margins.edge)).map(|(area, heights)| {
+            let (mut found, mut found_edges) =
+                (std::mem::take(&mut self.found), std::mem::take(&mut self.found_edges));
+            found_edges.clear();
+            let order = &*self;
+            rayon::join(
+                || {
+                    let meetings = order
+                        .vertices_near(heights)
+                        .filter_map(|v| order.find_at_vertex(v, &area, margins.vertex));
+                    found.extend(meetings.filter(|meeting| order.is_plausible(meeting)));
+                },
+                || order.find_edges(&area, margins.edge, &mut found_edges),
+            );
+            found.extend_from_slice(&found_edges);
+            (self.found, self.found_edges) = (found, found_edges);
+            area
+        });
+        &self.found
+    }
+
+    /// Vertices whose order is known and that are not far above or below all of the other lip.
+    fn vertices_near(&self, heights: [f32; 2]) -> impl Iterator<Item = u32> {
+        let is_near = move |vertex: &u32| {
+            let height = self.flat[*vertex as usize].z;
+            if (*vertex as usize) < self.upper { height <= heights[0] } else { height >= heights[1] }
+        };
+        (0..self.flat.len() as u32).filter(|v| !self.is_unordered[*v as usize]).filter(is_near)
+    }
+
+    /// Sorts lips into cells where they lie over each other, nearer than a margin. Gives where that is, and above and below which heights the upper
+    /// and the lower lip meet nothing; none where they do not.
+    fn lay_out(&mut self, positions: &[Vec3], margin: f32) -> Option<(Area, [f32; 2])> {
         for (flat, p) in self.flat.iter_mut().zip(positions) {
             *flat = Vec3::new(self.across[0].dot(*p), self.across[1].dot(*p), self.axis.dot(*p));
         }
@@ -152,9 +239,8 @@ impl Order {
         };
         let ((upper_low, upper_high), (lower_low, lower_high)) = (bounds(0), bounds(1));
         let (low, high) = (upper_low.max(lower_low), upper_high.min(lower_high));
-        let margin = margins.vertex.max(margins.edge);
         if low.x > high.x || low.y > high.y || upper_low.z - lower_high.z > margin {
-            return &self.found;
+            return None;
         }
         for side in 0..2 {
             for (t, faces) in self.triangles[side].iter().zip(&mut self.faces[side]) {
@@ -164,7 +250,6 @@ impl Order {
             }
         }
         let area = Area::new(low, high, self.cell);
-        // What is far above all of the other lip, or far below, meets nothing.
         let heights = [lower_high.z + margin, upper_low.z - margin];
         let (flat, triangles, edges, faces) = (&self.flat, &self.triangles, &self.edges, &self.faces);
         let fill = |side: usize, [of_triangles, of_edges]: [&mut Grid; 2]| {
@@ -184,26 +269,7 @@ impl Order {
         };
         let [first, second, third, fourth] = &mut self.grids;
         rayon::join(|| fill(0, [first, third]), || fill(1, [second, fourth]));
-        let (mut found, mut found_edges) =
-            (std::mem::take(&mut self.found), std::mem::take(&mut self.found_edges));
-        found_edges.clear();
-        let order = &*self;
-        rayon::join(
-            || {
-                let is_near = |vertex: u32| {
-                    let height = order.flat[vertex as usize].z;
-                    if (vertex as usize) < order.upper { height <= heights[0] } else { height >= heights[1] }
-                };
-                let vertices =
-                    (0..order.flat.len() as u32).filter(|v| !order.is_unordered[*v as usize] && is_near(*v));
-                found.extend(vertices.filter_map(|v| order.find_at_vertex(v, &area, margins.vertex)));
-            },
-            || order.find_edges(&area, margins.edge, &mut found_edges),
-        );
-        found.extend_from_slice(&found_edges);
-        (self.found, self.found_edges) = (found, found_edges);
-        self.area = Some(area);
-        &self.found
+        Some((area, heights))
     }
 
     /// Adds triangles that cross, whichever way they face, to what was [found](Self::find) in the same state: lips side by side, or folds whose
@@ -235,7 +301,7 @@ impl Order {
         }
         let crossing = std::mem::take(&mut self.crossing);
         for [upper, lower] in &crossing {
-            self.found.extend(self.deepest(*upper, *lower));
+            self.found.extend(self.deepest(*upper, *lower).filter(|meeting| self.is_plausible(meeting)));
         }
         self.crossing = crossing;
         self.crossing.clear();
@@ -556,8 +622,31 @@ mod tests {
         let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
         let mut order = Order::new(&lips, rest.len() / 2, &rest);
         let (_, through) = sheets(8, |x, _| 0.2 * x, |_, _| 0.008);
+        order.follow(&through);
         let deepest = order.find(&through, NEAR).iter().map(|m| m.gap).fold(0.0, f32::min);
         assert!((deepest + 0.008 - 0.2 * 0.02 * 0.31 / 8.0).abs() < 1e-6, "{deepest}");
+    }
+
+    /// A lip that slides past the other one's edge is not inside of it, however far below it is then; one that is pushed there is.
+    #[test]
+    fn what_slides_past_an_edge_is_not_deep_inside() {
+        let (lips, beside) = sheets(8, |_, _| -0.008, |_, _| 0.0);
+        let upper = beside.len() / 2;
+        let shifted = |way: Vec3| -> Vec<Vec3> {
+            let shift = |(v, p): (usize, &Vec3)| if v < upper { *p + way } else { *p };
+            beside.iter().enumerate().map(shift).collect()
+        };
+        let apart = shifted(0.03 * Vec3::X);
+        let mut order = Order::new(&lips, upper, &apart);
+        let below = shifted(0.01 * Vec3::X);
+        order.follow(&below);
+        assert_eq!(order.find(&below, NEAR), []);
+        let mut pushed = Order::new(&lips, upper, &shifted(0.009 * Vec3::Y + 0.01 * Vec3::X));
+        pushed.follow(&below);
+        assert!(pushed.find(&below, NEAR).len() > 20);
+        pushed.forget(&apart);
+        pushed.follow(&below);
+        assert_eq!(pushed.find(&below, NEAR), []);
     }
 
     #[test]
