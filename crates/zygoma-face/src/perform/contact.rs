@@ -239,6 +239,9 @@ impl LipContact {
             order.find(&self.positions, NEAR);
             self.meetings.extend_from_slice(order.find_crossings());
         }
+        let mut meetings = std::mem::take(&mut self.meetings);
+        meetings.retain(|meeting| yields(&self.stencil(&meeting.upper, &meeting.lower), free));
+        self.meetings = meetings;
         let lacks = |meeting: &Meeting| self.wanted_gap(meeting) - meeting.gap;
         self.is_current = self.meetings.iter().all(|meeting| lacks(meeting) <= CLEARANCE - MISSING);
         if self.is_current {
@@ -428,6 +431,15 @@ impl LipContact {
     }
 }
 
+/// Whether free rows carry enough of a stencil to lift it. Held skin follows the rig: parting it by what little hangs on free flesh would take that
+/// flesh many times as far.
+fn yields(stencil: &Stencil<12, 1>, free: usize) -> bool {
+    const SHARE: f64 = 0.3;
+    let shares = || stencil.vertices.iter().zip(&stencil.coefficients[0]).map(|(row, c)| (*row as usize, c.abs()));
+    let of_free: f64 = shares().filter(|(row, _)| *row < free).map(|(_, c)| c).sum();
+    of_free >= SHARE * shares().map(|(_, c)| c).sum::<f64>()
+}
+
 /// How far apart two places of the lips should be that the rig has so far apart.
 fn wanted_gap(of_rig: f32) -> f32 {
     let missing = CLEARANCE - of_rig;
@@ -459,6 +471,17 @@ pub(super) fn area_of(areas: &[f32], meetings: &[Meeting]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_hangs_on_free_flesh_is_lifted() {
+        let stencil = |free: f64| {
+            let mut stencil = Stencil { vertices: [9; 12], coefficients: [[0.0; 12]], size: 1.0 };
+            (stencil.vertices[0], stencil.coefficients[0][0]) = (2, -free);
+            (stencil.coefficients[0][1], stencil.coefficients[0][2]) = (1.0, free - 1.0);
+            stencil
+        };
+        assert!(!yields(&stencil(0.08), 5) && yields(&stencil(1.0), 5) && yields(&stencil(0.0), 10));
+    }
 
     #[test]
     fn lips_are_parted_unless_the_rig_has_them_deep_in_each_other() {
