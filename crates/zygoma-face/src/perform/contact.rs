@@ -435,7 +435,8 @@ impl LipContact {
 /// flesh many times as far.
 fn yields(stencil: &Stencil<12, 1>, free: usize) -> bool {
     const SHARE: f64 = 0.3;
-    let shares = || stencil.vertices.iter().zip(&stencil.coefficients[0]).map(|(row, c)| (*row as usize, c.abs()));
+    let shares =
+        || stencil.vertices.iter().zip(&stencil.coefficients[0]).map(|(row, c)| (*row as usize, c.abs()));
     let of_free: f64 = shares().filter(|(row, _)| *row < free).map(|(_, c)| c).sum();
     of_free >= SHARE * shares().map(|(_, c)| c).sum::<f64>()
 }

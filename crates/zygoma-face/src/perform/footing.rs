@@ -148,7 +148,7 @@ pub(super) fn carried(shapes: &[usize], weights: &[f32], foot: &Foot) -> DVec3 {
     active.map(|shape| f64::from(weights[*shape]) * foot.moves[*shape][foot.vertex]).sum()
 }
 
-fn smooth_step(x: f64) -> f64 {
+pub(super) fn smooth_step(x: f64) -> f64 {
     let x = x.clamp(0.0, 1.0);
     x * x * (3.0 - 2.0 * x)
 }

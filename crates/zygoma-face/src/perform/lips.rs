@@ -176,7 +176,8 @@ fn main_direction(moves: &[Vec3]) -> Vec3 {
 
 /// Half way between the highest and the lowest place that any shape moves much.
 fn middle_of_motion(face: &Face) -> f32 {
-    let heights = (0..face.shapes.len()).filter_map(|shape| height_of_motion(face, &face.displacements(shape)));
+    let heights =
+        (0..face.shapes.len()).filter_map(|shape| height_of_motion(face, &face.displacements(shape)));
     let (low, high) = heights.fold((f32::MAX, f32::MIN), |(low, high), y| (low.min(y), high.max(y)));
     0.5 * (low + high)
 }

@@ -76,7 +76,8 @@ pub(super) struct Order {
     triangles: [Vec<[u32; 3]>; 2],
     /// Edges of each lip with their one or two triangles.
     edges: [Vec<Edge>; 2],
-    /// Vertices of other parts, and those that lie over each other in the rest pose as if they were inside: no order is known there.
+    /// Vertices of other parts, and those that lie over each other in the rest pose as if they were inside: no order is known there, and what the
+    /// artist has crossed stays so.
     is_unordered: Vec<bool>,
     /// How deep the rig itself has brought each vertex into the other lip, m.
     depths: Vec<f32>,
@@ -189,7 +190,9 @@ impl Order {
     /// Whether the lips can be in each other by this much where they meet.
     fn is_plausible(&self, meeting: &Meeting) -> bool {
         let places = [&meeting.upper, &meeting.lower];
-        let corners = places.iter().flat_map(|place| (0..3).filter(|k| place.weights[*k] > 0.0).map(|k| place.vertices[k]));
+        let corners = places
+            .iter()
+            .flat_map(|place| (0..3).filter(|k| place.weights[*k] > 0.0).map(|k| place.vertices[k]));
         let known = corners.map(|v| self.depths[v as usize]).fold(0.0, f32::max);
         -meeting.gap <= known + BEYOND_RIG
     }
@@ -252,6 +255,7 @@ impl Order {
         let area = Area::new(low, high, self.cell);
         let heights = [lower_high.z + margin, upper_low.z - margin];
         let (flat, triangles, edges, faces) = (&self.flat, &self.triangles, &self.edges, &self.faces);
+        let unordered = &self.is_unordered;
         let fill = |side: usize, [of_triangles, of_edges]: [&mut Grid; 2]| {
             let is_far = |corners: [Vec3; 3]| match side {
                 0 => corners.iter().all(|p| p.z > heights[0]),
@@ -263,7 +267,8 @@ impl Order {
             of_triangles.fill(&area, triangles[side].iter().map(|t| near(*t)));
             let corners = edges[side].iter().map(|e| {
                 let faces = e.triangles.iter().any(|t| faces[side][*t as usize]);
-                if faces { near([e.ends[0], e.ends[1], e.ends[0]]) } else { None }
+                let is_ordered = e.ends.iter().all(|v| !unordered[*v as usize]);
+                if faces && is_ordered { near([e.ends[0], e.ends[1], e.ends[0]]) } else { None }
             });
             of_edges.fill(&area, corners);
         };
@@ -276,7 +281,8 @@ impl Order {
     /// sides no vertex can tell.
     pub(super) fn find_crossings(&mut self) -> &[Meeting] {
         let Some(area) = &self.area else { return &self.found };
-        for (index, upper) in self.triangles[0].iter().enumerate() {
+        let is_ordered = |t: &[u32; 3]| t.iter().all(|v| !self.is_unordered[*v as usize]);
+        for (index, upper) in self.triangles[0].iter().enumerate().filter(|(_, t)| is_ordered(t)) {
             let [low, high] = self.grids[0].boxes[index];
             let Some((from, to)) = area.cells_of(low, high) else { continue };
             let p = upper.map(|v| self.flat[v as usize]);
@@ -291,6 +297,9 @@ impl Order {
                             continue;
                         }
                         let lower = &self.triangles[1][*other as usize];
+                        if !is_ordered(lower) {
+                            continue;
+                        }
                         let q = lower.map(|v| self.flat[v as usize]);
                         if triangles_cross(p.map(Vec3::as_dvec3), q.map(Vec3::as_dvec3)) {
                             self.crossing.push([index as u32, *other]);
@@ -647,6 +656,19 @@ mod tests {
         pushed.forget(&apart);
         pushed.follow(&below);
         assert_eq!(pushed.find(&below, NEAR), []);
+    }
+
+    #[test]
+    fn what_crosses_at_rest_stays_as_it_is() {
+        let slope = |x: f32, _: f32| 0.002 - 0.25 * x;
+        let (lips, rest) = sheets(8, slope, |_, _| 0.0);
+        let mut order = Order::new(&lips, rest.len() / 2, &rest);
+        let ordered = |meeting: &Meeting| meeting.upper.of(|v| rest[v as usize]).x < 0.01 + 0.02 / 8.0;
+        order.find(&rest, NEAR);
+        assert!(order.find_crossings().iter().all(ordered), "only where it does not cross");
+        let (_, lower) = sheets(8, |x, z| slope(x, z) - 0.001, |_, _| 0.0);
+        order.follow(&lower);
+        assert!(!order.find(&lower, NEAR).is_empty(), "and there it is parted");
     }
 
     #[test]

@@ -12,8 +12,15 @@ use zygoma_physics::projective::{Group, Part, Row, ShapedTets, Stencil, position
 
 use super::PerformParams;
 use super::elements::shaped_parameters;
+use super::footing::smooth_step;
 use super::hypodermis::Flesh;
 use super::shortening::Shortened;
+
+/// Skin that no expression moves is attached so much more firmly than the parameters say, and skin that they move by a share of the height (4 mm
+/// at life size) so much. Ours: a shaken scalp moves by a part of what cheeks do.
+const FIRM: f64 = 3.0;
+const LOOSE: f64 = 0.3;
+const MOVED: f64 = 0.015;
 
 /// Kinds of potentials: strain, volume and the attachment to the bone.
 const KINDS: usize = 3;
@@ -34,6 +41,20 @@ impl StiffnessMap {
     /// The parameters' stiffness everywhere.
     pub(super) fn uniform(count: usize) -> Self {
         Self { strain: vec![1.0; count], volume: vec![1.0; count], attachment: vec![1.0; count] }
+    }
+
+    /// Firmly attached where no expression moves the skin, such as on the scalp, and loosely where they move it far, such as at the cheeks:
+    /// ligaments hold skin to the bone as much as muscles do not move it over the bone. `moves` are those of shapes that move no bone, m.
+    pub(super) fn by_motion<'a>(moves: impl Iterator<Item = &'a [DVec3]>, count: usize, height: f64) -> Self {
+        let mut farthest = vec![0.0_f64; count];
+        for moves in moves {
+            farthest.iter_mut().zip(moves).for_each(|(farthest, way)| *farthest = farthest.max(way.length()));
+        }
+        let attachment = |way: &f64| {
+            let share = smooth_step(way / (MOVED * height));
+            FIRM + share * (LOOSE - FIRM)
+        };
+        Self { attachment: farthest.iter().map(attachment).collect(), ..Self::uniform(count) }
     }
 
     /// Strain and volume of an element between vertices of the skin and those below them.

@@ -243,3 +243,13 @@ fn regions_of_a_symmetric_skin_are_symmetric() {
         assert!(one.iter().zip(&other).all(|(a, b)| (a - b).abs() < 1e-9), "vertex {k}: {one:?} {other:?}");
     }
 }
+
+#[test]
+fn skin_that_no_shape_moves_is_attached_more_firmly() {
+    let way = |mm: f64| 1e-3 * mm * DVec3::X;
+    let shapes = [vec![way(0.0), way(2.0), way(3.0)], vec![way(0.0), way(1.0), way(8.0)]];
+    let map = StiffnessMap::by_motion(shapes.iter().map(|moves| &moves[..]), 3, 0.24);
+    let [still, some, far] = [0, 1, 2].map(|v| map.attachment[v]);
+    assert!(still > 2.0 && far < 0.5 && some < still && some > far, "{:?}", map.attachment);
+    assert_eq!(map.strain, StiffnessMap::uniform(3).strain);
+}

@@ -195,6 +195,13 @@ impl Tissue {
             }
             None => Footing::of_skin(&jaw_shapes),
         };
+        let stiffness = match params.actuation {
+            Actuation::Shapes => {
+                let soft = moves.iter().enumerate().filter(|(shape, _)| !jaw.contains(shape));
+                StiffnessMap::by_motion(soft.map(|(_, moves)| &moves[..]), count, face.height)
+            }
+            Actuation::Forces => StiffnessMap::uniform(count),
+        };
         let flesh = make(&depths.thickness, &vec![false; triangles.len()])?;
         let whole = Skin::new(face, &lips, &moves);
         let mut tissue = Self {
@@ -217,7 +224,7 @@ impl Tissue {
             layout,
             is_held,
             areas,
-            stiffness: StiffnessMap::uniform(count),
+            stiffness,
             misfit: None,
         };
         tissue.put_flesh(flesh, triangles);

@@ -1,5 +1,7 @@
 //! Skin that passes through skin.
 
+use std::collections::HashSet;
+
 use glam::{DVec3, IVec3, Vec3};
 use zygoma_geometry::intersect::triangles_cross;
 
@@ -8,15 +10,15 @@ const MOST_CELLS: f64 = 1e6;
 
 /// Finds pairs of triangles of a surface that cross.
 ///
-/// It knows nothing of lips or of how contact is found: all given triangles are tested against each other, without those that cross another in
-/// the neutral, and pairs that share a point are left out. A body that parts lips which the neutral has in each other changes which triangles
-/// cross there, and leaves fewer.
+/// It knows nothing of lips or of how contact is found: all given triangles are tested against each other, and pairs that share a point are left
+/// out. So are triangles that cross another one in the neutral, with those around them: the line along which skin crosses wanders from one to
+/// the next as it moves, and a body that parts what the neutral has crossed changes it too.
 #[derive(Clone, Debug)]
 pub struct Crossings {
     triangles: Vec<[u32; 3]>,
     /// The same by points: vertices at one place in the neutral are one point.
     points: Vec<[u32; 3]>,
-    /// Triangles that cross another one in the neutral.
+    /// Triangles that cross another one in the neutral, and those around them.
     is_left_out: Vec<bool>,
     boxes: Vec<[Vec3; 2]>,
     /// Triangles of each cell, and where each cell's begin.
@@ -80,9 +82,15 @@ impl Crossings {
             starts: Vec::new(),
             found: Vec::new(),
         };
-        for (a, b) in crossings.find(neutral).to_vec() {
-            crossings.is_left_out[a as usize] = true;
-            crossings.is_left_out[b as usize] = true;
+        let crossed: HashSet<u32> = crossings
+            .find(neutral)
+            .to_vec()
+            .into_iter()
+            .flat_map(|(a, b)| [a, b])
+            .flat_map(|triangle| crossings.points[triangle as usize])
+            .collect();
+        for (is_left_out, points) in crossings.is_left_out.iter_mut().zip(&crossings.points) {
+            *is_left_out = points.iter().any(|point| crossed.contains(point));
         }
         crossings
     }
@@ -145,7 +153,8 @@ impl Crossings {
     fn fill_cells(&mut self, grid: &Grid) {
         self.starts.clear();
         self.starts.resize((grid.size.x * grid.size.y * grid.size.z) as usize + 1, 0);
-        let counted = || (0u32..).zip(&self.boxes).filter(|(triangle, _)| !self.is_left_out[*triangle as usize]);
+        let counted =
+            || (0u32..).zip(&self.boxes).filter(|(triangle, _)| !self.is_left_out[*triangle as usize]);
         for (_, bounds) in counted() {
             grid.visit(*bounds, |cell| self.starts[cell + 1] += 1);
         }

@@ -83,7 +83,7 @@ pub(crate) struct Inverted {
     pub(crate) lasting: usize,
 }
 
-/// Pairs of skin triangles that cross, of all that cross no other in the neutral.
+/// Pairs of skin triangles that cross, without those that do so in the neutral and their neighbours.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct CrossingCounts {
     /// In the frame in which there are most beyond the plain rig's own.

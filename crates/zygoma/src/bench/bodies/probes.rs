@@ -196,8 +196,7 @@ impl Probes {
             let plain = self.crossings.find(plain).to_vec();
             self.crossed += usize::from(shown.len() > plain.len());
             let beyond = |shown: usize, plain: usize| shown as i64 - plain as i64;
-            if self.looked == 1
-                || beyond(shown.len(), plain.len()) > beyond(self.most.shown, self.most.plain)
+            if self.looked == 1 || beyond(shown.len(), plain.len()) > beyond(self.most.shown, self.most.plain)
             {
                 self.most = CrossingCounts {
                     shown: shown.len(),
@@ -220,7 +219,10 @@ impl Probes {
                 *counts.entry(&place.name).or_default() += 1;
             }
         }
-        counts.into_iter().max_by_key(|(_, count)| *count).map_or_else(String::new, |(name, _)| name.to_owned())
+        counts
+            .into_iter()
+            .max_by_key(|(_, count)| *count)
+            .map_or_else(String::new, |(name, _)| name.to_owned())
     }
 }
 
