@@ -49,7 +49,7 @@ pub fn of_rig(skin: &RigMesh, joints: &[Joint]) -> Units {
     let head = joints.iter().find(|joint| joint.role == JointRole::Head);
     let moved = moved_vertices(skin);
     let (height, what) = if !moved.is_empty() {
-        (height(moved.iter().map(|vertex| skin.positions[*vertex])), "the region that its shapes move")
+        (moved_height(skin), "the region that its shapes move")
     } else if let Some(head) = head {
         let top = skin.positions.iter().map(|p| f64::from(p.y)).fold(f64::NEG_INFINITY, f64::max);
         (top - head.position.y, "the head above its joint")
@@ -65,6 +65,11 @@ pub fn of_rig(skin: &RigMesh, joints: &[Joint]) -> Units {
         return guess(height, what);
     }
     unchanged(format!("{what} is {height:.3} units tall and nothing tells that it is a face"))
+}
+
+/// How tall the region is that the shapes of a mesh move, in its unit; 0 without any.
+pub(crate) fn moved_height(mesh: &RigMesh) -> f64 {
+    height(moved_vertices(mesh).into_iter().map(|vertex| mesh.positions[vertex]))
 }
 
 fn unchanged(reason: String) -> Units {

@@ -18,6 +18,7 @@ use zygoma_head::dials::{DIALS, DialSettings};
 use zygoma_head::{Head, HeadOptions};
 use zygoma_numerics::{Budget, Stop};
 use zygoma_rig::evaluate::Evaluator;
+use zygoma_rig::follow::Followers;
 use zygoma_rig::formats::{self, Limits};
 use zygoma_rig::report::Report;
 use zygoma_rig::weld::Weld;
@@ -38,6 +39,8 @@ pub(crate) struct Model {
     pub(crate) parts: Vec<Part>,
     pub(crate) controls: Controls,
     /// Eyeballs that joints turn.
+    /// Meshes that ride on the skin where it is simulated.
+    pub(crate) followers: Followers,
     pub(crate) eyes: Vec<Eye>,
     pub(crate) takes: Vec<Arc<BoundTake>>,
     pub(crate) regions: Regions,
@@ -162,6 +165,7 @@ impl Model {
             eyes: Eye::find(&rig, &parts, &controls),
             controls,
             takes: takes::of_rig(&rig).into_iter().map(Arc::new).collect(),
+            followers: Followers::new(&rig),
             regions,
             dials,
             head: None,

@@ -14,6 +14,7 @@ use zygoma_face::perform::{
 use zygoma_face::touch::Touchable;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
+use zygoma_rig::follow::Followers;
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::take::LargeWeight;
 use zygoma_rig::{Rig, Shape, Take, arkit};
@@ -249,8 +250,9 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         reports::perform::write(folder, &story, &chronicle, &tissue, &lines)?;
     }
     let Outcome { frames, props, .. } = outcome;
-    let written =
-        animated::write(&rig, &take, frames, &props, &args.performance.out, &args.performance.animated)?;
+    let followers = Followers::new(&rig);
+    let performed = animated::Performed { rig: &rig, take: &take, followers: &followers, props: &props };
+    let written = animated::write(&performed, frames, &args.performance.out, &args.performance.animated)?;
     summary.caches = written.caches.clone();
     summary.seconds = began.elapsed().as_secs_f64();
     if args.performance.json {

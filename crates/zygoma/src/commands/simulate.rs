@@ -7,6 +7,7 @@ use serde::Serialize;
 use zygoma_face::interactive::{Face, Places, RunParams};
 use zygoma_rig::Rig;
 use zygoma_rig::binding::Binding;
+use zygoma_rig::follow::Followers;
 use zygoma_rig::formats::Limits;
 use zygoma_rig::take::LargeWeight;
 
@@ -99,8 +100,9 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         reports::simulation::write(folder, &story, &summary.lines())?;
     }
     let Outcome { frames, props, .. } = outcome;
-    let written =
-        animated::write(&rig, &take, frames, &props, &args.performance.out, &args.performance.animated)?;
+    let followers = Followers::new(&rig);
+    let performed = animated::Performed { rig: &rig, take: &take, followers: &followers, props: &props };
+    let written = animated::write(&performed, frames, &args.performance.out, &args.performance.animated)?;
     summary.caches = written.caches.clone();
     summary.seconds = began.elapsed().as_secs_f64();
     if args.performance.json {
