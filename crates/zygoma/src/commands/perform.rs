@@ -60,6 +60,9 @@ struct Summary {
     lips: LipSummary,
     #[serde(flatten)]
     watched: WatchedSummary,
+    /// What cut through the face instead of touching it, as sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cut_through: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     touched: Option<TouchSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,6 +234,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         volume: VolumeSummary::of(&chronicle),
         lips: LipSummary::of(&chronicle),
         watched: WatchedSummary::of(&outcome.gate),
+        cut_through: outcome.cut_through(),
         touched: args.touch.is_some().then(|| TouchSummary {
             touches: touches.touches.len(),
             untouched_deviation: outcome.deviation(&face, &places, true),
@@ -520,6 +524,7 @@ impl Summary {
             ));
         }
         lines.extend(self.watched.line());
+        lines.extend(self.cut_through.iter().cloned());
         if let Some(markers) = &self.markers {
             lines.push(format!(
                 "it misses the {} markers of {} by {:.3} mm on average and {:.2} mm at worst",

@@ -42,6 +42,9 @@ struct Summary {
     penetration_mm: f64,
     #[serde(flatten)]
     watched: WatchedSummary,
+    /// What cut through the face instead of touching it, as sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cut_through: Vec<String>,
     milliseconds_per_frame: f64,
     stages_ms: StagesMs,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,6 +92,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         penetration_percent: 100.0 * deepest / face.height,
         penetration_mm: 1e3 * deepest,
         watched: WatchedSummary::of(&outcome.gate),
+        cut_through: outcome.cut_through(),
         milliseconds_per_frame: outcome.frame_ms,
         stages_ms: outcome.stages.clone(),
         compression: None,
@@ -142,6 +146,7 @@ impl Summary {
             ));
         }
         lines.extend(self.watched.line());
+        lines.extend(self.cut_through.iter().cloned());
         lines
     }
 }
