@@ -414,6 +414,10 @@ pub(crate) struct ViewArgs {
     #[arg(value_name = "RIG|FACE")]
     pub(crate) file: Option<PathBuf>,
 
+    /// A TOML file that says which shapes each track of a take drives, for rigs with names of their own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) map: Option<PathBuf>,
+
     /// The port to serve at; 7423, or a free one, when none is given.
     #[arg(long)]
     pub(crate) port: Option<u16>,
