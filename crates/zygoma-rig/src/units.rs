@@ -22,7 +22,7 @@ const KNOWN: [(f64, &str); 5] =
 const MOVED: f32 = 1e-3;
 
 /// A mesh without shapes is taken for a scan from this many vertices on; below, for a test object.
-const FINE: usize = 1000;
+pub(crate) const FINE: usize = 1000;
 
 /// Chooses the unit in which something of the size of a head is `height_in_units` tall.
 /// `what` names it for the reason: "the face".

@@ -48,7 +48,7 @@ pub(crate) struct RigArgs {
     #[arg(long, value_name = "MODES")]
     pub(crate) identity: Option<String>,
 
-    /// Which axis of the file points up, instead of what the rig's shapes tell.
+    /// Which axis of the file points up, instead of what the rig's shapes, or a head on its neck, tell.
     #[arg(long, value_name = "AXIS")]
     pub(crate) up: Option<UpAxis>,
 }
