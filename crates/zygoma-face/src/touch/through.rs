@@ -73,10 +73,10 @@ impl Touch {
     /// Follows the collider from where it is to where it is at a share of the frame. Afterwards it [is through](Self::is_through) if it was
     /// anywhere on its way.
     pub(crate) fn pass(&mut self, head: &HeadWay, share: f32, below: impl Fn(Vec3) -> Option<Below>) {
-        let (radius, ends) = match (&self.collider.shape, self.drive) {
-            (ColliderShape::Sphere { radius }, Drive::Kinematic) => (*radius, vec![0.0]),
+        let (radius, half_length, ends): (f32, f32, &[f32]) = match (&self.collider.shape, self.drive) {
+            (ColliderShape::Sphere { radius }, Drive::Kinematic) => (*radius, 0.0, &[0.0][..]),
             (ColliderShape::Capsule { half_length, radius }, Drive::Kinematic) => {
-                (*radius, vec![*half_length, -*half_length])
+                (*radius, *half_length, &[1.0, -1.0][..])
             }
             // What is driven by a force stops at what holds it back, and a mesh is not told by one place.
             _ => return,
@@ -84,7 +84,7 @@ impl Touch {
         let (from, to) = (self.start_pose(head), self.wanted(head, share));
         self.is_passing = false;
         for (end, passage) in ends.iter().zip(&mut self.passages) {
-            let [from, to] = [from, to].map(|pose| pose.apply(*end * Vec3::Y));
+            let [from, to] = [from, to].map(|pose| pose.apply(half_length * *end * Vec3::Y));
             let strides = (from.distance(to) / (STRIDE * radius)).ceil().clamp(1.0, MOST_STRIDES as f32);
             self.is_passing |= passage.is_through;
             for stride in 1..=strides as usize {
