@@ -20,11 +20,16 @@ pub struct Evaluator {
 impl Evaluator {
     /// Lays out a mesh's shapes for evaluation.
     pub fn new(mesh: &RigMesh) -> Self {
+        Self::of(mesh.positions.clone(), &mesh.shapes)
+    }
+
+    /// Lays out the shapes of some positions for evaluation.
+    pub(crate) fn of(neutral: Vec<Vec3>, shapes: &[Shape]) -> Self {
         let runs = |shape: &Shape| {
-            let dense = shape.deltas.to_dense(mesh.positions.len());
+            let dense = shape.deltas.to_dense(neutral.len());
             Runs::from_dense(bytemuck::cast_slice(&dense), BRIDGED_ZEROS)
         };
-        Self { neutral: mesh.positions.clone(), shapes: mesh.shapes.iter().map(runs).collect() }
+        Self { shapes: shapes.iter().map(runs).collect(), neutral }
     }
 
     /// Number of vertices.
@@ -114,6 +119,53 @@ impl Frames for Performance<'_> {
         let time = self.time(frame);
         self.binding.weights_at(self.take, self.mesh, time, &mut self.weights);
         self.evaluator.evaluate(&self.weights, positions);
+        Ok(())
+    }
+}
+
+/// A mesh of a rig performing a take with weights between 0 and 1, which is all that some programs play.
+#[derive(Clone, Debug)]
+pub struct ClampedPerformance {
+    evaluator: Evaluator,
+    fps: f64,
+    count: usize,
+    /// Weights of all shapes, frame after frame.
+    pub weights: Vec<f32>,
+    /// Whether no weight had to be brought between 0 and 1.
+    pub within_range: bool,
+}
+
+impl ClampedPerformance {
+    /// A mesh of the rig performing so many frames of the take, in the frame of the head.
+    pub fn new(rig: &Rig, mesh: usize, take: &Take, count: usize, fps: f64) -> Self {
+        let (binding, evaluator) = (Binding::new(rig, take), Evaluator::new(&rig.meshes[mesh]));
+        let shapes = evaluator.shape_count();
+        let mut weights = vec![0.0; count * shapes];
+        for (frame, row) in weights.chunks_exact_mut(shapes.max(1)).enumerate() {
+            binding.weights_at(take, mesh, take.start() + frame as f64 / fps, row);
+        }
+        let within_range = weights.iter().all(|weight| (0.0..=1.0).contains(weight));
+        weights.iter_mut().for_each(|weight| *weight = weight.clamp(0.0, 1.0));
+        Self { evaluator, fps, count, weights, within_range }
+    }
+}
+
+impl Frames for ClampedPerformance {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn fps(&self) -> f64 {
+        self.fps
+    }
+
+    fn vertex_count(&self) -> usize {
+        self.evaluator.vertex_count()
+    }
+
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
+        let shapes = self.evaluator.shape_count();
+        self.evaluator.evaluate(&self.weights[frame * shapes..][..shapes], positions);
         Ok(())
     }
 }

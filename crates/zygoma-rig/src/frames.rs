@@ -1,5 +1,8 @@
 //! Surfaces over time: what exporters write.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use glam::Vec3;
 
 use crate::take::MotionTrack;
@@ -103,6 +106,41 @@ impl Frames for StoredFrames {
     fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
         positions.copy_from_slice(self.frame(frame));
         Ok(())
+    }
+}
+
+/// Frames that several readers share, one after the other.
+#[derive(Debug)]
+pub struct SharedFrames<F>(Rc<RefCell<F>>);
+
+impl<F> SharedFrames<F> {
+    /// Shares frames with every clone.
+    pub fn new(frames: F) -> Self {
+        Self(Rc::new(RefCell::new(frames)))
+    }
+}
+
+impl<F> Clone for SharedFrames<F> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<F: Frames> Frames for SharedFrames<F> {
+    fn count(&self) -> usize {
+        self.0.borrow().count()
+    }
+
+    fn fps(&self) -> f64 {
+        self.0.borrow().fps()
+    }
+
+    fn vertex_count(&self) -> usize {
+        self.0.borrow().vertex_count()
+    }
+
+    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()> {
+        self.0.borrow_mut().read(frame, positions)
     }
 }
 

@@ -9,6 +9,7 @@ pub mod bake;
 pub mod binding;
 mod error;
 pub mod evaluate;
+pub mod follow;
 pub mod formats;
 pub mod frames;
 pub mod gaze;

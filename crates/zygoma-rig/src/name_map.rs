@@ -42,6 +42,12 @@ impl MappedShapes {
 }
 
 impl NameMap {
+    /// Checks that a rig has all shapes of the map.
+    pub fn check(&self, rig: &Rig) -> Result<()> {
+        let names = self.tracks.values().flat_map(MappedShapes::shapes);
+        names.map(|(name, _)| own_name(rig, name)).collect::<Result<Vec<_>>>().map(drop)
+    }
+
     /// The take with the tracks that the map knows under the names of the rig's shapes. Other tracks stay as they are.
     pub fn apply(&self, rig: &Rig, take: &Take) -> Result<Take> {
         let mut drives: BTreeMap<String, Vec<Drive>> = BTreeMap::new();

@@ -22,7 +22,7 @@ const KNOWN: [(f64, &str); 5] =
 const MOVED: f32 = 1e-3;
 
 /// A mesh without shapes is taken for a scan from this many vertices on; below, for a test object.
-const FINE: usize = 1000;
+pub(crate) const FINE: usize = 1000;
 
 /// Chooses the unit in which something of the size of a head is `height_in_units` tall.
 /// `what` names it for the reason: "the face".
@@ -49,7 +49,7 @@ pub fn of_rig(skin: &RigMesh, joints: &[Joint]) -> Units {
     let head = joints.iter().find(|joint| joint.role == JointRole::Head);
     let moved = moved_vertices(skin);
     let (height, what) = if !moved.is_empty() {
-        (height(moved.iter().map(|vertex| skin.positions[*vertex])), "the region that its shapes move")
+        (moved_height(skin), "the region that its shapes move")
     } else if let Some(head) = head {
         let top = skin.positions.iter().map(|p| f64::from(p.y)).fold(f64::NEG_INFINITY, f64::max);
         (top - head.position.y, "the head above its joint")
@@ -65,6 +65,11 @@ pub fn of_rig(skin: &RigMesh, joints: &[Joint]) -> Units {
         return guess(height, what);
     }
     unchanged(format!("{what} is {height:.3} units tall and nothing tells that it is a face"))
+}
+
+/// How tall the region is that the shapes of a mesh move, in its unit; 0 without any.
+pub(crate) fn moved_height(mesh: &RigMesh) -> f64 {
+    height(moved_vertices(mesh).into_iter().map(|vertex| mesh.positions[vertex]))
 }
 
 fn unchanged(reason: String) -> Units {

@@ -48,7 +48,7 @@ pub(crate) struct RigArgs {
     #[arg(long, value_name = "MODES")]
     pub(crate) identity: Option<String>,
 
-    /// Which axis of the file points up, instead of what the rig's shapes tell.
+    /// Which axis of the file points up, instead of what the rig's shapes, or a head on its neck, tell.
     #[arg(long, value_name = "AXIS")]
     pub(crate) up: Option<UpAxis>,
 }
@@ -413,6 +413,10 @@ pub(crate) struct ViewArgs {
     /// The rig or face to show; the built-in head when none is given.
     #[arg(value_name = "RIG|FACE")]
     pub(crate) file: Option<PathBuf>,
+
+    /// A TOML file that says which shapes each track of a take drives, for rigs with names of their own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) map: Option<PathBuf>,
 
     /// The port to serve at; 7423, or a free one, when none is given.
     #[arg(long)]

@@ -382,6 +382,11 @@ impl Outcome {
         }
     }
 
+    /// What cut through the face instead of touching it, as sentences.
+    pub(crate) fn cut_through(&self) -> Vec<String> {
+        self.props.iter().filter_map(|prop| prop.warning(self.frames.fps())).collect()
+    }
+
     /// The deviation over all frames, or over those that nothing touches; `None` without any.
     pub(crate) fn deviation(
         &self,

@@ -202,6 +202,9 @@ impl Press {
             // What the rig moves along with the skin meets it where both end up.
             let travelled = if rig.is_some() { 0.0 } else { travel(collider) };
             let within = travelled + if is_driven { WATCH.max(APPROACH * seconds) } else { WATCH };
+            if touch.is_through() {
+                continue;
+            }
             let first = self.candidates.len();
             self.find_candidates(tissue, (state, rig), (index, collider), within);
             if is_driven {

@@ -54,6 +54,8 @@ impl PerformingFace {
         if let Some(lips) = &mut self.lips {
             lips.begin(&Surface { x: &self.goal, ..state });
         }
+        let skin = &self.tissue.touchable;
+        self.touches.iter_mut().for_each(|touch| touch.pass(&way, share, |at| skin.below(at, &self.goal)));
         self.press.begin(&self.tissue, &mut self.touches, (&state, None), (&way, share, seconds));
         if let Some(mouth) = &mut self.mouth {
             mouth.place(weights, &self.tissue.jaw_pose(weights));

@@ -2,11 +2,14 @@
 
 use glam::Vec3;
 use zygoma_geometry::embedding::Embedding;
+use zygoma_physics::projective::Row;
 
 use super::run::PerformingFace;
 use super::tissue::Layout;
 use crate::interactive::Face;
-use crate::touch::{Handling, HeadWay, LONGEST_PULL, Order, Pull, PullId, Samples, Touchable, Touches};
+use crate::touch::{
+    Below, Handling, HeadWay, LONGEST_PULL, Order, Pull, PullId, Samples, Touchable, Touches,
+};
 
 /// What drives a collider into flesh is at least as heavy as a spring of this stiffness bears in a step, N/m: several times the stiffness of what it
 /// presses on. Ours, as those below.
@@ -25,6 +28,7 @@ pub(super) fn handling(step_time: f64, height: f32) -> Handling {
         hardest: DEEPEST_STEP / squared,
         strained: STRAINED,
         longest_pull: LONGEST_PULL * height,
+        height,
     }
 }
 
@@ -35,6 +39,8 @@ pub(super) struct SkinPoints {
     pub(super) triangles: Vec<[u32; 3]>,
     /// Triangles of the flesh's own skin, between its rows.
     coarse: Vec<[u32; 3]>,
+    /// The rows of that.
+    rows: Vec<u32>,
     /// Area of skin at each row, m².
     pub(super) areas: Vec<f32>,
     /// The face's height, m: the samples reckon in it.
@@ -47,13 +53,33 @@ impl SkinPoints {
         let order = Order { places: &layout.rows, vertices: &layout.vertices, free: layout.free };
         let area = |vertex: usize| (face.shell.area[vertex] * face.height * face.height) as f32;
         let follows = |v: &u32| embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
+        let coarse: Vec<[u32; 3]> =
+            face.shell.triangles.iter().map(|t| t.map(|v| layout.rows[v as usize])).collect();
+        let rows: std::collections::BTreeSet<u32> = coarse.iter().flatten().copied().collect();
         Self {
+            rows: rows.into_iter().collect(),
             samples: Samples::new(face, embedding, &order),
             triangles: face.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect(),
-            coarse: face.shell.triangles.iter().map(|t| t.map(|v| layout.rows[v as usize])).collect(),
+            coarse,
             areas: layout.vertices.iter().map(|v| area(*v as usize % face.shell.area.len())).collect(),
             height: face.height as f32,
         }
+    }
+}
+
+impl SkinPoints {
+    /// The skin of some state of the flesh below or above a place.
+    pub(super) fn below(&self, at: Vec3, x: &[Row<f32>]) -> Option<Below> {
+        let place = |row: u32| Vec3::from_slice(&x[row as usize]);
+        let normal = |index: usize| {
+            let around = self.coarse.iter().filter(|t| t.contains(&self.rows[index]));
+            let areas = around.map(|t| {
+                let [a, b, c] = t.map(place);
+                (b - a).cross(c - a)
+            });
+            areas.sum::<Vec3>().normalize_or_zero()
+        };
+        Below::new(at, self.rows.iter().map(|row| place(*row)), normal)
     }
 }
 

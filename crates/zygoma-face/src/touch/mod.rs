@@ -7,6 +7,7 @@ mod one;
 mod points;
 mod pull;
 mod samples;
+mod through;
 mod touches;
 
 use glam::Vec3;
@@ -18,6 +19,7 @@ pub(crate) use one::{Handling, LONGEST_PULL};
 pub(crate) use points::{Candidate, Hold, Layer, Near};
 pub(crate) use pull::Pull;
 pub(crate) use samples::{Order, Samples};
+pub(crate) use through::Below;
 pub use touches::{Contact, HeadLoad, PullId, TouchId, Touches};
 
 /// A face that can be touched.

@@ -5,6 +5,7 @@ use glam::Vec3;
 use zygoma_physics::contact::{Collider, ColliderShape, MeshError, Pose};
 
 use super::HeadWay;
+use super::through::Passage;
 
 /// How fast a driven collider comes to where it should be at least, 1/s. Ours.
 const DRIVEN_RATE: f32 = 40.0;
@@ -30,6 +31,8 @@ pub(crate) struct Handling {
     pub(crate) strained: f32,
     /// Held skin is dragged no farther than this from where it was taken hold of.
     pub(crate) longest_pull: f32,
+    /// Of the face.
+    pub(crate) height: f32,
 }
 
 /// How a collider is moved.
@@ -57,7 +60,10 @@ pub struct Touch {
     /// In the body's unit of length, in the head's frame.
     pub(crate) collider: Collider,
     pub(crate) load: Load,
-    handling: Handling,
+    pub(super) handling: Handling,
+    /// Where the ends of its core are on their way through the face, and whether any it was through in this frame.
+    pub(super) passages: [Passage; 2],
+    pub(super) is_passing: bool,
     /// Where it should be, in the world, at the start and at the end of the frame; `None` until it is told.
     way: Option<[Pose; 2]>,
     /// How its vertices move in this frame, if it is a mesh that deforms.
@@ -134,6 +140,8 @@ impl Touch {
             drive,
             friction: 0.0,
             handling,
+            passages: [Passage::default(); 2],
+            is_passing: false,
             velocity: Vec3::ZERO,
             load: Load::default(),
         };
@@ -231,6 +239,11 @@ impl Touch {
             rotation: head.rotation.inverse() * world.rotation,
             translation: self.handling.per_metre * head.apply_inverse(world.translation),
         }
+    }
+
+    /// Where the collider is before it moves on, in the head's frame, in the body's unit.
+    pub(super) fn start_pose(&self, head: &HeadWay) -> Pose {
+        if self.collider.now == NOWHERE { self.wanted(head, 0.0) } else { self.collider.now }
     }
 
     /// Where the collider is when the frame begins, in the head's frame, in the body's unit.

@@ -116,6 +116,11 @@ impl Touches {
         self.touches.iter().map(|(name, touch)| (*name, touch))
     }
 
+    /// All touches, to be moved.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Touch> {
+        self.touches.iter_mut().map(|(_, touch)| touch)
+    }
+
     /// Drags held skin to a place, in metres in the head's frame, but no farther from where it was taken hold of than skin stretches. A place
     /// that is not finite changes nothing.
     pub fn drag(&mut self, id: PullId, to: Vec3) {
@@ -165,14 +170,15 @@ impl Touches {
         sum
     }
 
-    /// How deep triangles of a surface are inside a collider at their worst, in metres: at corners, middles of edges and middles.
+    /// How deep triangles of a surface are inside a collider at their worst, in metres: at corners, middles of edges and middles. Colliders that
+    /// cut through the face do not count.
     pub(crate) fn penetration<'a>(
         &self,
         surface: &[Vec3],
         triangles: &(impl Iterator<Item = &'a [u32; 3]> + Clone),
     ) -> f32 {
         let mut worst = 0.0f32;
-        for (_, touch) in self.iter() {
+        for (_, touch) in self.iter().filter(|(_, touch)| !touch.is_through()) {
             let (shape, place) = (touch.shape(), touch.place());
             let reach = shape.reach();
             for t in triangles.clone() {

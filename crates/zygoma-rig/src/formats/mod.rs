@@ -23,7 +23,7 @@ use crate::{Error, Result, Rig, RigMesh, Take};
 use table::Table;
 
 /// Reads a rig of any kind: a glTF, GLB or VRM file, an OBJ file, a folder of OBJ files, or an ICT-FaceKit
-/// folder. One whose known shapes tell that +Z is up is turned, with a note.
+/// folder. One whose known shapes or whose build tell that +Z is up is turned, with a note.
 pub fn read_rig(path: &Path, limits: &Limits) -> Result<Rig> {
     let mut rig = read_rig_as_is(path, limits)?;
     if Up::of_rig(&rig) == Up::Z {

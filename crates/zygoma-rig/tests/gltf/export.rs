@@ -9,7 +9,8 @@ use zygoma_geometry::Faces;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::formats::Limits;
 use zygoma_rig::formats::gltf::{
-    AnimatedProp, Document, MorphAnimation, MorphTarget, SkinMotion, read_rig, write_animated, write_rig,
+    AnimatedProp, Beside, Document, MorphAnimation, MorphTarget, SkinMotion, read_rig, write_animated,
+    write_rig,
 };
 use zygoma_rig::take::{Interpolation, MotionTrack, WeightCurve, WeightTrack};
 use zygoma_rig::{Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas, Take, Units, UvMap};
@@ -346,8 +347,9 @@ fn an_animated_surface_replaces_the_targets_of_a_document() {
     let rig = maker.rig();
     let animation = bending(4);
     let take = named("talk");
-    let (back, json) =
-        again(|path| write_animated(&rig, SkinMotion::Baked(&animation), &take, true, &[], path).unwrap());
+    let (back, json) = again(|path| {
+        write_animated(&rig, SkinMotion::Baked(&animation), &take, true, &Beside::default(), path).unwrap();
+    });
     assert_plays(&rig, &back, &animation);
     assert_eq!(json["animations"].as_array().unwrap().len(), 1);
     let head = back.takes[0].motions[0].sample(1.0).unwrap();
@@ -369,8 +371,9 @@ fn weights_of_new_targets_are_between_0_and_1_and_rest_at_the_neutral() {
         let count = rig.skin().positions.len();
         let animation = bending(count);
         let motion = SkinMotion::Baked(&animation);
-        let (back, json) =
-            again(|path| write_animated(&rig, motion, &named("bend"), false, &[], path).unwrap());
+        let (back, json) = again(|path| {
+            write_animated(&rig, motion, &named("bend"), false, &Beside::default(), path).unwrap();
+        });
         assert_plays(&rig, &back, &animation);
         let tracks = back.takes[0].weights.iter().filter(|track| track.shape.starts_with("motion"));
         let weights: Vec<f32> = tracks.flat_map(|track| track.curve.values.clone()).collect();
@@ -391,7 +394,8 @@ fn kept_shapes_get_correctives_and_every_clip_plays() {
     let correctives = bending(4);
     let weights = [0.0, 0.25, 0.5, 1.0, 1.0, 0.0];
     let motion = SkinMotion::Corrected { weights: &weights, correctives: &correctives };
-    let (back, json) = again(|path| write_animated(&rig, motion, &named("bend"), false, &[], path).unwrap());
+    let (back, json) =
+        again(|path| write_animated(&rig, motion, &named("bend"), false, &Beside::default(), path).unwrap());
     let names = json!(["jawOpen", "eyeBlink_L", "corrective 0", "corrective 1"]);
     assert_eq!(json["meshes"][0]["extras"]["targetNames"], names);
     let at = |take: &Take, time: f64| -> Vec<f32> {
@@ -425,7 +429,8 @@ fn other_clips_lose_only_the_weights_of_replaced_targets() {
     let rig = treasured().rig();
     let animation = bending(4);
     let motion = SkinMotion::Baked(&animation);
-    let (back, json) = again(|path| write_animated(&rig, motion, &named("bend"), false, &[], path).unwrap());
+    let (back, json) =
+        again(|path| write_animated(&rig, motion, &named("bend"), false, &Beside::default(), path).unwrap());
     let names: Vec<&str> = back.takes.iter().map(|take| take.name.as_str()).collect();
     assert_eq!(names, ["bend", "talk"]);
     assert_eq!(back.takes[1].motions, rig.takes[0].motions);
@@ -444,7 +449,8 @@ fn nothing_is_left_of_what_was_replaced() {
         ..bending(4)
     };
     let motion = SkinMotion::Baked(&animation);
-    let (back, json) = again(|path| write_animated(&rig, motion, &named("bend"), false, &[], path).unwrap());
+    let (back, json) =
+        again(|path| write_animated(&rig, motion, &named("bend"), false, &Beside::default(), path).unwrap());
     let primitive = &json["meshes"][0]["primitives"][0];
     let mut used: Vec<u64> =
         primitive["attributes"].as_object().unwrap().values().map(|v| v.as_u64().unwrap()).collect();
@@ -469,8 +475,9 @@ fn an_animated_surface_without_kept_nodes_moves_the_head_of_the_take() {
     let rig = treasured().rig();
     let talk = &generated().takes[0];
     let animation = bending(4);
-    let (back, _) =
-        again(|path| write_animated(&rig, SkinMotion::Baked(&animation), talk, false, &[], path).unwrap());
+    let (back, _) = again(|path| {
+        write_animated(&rig, SkinMotion::Baked(&animation), talk, false, &Beside::default(), path).unwrap();
+    });
     assert_plays(&rig, &back, &animation);
     let (wanted, found) = (&talk.motions[0], &back.takes[0].motions[0]);
     assert_eq!(found.role, JointRole::Head);
@@ -486,8 +493,9 @@ fn an_animated_surface_of_a_generated_rig_plays() {
     let rig = generated();
     let animation = bending(6);
     let take = &rig.takes[0];
-    let (back, json) =
-        again(|path| write_animated(&rig, SkinMotion::Baked(&animation), take, false, &[], path).unwrap());
+    let (back, json) = again(|path| {
+        write_animated(&rig, SkinMotion::Baked(&animation), take, false, &Beside::default(), path).unwrap();
+    });
     assert_plays(&rig, &back, &animation);
     assert!(json["meshes"][1]["primitives"][0]["targets"][1].get("NORMAL").is_some());
     assert_eq!(json["meshes"][0]["extras"]["targetNames"], json!(["jawOpen"]), "the teeth keep their shapes");
@@ -503,7 +511,8 @@ fn a_mesh_that_others_show_too_is_copied_before_it_changes() {
     maker.json["scenes"][0]["nodes"] = json!([1, 3]);
     let rig = maker.rig();
     let (back, json) = again(|path| {
-        write_animated(&rig, SkinMotion::Baked(&bending(4)), &named("bend"), false, &[], path).unwrap();
+        write_animated(&rig, SkinMotion::Baked(&bending(4)), &named("bend"), false, &Beside::default(), path)
+            .unwrap();
     });
     assert_eq!(json["meshes"][0], maker.json["meshes"][0]);
     assert_eq!(back.meshes[1].shapes, rig.meshes[1].shapes);
@@ -518,7 +527,8 @@ fn expressions_let_go_of_targets_that_are_gone() {
         "isBinary": false, "morphTargetBinds": [{ "node": 0, "index": 1, "weight": 1.0 }] } } } });
     let rig = maker.rig();
     let (back, json) = again(|path| {
-        write_animated(&rig, SkinMotion::Baked(&bending(4)), &named("bend"), false, &[], path).unwrap();
+        write_animated(&rig, SkinMotion::Baked(&bending(4)), &named("bend"), false, &Beside::default(), path)
+            .unwrap();
     });
     let happy = &json["extensions"]["VRMC_vrm"]["expressions"]["preset"]["happy"];
     assert_eq!(happy, &json!({ "isBinary": false, "morphTargetBinds": [] }));
@@ -546,7 +556,7 @@ fn a_prop_comes_goes_and_moves_in_the_scenes_own_unit() {
             SkinMotion::Baked(&animation),
             &named("bend"),
             false,
-            std::slice::from_ref(prop),
+            &Beside { props: std::slice::from_ref(prop), ..Beside::default() },
             path,
         )
     };
@@ -577,7 +587,8 @@ fn a_still_surface_needs_no_targets() {
     let rig = treasured().rig();
     let animation = MorphAnimation { fps: 30.0, start: 0.0, targets: vec![], weights: vec![] };
     let (back, json) = again(|path| {
-        write_animated(&rig, SkinMotion::Baked(&animation), &named("rest"), false, &[], path).unwrap();
+        write_animated(&rig, SkinMotion::Baked(&animation), &named("rest"), false, &Beside::default(), path)
+            .unwrap();
     });
     assert!(back.skin().shapes.is_empty());
     let names: Vec<&str> = back.takes.iter().map(|take| take.name.as_str()).collect();
@@ -593,8 +604,15 @@ fn animations_that_do_not_fit_are_refused_and_nothing_is_written() {
     let refuse = |change: &dyn Fn(&mut MorphAnimation)| {
         let mut animation = bending(4);
         change(&mut animation);
-        let error =
-            write_animated(&rig, SkinMotion::Baked(&animation), &named("x"), false, &[], &path).unwrap_err();
+        let error = write_animated(
+            &rig,
+            SkinMotion::Baked(&animation),
+            &named("x"),
+            false,
+            &Beside::default(),
+            &path,
+        )
+        .unwrap_err();
         assert!(error.to_string().contains("\"face\""), "{error}");
     };
     refuse(&|animation| animation.fps = 0.0);
@@ -617,8 +635,9 @@ fn a_take_drives_the_shapes_it_names_and_leaves_the_others_at_zero() {
         weights: vec![WeightTrack { shape: "eyeBlink_L".into(), curve }],
         motions: talk.motions[..1].to_vec(),
     };
-    let (back, json) =
-        again(|path| write_animated(&rig, SkinMotion::Shapes, &take, false, &[], path).unwrap());
+    let (back, json) = again(|path| {
+        write_animated(&rig, SkinMotion::Shapes, &take, false, &Beside::default(), path).unwrap();
+    });
     let names: Vec<&str> = back.takes.iter().map(|take| take.name.as_str()).collect();
     assert_eq!(names, ["mapped", "talk"], "the new take comes first and the old ones stay");
     let track = |shape: &str| back.takes[0].weights.iter().find(|track| track.shape == shape).unwrap();
@@ -632,9 +651,10 @@ fn a_take_drives_the_shapes_it_names_and_leaves_the_others_at_zero() {
 fn a_rig_that_no_longer_matches_its_document_is_refused() {
     let mut rig = treasured().rig();
     rig.meshes[0].positions.pop();
-    let error = write_animated(&rig, SkinMotion::Shapes, &named("x"), false, &[], Path::new("a.glb"))
-        .unwrap_err()
-        .to_string();
+    let error =
+        write_animated(&rig, SkinMotion::Shapes, &named("x"), false, &Beside::default(), Path::new("a.glb"))
+            .unwrap_err()
+            .to_string();
     assert!(error.contains("no longer"), "{error}");
 }
 
@@ -669,8 +689,9 @@ fn facecap_becomes_an_animated_surface_and_stays_an_avatar() {
     let rig = read_rig(&path, &Limits::default()).unwrap();
     let animation = bending(rig.skin().positions.len());
     let take = &rig.takes[0];
-    let (back, json) =
-        again(|path| write_animated(&rig, SkinMotion::Baked(&animation), take, true, &[], path).unwrap());
+    let (back, json) = again(|path| {
+        write_animated(&rig, SkinMotion::Baked(&animation), take, true, &Beside::default(), path).unwrap();
+    });
     assert_plays(&rig, &back, &animation);
     assert_eq!(back.meshes[0].positions, rig.meshes[0].positions);
     assert_eq!(back.takes[0].motions, rig.takes[0].motions);
@@ -689,8 +710,9 @@ fn head_motion_of_any_take_carries_the_eyes_of_facecap_along() {
     let Some(path) = real_data("rigs/facecap.glb") else { return };
     let mut rig = read_rig(&path, &Limits::default()).unwrap();
     rig.takes[0].name = "again".into();
-    let (back, _) =
-        again(|path| write_animated(&rig, SkinMotion::Shapes, &rig.takes[0], false, &[], path).unwrap());
+    let (back, _) = again(|path| {
+        write_animated(&rig, SkinMotion::Shapes, &rig.takes[0], false, &Beside::default(), path).unwrap();
+    });
     let (take, found) = (&rig.takes[0], &back.takes[0]);
     assert_eq!((found.name.as_str(), found.motions.len()), ("again", 3));
     assert_eq!(found.weights, take.weights);

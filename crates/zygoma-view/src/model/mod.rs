@@ -18,7 +18,9 @@ use zygoma_head::dials::{DIALS, DialSettings};
 use zygoma_head::{Head, HeadOptions};
 use zygoma_numerics::{Budget, Stop};
 use zygoma_rig::evaluate::Evaluator;
+use zygoma_rig::follow::Followers;
 use zygoma_rig::formats::{self, Limits};
+use zygoma_rig::name_map::NameMap;
 use zygoma_rig::report::Report;
 use zygoma_rig::weld::Weld;
 use zygoma_rig::{Rig, RigMesh, Source};
@@ -37,9 +39,13 @@ pub(crate) struct Model {
     /// The meshes as they are sent and moved, in the rig's order.
     pub(crate) parts: Vec<Part>,
     pub(crate) controls: Controls,
+    /// Meshes that ride on the skin where it is simulated.
+    pub(crate) followers: Followers,
     /// Eyeballs that joints turn.
     pub(crate) eyes: Vec<Eye>,
     pub(crate) takes: Vec<Arc<BoundTake>>,
+    /// The user's own names for its shapes.
+    pub(crate) names: NameMap,
     pub(crate) regions: Regions,
     pub(crate) dials: Vec<DialEntry>,
     /// The built-in head, if it is one: its bones are known.
@@ -159,9 +165,11 @@ impl Model {
         let regions = regions.unwrap_or_else(|| Regions::of_shapes(rig.skin(), &parts[rig.skin]));
         let controls = Controls::new(&rig);
         Ok(Self {
+            followers: Followers::new(&rig),
             eyes: Eye::find(&rig, &parts, &controls),
             controls,
-            takes: takes::of_rig(&rig).into_iter().map(Arc::new).collect(),
+            takes: takes::of_rig(&rig, &NameMap::default()).into_iter().map(Arc::new).collect(),
+            names: NameMap::default(),
             regions,
             dials,
             head: None,
@@ -170,6 +178,16 @@ impl Model {
             origin,
             rig,
         })
+    }
+
+    /// The same with the user's own names for its shapes.
+    ///
+    /// # Errors
+    /// If the rig has none of the shapes that the map names.
+    pub(crate) fn with_names(self, names: NameMap) -> Result<Self, String> {
+        names.check(&self.rig).map_err(|error| error.to_string())?;
+        let takes = takes::of_rig(&self.rig, &names).into_iter().map(Arc::new).collect();
+        Ok(Self { takes, names, ..self })
     }
 
     /// The bones under its skin, where they are known.

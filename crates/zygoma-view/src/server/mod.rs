@@ -19,6 +19,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 use tokio::sync::watch;
 use zygoma_numerics::Budget;
+use zygoma_rig::name_map::NameMap;
 
 use crate::builder::{Library, cache_folder};
 use crate::model::{HeadChoice, Model};
@@ -51,6 +52,8 @@ pub struct Options {
     pub port: Option<u16>,
     /// What is shown at first.
     pub show: Show,
+    /// The user's own names for the shapes of what is shown at first.
+    pub names: NameMap,
     /// Whether built faces are kept in the user's cache folder.
     pub keep_faces: bool,
     /// How long others may keep the server waiting.
@@ -84,6 +87,7 @@ impl Default for Options {
             host: Ipv4Addr::LOCALHOST.into(),
             port: None,
             show: Show::default(),
+            names: NameMap::default(),
             keep_faces: true,
             timeouts: Timeouts::default(),
         }
@@ -170,7 +174,8 @@ impl Server {
                 Model::read(path, &zygoma_rig::formats::Limits::default(), &Budget::default())
             }
         };
-        let model = Arc::new(model.map_err(Error::Model)?);
+        let named = model.and_then(|model| model.with_names(options.names.clone()));
+        let model = Arc::new(named.map_err(Error::Model)?);
         let listener = listen(options.host, options.port)?;
         let address = listener.local_addr()?;
         let (sender, stopping) = watch::channel(false);

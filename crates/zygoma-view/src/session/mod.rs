@@ -124,6 +124,8 @@ pub(crate) struct Session {
     surfaces: Vec<Vec<Vec3>>,
     rig_surface: Vec<Vec3>,
     displacements: Vec<Vec3>,
+    /// Where the mesh is that is carried by the skin now.
+    riding: Vec<Vec3>,
     /// Which meshes moved since they were sent last.
     stale: Vec<bool>,
     head_choice: HeadChoice,
@@ -138,6 +140,7 @@ impl Session {
         Self {
             performer: Performer::new(&model),
             surfaces: Vec::new(),
+            riding: Vec::new(),
             rig_surface: Vec::new(),
             displacements: Vec::new(),
             stale: Vec::new(),
@@ -446,6 +449,7 @@ impl Session {
             Body::Shell => self.advance_shell(seconds),
             Body::Tissue => self.advance_flesh(seconds)?,
         };
+        self.carry_riders(body);
         if self.performer.is_playing() {
             flags |= flag::PLAYING;
         }
@@ -503,6 +507,24 @@ impl Session {
         Ok((flag::SIMULATED | flag::TISSUE, spent))
     }
 
+    /// Carries what rides on the skin, where that is simulated.
+    fn carry_riders(&mut self, body: Body) {
+        let model = self.model.clone();
+        for rider in model.followers.riders() {
+            let mesh = rider.mesh();
+            self.riding.resize(self.surfaces[mesh].len(), Vec3::ZERO);
+            model.parts[mesh].evaluator.evaluate(self.performer.weights(mesh), &mut self.riding);
+            if body != Body::Rig {
+                let skin = model.rig.skin;
+                rider.ride(self.performer.weights(skin), &self.surfaces[skin], &mut self.riding);
+            }
+            if self.riding != self.surfaces[mesh] {
+                self.surfaces[mesh].copy_from_slice(&self.riding);
+                self.stale[mesh] = true;
+            }
+        }
+    }
+
     /// Turns the eyeballs that no shape moves.
     fn turn_eyes(&mut self) {
         if self.model.eyes.is_empty() {
@@ -553,6 +575,7 @@ impl Session {
             for (stale, part) in self.stale.iter_mut().zip(&model.parts) {
                 *stale |= part.moves();
             }
+            model.followers.riders().iter().for_each(|rider| self.stale[rider.mesh()] = true);
         }
         self.number = header.number;
     }

@@ -115,7 +115,7 @@ impl Performer {
             return Err(format!("there are {MOST_TAKES} takes already; reload the page to start again"));
         }
         let take = formats::read_take(path, &UPLOAD_LIMITS).map_err(|error| error.to_string())?;
-        self.takes.push(Arc::new(BoundTake::new(take, &model.rig)));
+        self.takes.push(Arc::new(BoundTake::new(take, &model.rig, &model.names)));
         (self.current, self.time, self.playing) = (Some(self.takes.len() - 1), 0.0, true);
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::bake::{BakeOptions, bake};
+use zygoma_rig::follow::bake_riders;
 use zygoma_rig::formats::gltf;
 use zygoma_rig::frames::Frames;
 use zygoma_rig::take::{MotionTrack, WeightCurve, WeightTrack};
@@ -102,7 +103,11 @@ impl Recording {
         let baked = bake(model.rig.skin(), &mut frames, 0.0, &BakeOptions::default());
         let baked = baked.map_err(|error| error.to_string())?;
         let motion = gltf::SkinMotion::Baked(&baked.animation);
-        gltf::write_animated(&model.rig, motion, &self.take(model), false, &[], &file)
+        let take = self.take(model);
+        let riders = bake_riders(&model.rig, &model.followers, &take, &mut frames, &BakeOptions::default())
+            .map_err(|error| error.to_string())?;
+        let beside = gltf::Beside { riders: &riders, props: &[] };
+        gltf::write_animated(&model.rig, motion, &take, false, &beside, &file)
             .map_err(|error| error.to_string())?;
         zygoma_files::read(&file, u64::MAX)
             .map_err(|error| format!("the recording cannot be read back: {error}"))

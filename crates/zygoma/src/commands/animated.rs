@@ -10,11 +10,12 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::Pose;
 use zygoma_rig::bake::{BakeOptions, Baked, bake, bake_correctives};
 use zygoma_rig::binding::Binding;
-use zygoma_rig::evaluate::{Evaluator, Performance};
-use zygoma_rig::formats::gltf::{AnimatedProp, SkinMotion};
+use zygoma_rig::evaluate::{ClampedPerformance, Performance};
+use zygoma_rig::follow::{CorrectedRider, Followers, Riding, bake_riders};
+use zygoma_rig::formats::gltf::{AnimatedProp, Beside, SkinMotion};
 use zygoma_rig::formats::usda::{self, UsdMesh};
 use zygoma_rig::formats::{Limits, caches, gltf, obj};
-use zygoma_rig::frames::{Frames, HeadMoved, JointMoved, Reordered};
+use zygoma_rig::frames::{Frames, HeadMoved, JointMoved, Reordered, SharedFrames};
 use zygoma_rig::{JointRole, Rig, Source, Take};
 
 use crate::cli::AnimatedArgs;
@@ -66,12 +67,13 @@ pub(crate) struct CompressionSummary {
 }
 
 impl CompressionSummary {
-    fn new(baked: &Baked, kept_shapes: usize, stated_mm: f64) -> Self {
+    fn new(baked: &Baked, riders: &[CorrectedRider], kept_shapes: usize, stated_mm: f64) -> Self {
+        let worst = riders.iter().map(|rider| rider.baked.max_error).fold(baked.max_error, f64::max);
         Self {
             morph_targets: baked.animation.targets.len(),
             kept_shapes,
             stated_max_error_mm: stated_mm,
-            max_error_mm: baked.max_error * 1e3,
+            max_error_mm: worst * 1e3,
             rms_error_mm: baked.rms_error * 1e3,
         }
     }
@@ -120,19 +122,29 @@ impl Written {
     }
 }
 
-/// Writes the surfaces of a rig's skin that performs a take; they are in the head's frame. The rig's other meshes perform the take beside it. A
-/// GLB shows what touches the face, too.
+/// What a rig does beside the surfaces of its skin.
+#[derive(Clone, Copy)]
+pub(crate) struct Performed<'a> {
+    pub(crate) rig: &'a Rig,
+    /// What it performs; meshes that are not simulated perform it beside the skin.
+    pub(crate) take: &'a Take,
+    /// Meshes that ride on simulated skin.
+    pub(crate) followers: &'a Followers,
+    /// What touches the face, which a GLB shows.
+    pub(crate) props: &'a [Prop],
+}
+
+/// Writes the surfaces of a rig's skin, which are in the head's frame, and the rig's other meshes.
 pub(crate) fn write(
-    rig: &Rig,
-    take: &Take,
+    performed: &Performed,
     frames: impl Frames,
-    props: &[Prop],
     out: &Path,
     args: &AnimatedArgs,
 ) -> anyhow::Result<Written> {
+    let Performed { rig, take, .. } = *performed;
     let format = Format::of(out)?;
     make_folder_for(out)?;
-    let mut frames = Watched::new(frames);
+    let mut frames = SharedFrames::new(Watched::new(frames));
     // Other formats are smaller or larger, nobody knows by how much.
     if format.is_cache() {
         let bytes = frames.count() as u64 * frames.vertex_count() as u64 * size_of::<Vec3>() as u64;
@@ -140,16 +152,16 @@ pub(crate) fn write(
     }
     match format {
         Format::Glb => {
-            let compression = Some(write_glb(rig, take, &mut frames, props, out, args)?);
+            let compression = Some(write_glb(performed, &mut frames, out, args)?);
             Ok(Written { compression, ..Written::default() })
         }
         Format::Pc2 | Format::Mdd => {
             let write = if format == Format::Pc2 { caches::write_pc2 } else { caches::write_mdd };
-            Ok(Written { caches: write_caches(rig, take, frames, out, args, write)?, ..Written::default() })
+            Ok(Written { caches: write_caches(performed, &frames, out, args, write)?, ..Written::default() })
         }
         Format::Usda => {
-            let (fps, skin) = (frames.fps(), placed(rig, rig.skin, take, frames, args));
-            let others = moving(rig, take, fps, args);
+            let others = moving(performed, &frames, args)?;
+            let skin = placed(rig, rig.skin, take, frames, args);
             let mut meshes = vec![UsdMesh { mesh: rig.skin(), frames: Some(skin) }];
             meshes
                 .extend(others.into_iter().map(|(mesh, frames)| UsdMesh { mesh: &rig.meshes[mesh], frames }));
@@ -169,25 +181,26 @@ pub(crate) fn make_folder_for(out: &Path) -> anyhow::Result<()> {
 }
 
 fn write_glb(
-    rig: &Rig,
-    take: &Take,
+    performed: &Performed,
     frames: &mut dyn Frames,
-    props: &[Prop],
     out: &Path,
     args: &AnimatedArgs,
 ) -> anyhow::Result<CompressionSummary> {
+    let Performed { rig, take, followers, props } = *performed;
     // A GLB moves the head by its node, so that the surfaces stay small to store.
     let options = BakeOptions { max_error: args.max_error * 1e-3, max_targets: args.max_targets };
     let renamed = Binding::new(rig, take).renamed(rig, take);
     let props = animated_props(props, take, frames.fps());
     let is_own = rig.takes.contains(take);
-    let write = |motion| gltf::write_animated(rig, motion, &renamed, is_own, &props, out);
+    let riders = bake_riders(rig, followers, take, frames, &options)?;
+    let beside = Beside { riders: &riders, props: &props };
+    let write = |motion| gltf::write_animated(rig, motion, &renamed, is_own, &beside, out);
     if !args.keep_shapes {
         let baked = bake(rig.skin(), frames, take.start(), &options)?;
         write(SkinMotion::Baked(&baked.animation))?;
-        return Ok(CompressionSummary::new(&baked, 0, args.max_error));
+        return Ok(CompressionSummary::new(&baked, &riders, 0, args.max_error));
     }
-    let mut plain = WeightedFrames::new(rig, take, frames.count(), frames.fps());
+    let mut plain = ClampedPerformance::new(rig, rig.skin, take, frames.count(), frames.fps());
     let baked = bake_correctives(rig.skin(), frames, &mut plain, take.start(), &options)?;
     let correctives = &baked.animation;
     let exact = correctives.targets.is_empty() && plain.within_range && props.is_empty();
@@ -196,51 +209,7 @@ fn write_glb(
     } else {
         SkinMotion::Corrected { weights: &plain.weights, correctives }
     })?;
-    Ok(CompressionSummary::new(&baked, rig.skin().shapes.len(), args.max_error))
-}
-
-/// The plain rig's skin with weights between 0 and 1, which is all that some programs play.
-struct WeightedFrames {
-    evaluator: Evaluator,
-    fps: f64,
-    /// Weights of all shapes, frame after frame.
-    weights: Vec<f32>,
-    /// Whether no weight had to be brought between 0 and 1.
-    within_range: bool,
-}
-
-impl WeightedFrames {
-    fn new(rig: &Rig, take: &Take, count: usize, fps: f64) -> Self {
-        let (binding, evaluator) = (Binding::new(rig, take), Evaluator::new(rig.skin()));
-        let shapes = evaluator.shape_count();
-        let mut weights = vec![0.0; count * shapes];
-        for (frame, row) in weights.chunks_exact_mut(shapes.max(1)).enumerate() {
-            binding.weights_at(take, rig.skin, take.start() + frame as f64 / fps, row);
-        }
-        let within_range = weights.iter().all(|weight| (0.0..=1.0).contains(weight));
-        weights.iter_mut().for_each(|weight| *weight = weight.clamp(0.0, 1.0));
-        Self { evaluator, fps, weights, within_range }
-    }
-}
-
-impl Frames for WeightedFrames {
-    fn count(&self) -> usize {
-        self.weights.len() / self.evaluator.shape_count().max(1)
-    }
-
-    fn fps(&self) -> f64 {
-        self.fps
-    }
-
-    fn vertex_count(&self) -> usize {
-        self.evaluator.vertex_count()
-    }
-
-    fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> zygoma_rig::Result<()> {
-        let shapes = self.evaluator.shape_count();
-        self.evaluator.evaluate(&self.weights[frame * shapes..][..shapes], positions);
-        Ok(())
-    }
+    Ok(CompressionSummary::new(&baked, &riders, rig.skin().shapes.len(), args.max_error))
 }
 
 /// Frames of one of the rig's meshes where jaw, eyes and, if asked, head bring them.
@@ -258,34 +227,59 @@ fn placed<'a>(
 /// A mesh of the rig and its frames, if it moves.
 type MaybeMoving<'a> = (usize, Option<Box<dyn Frames + 'a>>);
 
-/// Every mesh but the skin.
-fn moving<'a>(rig: &'a Rig, take: &'a Take, fps: f64, args: &AnimatedArgs) -> Vec<MaybeMoving<'a>> {
+/// A mesh that stays within this of its neutral does not move, m: far below what is seen. Ours.
+const STILL: f32 = 1e-6;
+
+/// Every mesh but the skin, whose frames those are that are `shown`.
+fn moving<'a, F: Frames + 'a>(
+    performed: &Performed<'a>,
+    shown: &SharedFrames<F>,
+    args: &AnimatedArgs,
+) -> zygoma_rig::Result<Vec<MaybeMoving<'a>>> {
+    let Performed { rig, take, followers, .. } = *performed;
     let head_moves = args.head_motion && take.motion(JointRole::Head).is_some();
     let others = (0..rig.meshes.len()).filter(|mesh| *mesh != rig.skin);
     let frames = |mesh: usize| {
-        let performance = Performance::new(rig, mesh, take, fps);
         let carried = rig.joints.iter().any(|joint| {
             take.motion(joint.role).is_some() && joint.carries.iter().any(|carried| carried.mesh == mesh)
         });
-        let moves = head_moves || carried || performance.moves();
-        (mesh, moves.then(|| placed(rig, mesh, take, performance, args)))
+        let is_moved = head_moves || carried;
+        if let Some(rider) = followers.riders().iter().find(|rider| rider.mesh() == mesh) {
+            let mut riding = Riding::new(rig, rider, take, shown.clone());
+            let moves = is_moved || leaves(&mut riding, &rig.meshes[mesh].positions)?;
+            return Ok((mesh, moves.then(|| placed(rig, mesh, take, riding, args))));
+        }
+        let performance = Performance::new(rig, mesh, take, shown.fps());
+        let moves = is_moved || performance.moves();
+        Ok((mesh, moves.then(|| placed(rig, mesh, take, performance, args))))
     };
     others.map(frames).collect()
 }
 
+/// Whether frames leave a neutral.
+fn leaves(frames: &mut dyn Frames, neutral: &[Vec3]) -> zygoma_rig::Result<bool> {
+    let mut positions = neutral.to_vec();
+    for frame in 0..frames.count() {
+        frames.read(frame, &mut positions)?;
+        if positions.iter().zip(neutral).any(|(now, neutral)| now.distance(*neutral) > STILL) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Writes the cache of the skin to `out`, and of each other mesh that moves to a file beside it that has the mesh's name in its own.
-fn write_caches<'a>(
-    rig: &'a Rig,
-    take: &'a Take,
-    frames: impl Frames + 'a,
+fn write_caches<F: Frames>(
+    performed: &Performed,
+    frames: &SharedFrames<F>,
     out: &Path,
     args: &AnimatedArgs,
     write: fn(&mut dyn Frames, &Path) -> zygoma_rig::Result<()>,
 ) -> anyhow::Result<Vec<CacheFile>> {
-    let fps = frames.fps();
-    let skin = (rig.skin, Some(placed(rig, rig.skin, take, frames, args)));
+    let Performed { rig, take, .. } = *performed;
+    let skin = (rig.skin, Some(placed(rig, rig.skin, take, frames.clone(), args)));
     let mut written = Vec::new();
-    for (mesh, frames) in std::iter::once(skin).chain(moving(rig, take, fps, args)) {
+    for (mesh, frames) in std::iter::once(skin).chain(moving(performed, frames, args)?) {
         let Some(frames) = frames else { continue };
         let file = if mesh == rig.skin { out.to_owned() } else { beside(out, &rig.meshes[mesh].name) };
         let order = match &rig.source {

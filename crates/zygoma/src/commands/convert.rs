@@ -7,12 +7,13 @@ use anyhow::bail;
 use serde::Serialize;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Performance;
+use zygoma_rig::follow::Followers;
 use zygoma_rig::formats::{Limits, gltf, obj};
 use zygoma_rig::take::LargeWeight;
 use zygoma_rig::{Rig, Source, Take};
 
 use crate::cli::ConvertArgs;
-use crate::commands::animated::{self, CacheFile, CompressionSummary, Format};
+use crate::commands::animated::{self, CacheFile, CompressionSummary, Format, Performed};
 use crate::commands::input;
 
 /// What was written.
@@ -95,7 +96,9 @@ fn write_rig(rig: &Rig, format: Format, out: &Path) -> anyhow::Result<()> {
 fn write_performance(rig: &Rig, take: &Take, args: &ConvertArgs) -> anyhow::Result<AnimationSummary> {
     let binding = Binding::new(rig, take);
     let performance = Performance::new(rig, rig.skin, take, args.fps);
-    let written = animated::write(rig, take, performance, &[], &args.out, &args.animated)?;
+    // The plain rig is given back as it is.
+    let performed = Performed { rig, take, followers: &Followers::default(), props: &[] };
+    let written = animated::write(&performed, performance, &args.out, &args.animated)?;
     Ok(AnimationSummary {
         take: take.name.clone(),
         frames: take.frame_count(args.fps),

@@ -7,6 +7,7 @@ use anyhow::Context;
 use zygoma_face::interactive::{BuildInput, BuildParams, Face, Places, RunParams};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_picture::{Image, Report, View, grid};
+use zygoma_rig::follow::Followers;
 use zygoma_rig::{Rig, Take};
 
 use crate::anatomy_pictures::anatomy_sheet;
@@ -54,8 +55,9 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let mut outcome = performance.run(&mut ShellBody::new(&face, RunParams::default())?)?;
     let options =
         AnimatedArgs { max_error: MAX_ERROR, max_targets: None, keep_shapes: false, head_motion: false };
-    let written =
-        animated::write(&rig, take, &mut outcome.frames, &outcome.props, &folder.join("head.glb"), &options)?;
+    let followers = Followers::new(&rig);
+    let performed = animated::Performed { rig: &rig, take, followers: &followers, props: &outcome.props };
+    let written = animated::write(&performed, &mut outcome.frames, &folder.join("head.glb"), &options)?;
     let mut report = Report::new("zygoma: the built-in head is touched");
     report.list(&summary(&face, &places, take, &outcome, written.compression.as_ref()));
     let story = Story { face: &face, rig: &rig, take, touches: &touches, outcome: &outcome };

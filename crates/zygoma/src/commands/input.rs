@@ -54,7 +54,7 @@ pub(crate) fn read_params<T: DeserializeOwned + Default + Checked>(path: Option<
     Ok(params)
 }
 
-fn read_toml<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
+pub(crate) fn read_toml<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
     let text = zygoma_files::read_text(path, Limits::default().script_bytes)?;
     crate::toml_file::parse(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
 }

@@ -14,6 +14,7 @@ use zygoma_face::perform::{
 use zygoma_face::touch::Touchable;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
+use zygoma_rig::follow::Followers;
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::take::LargeWeight;
 use zygoma_rig::{Rig, Shape, Take, arkit};
@@ -59,6 +60,9 @@ struct Summary {
     lips: LipSummary,
     #[serde(flatten)]
     watched: WatchedSummary,
+    /// What cut through the face instead of touching it, as sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cut_through: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     touched: Option<TouchSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -230,6 +234,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         volume: VolumeSummary::of(&chronicle),
         lips: LipSummary::of(&chronicle),
         watched: WatchedSummary::of(&outcome.gate),
+        cut_through: outcome.cut_through(),
         touched: args.touch.is_some().then(|| TouchSummary {
             touches: touches.touches.len(),
             untouched_deviation: outcome.deviation(&face, &places, true),
@@ -249,8 +254,9 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
         reports::perform::write(folder, &story, &chronicle, &tissue, &lines)?;
     }
     let Outcome { frames, props, .. } = outcome;
-    let written =
-        animated::write(&rig, &take, frames, &props, &args.performance.out, &args.performance.animated)?;
+    let followers = Followers::new(&rig);
+    let performed = animated::Performed { rig: &rig, take: &take, followers: &followers, props: &props };
+    let written = animated::write(&performed, frames, &args.performance.out, &args.performance.animated)?;
     summary.caches = written.caches.clone();
     summary.seconds = began.elapsed().as_secs_f64();
     if args.performance.json {
@@ -518,6 +524,7 @@ impl Summary {
             ));
         }
         lines.extend(self.watched.line());
+        lines.extend(self.cut_through.iter().cloned());
         if let Some(markers) = &self.markers {
             lines.push(format!(
                 "it misses the {} markers of {} by {:.3} mm on average and {:.2} mm at worst",

@@ -7,6 +7,7 @@ use serde::Serialize;
 use zygoma_face::interactive::{Face, Places, RunParams};
 use zygoma_rig::Rig;
 use zygoma_rig::binding::Binding;
+use zygoma_rig::follow::Followers;
 use zygoma_rig::formats::Limits;
 use zygoma_rig::take::LargeWeight;
 
@@ -41,6 +42,9 @@ struct Summary {
     penetration_mm: f64,
     #[serde(flatten)]
     watched: WatchedSummary,
+    /// What cut through the face instead of touching it, as sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cut_through: Vec<String>,
     milliseconds_per_frame: f64,
     stages_ms: StagesMs,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,6 +92,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         penetration_percent: 100.0 * deepest / face.height,
         penetration_mm: 1e3 * deepest,
         watched: WatchedSummary::of(&outcome.gate),
+        cut_through: outcome.cut_through(),
         milliseconds_per_frame: outcome.frame_ms,
         stages_ms: outcome.stages.clone(),
         compression: None,
@@ -99,8 +104,9 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         reports::simulation::write(folder, &story, &summary.lines())?;
     }
     let Outcome { frames, props, .. } = outcome;
-    let written =
-        animated::write(&rig, &take, frames, &props, &args.performance.out, &args.performance.animated)?;
+    let followers = Followers::new(&rig);
+    let performed = animated::Performed { rig: &rig, take: &take, followers: &followers, props: &props };
+    let written = animated::write(&performed, frames, &args.performance.out, &args.performance.animated)?;
     summary.caches = written.caches.clone();
     summary.seconds = began.elapsed().as_secs_f64();
     if args.performance.json {
@@ -140,6 +146,7 @@ impl Summary {
             ));
         }
         lines.extend(self.watched.line());
+        lines.extend(self.cut_through.iter().cloned());
         lines
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use zygoma_view::{Options, Server, Show, Stop};
 
 use crate::cli::ViewArgs;
+use crate::commands::input;
 
 /// What ends the viewer, while it runs.
 static RUNNING: OnceLock<Stop> = OnceLock::new();
@@ -25,7 +26,9 @@ pub(crate) fn stop() -> bool {
 }
 
 pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<()> {
+    let names = args.map.as_deref().map(input::read_toml).transpose()?.unwrap_or_default();
     let options = Options {
+        names,
         host: args.host,
         port: args.port,
         show: args.file.clone().map_or(Show::BuiltIn, Show::File),

@@ -25,6 +25,8 @@ pub(crate) struct Prop {
     pub(crate) name: String,
     pub(crate) shape: ColliderShape,
     pub(crate) poses: Vec<Option<Pose>>,
+    /// The first frame in which it cut through the face.
+    pub(crate) cut: Option<usize>,
 }
 
 /// A script that is being performed.
@@ -51,6 +53,18 @@ enum State {
     Over,
 }
 
+impl Prop {
+    /// Says that it cut through the face, if it did.
+    pub(crate) fn warning(&self, fps: f64) -> Option<String> {
+        let frame = self.cut?;
+        Some(format!(
+            "problem: '{}' goes through the face from {:.2} s on, and touches nothing until it has come out; lead it around",
+            self.name,
+            frame as f64 / fps
+        ))
+    }
+}
+
 impl<'a> Player<'a> {
     pub(crate) fn new(script: &'a TouchScript) -> Self {
         let prop = |touch: &ScriptedTouch| Prop {
@@ -61,6 +75,7 @@ impl<'a> Player<'a> {
                 Action::Pull { radius, .. } => ColliderShape::Sphere { radius: radius.min(0.7 * FINGERTIP) },
             },
             poses: Vec::new(),
+            cut: None,
         };
         Self {
             script,
@@ -88,7 +103,13 @@ impl<'a> Player<'a> {
     pub(crate) fn after(&mut self, running: &dyn Touchable) {
         for (prop, state) in self.props.iter_mut().zip(&self.states) {
             let pose = match state {
-                State::Touching { touch, .. } => running.touches().get(*touch).map(Touch::place),
+                State::Touching { touch, .. } => {
+                    let touch = running.touches().get(*touch);
+                    if prop.cut.is_none() && touch.is_some_and(Touch::is_through) {
+                        prop.cut = Some(prop.poses.len());
+                    }
+                    touch.map(Touch::place)
+                }
                 State::Holding { grip, normal, .. } => {
                     let radius = prop.shape.reach();
                     Some(Pose::at(*grip + radius * *normal))

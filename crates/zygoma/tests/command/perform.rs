@@ -1,6 +1,15 @@
 //! Faces made of flesh, from rig to file.
 
 use std::fmt::Write;
+use std::path::Path;
+
+use glam::Vec3;
+use zygoma_geometry::Faces;
+use zygoma_geometry::normals::vertex_normals;
+use zygoma_rig::RigMesh;
+use zygoma_rig::evaluate::Performance;
+use zygoma_rig::formats::{Limits, gltf, read_rig};
+use zygoma_rig::frames::Frames;
 
 use crate::support::{SMALL_SHAPES, fail, report, small_folder, small_take, succeed};
 
@@ -178,5 +187,71 @@ fn a_shaken_head_is_the_same_at_any_frame_rate() {
         assert_eq!(found.len(), usual.len());
         let worst = usual.iter().zip(&found).map(|(a, b)| apart(a, b)).fold(0.0, f32::max);
         assert!(worst < 1e-5, "{fps} frames a second: {worst} m");
+    }
+}
+
+/// The small rig with a beard that has no shapes: a copy of its lower left, a millimetre above it. Gives the skin's vertex below each of the
+/// beard's.
+fn bearded_rig(folder: &Path) -> Vec<u32> {
+    let limits = Limits::default();
+    let mut rig = read_rig(&folder.join("small"), &limits).expect("the small rig");
+    let skin = rig.skin();
+    let is_cheek = |v: &u32| {
+        let p = skin.positions[*v as usize];
+        p.x > 0.01 && p.x < 0.08 && p.y < 0.02 && p.y > -0.07
+    };
+    let triangles: Vec<[u32; 3]> =
+        skin.faces.triangles().into_iter().filter(|t| t.iter().all(is_cheek)).collect();
+    let mut below: Vec<u32> = triangles.iter().flatten().copied().collect();
+    below.sort_unstable();
+    below.dedup();
+    let own = |v: u32| below.binary_search(&v).expect("a vertex of the beard") as u32;
+    let own_triangles: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(own)).collect();
+    let normals = vertex_normals(&skin.positions, &skin.faces.triangles());
+    let above = |v: &u32| skin.positions[*v as usize] + 1e-3 * normals[*v as usize];
+    let beard = RigMesh {
+        name: "beard".into(),
+        positions: below.iter().map(above).collect(),
+        faces: Faces::from_triangles(&own_triangles),
+        uvs: None,
+        shapes: Vec::new(),
+        ..skin.clone()
+    };
+    rig.meshes.push(beard);
+    gltf::write_rig(&rig, &folder.join("bearded.glb")).expect("a GLB");
+    below
+}
+
+#[test]
+fn a_beard_rides_on_a_touched_cheek() {
+    let folder = small_folder();
+    let path = folder.path();
+    let below = bearded_rig(path);
+    let press = "[[push]]\nat = [50, -20, 40]\nfrom = 0.1\nto = 0.9\ndepth = 6\nradius = 12\n";
+    std::fs::write(path.join("press.toml"), press).expect("a file");
+    let perform = ["perform", "bearded.glb", "--take", "take.csv", "--touch", "press.toml"];
+    let rest = ["--triangles", "300", "--fps", "10"];
+    let told = report(path, &[&perform[..], &rest[..], &["-o", "out.pc2"]].concat());
+    let caches: Vec<&str> =
+        told["caches"].as_array().unwrap().iter().map(|c| c["mesh"].as_str().unwrap()).collect();
+    assert!(caches.contains(&"beard"), "{told}");
+    report(path, &[&perform[..], &rest[..], &["-o", "out.glb"]].concat());
+
+    let rig = read_rig(&path.join("out.glb"), &Limits::default()).expect("the GLB");
+    let beard = rig.meshes.iter().position(|mesh| mesh.name == "beard").expect("the beard");
+    // The base of an animated mesh is not its neutral, so frames are compared with each other.
+    let moved = |mesh: usize| {
+        let mut frames = Performance::new(&rig, mesh, &rig.takes[0], 10.0);
+        let [mut first, mut middle] = [(); 2].map(|()| rig.meshes[mesh].positions.clone());
+        frames.read(0, &mut first).expect("a frame");
+        frames.read(5, &mut middle).expect("a frame");
+        middle.iter().zip(&first).map(|(now, first)| *now - *first).collect::<Vec<Vec3>>()
+    };
+    let (skin, beard) = (moved(rig.skin), moved(beard));
+    let farthest = below.iter().map(|v| skin[*v as usize].length()).fold(0.0, f32::max);
+    assert!(farthest > 4e-3, "the cheek is pressed and the jaw opens: {farthest}");
+    for (beard, v) in beard.iter().zip(&below) {
+        let skin = skin[*v as usize];
+        assert!(beard.distance(skin) < 1e-3, "vertex {v}: the beard moves by {beard}, the skin by {skin}");
     }
 }

@@ -204,10 +204,9 @@ impl Supports {
 impl Touches {
     /// Finds the points that may come within a margin of colliders in a frame that begins.
     pub(super) fn find_candidates(&mut self, skin: &Skin<'_>, head: &HeadWay, margin: f32) {
-        self.begin_frame();
         self.candidates.clear();
         let farthest = skin.farthest();
-        for (index, (_, touch)) in (0u32..).zip(&self.touches) {
+        for (index, (_, touch)) in (0u32..).zip(&self.touches).filter(|(_, (_, touch))| !touch.is_through()) {
             let reach = touch.collider.shape.reach() + margin;
             let way = Way { from: touch.start(head), to: touch.wanted(head, 1.0).translation, reach };
             skin.find_candidates(index, &way, farthest, &mut self.candidates);

@@ -19,7 +19,7 @@ use zygoma_numerics::Checked;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
 use super::Face;
-use crate::touch::{Handling, LONGEST_PULL, Order, Pull, PullId, Samples, Touchable, Touches};
+use crate::touch::{Below, Handling, LONGEST_PULL, Order, Pull, PullId, Samples, Touchable, Touches};
 use contact::{Bone, Skin, Supports, Travel, is_beyond};
 use head::HeadMotion;
 pub use measure::Deviation;
@@ -150,6 +150,7 @@ fn handling(height: f64) -> Handling {
         hardest: 1000.0,
         strained: 0.02,
         longest_pull: LONGEST_PULL,
+        height: 1.0,
     }
 }
 
@@ -395,7 +396,13 @@ impl InteractiveFace {
                 most: MOST_TRAVEL,
             },
         };
-        self.touches.find_candidates(&skin, &self.head.way(), if asleep { ROUSING } else { WATCH });
+        let way = self.head.way();
+        let target = &self.now.target;
+        let below =
+            |at: Vec3| Below::new(at, target.iter().map(|p| p.xyz()), |v| self.fans.normal(v, target));
+        self.touches.begin_frame();
+        self.touches.iter_mut().for_each(|touch| touch.pass(&way, 1.0, below));
+        self.touches.find_candidates(&skin, &way, if asleep { ROUSING } else { WATCH });
         self.stages.contact = began.elapsed();
         self.stages.constraints = self.stages.contact;
         self.touches.is_near() || self.touches.is_pulling()

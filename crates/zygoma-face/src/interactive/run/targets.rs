@@ -47,6 +47,13 @@ impl Fans {
         made
     }
 
+    /// The normal of a surface at a vertex; zero where it has none.
+    pub(super) fn normal(&self, vertex: usize, positions: &[Vec4]) -> Vec3 {
+        let (at, own) = (|v: u32| positions[v as usize].xyz(), positions[vertex].xyz());
+        let areas = self.of(vertex).iter().map(|[b, c]| (at(*b) - own).cross(at(*c) - own));
+        areas.sum::<Vec3>().normalize_or_zero()
+    }
+
     fn of(&self, vertex: usize) -> &[[u32; 2]] {
         let start = if vertex == 0 { 0 } else { self.ends[vertex - 1] };
         &self.others[start as usize..self.ends[vertex] as usize]
@@ -136,10 +143,7 @@ impl Targets {
         if self.normals[vertex].is_some() {
             return;
         }
-        let at = |v: u32| self.target[v as usize].xyz();
-        let own = self.target[vertex].xyz();
-        let areas = fans.of(vertex).iter().map(|[b, c]| (at(*b) - own).cross(at(*c) - own));
-        self.normals[vertex] = Some(areas.sum::<Vec3>().normalize_or_zero());
+        self.normals[vertex] = Some(fans.normal(vertex, &self.target));
         self.known.push(vertex as u32);
     }
 

@@ -5,8 +5,8 @@ use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
 use zygoma_physics::projective::position;
 
 use super::*;
-use crate::interactive::Places;
-use crate::touch::{Drive, TouchId};
+use crate::interactive::{InteractiveFace, Places, RunParams};
+use crate::touch::{Drive, TouchId, Touchable};
 
 const RADIUS: f32 = 0.01;
 
@@ -221,6 +221,46 @@ fn all_shapes_press_and_fast_ones_do_not_pass() {
         println!("{:?}: {:.3} mm inside, {force} N", std::mem::discriminant(&shape), 1e3 * inside);
         assert!(inside < 1e-4, "{inside} m");
         assert!(force.dot(normal) > 0.05, "{force} N");
+    }
+}
+
+/// What a ball does on its way straight through the jaw, from right to left in 0.2 s, and 1 s later: how far it pushes the skin on the side that it
+/// comes from, how far it takes along the skin on the other, and how far that is from rest at last, m. `show` moves a body on and gives its skin.
+fn cross_jaw<B: Touchable>(body: &mut B, show: impl Fn(&mut B) -> Vec<Vec3>) -> [f32; 3] {
+    let (at, _) = spot("jaw-right");
+    let place = |x: f32| Pose::at(Vec3::new(x, at.y + 0.01, at.z + 0.01));
+    let rest = show(body);
+    let touch =
+        body.touches_mut().add(ColliderShape::Sphere { radius: RADIUS }, place(-0.1), Drive::Kinematic);
+    let farthest = |now: &[Vec3], side: f32| {
+        let own = now.iter().zip(&rest).filter(|(_, rest)| side * rest.x > 0.0);
+        own.map(|(now, rest)| now.distance(*rest)).fold(0.0, f32::max)
+    };
+    let [mut near, mut far] = [0.0f32; 2];
+    for frame in 1..=12 {
+        body.touches_mut().get_mut(touch).unwrap().pose = place(-0.1 + 0.2 * frame as f32 / 12.0);
+        let now = show(body);
+        (near, far) = (near.max(farthest(&now, -1.0)), far.max(farthest(&now, 1.0)));
+    }
+    assert!(!body.touches().get(touch).unwrap().is_through(), "it has come out");
+    let left = (0..60).map(|_| show(body)).last().unwrap();
+    [near, far, farthest(&left, -1.0).max(farthest(&left, 1.0))]
+}
+
+#[test]
+fn a_ball_through_the_jaw_pushes_from_the_side_that_it_comes_from() {
+    let mut shell = InteractiveFace::new(&FACE.1, RunParams::default().awake()).unwrap();
+    let mut flesh = performing();
+    flesh.settle();
+    let crossed = [
+        cross_jaw(&mut shell, |shell| shell.advance(1.0 / 60.0).positions.to_vec()),
+        cross_jaw(&mut flesh, |flesh| flesh.advance(1.0 / 60.0).to_vec()),
+    ];
+    for (body, [near, far, left]) in ["shell", "flesh"].iter().zip(crossed) {
+        println!("{body}: {:.2} mm near, {:.2} mm far, {:.3} mm left", 1e3 * near, 1e3 * far, 1e3 * left);
+        assert!(near > 4e-3 && near < 0.035, "{body}: the skin that it comes to is pushed by {near} m");
+        assert!(far < 3e-3, "{body}: the skin on the other side is dragged by {far} m");
+        assert!(left < 1e-3, "{body}: {left} m are left");
     }
 }
 

@@ -5,13 +5,14 @@ use std::path::Path;
 use glam::Vec3;
 
 use super::animate::{AnimationWriter, WeightKeys};
-use super::clips::{self, SkinChannel};
+use super::clips::{self, WeightChannel};
 use super::export::check_ending;
+use super::new_targets::{self, NewTargets};
 use super::props::AnimatedProp;
 use super::ranged::Ranged;
-use super::skin_targets::{self, NewTargets};
 use super::stage::Stage;
 use super::{fresh, prune};
+use crate::follow::CorrectedRider;
 use crate::formats::Limits;
 use crate::{Error, Result, Rig, RigMesh, Source, Take};
 
@@ -53,6 +54,15 @@ pub enum SkinMotion<'a> {
     },
 }
 
+/// What moves beside the skin of an animated GLB otherwise than the take says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// Meshes that ride on the skin.
+    pub riders: &'a [CorrectedRider],
+    /// Things that touch the face; they need a motion that has frames.
+    pub props: &'a [AnimatedProp],
+}
+
 /// Writes a rig whose skin plays an animated surface, as one self-contained GLB.
 ///
 /// Other morphing meshes follow the take, whose tracks have exactly the names of the rig's shapes. The take becomes the first
@@ -60,23 +70,26 @@ pub enum SkinMotion<'a> {
 /// other clips lose only the weights of targets that were replaced. With `is_own` the take is one of the document's and keeps moving
 /// nodes as it did; otherwise the take's head, jaw and eye motion is written.
 ///
-/// Weights of new targets are between 0 and 1, and the mesh's default weights show the neutral. `props` move beside the face; they
-/// need a motion that has frames.
+/// Weights of new targets are between 0 and 1, and the mesh's default weights show the neutral.
 pub fn write_animated(
     rig: &Rig,
     motion: SkinMotion,
     take: &Take,
     is_own: bool,
-    props: &[AnimatedProp],
+    beside: &Beside,
     path: &Path,
 ) -> Result<()> {
     check_ending(path)?;
     motion.check(rig.skin())?;
-    props.iter().try_for_each(AnimatedProp::check)?;
-    let ranged = motion.targets().map(Ranged::new);
-    let targets = ranged
-        .as_ref()
-        .map(|ranged| NewTargets { ranged, keeps_shapes: matches!(motion, SkinMotion::Corrected { .. }) });
+    let riders: Vec<(usize, SkinMotion)> =
+        beside.riders.iter().map(|rider| (rider.mesh, SkinMotion::of_rider(rider))).collect();
+    riders.iter().try_for_each(|(mesh, motion)| motion.check(&rig.meshes[*mesh]))?;
+    beside.props.iter().try_for_each(AnimatedProp::check)?;
+    let moved: Vec<Moved> = std::iter::once((rig.skin, motion))
+        .chain(riders)
+        .map(|(mesh, motion)| Moved { mesh, motion, ranged: motion.targets().map(Ranged::new) })
+        .collect();
+    let targets: Vec<NewTargets> = moved.iter().filter_map(Moved::targets).collect();
     let mut writer = AnimationWriter::default();
     let mut stage = match &rig.source {
         Source::Gltf(document) => {
@@ -84,29 +97,39 @@ pub fn write_animated(
             let document = document.decompressed(&Limits::default())?;
             let (mut stage, planned) = Stage::of_document(&document, rig)?;
             let own = if is_own { clips::of_take(&planned.schema, &take.name) } else { Vec::new() };
-            let skin = SkinChannel::new(stage.mesh_nodes[rig.skin], rig.skin(), targets.as_ref());
-            clips::take_over(&stage, &own, skin.node, &mut writer);
-            clips::keep_others(&mut stage, &planned.schema, &own, &skin)?;
-            if let Some(targets) = &targets {
-                skin_targets::write(&mut stage, &planned, rig, targets)?;
-            }
+            let channel = |moved: &Moved| {
+                WeightChannel::new(
+                    stage.mesh_nodes[moved.mesh],
+                    &rig.meshes[moved.mesh],
+                    moved.targets().as_ref(),
+                )
+            };
+            let anew: Vec<WeightChannel> = moved.iter().map(channel).collect();
+            clips::take_over(&stage, &own, &anew, &mut writer);
+            clips::keep_others(&mut stage, &planned.schema, &own, &anew)?;
+            targets.iter().try_for_each(|new| new_targets::write(&mut stage, &planned, rig, new))?;
             stage.document.note_unit(rig.units.metres_per_unit);
             stage
         }
-        _ => fresh_stage(rig, targets.as_ref(), path),
+        _ => {
+            let replaced: Vec<_> = targets.iter().map(|new| fresh::Replaced::new(rig, new)).collect();
+            Stage::fresh(rig, path, &replaced)
+        }
     };
-    if let Some(keys) = motion.keys(ranged.as_ref(), rig.skin()) {
-        let node = stage.mesh_nodes[rig.skin];
-        writer.weights(&mut stage.document, node, &keys);
+    for moved in &moved {
+        if let Some(keys) = moved.motion.keys(moved.ranged.as_ref(), &rig.meshes[moved.mesh]) {
+            let node = stage.mesh_nodes[moved.mesh];
+            writer.weights(&mut stage.document, node, &keys);
+        }
     }
-    let by_frames = targets.is_some().then_some(rig.skin);
+    let by_frames = motion.targets().is_some().then_some(rig.skin);
     stage.animate_weights(rig, take, by_frames, &mut writer);
     let moves_nodes = ["translation", "rotation", "scale"].iter().any(|path| writer.has_path(path));
     if !moves_nodes {
         stage.animate_joints(&take.motions, &mut writer);
     }
     if let Some(timing) = motion.targets() {
-        for prop in props {
+        for prop in beside.props {
             prop.add(&mut stage, timing.start, timing.fps, &mut writer);
         }
     }
@@ -115,7 +138,25 @@ pub fn write_animated(
     stage.document.write_glb(path)
 }
 
+/// A mesh that does not move as the take says.
+struct Moved<'a> {
+    mesh: usize,
+    motion: SkinMotion<'a>,
+    ranged: Option<Ranged>,
+}
+
+impl Moved<'_> {
+    fn targets(&self) -> Option<NewTargets<'_>> {
+        let keeps_shapes = matches!(self.motion, SkinMotion::Corrected { .. });
+        self.ranged.as_ref().map(|ranged| NewTargets { mesh: self.mesh, ranged, keeps_shapes })
+    }
+}
+
 impl<'a> SkinMotion<'a> {
+    fn of_rider(rider: &'a CorrectedRider) -> Self {
+        Self::Corrected { weights: &rider.weights, correctives: &rider.baked.animation }
+    }
+
     /// The targets that are new to the skin.
     fn targets(&self) -> Option<&'a MorphAnimation> {
         match self {
@@ -181,9 +222,4 @@ impl MorphAnimation {
         };
         Err(Error::Request(format!("the animation of \"{}\" cannot be written: {problem}", skin.name)))
     }
-}
-
-fn fresh_stage(rig: &Rig, targets: Option<&NewTargets>, path: &Path) -> Stage {
-    let Some(targets) = targets else { return Stage::fresh(rig, path, None) };
-    Stage::fresh(rig, path, Some(&fresh::Replaced::new(rig, targets)))
 }

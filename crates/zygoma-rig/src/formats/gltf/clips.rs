@@ -4,18 +4,18 @@ use serde_json::{Value, json};
 
 use super::accessor::Accessors;
 use super::animate::AnimationWriter;
+use super::new_targets::NewTargets;
 use super::pack::{set, unset};
 use super::schema::Schema;
-use super::skin_targets::NewTargets;
 use super::stage::Stage;
 use super::{builder, takes};
 use crate::formats::Limits;
 use crate::{Result, RigMesh};
 
-/// What becomes of the weights that clips give to the skin.
-pub(super) struct SkinChannel {
-    /// The node that shows the skin.
-    pub(super) node: usize,
+/// What becomes of the weights that clips give to a mesh.
+pub(super) struct WeightChannel {
+    /// The node that shows the mesh.
+    node: usize,
     change: Change,
 }
 
@@ -28,12 +28,12 @@ enum Change {
     Appended { own: usize, rest: Vec<f32> },
 }
 
-impl SkinChannel {
-    pub(super) fn new(node: usize, skin: &RigMesh, targets: Option<&NewTargets>) -> Self {
+impl WeightChannel {
+    pub(super) fn new(node: usize, mesh: &RigMesh, targets: Option<&NewTargets>) -> Self {
         let change = match targets {
             None => Change::None,
             Some(new) if new.keeps_shapes => {
-                Change::Appended { own: skin.shapes.len(), rest: new.ranged.rest.clone() }
+                Change::Appended { own: mesh.shapes.len(), rest: new.ranged.rest.clone() }
             }
             Some(_) => Change::Replaced,
         };
@@ -52,22 +52,27 @@ pub(super) fn of_take(schema: &Schema, take: &str) -> Vec<usize> {
     groups.into_iter().find(|(name, _)| name == take).map_or_else(Vec::new, |(_, animations)| animations)
 }
 
-/// Takes over what the document's own take does, except to the skin's weights, which are written anew.
-pub(super) fn take_over(stage: &Stage, animations: &[usize], skin: usize, writer: &mut AnimationWriter) {
-    let skin = SkinChannel { node: skin, change: Change::None };
+/// Takes over what the document's own take does, except to weights that are written anew.
+pub(super) fn take_over(
+    stage: &Stage,
+    animations: &[usize],
+    anew: &[WeightChannel],
+    writer: &mut AnimationWriter,
+) {
     for animation in animations {
         let Some(entry) = stage.document.list("animations").get(*animation) else { continue };
-        let channels = list(entry, "channels").iter().filter(|channel| !skin.is(channel));
+        let channels =
+            list(entry, "channels").iter().filter(|channel| !anew.iter().any(|anew| anew.is(channel)));
         channels.for_each(|channel| writer.keep(channel, list(entry, "samplers")));
     }
 }
 
-/// Keeps every animation but these, with the skin's weights as its new targets need them. One that moves nothing else is dropped.
+/// Keeps every animation but these, with the weights of meshes as their new targets need them. One that moves nothing else is dropped.
 pub(super) fn keep_others(
     stage: &mut Stage,
     schema: &Schema,
     except: &[usize],
-    skin: &SkinChannel,
+    anew: &[WeightChannel],
 ) -> Result<()> {
     let mut kept = Vec::new();
     for index in 0..stage.document.list("animations").len() {
@@ -75,19 +80,21 @@ pub(super) fn keep_others(
             continue;
         }
         let mut animation = stage.document.list("animations")[index].clone();
-        match &skin.change {
-            Change::None => {}
-            Change::Replaced => {
-                if let Some(channels) = animation.get_mut("channels").and_then(Value::as_array_mut) {
-                    channels.retain(|channel| !skin.is(channel));
-                    if channels.is_empty() {
-                        continue;
+        for mesh in anew {
+            match &mesh.change {
+                Change::None => {}
+                Change::Replaced => {
+                    if let Some(channels) = animation.get_mut("channels").and_then(Value::as_array_mut) {
+                        channels.retain(|channel| !mesh.is(channel));
                     }
                 }
+                Change::Appended { own, rest } => widen(stage, schema, &mut animation, mesh, *own, rest)?,
             }
-            Change::Appended { own, rest } => widen(stage, schema, &mut animation, skin, *own, rest)?,
         }
-        kept.push(drop_idle_samplers(animation));
+        let is_left = animation.get("channels").and_then(Value::as_array).is_none_or(|left| !left.is_empty());
+        if is_left {
+            kept.push(drop_idle_samplers(animation));
+        }
     }
     if kept.is_empty() {
         unset(&mut stage.document.json, "animations");
@@ -97,12 +104,12 @@ pub(super) fn keep_others(
     Ok(())
 }
 
-/// Lets appended targets rest throughout an animation of the skin's own.
+/// Lets appended targets rest throughout an animation of the mesh's own.
 fn widen(
     stage: &mut Stage,
     schema: &Schema,
     animation: &mut Value,
-    skin: &SkinChannel,
+    mesh: &WeightChannel,
     own: usize,
     rest: &[f32],
 ) -> Result<()> {
@@ -112,7 +119,7 @@ fn widen(
     for place in 0..list(animation, "channels").len() {
         let channel = &list(animation, "channels")[place];
         let sampler = channel["sampler"].as_u64().map_or(0, |sampler| sampler as usize);
-        let Some(sampler) = list(animation, "samplers").get(sampler).filter(|_| skin.is(channel)).cloned()
+        let Some(sampler) = list(animation, "samplers").get(sampler).filter(|_| mesh.is(channel)).cloned()
         else {
             continue;
         };

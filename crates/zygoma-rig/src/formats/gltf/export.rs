@@ -20,7 +20,7 @@ pub fn write_rig(rig: &Rig, path: &Path) -> Result<()> {
 }
 
 fn whole_fresh(rig: &Rig, path: &Path) -> Document {
-    let mut stage = Stage::fresh(rig, path, None);
+    let mut stage = Stage::fresh(rig, path, &[]);
     // The first of them comes first again.
     for take in rig.takes.iter().rev() {
         add_take(&mut stage, rig, take);

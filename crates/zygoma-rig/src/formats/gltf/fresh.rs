@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use zygoma_geometry::normals::vertex_normals;
 
 use super::animated::MorphTarget;
+use super::new_targets::NewTargets;
 use super::pack::{push, set};
 use super::ranged::shifted_normals;
-use super::skin_targets::NewTargets;
 use super::{Document, builder};
 use crate::{Rig, RigMesh, Shape, Source, SparseDeltas};
 
@@ -38,9 +38,9 @@ pub(super) struct Replaced {
 }
 
 impl Replaced {
-    /// The skin of a rig with new targets.
+    /// A mesh of a rig with new targets.
     pub(super) fn new(rig: &Rig, new: &NewTargets) -> Self {
-        let mut mesh = rig.skin().clone();
+        let mut mesh = rig.meshes[new.mesh].clone();
         let mut normals = vertex_normals(&mesh.positions, &mesh.faces.triangles());
         let mut factors = vec![1.0; normals.len()];
         let (kept, rest, names) = (new.kept(&mesh), new.rest(&mesh), new.names(&mesh));
@@ -65,18 +65,18 @@ impl Replaced {
             name: name.clone(),
             deltas: SparseDeltas::from_dense(&target.positions),
         }));
-        Self { index: rig.skin, mesh, normals, normal_changes: normal_changes.unwrap_or_default(), rest }
+        Self { index: new.mesh, mesh, normals, normal_changes: normal_changes.unwrap_or_default(), rest }
     }
 }
 
 /// Writes every mesh and joint of a rig into a new document: metres, one node each below one root.
-pub(super) fn document(rig: &Rig, path: &Path, replaced: Option<&Replaced>) -> Fresh {
+pub(super) fn document(rig: &Rig, path: &Path, replaced: &[Replaced]) -> Fresh {
     let mut document = Document::empty(path);
     document.note_unit(1.0);
     add_material(&mut document, rig);
     let mut meshes = Vec::new();
     for (index, mesh) in rig.meshes.iter().enumerate() {
-        let entry = match replaced.filter(|replaced| replaced.index == index) {
+        let entry = match replaced.iter().find(|replaced| replaced.index == index) {
             Some(new) => write_mesh(&mut document, &new.mesh, &new.normals, &new.normal_changes, &new.rest),
             None => {
                 let normals = vertex_normals(&mesh.positions, &mesh.faces.triangles());

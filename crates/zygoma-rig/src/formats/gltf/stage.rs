@@ -89,7 +89,7 @@ impl Stage {
     }
 
     /// Sets up a new document for a rig from elsewhere.
-    pub(super) fn fresh(rig: &Rig, path: &Path, replaced: Option<&fresh::Replaced>) -> Self {
+    pub(super) fn fresh(rig: &Rig, path: &Path, replaced: &[fresh::Replaced]) -> Self {
         let made = fresh::document(rig, path, replaced);
         let still = DAffine3::IDENTITY;
         let frame = |rest: DAffine3| MotionFrame { to_rig: still, parent: still, rest };

@@ -1,4 +1,4 @@
-//! New morph targets for the skin of a document.
+//! New morph targets for meshes of a document.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,6 +19,8 @@ use crate::{Error, Result, Rig, RigMesh, SparseDeltas};
 
 /// Targets that take the place of a mesh's own, or are added to them.
 pub(super) struct NewTargets<'a> {
+    /// Index into the rig's meshes.
+    pub(super) mesh: usize,
     pub(super) ranged: &'a Ranged,
     pub(super) keeps_shapes: bool,
 }
@@ -46,10 +48,10 @@ impl NewTargets<'_> {
     }
 }
 
-/// Gives the skin of a document its new targets, and the base that these are about.
+/// Gives a mesh of a document its new targets, and the base that these are about.
 pub(super) fn write(stage: &mut Stage, planned: &Planned, rig: &Rig, new: &NewTargets) -> Result<()> {
-    let plan = &planned.plans[rig.skin];
-    let writer = TargetWriter::new(new, rig.skin())?;
+    let (plan, rig_mesh) = (&planned.plans[new.mesh], &rig.meshes[new.mesh]);
+    let writer = TargetWriter::new(new, rig_mesh)?;
     let primitives = &planned.schema.meshes[plan.mesh].primitives;
     let bases = read_bases(stage, planned, plan)?;
     let mesh = own_mesh(stage, planned, plan);
@@ -76,7 +78,7 @@ pub(super) fn write(stage: &mut Stage, planned: &Planned, rig: &Rig, new: &NewTa
             written.put_into(entry, new.keeps_shapes);
         }
     }
-    name_targets(stage, mesh, plan.node, &new.names(rig.skin()), &new.rest(rig.skin()));
+    name_targets(stage, mesh, plan.node, &new.names(rig_mesh), &new.rest(rig_mesh));
     if !new.keeps_shapes {
         vrm::drop_binds(&mut stage.document.json, mesh, plan.node);
     }
@@ -150,14 +152,14 @@ struct TargetWriter<'a> {
 }
 
 impl<'a> TargetWriter<'a> {
-    fn new(new: &NewTargets<'a>, skin: &RigMesh) -> Result<Self> {
-        let linear = skin.to_rig.matrix3;
+    fn new(new: &NewTargets<'a>, mesh: &RigMesh) -> Result<Self> {
+        let linear = mesh.to_rig.matrix3;
         let size = linear.determinant().abs().cbrt();
         let positions_to_mesh = linear.inverse();
         if !(positions_to_mesh.is_finite() && size > 0.0) {
             return Err(Error::Request(format!(
                 "mesh \"{}\" is scaled to nothing, so that no surface can be given back to it",
-                skin.name
+                mesh.name
             )));
         }
         // Normals come to rig space by the inverse transpose; the way back is the transpose, without its scale.
@@ -224,7 +226,7 @@ fn set_or_unset(entry: &mut Value, key: &str, values: Vec<Value>) {
     }
 }
 
-/// The index of the skin's mesh; a copy of it where other nodes show the same mesh and must not change.
+/// The index of the plan's mesh; a copy of it where other nodes show the same mesh and must not change.
 fn own_mesh(stage: &mut Stage, planned: &Planned, plan: &MeshPlan) -> usize {
     let users = planned.schema.nodes.iter().filter(|node| node.mesh == Some(plan.mesh)).count();
     let Some(mesh) =
