@@ -109,7 +109,8 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
 
-    /// A take whose poses must be met as well, besides those of the rig's own takes; may be given more than once.
+    /// A take whose poses must be met as well, besides those of the rig's own takes; may be given more than once. A rig without any must
+    /// meet those of the built-in tour and speech.
     #[arg(long = "take", value_name = "TAKE")]
     pub(crate) takes: Vec<String>,
 

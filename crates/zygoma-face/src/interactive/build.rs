@@ -17,11 +17,13 @@ use zygoma_rig::RigMesh;
 use super::build_report::BuildReport;
 use super::corrections::{Corrections, Uncorrected};
 use super::depth::largest_depth;
-use super::face::{CertifiedFace, Face};
-use super::fit::{self, Continue, FitError, FitParams, FitProgress, Stage};
+use super::face::{CertifiedFace, Face, Searched};
+use super::fit::{self, Combinations, Continue, FitError, FitParams, FitProgress, Stage};
 use super::held::held_vertices;
 use super::origin::Origin;
+use super::output::certify_output;
 use super::region::Region;
+use super::run::RunError;
 use super::targets::{ShapesOnShell, Targets, base_shapes};
 use super::thin::thin_places;
 use super::validate;
@@ -123,6 +125,15 @@ impl From<CoarsenError> for BuildError {
     }
 }
 
+impl From<RunError> for BuildError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Matrix(error) => error.into(),
+            RunError::Param(error) => error.into(),
+        }
+    }
+}
+
 impl From<FitError> for BuildError {
     fn from(error: FitError) -> Self {
         match error {
@@ -182,7 +193,8 @@ pub fn build(
     params: &BuildParams,
     progress: &mut dyn FnMut(BuildProgress) -> Continue,
 ) -> Result<Face, BuildError> {
-    build_with_report(&BuildInput { name, mesh, poses: &[] }, params, progress).map(|(face, _)| face)
+    let input = BuildInput { name, mesh, poses: &[] };
+    build_with_report(&input, params, progress).map(|(face, _)| face)
 }
 
 /// [`build`] that also tells how it went.
@@ -220,11 +232,16 @@ pub fn build_with_report(
     let bases = base_shapes(mesh);
     report.end_phase("mesh", &mut began);
 
-    let (stiffness, certified) = match params.uniform_stiffness {
-        Some(value) => (Stiffness::uniform(shell.vertex_count(), value, value), None),
+    let (stiffness, mut certified, rested) = match params.uniform_stiffness {
+        Some(value) => (Stiffness::uniform(shell.vertex_count(), value, value), None, Default::default()),
         None => {
             let on_shell = ShapesOnShell { mesh, shell: &shell, moves: &moves, bases: &bases };
-            let Targets { singles, combinations } = on_shell.targets(input.poses, params);
+            let Targets { singles, combinations, fitted } = on_shell.targets(input.poses, params);
+            let in_full = |singles: &[usize]| on_shell.in_full(singles, &fitted, params);
+            let combinations = Combinations {
+                given: &combinations,
+                together: if params.combinations > 0 { Some(&in_full) } else { None },
+            };
             let mut fit_params = params.fit.clone();
             fit_params.held = (0..held.len() as u32).filter(|v| held[*v as usize]).collect();
             fit_params.budget = budget.share(CERTIFY_SHARE);
@@ -236,17 +253,21 @@ pub fn build_with_report(
                     Stage::Certifying => BuildProgress::Certifying,
                 })
             };
-            let found = fit::reconstruct_certified(&shell, &singles, &combinations, &fit_params, &mut tell)?;
+            let mut found =
+                fit::reconstruct_certified(&shell, &singles, combinations, &fit_params, &mut tell)?;
             let certified = CertifiedFace {
                 weight: params.exaggerate,
                 shapes: found.shapes.tally(),
                 combinations: found.combinations.tally(),
                 seed: params.seed,
                 iterations: found.rounds.iter().map(|(_, history, _)| history.len()).sum(),
+                searched: Searched::new(&found.searched),
+                output: None,
             };
             let stiffness = found.fit.stiffness.clone();
+            let rested = std::mem::take(&mut found.rested);
             report.add_fit(shell.triangles.len(), found, &mut began);
-            (stiffness, Some(certified))
+            (stiffness, Some(certified), rested)
         }
     };
     if progress(BuildProgress::Correcting) == Continue::Abandon {
@@ -271,7 +292,7 @@ pub fn build_with_report(
     report.end_phase("correct", &mut began);
 
     let skin = skin_vertices(&region);
-    let face = Face {
+    let mut face = Face {
         name: name.to_owned(),
         mesh: mesh.name.clone(),
         height: region.height,
@@ -291,10 +312,15 @@ pub fn build_with_report(
         neutral_residual,
         shapes,
         pairs,
-        certified,
+        certified: None,
         origin: Origin::of_mesh(mesh),
     };
     validate::check(&face).map_err(BuildError::Unsound)?;
+    if let (true, Some(certified)) = (params.corrected, &mut certified) {
+        certified.output = certify_output(&face, mesh, &rested, &budget)?;
+        report.end_phase("output", &mut began);
+    }
+    face.certified = certified;
     Ok((face, report))
 }
 

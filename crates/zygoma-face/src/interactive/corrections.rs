@@ -63,7 +63,9 @@ impl Uncorrected<'_> {
         let free: Vec<bool> = self.held.iter().map(|held| !held).collect();
         let order = Arc::new(StepOrder::new(self.shell, &free));
         let matrices = Arc::new(StepMatrices::new(self.shell, self.stiffness, self.params, &order)?);
-        let miss = |moved: &dyn Fn(usize) -> DVec3| self.miss(moved, &free, &order, &matrices);
+        // Every target has the same matrix but for its values: it is analysed once.
+        let statics = Statics::new(self.shell, self.params, &self.shell.rest, &free);
+        let miss = |moved: &dyn Fn(usize) -> DVec3| self.miss(moved, &statics, &order, &matrices);
         let moves = self.moves;
         let neutral_residual = miss(&|_| DVec3::ZERO)?;
         let of_shape = |shape: usize, weight: f64| {
@@ -118,7 +120,7 @@ impl Uncorrected<'_> {
     fn miss(
         &self,
         moved: &dyn Fn(usize) -> DVec3,
-        free: &[bool],
+        statics: &Statics,
         order: &Arc<StepOrder>,
         matrices: &Arc<StepMatrices>,
     ) -> Result<Vec<DVec3>, Stop> {
@@ -126,7 +128,7 @@ impl Uncorrected<'_> {
         let shell = self.shell;
         let target: Vec<DVec3> = (0..shell.vertex_count()).map(|v| shell.rest[v] + moved(v)).collect();
         let mut settled = target.clone();
-        let statics = Statics::new(shell, self.params, &target, free);
+        let statics = statics.retargeted(shell, &target);
         let weights = statics.weights(self.stiffness);
         let newton = NewtonParams { budget: self.budget.clone(), ..NewtonParams::default() };
         if let Ok(found) = Settled::new(&statics, &weights, &newton) {
@@ -153,7 +155,7 @@ impl Uncorrected<'_> {
 
 /// Where the shell comes to rest when it starts near its equilibrium: the very steps of a running face, so that what
 /// is corrected is what it will miss.
-fn rest_at(
+pub(super) fn rest_at(
     mut stepper: Stepper,
     start: &[DVec3],
     target: &[DVec3],

@@ -8,6 +8,7 @@ use zygoma_physics::shell::{Shell, ShellParams, Stiffness};
 use zygoma_rig::SparseDeltas;
 
 use super::Origin;
+use super::fit::{Certificate, Certified};
 
 /// A rig made ready to simulate: everything that a build finds out once. Lengths are in units of the face's height.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,19 +76,55 @@ pub struct FacePair {
 }
 
 /// What a build proved about a face: how close the settled shell comes to its targets, tested in double precision on the
-/// whole shell.
+/// whole shell; and how close the running face then comes to the rig, as it is shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CertifiedFace {
     /// The weight at which the shapes were fitted and tested.
     pub weight: f64,
     /// The fitted shapes, one at a time.
     pub shapes: Tally,
-    /// Combinations of them: seeded pairs and triples, and frames of takes.
+    /// Combinations of them: frames of takes, and seeded pairs and triples.
     pub combinations: Tally,
     /// Seed of the combinations.
     pub seed: u64,
     /// Iterations of the fit.
     pub iterations: usize,
+    /// What a search for worse combinations found. Faces of older versions do not know it.
+    #[serde(default)]
+    pub searched: Option<Searched>,
+    /// What is shown, if it is corrected and there was time to see. Faces of older versions do not know it.
+    #[serde(default)]
+    pub output: Option<CertifiedOutput>,
+}
+
+/// How far the running face at rest is from the rig as it is shown: at full resolution, with corrections.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CertifiedOutput {
+    /// The fitted shapes, one at a time.
+    pub shapes: Tally,
+    /// The combinations.
+    pub combinations: Tally,
+    /// Those of the search.
+    pub searched: Tally,
+}
+
+/// The pairs and triples of full shapes that should be missed worst, of all that there are. Nobody may ever use them together, so
+/// they are not fitted: they say how far the certificate can be trusted beyond what it lists.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Searched {
+    /// How they came out on the shell.
+    pub tally: Tally,
+    /// The worst of them.
+    pub worst: String,
+}
+
+impl Searched {
+    /// None if nothing was searched for.
+    pub(super) fn new(found: &Certificate) -> Option<Self> {
+        let miss = |found: &&Certified| found.worst.unwrap_or(f64::INFINITY);
+        let worst = found.expressions.iter().max_by(|a, b| miss(a).total_cmp(&miss(b)))?;
+        Some(Self { tally: found.tally(), worst: worst.name.clone() })
+    }
 }
 
 /// How many expressions were tested and how they came out.
@@ -95,16 +132,17 @@ pub struct CertifiedFace {
 pub struct Tally {
     /// Expressions tested.
     pub count: usize,
-    /// How many of them settle within ε^r of their target at every vertex.
+    /// How many of them are within ε^r of where they should be at every vertex.
     pub holding: usize,
-    /// The worst distance of a vertex from its target over ε^r; none if an expression found no equilibrium.
+    /// The worst distance of a vertex over ε^r; none if an expression found no equilibrium.
     pub worst: Option<f64>,
 }
 
 impl CertifiedFace {
-    /// Whether every fitted shape and every combination holds. Without a fitted shape nothing is proved.
+    /// Whether every fitted shape and every combination holds, on the shell and as it is shown. Without a fitted shape nothing is
+    /// proved.
     pub fn holds(&self) -> bool {
-        self.shapes.count > 0 && self.shapes.holds() && self.combinations.holds()
+        self.gap().is_none()
     }
 
     /// What keeps the face from being certified, in words; `None` if it is.
@@ -123,7 +161,9 @@ impl CertifiedFace {
         } else if !self.combinations.holds() {
             Some(format!("every fitted shape is, but {}", missed(&self.combinations, "combinations of them")))
         } else {
-            None
+            let shown = |output: &CertifiedOutput| [output.shapes, output.combinations];
+            let failing = self.output.iter().flat_map(shown).find(|tally| !tally.holds())?;
+            Some(format!("the shell meets all, but as they are shown {}", missed(&failing, "expressions")))
         }
     }
 }

@@ -11,6 +11,7 @@ mod file;
 pub mod fit;
 mod held;
 mod origin;
+mod output;
 mod places;
 mod poses;
 mod region;
@@ -21,7 +22,7 @@ mod validate;
 
 pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build_with_report};
 pub use build_report::{BuildReport, FitRecord, PhaseTime};
-pub use face::{CertifiedFace, Face, FacePair, FaceShape, Tally};
+pub use face::{CertifiedFace, CertifiedOutput, Face, FacePair, FaceShape, Searched, Tally};
 pub use origin::Origin;
 pub use places::{Place, Places};
 pub use poses::take_poses;

@@ -1,5 +1,7 @@
 //! Which expressions the shell must be able to take: single shapes, and shapes together.
 
+use std::collections::BTreeSet;
+
 use glam::DVec3;
 use zygoma_physics::shell::Shell;
 use zygoma_rig::{RigMesh, arkit};
@@ -12,6 +14,8 @@ use super::fit::{Combination, Expression, seeded_combinations};
 pub(super) struct Targets {
     pub(super) singles: Vec<Expression>,
     pub(super) combinations: Vec<Combination>,
+    /// The shapes that the single ones are of.
+    pub(super) fitted: Vec<usize>,
 }
 
 /// The shapes of a rig on its shell.
@@ -40,21 +44,14 @@ impl ShapesOnShell<'_> {
         let fitted: Vec<usize> =
             (0..self.moves.len()).filter(|shape| self.is_fitted(*shape, params)).collect();
         let single = |shape: &usize| {
-            let parts: Vec<(usize, f64)> = self.bases[*shape]
-                .into_iter()
-                .chain([*shape])
-                .map(|part| (part, params.exaggerate))
-                .collect();
-            Expression { name: self.name(*shape).to_owned(), positions: self.positions(&parts) }
-        };
-        let combine = |name: String, parts: &[(usize, f64)]| Combination {
-            expression: Expression { name, positions: self.positions(parts) },
-            parts: self.singles_in(parts, &fitted, params),
+            let parts = self.bases[*shape].into_iter().chain([*shape]);
+            let parts: Vec<(usize, f64)> = parts.map(|part| (part, params.exaggerate)).collect();
+            self.expression(self.name(*shape).to_owned(), &parts)
         };
         let pose = |(index, weights): (usize, &Vec<f32>)| {
             let parts: Vec<(usize, f64)> =
                 weights.iter().enumerate().map(|(shape, weight)| (shape, f64::from(*weight))).collect();
-            combine(format!("pose {index} of the takes"), &parts)
+            self.combination(format!("pose {index} of the takes"), &parts, &fitted, params)
         };
         let poses: Vec<Combination> = poses
             .iter()
@@ -69,17 +66,52 @@ impl ShapesOnShell<'_> {
             params.combinations - poses.len(),
             params.seed,
         );
-        let together = |parts: Vec<(usize, f64)>| {
-            let parts: Vec<(usize, f64)> =
-                parts.into_iter().map(|(shape, weight)| (shape, params.exaggerate * weight)).collect();
-            let names: Vec<String> =
-                parts.iter().map(|(shape, weight)| format!("{weight:.2} {}", self.name(*shape))).collect();
-            combine(names.join(" + "), &parts)
-        };
+        let seeded = seeded.iter().map(|parts| self.together(parts, &fitted, params));
         Targets {
             singles: fitted.iter().map(single).collect(),
-            combinations: poses.into_iter().chain(seeded.into_iter().map(together)).collect(),
+            combinations: poses.into_iter().chain(seeded).collect(),
+            fitted,
         }
+    }
+
+    /// Some of the fitted expressions, by their numbers, all in full. A shape that is used on top of another one brings that
+    /// one along.
+    pub(super) fn in_full(&self, singles: &[usize], fitted: &[usize], params: &BuildParams) -> Combination {
+        let shapes = singles.iter().map(|single| fitted[*single]);
+        let with_bases: BTreeSet<usize> = shapes.flat_map(|s| self.bases[s].into_iter().chain([s])).collect();
+        let parts: Vec<(usize, f64)> = with_bases.into_iter().map(|shape| (shape, 1.0)).collect();
+        self.together(&parts, fitted, params)
+    }
+
+    /// Shapes together, at shares of the weight that they are fitted at.
+    fn together(&self, parts: &[(usize, f64)], fitted: &[usize], params: &BuildParams) -> Combination {
+        let parts: Vec<(usize, f64)> =
+            parts.iter().map(|(shape, weight)| (*shape, params.exaggerate * weight)).collect();
+        let names: Vec<String> =
+            parts.iter().map(|(shape, weight)| format!("{weight:.2} {}", self.name(*shape))).collect();
+        self.combination(names.join(" + "), &parts, fitted, params)
+    }
+
+    fn combination(
+        &self,
+        name: String,
+        parts: &[(usize, f64)],
+        fitted: &[usize],
+        params: &BuildParams,
+    ) -> Combination {
+        let expression = self.expression(name, parts);
+        Combination { expression, parts: self.singles_in(parts, fitted, params) }
+    }
+
+    fn expression(&self, name: String, parts: &[(usize, f64)]) -> Expression {
+        let (mut positions, mut weights) = (self.shell.rest.clone(), vec![0.0; self.moves.len()]);
+        for (shape, weight) in parts.iter().filter(|(_, weight)| *weight != 0.0) {
+            weights[*shape] = *weight as f32;
+            for (position, moved) in positions.iter_mut().zip(&self.moves[*shape]) {
+                *position += *weight * *moved;
+            }
+        }
+        Expression { name, positions, weights }
     }
 
     /// How much of each fitted expression is in some shapes together. A shape that is fitted on top of another one stands
@@ -111,15 +143,5 @@ impl ShapesOnShell<'_> {
     fn is_fitted(&self, shape: usize, params: &BuildParams) -> bool {
         let moves_skin = self.moves[shape].iter().any(|d| d.length() > CLIP);
         moves_skin && !params.corrective.iter().any(|pattern| self.name(shape).contains(pattern.as_str()))
-    }
-
-    fn positions(&self, parts: &[(usize, f64)]) -> Vec<DVec3> {
-        let mut positions = self.shell.rest.clone();
-        for (shape, weight) in parts.iter().filter(|(_, weight)| *weight != 0.0) {
-            for (position, moved) in positions.iter_mut().zip(&self.moves[*shape]) {
-                *position += *weight * *moved;
-            }
-        }
-        positions
     }
 }

@@ -7,9 +7,11 @@ use anyhow::Context;
 use serde::Serialize;
 use zygoma_face::interactive::fit::{Certified, Continue};
 use zygoma_face::interactive::{
-    BuildInput, BuildParams, BuildProgress, BuildReport, CertifiedFace, Face, Origin, build_with_report,
-    take_poses,
+    BuildInput, BuildParams, BuildProgress, BuildReport, CertifiedFace, Face, Origin, Searched, Tally,
+    build_with_report, take_poses,
 };
+use zygoma_head::built_in_takes;
+use zygoma_rig::Take;
 
 use crate::cli::BuildArgs;
 use crate::commands::{animated, input};
@@ -21,6 +23,8 @@ use crate::reports;
 struct Summary {
     face: String,
     height_metres: f64,
+    /// ε^r, m.
+    tolerance_metres: f64,
     vertices: usize,
     shell_vertices: usize,
     shell_triangles: usize,
@@ -66,6 +70,9 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
         input::check_match(&rig, &args.rig.rig, &take, name)?;
         takes.push(take);
     }
+    if takes.is_empty() {
+        takes = usual_takes();
+    }
     // A face file holds at least the neutral and what the shapes move.
     let moved: usize = rig.skin().shapes.iter().map(|shape| shape.deltas.vertices.len()).sum();
     let bytes = 12 * rig.skin().positions.len() + 16 * moved;
@@ -84,6 +91,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     let summary = Summary {
         face: args.out.display().to_string(),
         height_metres: face.height,
+        tolerance_metres: face.height * face.params.tolerance,
         vertices: face.vertex_count(),
         shell_vertices: face.shell.vertex_count(),
         shell_triangles: face.shell.triangles.len(),
@@ -100,6 +108,11 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
         seconds: began.elapsed().as_secs_f64(),
     };
     tell(&summary, args.json)
+}
+
+/// What a face must be able to do when nobody says: the built-in tour of expressions and speech.
+fn usual_takes() -> Vec<Take> {
+    built_in_takes().into_iter().filter(|take| ["tour", "speech"].contains(&take.name.as_str())).collect()
 }
 
 fn holds(shape: &Certified) -> bool {
@@ -171,6 +184,31 @@ fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
             "certified: all {shapes} fitted shapes are met within {:.0} % of the tolerance, and all {combinations} combinations of them \
              within the tolerance",
             100.0 * worst
+        )?;
+    }
+    if let Some(searched) = summary.certificate.as_ref().and_then(|c| c.searched.as_ref()) {
+        let Searched { tally, worst } = searched;
+        let miss = tally.worst.map_or_else(
+            || "one finds no equilibrium".to_owned(),
+            |miss| format!("at {:.0} % of the tolerance", 100.0 * miss),
+        );
+        writeln!(
+            out,
+            "of all pairs and triples of full shapes a search found {worst} to be the worst: {miss}"
+        )?;
+    }
+    if let Some(output) = summary.certificate.as_ref().and_then(|c| c.output) {
+        let millimetres = |tally: &Tally| match tally.worst {
+            Some(worst) => format!("{:.2} mm", 1e3 * summary.tolerance_metres * worst),
+            None => "an unknown distance".to_owned(),
+        };
+        writeln!(
+            out,
+            "shown at full resolution and corrected, the face rests within {} of the rig in shapes, {} in combinations and {} in what \
+             the search found",
+            millimetres(&output.shapes),
+            millimetres(&output.combinations),
+            millimetres(&output.searched)
         )?;
     }
     if !summary.missed.is_empty() {

@@ -10,7 +10,7 @@ use zygoma_physics::shell::{
 
 use crate::interactive::face::Tally;
 
-use super::{Expression, FitParams};
+use super::{Expression, FitParams, Rested};
 
 /// One expression, checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -95,6 +95,12 @@ pub(super) struct Found {
     pub(super) certified: Certified,
     /// The whole shell at equilibrium; its target if none was found.
     pub(super) x: Vec<DVec3>,
+}
+
+impl Found {
+    pub(super) fn rested(self, weights: Vec<f32>) -> Rested {
+        Rested { weights, x: self.x }
+    }
 }
 
 /// Settles expressions of one shell, all of it at once.

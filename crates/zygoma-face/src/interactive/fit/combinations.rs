@@ -8,6 +8,7 @@ use zygoma_numerics::random::Keyed;
 use zygoma_physics::shell::{Shell, Stiffness};
 
 use super::certify::{Certificate, Certifier, Check, Found};
+use super::worst::worst_together;
 use super::{
     Continue, Expression, FitEnd, FitError, FitParams, FitProgress, FitResult, Nearby, reconstruct, refine,
 };
@@ -21,6 +22,11 @@ pub struct CertifiedFit {
     pub shapes: Certificate,
     /// The combinations.
     pub combinations: Certificate,
+    /// The combinations that a search found to be likely the worst. They are not fitted: full shapes that were never meant to go
+    /// together, such as two that open the jaw, would make all of the skin soft.
+    pub searched: Certificate,
+    /// Where the single expressions, the combinations and those of the search come to rest.
+    pub rested: [Vec<Rested>; 3],
     /// Every fit: how many expressions it had, its iterations and why it ended.
     pub rounds: Vec<(usize, Vec<FitProgress>, FitEnd)>,
     /// Seconds of fitting.
@@ -45,6 +51,30 @@ pub struct Combination {
     pub parts: Vec<(usize, f64)>,
 }
 
+/// Makes a combination of some of the single expressions, by their numbers.
+pub type Together<'a> = dyn Fn(&[usize]) -> Combination + 'a;
+
+/// Combinations to certify.
+#[derive(Clone, Copy, Default)]
+pub struct Combinations<'a> {
+    /// These.
+    pub given: &'a [Combination],
+    /// With it, which has each expression as it is fitted, the worst ones are searched for in the end.
+    pub together: Option<&'a Together<'a>>,
+}
+
+/// An expression and where it rests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rested {
+    /// The weights of the rig's shapes.
+    pub weights: Vec<f32>,
+    /// The whole shell at equilibrium; its target if none was found.
+    pub x: Vec<DVec3>,
+}
+
+/// How many combinations that are likely the worst are settled. Ours.
+const SEARCHED: usize = 24;
+
 /// How many times failing combinations are added to a fit, and how many each time. Ours.
 const ROUNDS: usize = 8;
 const ADDED: usize = 12;
@@ -57,7 +87,7 @@ const WATCHED: f64 = 0.8;
 pub fn reconstruct_certified(
     shell: &Shell,
     targets: &[Expression],
-    checks: &[Combination],
+    combinations: Combinations,
     params: &FitParams,
     progress: &mut dyn FnMut(Stage) -> Continue,
 ) -> Result<CertifiedFit, FitError> {
@@ -70,7 +100,7 @@ pub fn reconstruct_certified(
     let mut fitted = targets.to_vec();
     // Combinations that cannot be fitted.
     let mut given_up: Vec<String> = Vec::new();
-    let mut review = Review::new(shell, targets, checks, &params);
+    let mut review = Review::new(shell, targets, combinations, &params);
     for round in 0..=ROUNDS {
         if progress(Stage::Certifying) == Continue::Abandon {
             return Err(FitError::Abandoned);
@@ -125,8 +155,12 @@ pub fn reconstruct_certified(
     }
     fit.worst.truncate(targets.len());
     fit.solutions.truncate(targets.len());
-    let (shapes, combinations) = review.certificates();
-    Ok(CertifiedFit { fit, shapes, combinations, rounds, fit_seconds })
+    let searched = review.search_worst(&fit.stiffness);
+    if params.budget.is_cancelled() {
+        return Err(FitError::Abandoned);
+    }
+    let [(shapes, a), (combinations, b), (searched, c)] = review.results(searched);
+    Ok(CertifiedFit { fit, shapes, combinations, searched, rested: [a, b, c], rounds, fit_seconds })
 }
 
 /// What is known about every expression under the stiffness of the moment.
@@ -134,6 +168,7 @@ struct Review<'a> {
     certifier: Certifier<'a>,
     targets: &'a [Expression],
     checks: &'a [Combination],
+    together: Option<&'a Together<'a>>,
     shapes: Vec<Entry>,
     combinations: Vec<Entry>,
 }
@@ -160,16 +195,17 @@ impl<'a> Review<'a> {
     fn new(
         shell: &'a Shell,
         targets: &'a [Expression],
-        checks: &'a [Combination],
+        combinations: Combinations<'a>,
         params: &FitParams,
     ) -> Self {
         let entries = |count: usize| (0..count).map(|_| Entry::default()).collect();
         Self {
             certifier: Certifier::new(shell, params),
             targets,
-            checks,
+            checks: combinations.given,
+            together: combinations.together,
             shapes: entries(targets.len()),
-            combinations: entries(checks.len()),
+            combinations: entries(combinations.given.len()),
         }
     }
 
@@ -190,6 +226,21 @@ impl<'a> Review<'a> {
         self.check_combinations(stiffness, |_| true);
     }
 
+    /// The combinations that are likely to be missed worst, as far as single expressions tell, settled.
+    fn search_worst(&self, stiffness: &Stiffness) -> Vec<(Combination, Found)> {
+        let Some(together) = self.together else { return Vec::new() };
+        let miss = |(entry, target): (&Entry, &Expression)| -> Vec<DVec3> {
+            let settled = entry.found.iter().flat_map(|found| &found.x);
+            settled.zip(&target.positions).map(|(x, target)| *x - *target).collect()
+        };
+        let misses: Vec<Vec<DVec3>> = self.shapes.iter().zip(self.targets).map(miss).collect();
+        let found: Vec<Combination> =
+            worst_together(&misses, SEARCHED).iter().map(|parts| together(parts)).collect();
+        let checks: Vec<Check> = found.iter().map(|combination| self.expected(combination)).collect();
+        let settled = self.certifier.settle(stiffness, &checks);
+        found.into_iter().zip(settled).collect()
+    }
+
     fn check_shapes(&mut self, stiffness: &Stiffness) {
         let wanted: Vec<usize> = (0..self.shapes.len()).filter(|i| !self.shapes[*i].is_current).collect();
         let check = |i: &usize| match &self.shapes[*i].found {
@@ -205,17 +256,18 @@ impl<'a> Review<'a> {
         let entries = &self.combinations;
         let wanted: Vec<usize> =
             (0..entries.len()).filter(|i| !entries[*i].is_current && is_wanted(&entries[*i])).collect();
-        let checks: Vec<Check> = wanted.iter().map(|i| self.expected(*i)).collect();
+        let check = |i: &usize| match &self.combinations[*i].found {
+            Some(found) => Check { target: &self.checks[*i].expression, start: found.x.clone() },
+            None => self.expected(&self.checks[*i]),
+        };
+        let checks: Vec<Check> = wanted.iter().map(check).collect();
         let found = self.certifier.settle(stiffness, &checks);
         take_up(&mut self.combinations, &wanted, found);
     }
 
-    /// A combination is expected where it was, or else to miss its target by what its parts miss theirs.
-    fn expected(&self, combination: usize) -> Check<'a> {
-        let Combination { expression, parts } = &self.checks[combination];
-        if let Some(found) = &self.combinations[combination].found {
-            return Check { target: expression, start: found.x.clone() };
-        }
+    /// A combination is expected to miss its target by what its parts miss theirs.
+    fn expected<'c>(&self, combination: &'c Combination) -> Check<'c> {
+        let Combination { expression, parts } = combination;
         let mut start = expression.positions.clone();
         for (part, weight) in parts {
             let Some(found) = self.shapes.get(*part).and_then(|entry| entry.found.as_ref()) else { continue };
@@ -265,13 +317,24 @@ impl<'a> Review<'a> {
         failing.into_iter().take(ADDED).map(|(_, expression)| expression.clone()).collect()
     }
 
-    /// Of the single expressions and of the combinations.
-    fn certificates(self) -> (Certificate, Certificate) {
-        let of = |entries: Vec<Entry>| {
-            let found = entries.into_iter().filter_map(|entry| entry.found);
-            self.certifier.certificate(found.map(|found| found.certified))
-        };
-        (of(self.shapes), of(self.combinations))
+    /// What is certified and where it rests: single expressions, combinations and those of the search.
+    fn results(self, searched: Vec<(Combination, Found)>) -> [(Certificate, Vec<Rested>); 3] {
+        let shapes = self.shapes.into_iter().zip(self.targets);
+        let combinations =
+            self.combinations.into_iter().zip(self.checks.iter().map(|check| &check.expression));
+        let found =
+            |(entry, expression): (Entry, &Expression)| Some((entry.found?, expression.weights.clone()));
+        let searched =
+            searched.into_iter().map(|(combination, found)| (found, combination.expression.weights));
+        let all: [Vec<(Found, Vec<f32>)>; 3] = [
+            shapes.filter_map(found).collect(),
+            combinations.filter_map(found).collect(),
+            searched.collect(),
+        ];
+        all.map(|found| {
+            let certificate = self.certifier.certificate(found.iter().map(|(f, _)| f.certified.clone()));
+            (certificate, found.into_iter().map(|(found, weights)| found.rested(weights)).collect())
+        })
     }
 }
 

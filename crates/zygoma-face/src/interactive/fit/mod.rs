@@ -12,6 +12,7 @@ mod model;
 mod optimise;
 mod params;
 mod start;
+mod worst;
 
 use glam::DVec3;
 use serde::Serialize;
@@ -19,7 +20,10 @@ use zygoma_numerics::Stop;
 use zygoma_physics::shell::{Shell, Stiffness};
 
 pub use certify::{Certificate, Certified, certify};
-pub use combinations::{CertifiedFit, Combination, Stage, reconstruct_certified, seeded_combinations};
+pub use combinations::{
+    CertifiedFit, Combination, Combinations, Rested, Stage, Together, reconstruct_certified,
+    seeded_combinations,
+};
 pub use optimise::{Nearby, reconstruct, refine};
 pub use params::FitParams;
 
@@ -30,6 +34,8 @@ pub struct Expression {
     pub name: String,
     /// Targets of the shell's vertices.
     pub positions: Vec<DVec3>,
+    /// The weights of the rig's shapes that give it.
+    pub weights: Vec<f32>,
 }
 
 /// Where a fit stands after an iteration.

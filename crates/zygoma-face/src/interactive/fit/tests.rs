@@ -25,7 +25,7 @@ pub(super) fn sheet_with_bumps() -> (Shell, Vec<Expression>) {
     let shape = |name: &str, at: DVec3, radius: f64, way: DVec3| {
         let moved =
             |p: &DVec3| *p + way * (1.0 - (p.truncate() - at.truncate()).length() / radius).max(0.0).powi(2);
-        Expression { name: name.into(), positions: rest.iter().map(moved).collect() }
+        Expression { name: name.into(), positions: rest.iter().map(moved).collect(), weights: Vec::new() }
     };
     let targets = vec![
         shape("out", DVec3::new(0.3, 0.3, 0.0), 0.3, DVec3::new(0.0, 0.0, 0.08)),
@@ -114,7 +114,7 @@ fn an_abandoned_fit_gives_nothing() {
     for at_certifying in [false, true] {
         let mut give_up =
             |stage| if certifying(stage) == at_certifying { Continue::Abandon } else { Continue::No };
-        let found = reconstruct_certified(&shell, &targets, &[], &params, &mut give_up);
+        let found = reconstruct_certified(&shell, &targets, Combinations::default(), &params, &mut give_up);
         assert!(matches!(found, Err(FitError::Abandoned)), "at certifying: {at_certifying}");
     }
 }
@@ -159,9 +159,37 @@ fn together(shell: &Shell, targets: &[Expression], name: &str, weights: [f64; 3]
     };
     let positions = (0..shell.vertex_count()).map(moved).collect();
     Combination {
-        expression: Expression { name: name.into(), positions },
+        expression: Expression { name: name.into(), positions, weights: weights.map(|w| w as f32).to_vec() },
         parts: (0..3).zip(weights).collect(),
     }
+}
+
+fn given(checks: &[Combination]) -> Combinations<'_> {
+    Combinations { given: checks, together: None }
+}
+
+#[test]
+fn worse_combinations_than_those_given_are_searched_for() {
+    let (shell, targets) = sheet_with_bumps();
+    let params = FitParams::default();
+    let mild = [together(&shell, &targets, "mild", [0.3, 0.2, 0.0])];
+    let full = |parts: &[usize]| {
+        let weights = [0, 1, 2].map(|part| f64::from(u8::from(parts.contains(&part))));
+        together(&shell, &targets, &format!("{parts:?}"), weights)
+    };
+    let combinations = Combinations { given: &mild, together: Some(&full) };
+    let found =
+        reconstruct_certified(&shell, &targets, combinations, &params, &mut |_| Continue::Yes).unwrap();
+    assert!(found.shapes.holds() && found.combinations.holds());
+    let worst = found.searched.failures()[0];
+    assert!(worst.worst > found.combinations.expressions[0].worst, "{worst:?}");
+    let [_, _, rested] = &found.rested;
+    assert_eq!(rested.len(), found.searched.expressions.len());
+    // No pair or triple of full shapes is worse than what was found.
+    let all: Vec<Expression> =
+        [&[0, 1][..], &[0, 2], &[1, 2], &[0, 1, 2]].map(|parts| full(parts).expression).to_vec();
+    let certificate = certify(&shell, &found.fit.stiffness, &all, &params);
+    assert!((certificate.worst() - found.searched.worst()).abs() < 1e-2);
 }
 
 #[test]
@@ -175,7 +203,8 @@ fn combinations_that_fail_are_added_until_they_hold() {
     let expressions: Vec<Expression> = checks.iter().map(|check| check.expression.clone()).collect();
     let alone = reconstruct(&shell, &targets, &params, &mut silent).unwrap();
     assert!(!certify(&shell, &alone.stiffness, &expressions, &params).holds());
-    let found = reconstruct_certified(&shell, &targets, &checks, &params, &mut |_| Continue::Yes).unwrap();
+    let found =
+        reconstruct_certified(&shell, &targets, given(&checks), &params, &mut |_| Continue::Yes).unwrap();
     assert!(found.shapes.holds(), "{:?}", found.shapes.failures());
     assert!(found.combinations.holds(), "{:?}", found.combinations.failures());
     assert!(found.rounds.len() > 1 && found.rounds[1].0 > targets.len());
@@ -192,7 +221,8 @@ fn a_combination_that_cannot_be_fitted_costs_nothing_else() {
     let mut broken = together(&shell, &targets, "broken", [0.5, 0.5, 0.5]);
     broken.expression.positions[7] = DVec3::NAN;
     let checks = [broken, together(&shell, &targets, "more", [1.3, 0.0, 0.0])];
-    let found = reconstruct_certified(&shell, &targets, &checks, &params, &mut |_| Continue::Yes).unwrap();
+    let found =
+        reconstruct_certified(&shell, &targets, given(&checks), &params, &mut |_| Continue::Yes).unwrap();
     assert!(found.shapes.holds(), "{:?}", found.shapes.failures());
     let tally = found.combinations.tally();
     assert_eq!((tally.count, tally.holding, tally.worst), (2, 1, None));
@@ -230,7 +260,7 @@ fn certificates_do_not_depend_on_the_number_of_threads() {
     let fit = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let mut go_on = |_| Continue::Yes;
-        pool.install(|| reconstruct_certified(&shell, &targets, &checks, &params, &mut go_on).unwrap())
+        pool.install(|| reconstruct_certified(&shell, &targets, given(&checks), &params, &mut go_on).unwrap())
     };
     let (one, two) = (fit(1), fit(2));
     assert_eq!(one.fit.stiffness, two.fit.stiffness);

@@ -1,6 +1,9 @@
 //! What can be said about the last frame; nothing here is done unless it is asked for.
 
-use glam::{Vec3, Vec4Swizzles};
+use std::sync::Arc;
+
+use glam::{DVec3, Vec3, Vec4Swizzles};
+use zygoma_physics::shell::{StepMatrices, StepOrder};
 
 use super::InteractiveFace;
 
@@ -29,6 +32,23 @@ impl InteractiveFace {
             count += 1;
         }
         Deviation { worst, mean: (sum / count.max(1) as f64) as f32 }
+    }
+
+    /// What is shown when the shell is at `rested`, in heights, with these weights: corrected and warped, in metres. The shell
+    /// itself stays where it is.
+    pub(in crate::interactive) fn shown_at_rest(&mut self, weights: &[f32], rested: &[DVec3]) -> &[Vec3] {
+        self.now.set_weights(&self.rig, weights, self.params.detail);
+        let vertices = &self.stepper.order().vertices;
+        for ((shown, vertex), residual) in self.shown.iter_mut().zip(vertices).zip(&self.now.residual) {
+            *shown = rested[*vertex as usize].as_vec3().extend(0.0) + *residual;
+        }
+        self.warp();
+        &self.output
+    }
+
+    /// What other shells of the same face can share: the order of the steps and their matrices.
+    pub(in crate::interactive) fn shared(&self) -> (Arc<StepOrder>, Arc<StepMatrices>) {
+        (self.stepper.order().clone(), self.stepper.matrices().clone())
     }
 
     /// Where the plain rig has a vertex in the last frame, in metres.
