@@ -169,10 +169,15 @@ impl LipContact {
         self.sticky.len()
     }
 
-    /// Lets go of everything; chance begins anew.
-    pub(super) fn forget(&mut self) {
+    /// Lets go of what sticks; chance begins anew.
+    pub(super) fn unstick(&mut self) {
         self.sticky.clear();
         self.tick = 0;
+    }
+
+    /// Lets go of everything, as if the face came from its rest pose.
+    pub(super) fn forget(&mut self) {
+        self.unstick();
         for order in &mut self.orders {
             order.forget(&self.rest);
         }

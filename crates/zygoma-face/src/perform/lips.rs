@@ -41,7 +41,7 @@ pub(super) struct Lips {
 }
 
 impl Lips {
-    /// Finds the lips of a face; none where no shape opens the jaw.
+    /// Finds the lips of a face; none where no shape parts them.
     pub(super) fn find(face: &Face, jaw: &[usize]) -> Self {
         let Some(Opening { points, seeds }) = Opening::find(face, jaw) else {
             return Self::default();
@@ -146,13 +146,15 @@ impl Opening {
         if let Some(shape) = jaw.iter().copied().find(is_named) {
             return Some(Self::by(&face.displacements(shape), face));
         }
-        let middle = middle_of_motion(face);
-        let opening = |shape: usize| {
-            let moves = face.displacements(shape);
-            let is_low = height_of_motion(face, &moves).is_some_and(|height| height < middle);
-            is_low.then(|| Self::by(&moves, face))
-        };
-        let openings = (0..face.shapes.len()).filter_map(opening);
+        let heights: Vec<Option<f32>> =
+            (0..face.shapes.len()).map(|shape| height_of_motion(face, &face.displacements(shape))).collect();
+        let (low, high) = heights
+            .iter()
+            .flatten()
+            .fold((f32::MAX, f32::MIN), |(low, high), height| (low.min(*height), high.max(*height)));
+        let is_low = |shape: &usize| heights[*shape].is_some_and(|height| height < 0.5 * (low + high));
+        let openings =
+            (0..face.shapes.len()).filter(is_low).map(|shape| Self::by(&face.displacements(shape), face));
         openings.filter(|opening| !opening.seeds.is_empty()).max_by_key(|opening| opening.seeds.len())
     }
 
@@ -172,14 +174,6 @@ fn main_direction(moves: &[Vec3]) -> Vec3 {
     let first = farthest.unwrap_or_default();
     let all: Vec3 = moves.iter().map(|offset| *offset * offset.dot(first).signum()).sum();
     all.normalize_or_zero()
-}
-
-/// Half way between the highest and the lowest place that any shape moves much.
-fn middle_of_motion(face: &Face) -> f32 {
-    let heights =
-        (0..face.shapes.len()).filter_map(|shape| height_of_motion(face, &face.displacements(shape)));
-    let (low, high) = heights.fold((f32::MAX, f32::MIN), |(low, high), y| (low.min(y), high.max(y)));
-    0.5 * (low + high)
 }
 
 /// Mean height of the skin that a shape moves most; none where it moves nothing to speak of.

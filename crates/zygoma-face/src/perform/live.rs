@@ -49,7 +49,7 @@ impl PerformingFace {
         if self.live.stickiness == 0.0
             && let Some(lips) = &mut self.lips
         {
-            lips.forget();
+            lips.unstick();
             self.report.sticky = 0;
         }
     }
