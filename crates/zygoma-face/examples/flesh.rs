@@ -8,9 +8,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::{DQuat, DVec3, Vec3};
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, Places, build};
-use zygoma_face::perform::{Actuation, Bones, PerformParams, PerformingFace, Tissue, TissueInput};
+use zygoma_face::model::Bones;
+use zygoma_face::model::Continue;
+use zygoma_face::model::Landmarks;
+use zygoma_face::shell::{BuildParams, build};
+use zygoma_face::tissue::{Actuation, Tissue, TissueBody, TissueInput, TissueParams};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::{Head, HeadOptions};
@@ -56,12 +58,12 @@ fn main() -> Outcome<()> {
     let jaw = jaw_driven_shapes(mesh);
     let input = TissueInput { bones: bones.as_ref(), ..TissueInput::new(&face, &jaw) };
     let has = |flag: &str| arguments.iter().any(|word| word == flag);
-    let mut flesh = PerformParams {
+    let mut flesh = TissueParams {
         actuation: if has("--forces") { Actuation::Forces } else { Actuation::Shapes },
         fit_stiffness: has("--fit"),
         attachment: value("--attachment").map(|v| v.parse()).transpose()?,
         poisson: value("--poisson").map(|v| v.parse()).transpose()?,
-        ..PerformParams::default()
+        ..TissueParams::default()
     };
     for (flag, field) in [
         ("--tone", &mut flesh.tone),
@@ -72,7 +74,7 @@ fn main() -> Outcome<()> {
         *field = value(flag).map(|v| v.parse()).transpose()?.unwrap_or(*field);
     }
     let tissue = Arc::new(Tissue::build(&input, &flesh, &mut |_| Continue::Yes)?);
-    let places = Places::new(&face);
+    let places = Landmarks::new(&face);
     println!(
         "{}: {}, {} tetrahedra, {} bare triangles, {:.1} s",
         rig.name,
@@ -93,7 +95,7 @@ fn main() -> Outcome<()> {
         let weights = weight(shapes);
         let mut plain = vec![Vec3::ZERO; mesh.positions.len()];
         evaluator.evaluate(&weights, &mut plain);
-        let mut performing = PerformingFace::new(tissue.clone())?;
+        let mut performing = TissueBody::new(tissue.clone())?;
         performing.set_weights(&weights);
         performing.settle();
         let surface = performing.advance(0.04).to_vec();
@@ -127,7 +129,7 @@ fn main() -> Outcome<()> {
             println!("  {:16} {a:.2} {b:.2} {c:.2}", place.name);
         }
     }
-    let mut performing = PerformingFace::new(tissue.clone())?;
+    let mut performing = TissueBody::new(tissue.clone())?;
     performing.settle();
     let rest = performing.advance(0.02).to_vec();
     let near = |v: &usize| {

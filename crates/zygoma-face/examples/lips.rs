@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::Vec3;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, Tissue};
+use zygoma_face::model::Continue;
+use zygoma_face::shell::{BuildParams, build};
+use zygoma_face::tissue::{Tissue, TissueBody, TissueParams};
 use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::arkit;
 use zygoma_rig::evaluate::Evaluator;
@@ -43,7 +43,7 @@ fn main() -> Outcome<()> {
         BuildParams { triangles, uniform_stiffness: Some(1.0), corrected: false, ..BuildParams::default() };
     let began = Instant::now();
     let face = build(&rig.name, mesh, &params, &mut |_| Continue::Yes)?;
-    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &PerformParams::default())?);
+    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &TissueParams::default())?);
     let rest = tissue.lip_crossings(&mesh.positions);
     println!(
         "{}: {} tetrahedra, {} bare triangles, lips of {:?} vertices, built in {:.1} s; {rest} crossings at rest",
@@ -67,7 +67,7 @@ fn main() -> Outcome<()> {
                 None => println!("{name}: no {shape}"),
             }
         }
-        let mut face = PerformingFace::new(tissue.clone())?;
+        let mut face = TissueBody::new(tissue.clone())?;
         face.settle();
         let (mut during, mut projected) = (0, 0.0_f32);
         let began = Instant::now();

@@ -1,11 +1,12 @@
 //! **What do users come for?**
 //!
-//! The systems of zygoma, one module each: [`interactive`] faces can be touched and pulled,
-//! and [`perform`] gives a performance flesh with weight. [`touch`] is what presses on either;
-//! [`watch`] measures how well they do.
+//! A [`model`] is a rig made ready for simulation. [`contact`] is what presses on it and pulls at it, whatever it is made of.
+//! The bodies turn weights and touches into frames: a [`shell`] can be touched and pulled in real time, [`tissue`] is live flesh.
+//! [`run`] watches how well they do.
 
-mod head_path;
-pub mod interactive;
-pub mod perform;
-pub mod touch;
-pub mod watch;
+pub mod body;
+pub mod contact;
+pub mod model;
+pub mod run;
+pub mod shell;
+pub mod tissue;

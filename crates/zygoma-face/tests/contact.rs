@@ -3,8 +3,8 @@
 mod finger;
 mod rigs;
 
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, build};
+use zygoma_face::model::Continue;
+use zygoma_face::shell::{BuildParams, build};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::Rig;
 

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use glam::Vec3;
 use rayon::prelude::*;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{
-    BuildInput, BuildParams, Drive, Face, InteractiveFace, RunParams, build_with_report, take_poses,
-};
+use zygoma_face::contact::ColliderMotion;
+use zygoma_face::model::Continue;
+use zygoma_face::model::Face;
+use zygoma_face::shell::{BuildInput, BuildParams, RunParams, ShellBody, build_with_report, take_poses};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_numerics::random::Keyed;
 use zygoma_physics::contact::{ColliderShape, Pose};
@@ -37,8 +37,8 @@ static HEAD: LazyLock<Fitted> = LazyLock::new(|| {
 });
 
 impl Fitted {
-    fn running(&self) -> InteractiveFace {
-        InteractiveFace::new(&self.face, RunParams::default().awake()).expect("it can run")
+    fn running(&self) -> ShellBody {
+        ShellBody::new(&self.face, RunParams::default().awake()).expect("it can run")
     }
 
     /// The worst distance between two surfaces, in heights.
@@ -150,7 +150,7 @@ fn long_use_leaves_nothing_behind() {
     let rest = running.advance(0.0).positions.to_vec();
     let sphere = ColliderShape::Sphere { radius: 0.01 };
     let away = Pose::at(Vec3::Z);
-    let touch = running.touches_mut().add(sphere, away, Drive::Bounded { force: 1.0 });
+    let touch = running.colliders_mut().add(sphere, away, ColliderMotion::Bounded { force: 1.0 });
     let mut weights = vec![0.0; HEAD.face.shapes.len()];
     for frame in 0..1800u64 {
         let time = speech.start() + (frame as f64 / 60.0) % speech.duration();
@@ -158,11 +158,11 @@ fn long_use_leaves_nothing_behind() {
         running.set_weights(&weights);
         let skin = &HEAD.face.skin;
         let pressed = skin[(random.uniform(frame / 30) * skin.len() as f64) as usize] as usize;
-        running.touches_mut().get_mut(touch).expect("it is there").pose = Pose::at(rest[pressed]);
+        running.colliders_mut().get_mut(touch).expect("it is there").pose = Pose::at(rest[pressed]);
         let shown = running.advance(1.0 / 60.0).positions;
         assert!(HEAD.worst(shown, &rest) < 0.6, "frame {frame}");
     }
-    running.touches_mut().remove(touch);
+    running.colliders_mut().remove(touch);
     running.set_weights(&[]);
     for _ in 0..120 {
         running.advance(1.0 / 60.0);
@@ -177,13 +177,13 @@ fn long_use_leaves_nothing_behind() {
 fn an_ear_bends_and_springs_back() {
     let mut running = HEAD.running();
     let rest = running.advance(0.0).positions.to_vec();
-    let places = zygoma_face::interactive::Places::new(&HEAD.face);
+    let places = zygoma_face::model::Landmarks::new(&HEAD.face);
     let ear = places.find("ear-left").expect("every head has ears");
     let at = rest[ear.vertex as usize];
     let pull = running.grab(at, ear.radius);
     for frame in 1..=60 {
         let away = 0.015 * (frame as f32 / 30.0).min(1.0);
-        running.touches_mut().drag(pull, at + away * Vec3::Z);
+        running.colliders_mut().drag(pull, at + away * Vec3::Z);
         running.advance(1.0 / 60.0);
     }
     let bent = running.advance(0.0).positions.to_vec();
@@ -197,7 +197,7 @@ fn an_ear_bends_and_springs_back() {
     let ears: Vec<&[u32; 3]> = HEAD.face.triangles.iter().filter(near).collect();
     let turned = ears.iter().filter(|t| normal(&rest, t).dot(normal(&bent, t)) < 0.0).count();
     assert!(turned * 50 < ears.len(), "{turned} of {} triangles are turned over", ears.len());
-    running.touches_mut().release(pull);
+    running.colliders_mut().release(pull);
     for _ in 0..90 {
         running.advance(1.0 / 60.0);
     }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, Face, Places, build};
-use zygoma_face::perform::{Bones, PerformParams, PerformingFace, Tissue, TissueInput};
+use zygoma_face::model::Bones;
+use zygoma_face::model::Continue;
+use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::shell::{BuildParams, build};
+use zygoma_face::tissue::{Tissue, TissueBody, TissueInput, TissueParams};
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::{Head, HeadOptions, Level, built_in_takes};
 use zygoma_rig::binding::Binding;
@@ -40,7 +42,7 @@ fn make(rig: Rig) -> Made {
     let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).expect("the rig has a face");
     let (jaw, bones) = (jaw_driven_shapes(rig.skin()), Bones::of_rig(&rig));
     let input = TissueInput { bones: bones.as_ref(), ..TissueInput::new(&face, &jaw) };
-    let tissue = Tissue::build(&input, &PerformParams::default(), &mut |_| Continue::Yes);
+    let tissue = Tissue::build(&input, &TissueParams::default(), &mut |_| Continue::Yes);
     let tissue = Arc::new(tissue.expect("the face has flesh"));
     Made { rig, face, tissue }
 }
@@ -80,7 +82,7 @@ fn hold(made: &Made, tour: &Take, seconds: f64) -> f32 {
     binding.weights_at(tour, rig.skin, seconds, &mut weights);
     let mut plain = vec![Vec3::ZERO; face.vertex_count()];
     evaluator.evaluate(&weights, &mut plain);
-    let mut performing = PerformingFace::new(tissue.clone()).expect("flesh can perform");
+    let mut performing = TissueBody::new(tissue.clone()).expect("flesh can perform");
     performing.set_weights(&weights);
     performing.settle();
     for _ in 0..6 {
@@ -114,10 +116,10 @@ fn hold(made: &Made, tour: &Take, seconds: f64) -> f32 {
 fn shake(made: &Made) -> [f32; 2] {
     let Made { rig, face, tissue } = made;
     let shake = take("shake");
-    let mut performing = PerformingFace::new(tissue.clone()).expect("flesh can perform");
+    let mut performing = TissueBody::new(tissue.clone()).expect("flesh can perform");
     performing.settle();
     let rest = performing.advance(1.0 / FPS).to_vec();
-    let places = Places::new(face);
+    let places = Landmarks::new(face);
     let near = |v: &usize| {
         let is_in = |name: &str| {
             let place = places.find(name).expect("every face has it");
@@ -150,7 +152,7 @@ fn perform(made: &Made, tour: &Take) {
     let (binding, evaluator) = (Binding::new(rig, tour), Evaluator::new(rig.skin()));
     let mut weights = vec![0.0; evaluator.shape_count()];
     let mut plain = vec![Vec3::ZERO; face.vertex_count()];
-    let mut performing = PerformingFace::new(tissue.clone()).expect("flesh can perform");
+    let mut performing = TissueBody::new(tissue.clone()).expect("flesh can perform");
     performing.settle();
     let (mut worst, mut inverted, mut crossing) = (0.0_f32, 0, [0, 0]);
     for frame in 0..(12.0 * FPS / 2.0) as usize {

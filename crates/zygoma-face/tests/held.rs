@@ -4,8 +4,9 @@ mod rigs;
 
 use glam::Vec3;
 use rayon::prelude::*;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, Face, InteractiveFace, RunParams, build};
+use zygoma_face::model::Continue;
+use zygoma_face::model::Face;
+use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::{Rig, RigMesh, arkit};
 
@@ -27,7 +28,7 @@ fn plain(mesh: &RigMesh, weights: &[f32]) -> Vec<Vec3> {
 
 /// How far the face ends up from the rig in heights when it comes from its neutral and holds some weights.
 fn held(face: &Face, mesh: &RigMesh, weights: &[f32]) -> f32 {
-    let mut running = InteractiveFace::new(face, RunParams::default().awake()).expect("it can be simulated");
+    let mut running = ShellBody::new(face, RunParams::default().awake()).expect("it can be simulated");
     running.advance(0.0);
     running.set_weights(weights);
     for _ in 0..100 {

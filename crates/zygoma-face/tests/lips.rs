@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use glam::Vec3;
 use rayon::prelude::*;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, Tissue};
+use zygoma_face::model::Continue;
+use zygoma_face::shell::{BuildParams, build};
+use zygoma_face::tissue::{Tissue, TissueBody, TissueParams};
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::formats::{Limits, read_rig};
 use zygoma_rig::jaw::jaw_driven_shapes;
@@ -45,12 +45,12 @@ fn flesh_keeps_lips_apart_where_the_rig_does_not() {
         };
         let face = build(&rig.name, mesh, &params, &mut |_| Continue::Yes).unwrap();
         let jaw = jaw_driven_shapes(mesh);
-        let tissue = Arc::new(Tissue::new(&face, &jaw, &PerformParams::default()).unwrap());
+        let tissue = Arc::new(Tissue::new(&face, &jaw, &TissueParams::default()).unwrap());
         let crosses = |shapes: &&[(&str, f32)]| {
             let weights = weights_of(mesh, shapes);
             let mut plain = vec![Vec3::ZERO; mesh.positions.len()];
             Evaluator::new(mesh).evaluate(&weights, &mut plain);
-            let mut performing = PerformingFace::new(tissue.clone()).unwrap();
+            let mut performing = TissueBody::new(tissue.clone()).unwrap();
             performing.settle();
             let mut last = Vec::new();
             for frame in 1..=26 {

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, LazyLock};
 
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, Face, build};
-use zygoma_face::perform::{LiveParams, PerformParams, PerformingFace, STICKY, Tissue};
+use zygoma_face::model::Continue;
+use zygoma_face::model::Face;
+use zygoma_face::shell::{BuildParams, build};
+use zygoma_face::tissue::{LiveParams, STICKY, Tissue, TissueBody, TissueParams};
 use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::jaw::jaw_driven_shapes;
 
@@ -17,17 +18,17 @@ static MADE: LazyLock<(Face, Arc<Tissue>)> = LazyLock::new(|| {
         ..BuildParams::default()
     };
     let face = build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).expect("the rig has a face");
-    let tissue = Tissue::new(&face, &jaw_driven_shapes(rig.skin()), &PerformParams::default())
+    let tissue = Tissue::new(&face, &jaw_driven_shapes(rig.skin()), &TissueParams::default())
         .expect("the face has flesh");
     (face, Arc::new(tissue))
 });
 
-fn performing() -> PerformingFace {
-    PerformingFace::new(MADE.1.clone()).expect("flesh can perform")
+fn performing() -> TissueBody {
+    TissueBody::new(MADE.1.clone()).expect("flesh can perform")
 }
 
 /// Moves on with shapes at some weights, for a number of steps.
-fn hold(performing: &mut PerformingFace, weights: &[(&str, f32)], steps: usize) {
+fn hold(performing: &mut TissueBody, weights: &[(&str, f32)], steps: usize) {
     let mut all = vec![0.0; MADE.0.shapes.len()];
     weights.iter().for_each(|(name, weight)| all[MADE.0.shape(name).expect("the head has it")] = *weight);
     performing.set_weights(&all);

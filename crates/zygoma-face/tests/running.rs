@@ -1,8 +1,10 @@
 //! Promises about a running face that its users build upon: it asks for no memory per frame and may change threads.
 
 use glam::Vec3;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, Drive, Face, InteractiveFace, RunParams, build};
+use zygoma_face::contact::ColliderMotion;
+use zygoma_face::model::Continue;
+use zygoma_face::model::Face;
+use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_geometry::{Faces, shapes};
 use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
@@ -39,7 +41,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
 #[test]
 fn a_face_may_go_to_another_thread() {
     fn is_send<T: Send>() {}
-    is_send::<InteractiveFace>();
+    is_send::<ShellBody>();
 }
 
 #[test]
@@ -47,7 +49,7 @@ fn frames_need_no_memory_of_their_own() {
     let face = ball();
     for sleep_after in [None, Some(0.05)] {
         let params = RunParams { sleep_after, ..RunParams::default() };
-        let mut running = InteractiveFace::new(&face, params).expect("a face can run");
+        let mut running = ShellBody::new(&face, params).expect("a face can run");
         running.set_weights(&[0.0]);
         // Which instruction set there is gets looked up once per process.
         running.advance(0.01);
@@ -55,16 +57,22 @@ fn frames_need_no_memory_of_their_own() {
         let hand = ColliderMesh::new(positions.iter().map(|p| 0.012 * *p).collect(), triangles)
             .expect("a sphere is closed");
         let grown: Vec<Vec3> = positions.iter().map(|p| 0.013 * *p).collect();
-        let touches = running.touches_mut();
-        let finger =
-            touches.add(ColliderShape::Sphere { radius: 0.012 }, Pose::at(Vec3::Z * 0.14), Drive::Kinematic);
+        let touches = running.colliders_mut();
+        let finger = touches.add(
+            ColliderShape::Sphere { radius: 0.012 },
+            Pose::at(Vec3::Z * 0.14),
+            ColliderMotion::Kinematic,
+        );
         let pusher = touches.add(
             ColliderShape::Sphere { radius: 0.012 },
             Pose::at(Vec3::X * 0.14),
-            Drive::Bounded { force: 0.05 },
+            ColliderMotion::Bounded { force: 0.05 },
         );
-        let hand =
-            touches.add(ColliderShape::Mesh(Box::new(hand)), Pose::at(Vec3::Y * 0.14), Drive::Kinematic);
+        let hand = touches.add(
+            ColliderShape::Mesh(Box::new(hand)),
+            Pose::at(Vec3::Y * 0.14),
+            ColliderMotion::Kinematic,
+        );
         touches.deform(hand, &grown).expect("the same vertices");
         let pull = running.grab(Vec3::NEG_Z * 0.12, 0.01);
         let mut deepest = 0.0f32;
@@ -72,7 +80,7 @@ fn frames_need_no_memory_of_their_own() {
             for frame in 0..60 {
                 let near = 0.14 - 0.0004 * frame as f32;
                 running.set_weights(&[0.01 * frame as f32]);
-                let touches = running.touches_mut();
+                let touches = running.colliders_mut();
                 touches.get_mut(finger).expect("it is there").pose = Pose::at(Vec3::Z * near);
                 touches.get_mut(pusher).expect("it is there").pose = Pose::at(Vec3::X * near);
                 touches.get_mut(hand).expect("it is there").pose = Pose::at(Vec3::Y * near);
@@ -84,10 +92,10 @@ fn frames_need_no_memory_of_their_own() {
                 });
                 running.advance(0.01);
                 deepest = deepest.max(running.penetration());
-                assert!(running.touches().head_load().force.is_finite());
+                assert!(running.colliders().head_load().force.is_finite());
             }
         });
-        assert!(!running.touches().contacts().is_empty(), "nothing was touched");
+        assert!(!running.colliders().contacts().is_empty(), "nothing was touched");
         assert_eq!(used, 0, "frames asked for memory");
     }
 }
@@ -99,18 +107,18 @@ fn the_number_of_threads_changes_nothing() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         pool.install(|| {
             let face = built(&BuildParams { triangles: 400, combinations: 4, ..BuildParams::default() });
-            let mut running =
-                InteractiveFace::new(&face, RunParams::default().awake()).expect("a face can run");
+            let mut running = ShellBody::new(&face, RunParams::default().awake()).expect("a face can run");
             let sphere = ColliderShape::Sphere { radius: 0.012 };
-            let finger = running.touches_mut().add(sphere, Pose::at(Vec3::Z * 0.14), Drive::Kinematic);
-            running.touches_mut().get_mut(finger).expect("it is there").friction = 0.4;
+            let finger =
+                running.colliders_mut().add(sphere, Pose::at(Vec3::Z * 0.14), ColliderMotion::Kinematic);
+            running.colliders_mut().get_mut(finger).expect("it is there").friction = 0.4;
             for frame in 0..60 {
                 let at = Vec3::new(2e-4 * frame as f32, 0.0, 0.14 - 0.0003 * frame as f32);
-                running.touches_mut().get_mut(finger).expect("it is there").pose = Pose::at(at);
+                running.colliders_mut().get_mut(finger).expect("it is there").pose = Pose::at(at);
                 running.set_weights(&[0.01 * frame as f32]);
                 running.advance(1.0 / 60.0);
             }
-            assert!(!running.touches().contacts().is_empty(), "the finger should touch");
+            assert!(!running.colliders().contacts().is_empty(), "the finger should touch");
             (face.to_bytes(), running.advance(0.0).positions.to_vec())
         })
     };

@@ -8,8 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildError, BuildParams, BuildProgress, Face, build};
+use zygoma_face::model::Continue;
+use zygoma_face::model::Face;
+use zygoma_face::shell::{BuildError, BuildParams, BuildProgress, build};
 use zygoma_numerics::{Budget, Stop};
 use zygoma_rig::RigMesh;
 use zygoma_rig::formats::Limits;

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use zygoma_face::interactive::Face;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::perform::{
-    FreePart, PerformParams, PerformingFace, Teeth, Tissue, TissueError, TissueInput, TissueProgress,
-};
+use zygoma_face::model::Continue;
+use zygoma_face::model::Face;
+use zygoma_face::model::{FreePart, Teeth};
+use zygoma_face::tissue::{Tissue, TissueBody, TissueError, TissueInput, TissueParams, TissueProgress};
 use zygoma_rig::jaw::jaw_driven_shapes;
 
 use crate::builder::in_background;
@@ -33,13 +32,13 @@ pub(crate) struct Growing {
 /// What a thread that makes flesh tells.
 enum Told {
     Progress(TissueProgress),
-    Made(Result<Box<PerformingFace>, TissueError>),
+    Made(Result<Box<TissueBody>, TissueError>),
 }
 
 /// How the making of flesh ended.
 pub(crate) enum Grown {
     /// With flesh at rest.
-    Made(Box<PerformingFace>),
+    Made(Box<TissueBody>),
     /// Because it was told to.
     Cancelled,
     /// With a reason, as a sentence.
@@ -119,8 +118,8 @@ impl Grower {
                 let free = FreePart::flags(&FreePart::find(&face), face.vertex_count());
                 let input =
                     TissueInput { bones: bones.as_ref(), free: &free, ..TissueInput::new(&face, &jaw) };
-                let tissue = Tissue::build(&input, &PerformParams::default(), &mut progress)?;
-                let mut performing = PerformingFace::new(Arc::new(tissue))?;
+                let tissue = Tissue::build(&input, &TissueParams::default(), &mut progress)?;
+                let mut performing = TissueBody::new(Arc::new(tissue))?;
                 if let Some(teeth) = Teeth::of_rig(&model.rig) {
                     performing.set_teeth(teeth);
                 }

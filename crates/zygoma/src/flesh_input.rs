@@ -5,8 +5,9 @@ use std::path::Path;
 use anyhow::bail;
 use glam::Vec3;
 use serde::Serialize;
-use zygoma_face::interactive::{Face, Places};
-use zygoma_face::perform::{Bones, FreePart, PerformParams, TissueInput};
+use zygoma_face::model::{Bones, FreePart};
+use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::tissue::{TissueInput, TissueParams};
 use zygoma_geometry::triangle_tree::TriangleTree;
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::{Head, HeadOptions, Level};
@@ -132,7 +133,7 @@ fn find_free(skin: &RigMesh, face: &Face, names: &[String]) -> anyhow::Result<(V
         });
     };
     let mut words = Vec::new();
-    let places = Places::new(face);
+    let places = Landmarks::new(face);
     for name in names.iter().filter(|name| !name.eq_ignore_ascii_case("none")) {
         let key = arkit::key(name);
         let regions: Vec<_> = skin.regions.iter().filter(|region| arkit::key(&region.name) == key).collect();
@@ -169,12 +170,12 @@ fn read_thickness(path: &Path, count: usize) -> anyhow::Result<Vec<f64>> {
         (1..).zip(text.lines()).flat_map(|(line, text)| text.split_whitespace().map(move |w| (line, w)))
     {
         match word.parse::<f64>() {
-            Ok(value) if PerformParams::THICKNESS.contains(&(1e-3 * value)) => values.push(1e-3 * value),
+            Ok(value) if TissueParams::THICKNESS.contains(&(1e-3 * value)) => values.push(1e-3 * value),
             _ => bail!(
                 "{}: line {line}: '{word}' is not a thickness in millimetres, from {} to {}",
                 path.display(),
-                1e3 * PerformParams::THICKNESS.start(),
-                1e3 * PerformParams::THICKNESS.end()
+                1e3 * TissueParams::THICKNESS.start(),
+                1e3 * TissueParams::THICKNESS.end()
             ),
         }
         if values.len() > count {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use zygoma_face::perform::{Markers, Tissue};
+use zygoma_face::tissue::{Markers, Tissue};
 use zygoma_rig::formats::Limits;
 use zygoma_rig::formats::markers::{MarkerPlace, MarkerTake, read_markers};
 use zygoma_rig::take::{WeightCurve, WeightTrack};

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
-use zygoma_face::interactive::{Face, InteractiveFace, Places, RunParams};
-use zygoma_face::touch::Touchable;
-use zygoma_face::watch::{Gate, GateReport, Watched};
+use zygoma_face::contact::Touchable;
+use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::run::watch::{Gate, GateReport, Watched};
+use zygoma_face::shell::{RunParams, ShellBody};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
@@ -27,7 +28,7 @@ const LONGEST_INPUT: f64 = 1.0 / 60.0;
 /// What is performed.
 pub(crate) struct Performance<'a> {
     pub(crate) face: &'a Face,
-    pub(crate) places: &'a Places,
+    pub(crate) places: &'a Landmarks,
     pub(crate) rig: &'a Rig,
     pub(crate) take: &'a Take,
     pub(crate) touches: &'a TouchScript,
@@ -287,19 +288,19 @@ impl<'a> Inputs<'a> {
 }
 
 /// A shell that never falls asleep.
-pub(crate) struct ShellBody {
-    running: InteractiveFace,
+pub(crate) struct OfflineShell {
+    running: ShellBody,
     shown: Vec<Vec3>,
 }
 
-impl ShellBody {
+impl OfflineShell {
     pub(crate) fn new(face: &Face, params: RunParams) -> anyhow::Result<Self> {
         let params = RunParams { sleep_after: None, normals: false, ..params };
-        Ok(Self { running: InteractiveFace::new(face, params)?, shown: face.neutral.clone() })
+        Ok(Self { running: ShellBody::new(face, params)?, shown: face.neutral.clone() })
     }
 }
 
-impl Body for ShellBody {
+impl Body for OfflineShell {
     fn touchable(&mut self) -> &mut dyn Touchable {
         &mut self.running
     }
@@ -356,7 +357,7 @@ fn deviation(shown: &[Vec3], plain: &[Vec3]) -> FrameDeviation {
 }
 
 impl StagesMs {
-    fn add(&mut self, spent: &zygoma_face::interactive::Stages, share: f64) {
+    fn add(&mut self, spent: &zygoma_face::shell::Stages, share: f64) {
         self.rig += share * spent.rig.as_secs_f64();
         self.gradient += share * spent.gradient.as_secs_f64();
         self.solve += share * spent.solve.as_secs_f64();
@@ -391,7 +392,7 @@ impl Outcome {
     pub(crate) fn deviation(
         &self,
         face: &Face,
-        places: &Places,
+        places: &Landmarks,
         untouched: bool,
     ) -> Option<DeviationSummary> {
         let fps = self.frames.fps();

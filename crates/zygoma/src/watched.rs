@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use zygoma_face::watch::{Failure, GateReport};
+use zygoma_face::run::watch::{Failure, GateReport};
 
 /// How much of a simulation the rig had to stand in for, and whether it failed.
 #[derive(Clone, Debug, Serialize)]

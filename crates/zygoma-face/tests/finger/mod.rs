@@ -1,14 +1,16 @@
 //! A fingertip of 1 cm.
 
 use glam::Vec3;
-use zygoma_face::interactive::{Drive, Face, InteractiveFace, Places, RunParams};
+use zygoma_face::contact::ColliderMotion;
+use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::shell::{RunParams, ShellBody};
 use zygoma_physics::contact::{ColliderShape, Pose};
 
 const RADIUS: f32 = 0.01;
 
 /// A fingertip over a place of a resting face.
 pub(crate) struct Finger {
-    running: InteractiveFace,
+    running: ShellBody,
     at: Vec3,
     normal: Vec3,
     rest: Vec<Vec3>,
@@ -16,10 +18,10 @@ pub(crate) struct Finger {
 
 impl Finger {
     pub(crate) fn new(face: &Face, place: &str) -> Self {
-        let mut running = InteractiveFace::new(face, RunParams::default().awake()).expect("it can run");
+        let mut running = ShellBody::new(face, RunParams::default().awake()).expect("it can run");
         let frame = running.advance(0.0);
         let (rest, normals) = (frame.positions.to_vec(), frame.normals.to_vec());
-        let vertex = Places::new(face).find(place).expect("every head has it").vertex as usize;
+        let vertex = Landmarks::new(face).find(place).expect("every head has it").vertex as usize;
         Self { at: rest[vertex], normal: normals[vertex], running, rest }
     }
 
@@ -32,15 +34,15 @@ impl Finger {
         let height = self.running.face().height as f32;
         let sphere = ColliderShape::Sphere { radius: RADIUS };
         let start = self.pose(-0.002);
-        let touch = self.running.touches_mut().add(sphere, start, Drive::Kinematic);
+        let touch = self.running.colliders_mut().add(sphere, start, ColliderMotion::Kinematic);
         let mut deepest = 0.0f32;
         for frame in 1..=60 {
             let pose = self.pose(-0.002 + 0.008 * (frame as f32 / 40.0).min(1.0));
-            self.running.touches_mut().get_mut(touch).expect("it is there").pose = pose;
+            self.running.colliders_mut().get_mut(touch).expect("it is there").pose = pose;
             self.running.advance(0.01);
             deepest = deepest.max(self.running.penetration());
         }
-        self.running.touches_mut().remove(touch);
+        self.running.colliders_mut().remove(touch);
         for _ in 0..100 {
             self.running.advance(0.01);
         }
@@ -52,13 +54,13 @@ impl Finger {
     pub(crate) fn push(mut self, force: f32) -> f32 {
         let sphere = ColliderShape::Sphere { radius: RADIUS };
         let start = self.pose(-0.002);
-        let touch = self.running.touches_mut().add(sphere, start, Drive::Bounded { force });
+        let touch = self.running.colliders_mut().add(sphere, start, ColliderMotion::Bounded { force });
         let pose = self.pose(0.02);
-        self.running.touches_mut().get_mut(touch).expect("it is there").pose = pose;
+        self.running.colliders_mut().get_mut(touch).expect("it is there").pose = pose;
         for _ in 0..100 {
             self.running.advance(0.01);
         }
-        let touch = self.running.touches().get(touch).expect("it is there");
+        let touch = self.running.colliders().get(touch).expect("it is there");
         assert!((touch.force().length() - force).abs() < 0.1 * force, "{}", touch.force());
         (self.pose(0.0).translation - touch.place().translation).dot(self.normal)
     }

@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use glam::Vec3;
-use zygoma_face::interactive::Face;
-use zygoma_face::perform::Bones;
+use zygoma_face::model::Bones;
+use zygoma_face::model::Face;
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::dials::{DIALS, DialSettings};
 use zygoma_head::{Head, HeadOptions};

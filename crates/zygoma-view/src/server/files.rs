@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tempfile::TempDir;
-use zygoma_face::interactive::Face;
+use zygoma_face::model::Face;
 
 /// Bytes and files that a tab may upload, all together.
 pub(crate) const MOST_BYTES: u64 = 1 << 30;

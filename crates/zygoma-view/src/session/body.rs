@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use zygoma_face::interactive::Face;
-use zygoma_face::touch::Touchable;
+use zygoma_face::contact::Touchable;
+use zygoma_face::model::Face;
 
 use super::flesh::Flesh;
 use super::hands::Hands;

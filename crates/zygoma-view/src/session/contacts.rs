@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use zygoma_face::interactive::Face;
-use zygoma_face::touch::Touchable;
+use zygoma_face::contact::Touchable;
+use zygoma_face::model::Face;
 
 use crate::container::Arrays;
 use crate::model::{Model, Part};
@@ -58,6 +58,6 @@ fn field(face: &Face, part: &Part, value: impl Fn(usize) -> f32) -> Vec<f32> {
 
 /// Forces of fingers on the points of the skin, N.
 pub(crate) fn forces(face: &dyn Touchable, part: &Part) -> Vec<(u32, f32)> {
-    let contacts = face.touches().contacts().iter();
+    let contacts = face.colliders().contacts().iter();
     contacts.map(|contact| (part.point_of_vertex[contact.vertex as usize], contact.force.length())).collect()
 }

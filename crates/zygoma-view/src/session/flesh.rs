@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use glam::{DVec3, Vec3};
-use zygoma_face::perform::{LiveParams, PerformingFace, STICKY};
-use zygoma_face::touch::Touchable;
+use zygoma_face::contact::Touchable;
+use zygoma_face::tissue::{LiveParams, STICKY, TissueBody};
 use zygoma_geometry::cut::{Plane, section as cut_through};
 use zygoma_geometry::rigid::RigidMotion;
 
@@ -42,7 +42,7 @@ pub(crate) struct Inside {
 
 /// Running flesh.
 pub(crate) struct Flesh {
-    performing: PerformingFace,
+    performing: TissueBody,
     /// Where it runs. A step is made of many short parts; with a thread for each core, all of them would wait for the one whose
     /// core draws the page.
     pool: Option<rayon::ThreadPool>,
@@ -57,7 +57,7 @@ pub(crate) struct Flesh {
 }
 
 impl Flesh {
-    pub(crate) fn new(performing: PerformingFace) -> Self {
+    pub(crate) fn new(performing: TissueBody) -> Self {
         let now = Instant::now();
         Self {
             performing,
@@ -95,7 +95,7 @@ impl Flesh {
 
     /// Comes to rest in an expression and a pose, with no finger on it.
     pub(crate) fn settle(&mut self, weights: &[f32], pose: &RigidMotion) {
-        self.performing.touches_mut().clear();
+        self.performing.colliders_mut().clear();
         self.performing.set_weights(weights);
         self.performing.set_head_pose(pose);
         self.on_pool(|performing| performing.settle());
@@ -123,7 +123,7 @@ impl Flesh {
     }
 
     /// Finds another surface on the threads that it may use.
-    fn on_pool(&mut self, act: impl FnOnce(&mut PerformingFace) -> &[Vec3] + Send) {
+    fn on_pool(&mut self, act: impl FnOnce(&mut TissueBody) -> &[Vec3] + Send) {
         let Self { performing, pool, surface, .. } = self;
         let found = match pool {
             Some(pool) => pool.install(|| act(performing)),

@@ -1,7 +1,7 @@
 //! Fingers of the page on the skin of a face.
 
 use glam::Vec3;
-use zygoma_face::touch::{Drive, PullId, TouchId, Touchable};
+use zygoma_face::contact::{ColliderId, ColliderMotion, GrabId, Touchable};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
@@ -33,9 +33,9 @@ struct Finger {
 #[derive(Debug)]
 enum Hold {
     /// Presses with a ball whose middle should be at a place in the head's frame.
-    Press { touch: TouchId, at: Vec3, radius: f32 },
+    Press { touch: ColliderId, at: Vec3, radius: f32 },
     /// Pulls skin to a place in the head's frame.
-    Pull { pull: PullId, to: Vec3 },
+    Pull { pull: GrabId, to: Vec3 },
 }
 
 /// A place of the head's frame in the world.
@@ -54,7 +54,7 @@ impl Hands {
             ClientMessage::Press { id, at, radius, force, .. } if usable(at) && usable(&[*radius]) => {
                 let radius = radius.clamp(*RADII.start(), *RADII.end());
                 let force = if force.is_finite() { force.clamp(0.0, LARGEST_FORCE) } else { 0.0 };
-                self.press(*id, Vec3::from(*at), radius, Drive::Bounded { force }, face, pose);
+                self.press(*id, Vec3::from(*at), radius, ColliderMotion::Bounded { force }, face, pose);
             }
             ClientMessage::Pull { id, at, to, radius, .. } if usable(at) && usable(to) => {
                 let radius = radius.clamp(*RADII.start(), *RADII.end());
@@ -70,21 +70,21 @@ impl Hands {
         id: u32,
         at: Vec3,
         radius: f32,
-        drive: Drive,
+        drive: ColliderMotion,
         face: &mut dyn Touchable,
         pose: &RigidMotion,
     ) {
         let known = self.fingers.iter_mut().find(|finger| finger.id == id);
         if let Some(Finger { hold: Hold::Press { touch, at: place, radius: old }, .. }) = known
             && *old == radius
-            && let Some(touch) = face.touches_mut().get_mut(*touch)
+            && let Some(touch) = face.colliders_mut().get_mut(*touch)
         {
             (touch.pose, touch.drive, *place) = (in_world(pose, at), drive, at);
             return;
         }
         self.release(id, face);
         if self.fingers.len() < MOST_FINGERS {
-            let touches = face.touches_mut();
+            let touches = face.colliders_mut();
             let touch = touches.add(ColliderShape::Sphere { radius }, in_world(pose, at), drive);
             if let Some(touch) = touches.get_mut(touch) {
                 touch.friction = FRICTION;
@@ -96,14 +96,14 @@ impl Hands {
     fn pull(&mut self, id: u32, at: Vec3, to: Vec3, radius: f32, face: &mut dyn Touchable) {
         let known = self.fingers.iter_mut().find(|finger| finger.id == id);
         if let Some(Finger { hold: Hold::Pull { pull, to: place }, .. }) = known {
-            face.touches_mut().drag(*pull, to);
+            face.colliders_mut().drag(*pull, to);
             *place = to;
             return;
         }
         self.release(id, face);
         if self.fingers.len() < MOST_FINGERS {
             let pull = face.grab(at, radius);
-            face.touches_mut().drag(pull, to);
+            face.colliders_mut().drag(pull, to);
             self.fingers.push(Finger { id, hold: Hold::Pull { pull, to } });
         }
     }
@@ -111,8 +111,8 @@ impl Hands {
     fn release(&mut self, id: u32, face: &mut dyn Touchable) {
         let Some(index) = self.fingers.iter().position(|finger| finger.id == id) else { return };
         match self.fingers.remove(index).hold {
-            Hold::Press { touch, .. } => face.touches_mut().remove(touch),
-            Hold::Pull { pull, .. } => face.touches_mut().release(pull),
+            Hold::Press { touch, .. } => face.colliders_mut().remove(touch),
+            Hold::Pull { pull, .. } => face.colliders_mut().release(pull),
         }
     }
 
@@ -120,7 +120,7 @@ impl Hands {
     pub(crate) fn follow_head(&self, face: &mut dyn Touchable, pose: &RigidMotion) {
         for finger in &self.fingers {
             if let Hold::Press { touch, at, .. } = &finger.hold
-                && let Some(touch) = face.touches_mut().get_mut(*touch)
+                && let Some(touch) = face.colliders_mut().get_mut(*touch)
             {
                 touch.pose = in_world(pose, *at);
             }
@@ -131,12 +131,12 @@ impl Hands {
     pub(crate) fn reports(&self, face: &dyn Touchable) -> Vec<TouchReport> {
         let report = |finger: &Finger| match &finger.hold {
             Hold::Press { touch, .. } => {
-                let touch = face.touches().get(*touch)?;
+                let touch = face.colliders().get(*touch)?;
                 let place = touch.place().translation;
                 Some(TouchReport { id: finger.id, place, force: -touch.force(), depth: touch.deepest() })
             }
             Hold::Pull { pull, to } => {
-                let force = face.touches().pull_force(*pull).unwrap_or_default();
+                let force = face.colliders().pull_force(*pull).unwrap_or_default();
                 Some(TouchReport { id: finger.id, place: *to, force, depth: 0.0 })
             }
         };

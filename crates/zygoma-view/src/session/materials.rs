@@ -1,7 +1,7 @@
 //! What the skin is made of, as the page sets it.
 
 use glam::DVec3;
-use zygoma_face::interactive::{InteractiveFace, RunParams};
+use zygoma_face::shell::{RunParams, ShellBody};
 
 /// Factors on what the face was built with, and gravity.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ impl Materials {
     }
 
     /// Gives them to a face; tells whether its certificate still holds, and why.
-    pub(crate) fn apply(&self, face: &mut InteractiveFace) -> (bool, String) {
+    pub(crate) fn apply(&self, face: &mut ShellBody) -> (bool, String) {
         let built = face.face().params.clone();
         let mut shell = built.clone();
         shell.density *= self.density;

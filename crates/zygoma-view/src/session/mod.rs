@@ -21,7 +21,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use glam::Vec3;
-use zygoma_face::interactive::{Face, InteractiveFace, RunParams};
+use zygoma_face::model::Face;
+use zygoma_face::shell::{RunParams, ShellBody};
 use zygoma_geometry::rigid::RigidMotion;
 
 use crate::frame::{FrameHeader, FrameWriter};
@@ -103,7 +104,7 @@ pub(crate) struct Session {
     work: Work,
     model: Arc<Model>,
     /// The shell.
-    running: Option<InteractiveFace>,
+    running: Option<ShellBody>,
     bodies: Bodies,
     performer: Performer,
     hands: Hands,
@@ -403,7 +404,7 @@ impl Session {
 
     /// Runs a face in place of the one before.
     fn run_face(&mut self, face: &Face) -> Result<(), Gone> {
-        match InteractiveFace::new(face, RunParams::default()) {
+        match ShellBody::new(face, RunParams::default()) {
             Ok(running) => {
                 self.running = Some(running);
                 // Fingers on flesh stay there; those on the shell before are gone with it.

@@ -5,7 +5,7 @@
 //! to nothing.
 
 use serde::Serialize;
-use zygoma_face::perform::StepProblem;
+use zygoma_face::tissue::StepProblem;
 use zygoma_numerics::{Analysis, Cholesky, NotPositiveDefinite, SymmetricMatrix};
 use zygoma_physics::projective::{
     Background, GaussSeidel, GlobalStep, LineSearch, MatrixRow, Prefactored, SolveOptions, SolveReport,

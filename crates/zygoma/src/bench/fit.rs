@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use glam::Vec3;
 use serde::Serialize;
-use zygoma_face::interactive::fit::{Continue, FitEnd};
-use zygoma_face::interactive::{
-    BuildInput, BuildParams, BuildReport, Face, PhaseTime, Places, Tally, build_with_report, take_poses,
-};
+use zygoma_face::model::Continue;
+use zygoma_face::model::{Face, Landmarks, Tally};
+use zygoma_face::shell::fit::FitEnd;
+use zygoma_face::shell::{BuildInput, BuildParams, BuildReport, PhaseTime, build_with_report, take_poses};
 use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::Rig;
 use zygoma_rig::formats::{self, Limits};
@@ -134,7 +134,7 @@ fn measure(
 
 impl FitFigures {
     fn new(rig: &str, face: &Face, report: &BuildReport) -> Self {
-        let places = Places::new(face);
+        let places = Landmarks::new(face);
         let medians = |values: &dyn Fn(usize) -> f64| RegionMedians {
             ears: median_at(face, &places, &EARS, values),
             crown: median_at(face, &places, &CROWN, values),
@@ -144,7 +144,7 @@ impl FitFigures {
         };
         let strain = |v: usize| face.stiffness.strain[v];
         let certified = face.certified.clone();
-        let tally = |of: fn(&zygoma_face::interactive::CertifiedFace) -> Tally| {
+        let tally = |of: fn(&zygoma_face::model::CertifiedFace) -> Tally| {
             certified.as_ref().map(of).unwrap_or_default()
         };
         let stiff: Vec<&str> = EARS.into_iter().chain(CROWN).collect();
@@ -168,7 +168,7 @@ impl FitFigures {
 }
 
 /// The median of a field over the shell's vertices at some places that are simulated.
-fn median_at(face: &Face, places: &Places, names: &[&str], values: &dyn Fn(usize) -> f64) -> f64 {
+fn median_at(face: &Face, places: &Landmarks, names: &[&str], values: &dyn Fn(usize) -> f64) -> f64 {
     let height = face.height as f32;
     let balls: Vec<(Vec3, f32)> = places
         .iter()

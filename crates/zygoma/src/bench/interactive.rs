@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use glam::Vec3;
 use serde::Serialize;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{
-    BuildParams, Drive, Face, InteractiveFace, Places, RunParams, Stages, TouchId, build,
-};
+use zygoma_face::contact::{ColliderId, ColliderMotion};
+use zygoma_face::model::Continue;
+use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::shell::{BuildParams, RunParams, ShellBody, Stages, build};
 use zygoma_geometry::Faces;
 use zygoma_head::{Head, HeadOptions};
 use zygoma_physics::contact::{ColliderShape, Pose};
@@ -133,7 +133,7 @@ fn measure(rig: &Rig, triangles: usize, seconds: f64) -> anyhow::Result<Size> {
         let ms = milliseconds(|| {
             black_box(scene.running.advance(FRAME).positions);
         });
-        let is_touched = !scene.running.touches().contacts().is_empty();
+        let is_touched = !scene.running.colliders().contacts().is_empty();
         frames.push(Timed { ms, stages: StagesMs::of(scene.running.stages(), ms), is_touched });
         active += scene.weights.iter().filter(|weight| **weight != 0.0).count();
         rig_times.push(milliseconds(|| scene.evaluator.evaluate(&scene.weights, &mut scene.plain)));
@@ -218,8 +218,8 @@ impl StagesMs {
 
 /// A face that performs while a finger comes and goes.
 struct Scene {
-    running: InteractiveFace,
-    finger: TouchId,
+    running: ShellBody,
+    finger: ColliderId,
     at: Vec3,
     normal: Vec3,
     weights: Vec<f32>,
@@ -230,15 +230,15 @@ struct Scene {
 impl Scene {
     fn new(face: &Face, mesh: &RigMesh) -> anyhow::Result<Self> {
         let params = RunParams { normals: false, ..RunParams::default().awake() };
-        let mut running = InteractiveFace::new(face, params)?;
-        let place = Places::new(face).find("cheek-left").map_or(0, |place| place.vertex);
+        let mut running = ShellBody::new(face, params)?;
+        let place = Landmarks::new(face).find("cheek-left").map_or(0, |place| place.vertex);
         let height = face.height as f32;
         let at = height * face.neutral[place as usize];
         let normals = zygoma_geometry::normals::vertex_normals(&face.neutral, &face.triangles);
         let normal = normals[place as usize];
         let sphere = ColliderShape::Sphere { radius: RADIUS };
         let away = Pose::at(at + 0.05 * normal);
-        let finger = running.touches_mut().add(sphere, away, Drive::Kinematic);
+        let finger = running.colliders_mut().add(sphere, away, ColliderMotion::Kinematic);
         Ok(Self {
             running,
             finger,
@@ -262,7 +262,7 @@ impl Scene {
         self.running.set_weights(&self.weights);
         let turn = std::f32::consts::TAU * (frame % CYCLE) as f32 / CYCLE as f32;
         let depth = 0.004 * turn.sin();
-        if let Some(touch) = self.running.touches_mut().get_mut(self.finger) {
+        if let Some(touch) = self.running.colliders_mut().get_mut(self.finger) {
             touch.pose = Pose::at(self.at + (RADIUS - depth) * self.normal);
         }
     }

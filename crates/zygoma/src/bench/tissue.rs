@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use glam::Vec3;
 use serde::Serialize;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, Face, build};
-use zygoma_face::perform::{PerformParams, PerformingFace, STICKY, Stages, Tissue};
+use zygoma_face::model::Continue;
+use zygoma_face::model::Face;
+use zygoma_face::shell::{BuildParams, build};
+use zygoma_face::tissue::{STICKY, Stages, Tissue, TissueBody, TissueParams};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::Rig;
 use zygoma_rig::evaluate::Evaluator;
@@ -145,8 +146,8 @@ pub(super) struct Scene {
     pub(super) rig: Rig,
     pub(super) face: Face,
     pub(super) tissue: Arc<Tissue>,
-    pub(super) performing: PerformingFace,
-    pub(super) params: PerformParams,
+    pub(super) performing: TissueBody,
+    pub(super) params: TissueParams,
     pub(super) weights: Vec<f32>,
     frame: usize,
     close: Option<usize>,
@@ -165,9 +166,9 @@ impl Scene {
             ..BuildParams::default()
         };
         let face = build(&rig.name, mesh, &build_params, &mut |_| Continue::Yes)?;
-        let params = PerformParams { stickiness: STICKY, ..PerformParams::default() };
+        let params = TissueParams { stickiness: STICKY, ..TissueParams::default() };
         let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &params)?);
-        let mut performing = PerformingFace::new(tissue.clone())?;
+        let mut performing = TissueBody::new(tissue.clone())?;
         performing.settle();
         let find = |name: &str| mesh.shapes.iter().position(|shape| shape.name == name);
         let (close, smile) = (find("mouthClose"), find("mouthSmileLeft"));

@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use anyhow::Context;
 use serde::Serialize;
-use zygoma_face::interactive::fit::{Certified, Continue};
-use zygoma_face::interactive::{
-    BuildInput, BuildParams, BuildProgress, BuildReport, CertifiedFace, Face, Origin, Searched, Tally,
-    build_with_report, take_poses,
+use zygoma_face::model::Continue;
+use zygoma_face::model::{CertifiedFace, Face, Origin, Searched, Tally};
+use zygoma_face::shell::fit::Certified;
+use zygoma_face::shell::{
+    BuildInput, BuildParams, BuildProgress, BuildReport, build_with_report, take_poses,
 };
 use zygoma_head::built_in_takes;
 use zygoma_rig::Take;

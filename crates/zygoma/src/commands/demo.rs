@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use zygoma_face::interactive::{BuildInput, BuildParams, Face, Places, RunParams};
+use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::shell::{BuildInput, BuildParams, RunParams};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_picture::{Image, Report, View, grid};
 use zygoma_rig::follow::Followers;
@@ -20,7 +21,7 @@ use crate::reports::{
     build::add_stiffness,
     simulation::{Story, TOUCHES},
 };
-use crate::simulation::{Outcome, Performance, ShellBody};
+use crate::simulation::{OfflineShell, Outcome, Performance};
 use crate::touch_script::TouchScript;
 use crate::watched::WatchedSummary;
 
@@ -48,11 +49,11 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let shell = BuildParams { triangles: TRIANGLES, ..BuildParams::default() };
     let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &[] };
     let (face, _) = build_with_progress(&what, &shell)?;
-    let places = Places::new(&face);
+    let places = Landmarks::new(&face);
     let touches = TouchScript::parse(SCRIPT, &face, &places)?;
     let performance =
         Performance { face: &face, places: &places, rig: &rig, take, touches: &touches, fps: FPS, folder };
-    let mut outcome = performance.run(&mut ShellBody::new(&face, RunParams::default())?)?;
+    let mut outcome = performance.run(&mut OfflineShell::new(&face, RunParams::default())?)?;
     let options =
         AnimatedArgs { max_error: MAX_ERROR, max_targets: None, keep_shapes: false, head_motion: false };
     let followers = Followers::new(&rig);
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let story = Story { face: &face, rig: &rig, take, touches: &touches, outcome: &outcome };
     if let Some(sheet) = story.touch_sheet()? {
         sheet.save(&folder.join("touch.png"))?;
-        report.section("Touches").figure(&sheet, TOUCHES)?;
+        report.section("Colliders").figure(&sheet, TOUCHES)?;
     }
     story.add_deviation(&mut report);
     add_stiffness(&mut report, &face)?;
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
 
 fn summary(
     face: &Face,
-    places: &Places,
+    places: &Landmarks,
     take: &Take,
     outcome: &Outcome,
     written: Option<&CompressionSummary>,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
-use zygoma_face::interactive::{CertifiedFace, Face, Place, Places};
+use zygoma_face::model::{CertifiedFace, Face, Landmark, Landmarks};
 use zygoma_rig::Rig;
 use zygoma_rig::formats::{self, Limits};
 use zygoma_rig::report::{MeshReport, PeakReport, Report, TakeReport};
@@ -147,7 +147,7 @@ struct PlaceReport {
 impl FaceReport {
     fn new(face: &Face) -> Self {
         let millimetres = 1e3 * face.height as f32;
-        let place = |place: &Place| PlaceReport {
+        let place = |place: &Landmark| PlaceReport {
             name: place.name.clone(),
             vertex: place.vertex,
             position_mm: (millimetres * face.neutral[place.vertex as usize]).to_array(),
@@ -166,7 +166,7 @@ impl FaceReport {
                 Some(certified) => certified.gap(),
             },
             certified: face.certified.clone(),
-            places: Places::new(face).iter().map(place).collect(),
+            places: Landmarks::new(face).iter().map(place).collect(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use serde::de::DeserializeOwned;
-use zygoma_face::interactive::Face;
+use zygoma_face::model::Face;
 use zygoma_numerics::Checked;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::formats::{self, Limits, ict};

@@ -6,12 +6,14 @@ use std::time::Instant;
 use anyhow::Context;
 use glam::Vec3;
 use serde::Serialize;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, Places, build};
-use zygoma_face::perform::{
-    Actuation, PerformParams, PerformingFace, STICKY, Teeth, Tissue, TissueError, TissueInput, VolumeReport,
+use zygoma_face::contact::Touchable;
+use zygoma_face::model::Continue;
+use zygoma_face::model::Landmarks;
+use zygoma_face::model::Teeth;
+use zygoma_face::shell::{BuildParams, build};
+use zygoma_face::tissue::{
+    Actuation, STICKY, Tissue, TissueBody, TissueError, TissueInput, TissueParams, VolumeReport,
 };
-use zygoma_face::touch::Touchable;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::follow::Followers;
@@ -159,7 +161,7 @@ struct TouchSummary {
 pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     let began = Instant::now();
     Format::of(&args.performance.out)?;
-    let mut params: PerformParams = input::read_params(args.params.as_deref())?;
+    let mut params: TissueParams = input::read_params(args.params.as_deref())?;
     if args.sticky && params.stickiness == 0.0 {
         params.stickiness = STICKY;
     }
@@ -189,7 +191,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
     };
     let named = || args.rig.rig.display().to_string();
     let face = build(&rig.name, rig.skin(), &build_params, &mut |_| Continue::Yes).with_context(named)?;
-    let places = Places::new(&face);
+    let places = Landmarks::new(&face);
     let touches = match &args.touch {
         Some(path) => TouchScript::read(path, &face, &places)?,
         None => TouchScript::default(),
@@ -270,7 +272,7 @@ pub(crate) fn run(args: &PerformArgs, verbose: bool) -> anyhow::Result<()> {
 }
 
 /// Makes flesh and shows how far it is.
-fn tissue_with_progress(input: &TissueInput, params: &PerformParams) -> Result<Tissue, TissueError> {
+fn tissue_with_progress(input: &TissueInput, params: &TissueParams) -> Result<Tissue, TissueError> {
     let mut bar = Progress::new("finding the flesh of every shape", 100);
     Tissue::build(input, params, &mut |now| {
         bar.set((100.0 * now.done()) as usize);
@@ -283,7 +285,7 @@ const PUFFED: f32 = 0.1;
 
 /// Flesh that performs, and what is noted about it.
 pub(crate) struct FleshBody<'a> {
-    performing: PerformingFace,
+    performing: TissueBody,
     /// The markers that it follows; the take's weights without.
     markers: Option<&'a FollowedMarkers>,
     /// The shape that puffs the cheeks.
@@ -297,7 +299,7 @@ impl<'a> FleshBody<'a> {
         tissue: &Arc<Tissue>,
         markers: Option<&'a FollowedMarkers>,
     ) -> anyhow::Result<FleshBody<'a>> {
-        let mut performing = PerformingFace::new(tissue.clone())?;
+        let mut performing = TissueBody::new(tissue.clone())?;
         if let Some(teeth) = Teeth::of_rig(rig) {
             performing.set_teeth(teeth);
         }
@@ -374,7 +376,7 @@ impl Body for FleshBody<'_> {
         let (tissue, deepest) = (performing.tissue(), performing.penetration());
         outcome.penetration.push(performing.lips().penetration.max(deepest));
         chronicle.crossings.push([tissue.lip_crossings(frame.shown), tissue.lip_crossings(frame.plain)]);
-        chronicle.touches.push([deepest, performing.touches().head_load().force.length()]);
+        chronicle.touches.push([deepest, performing.colliders().head_load().force.length()]);
         chronicle.lips.push(performing.lips());
         chronicle.teeth.push(performing.teeth());
         chronicle.misses.push(performing.marker_miss());

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
-use zygoma_face::interactive::{Face, Places, RunParams};
+use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::shell::RunParams;
 use zygoma_rig::Rig;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::follow::Followers;
@@ -15,7 +16,7 @@ use crate::cli::SimulateArgs;
 use crate::commands::animated::{self, CacheFile, CompressionSummary, Format};
 use crate::commands::input;
 use crate::reports::{self, simulation::Story};
-use crate::simulation::{DeviationSummary, Outcome, Performance, ShellBody, StagesMs};
+use crate::simulation::{DeviationSummary, OfflineShell, Outcome, Performance, StagesMs};
 use crate::touch_script::TouchScript;
 use crate::watched::WatchedSummary;
 
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let format = Format::of(&args.performance.out)?;
     let params: RunParams = input::read_params(args.params.as_deref())?;
     let face = Face::read(&args.face, &Limits::default())?;
-    let places = Places::new(&face);
+    let places = Landmarks::new(&face);
     let touches = match &args.touch {
         Some(path) => TouchScript::read(path, &face, &places)?,
         None => TouchScript::default(),
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let folder = zygoma_files::folder_of(&args.performance.out);
     let performance =
         Performance { face: &face, places: &places, rig: &rig, take: &take, touches: &touches, fps, folder };
-    let outcome = performance.run(&mut ShellBody::new(&face, params)?)?;
+    let outcome = performance.run(&mut OfflineShell::new(&face, params)?)?;
     let deepest = f64::from(outcome.penetration.iter().copied().fold(0.0, f32::max));
     let mut summary = Summary {
         face: args.face.display().to_string(),

@@ -3,7 +3,8 @@
 use glam::Vec3;
 use rayon::prelude::*;
 use std::path::Path;
-use zygoma_face::interactive::{BuildReport, Face, InteractiveFace, RunParams};
+use zygoma_face::model::Face;
+use zygoma_face::shell::{BuildReport, RunParams, ShellBody};
 use zygoma_picture::{Chart, Image, Line, Report, Scale, View, grid};
 use zygoma_rig::Rig;
 use zygoma_rig::evaluate::Evaluator;
@@ -40,7 +41,7 @@ fn summary(face: &Face) -> String {
     let certified = match &face.certified {
         None => "The stiffness was not fitted.".to_owned(),
         Some(certified) => {
-            let tally = |what: &str, tally: &zygoma_face::interactive::Tally| match tally.worst {
+            let tally = |what: &str, tally: &zygoma_face::model::Tally| match tally.worst {
                 Some(worst) => format!(
                     "{} of {} {what} are met within the tolerance, the worst at {:.0} % of it",
                     tally.holding,
@@ -112,7 +113,7 @@ fn hold_shapes(face: &Face, rig: &Rig) -> anyhow::Result<Vec<Held>> {
     let evaluator = Evaluator::new(rig.skin());
     let hold = |index: usize| {
         let params = RunParams { sleep_after: None, normals: false, ..RunParams::default() };
-        let mut running = InteractiveFace::new(face, params)?;
+        let mut running = ShellBody::new(face, params)?;
         let mut weights = vec![0.0; face.shapes.len()];
         weights[index] = 1.0;
         let mut plain = vec![Vec3::ZERO; face.vertex_count()];
@@ -176,8 +177,8 @@ fn add_convergence(page: &mut Report, report: &BuildReport) {
     if report.fits.is_empty() {
         return;
     }
-    let lines = |value: &dyn Fn(&zygoma_face::interactive::fit::FitProgress) -> f64| -> Vec<Line> {
-        let line = |fit: &zygoma_face::interactive::FitRecord| Line {
+    let lines = |value: &dyn Fn(&zygoma_face::shell::fit::FitProgress) -> f64| -> Vec<Line> {
+        let line = |fit: &zygoma_face::shell::FitRecord| Line {
             name: format!("{} triangles, {} expressions", fit.triangles, fit.expressions),
             points: fit.history.iter().map(|now| [now.iteration as f64, value(now)]).collect(),
         };

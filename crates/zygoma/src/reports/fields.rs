@@ -1,7 +1,7 @@
 //! Pictures of what varies over a face.
 
 use glam::Vec3;
-use zygoma_face::interactive::Face;
+use zygoma_face::model::Face;
 use zygoma_picture::{
     Camera, ColorMap, Image, Legend, RenderOptions, Scale, Scene, Surface, View, render, side_by_side,
 };

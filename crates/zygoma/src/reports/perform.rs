@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use glam::Vec3;
-use zygoma_face::interactive::{Face, Places};
-use zygoma_face::perform::{LipReport, MarkerMiss, TeethReport, Tissue, VolumeReport};
+use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::tissue::{LipReport, MarkerMiss, TeethReport, Tissue, VolumeReport};
 use zygoma_picture::{Bounds, Chart, Line, Report, Scale, View, grid};
 use zygoma_rig::binding::Binding;
 use zygoma_rig::frames::Frames;
@@ -146,7 +146,7 @@ fn add_mouths(page: &mut Report, story: &Story, chronicle: &Chronicle) -> anyhow
 
 /// The middle of the mouth at rest.
 fn mouth(story: &Story) -> Option<Vec3> {
-    let places = Places::new(story.face);
+    let places = Landmarks::new(story.face);
     let at = |name: &str| {
         let place = places.iter().find(|place| place.name == name)?;
         Some(story.face.height as f32 * story.face.neutral[place.vertex as usize])

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use glam::Vec3;
-use zygoma_face::interactive::Face;
+use zygoma_face::model::Face;
 use zygoma_physics::contact::{ColliderShape, Pose};
 use zygoma_picture::{Bounds, Chart, Image, Line, Report, View, grid};
 use zygoma_rig::binding::Binding;
@@ -123,7 +123,7 @@ impl Story<'_> {
 
     pub(crate) fn add_touches(&self, page: &mut Report) -> anyhow::Result<()> {
         if let Some(sheet) = self.touch_sheet()? {
-            page.section("Touches").figure(&sheet, TOUCHES)?;
+            page.section("Colliders").figure(&sheet, TOUCHES)?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Bodies that break on purpose.
 
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, build};
+use zygoma_face::model::Continue;
+use zygoma_face::shell::{BuildParams, build};
 use zygoma_head::{Head, HeadOptions, Level};
 
 use super::*;
@@ -27,7 +27,7 @@ enum Breaks {
 
 /// The plain rig, until it breaks.
 struct Stub {
-    shell: InteractiveFace,
+    shell: ShellBody,
     evaluator: Evaluator,
     surface: Vec<Vec3>,
     breaks: Breaks,
@@ -91,10 +91,10 @@ impl Body for Stub {
 
 /// What came of a body that breaks: the outcome, whether all frames are finite, and the error in words.
 fn perform(face: &Face, rig: &Rig, breaks: Breaks) -> (Outcome, bool, Option<String>) {
-    let places = Places::new(face);
+    let places = Landmarks::new(face);
     let at = ["chin", "nose-tip"].map(|name| places.find(name).unwrap().vertex as usize);
     let mut body = Stub {
-        shell: InteractiveFace::new(face, RunParams::default()).unwrap(),
+        shell: ShellBody::new(face, RunParams::default()).unwrap(),
         evaluator: Evaluator::new(rig.skin()),
         surface: rig.skin().positions.clone(),
         breaks,

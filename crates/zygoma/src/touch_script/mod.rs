@@ -9,7 +9,8 @@ use std::path::Path;
 use anyhow::{Context, anyhow, bail};
 use glam::Vec3;
 use toml::Spanned;
-use zygoma_face::interactive::{Drive, Face, Places};
+use zygoma_face::contact::ColliderMotion;
+use zygoma_face::model::{Face, Landmarks};
 use zygoma_physics::contact::ColliderShape;
 use zygoma_rig::formats::Limits;
 
@@ -75,7 +76,7 @@ struct ScriptedCollider {
     shape: ColliderShape,
     /// Radius of the end that touches.
     radius: f32,
-    drive: Drive,
+    drive: ColliderMotion,
     friction: f32,
 }
 
@@ -99,13 +100,13 @@ enum Spot {
 
 impl TouchScript {
     /// Reads a script for a face.
-    pub(crate) fn read(path: &Path, face: &Face, places: &Places) -> anyhow::Result<Self> {
+    pub(crate) fn read(path: &Path, face: &Face, places: &Landmarks) -> anyhow::Result<Self> {
         let text = zygoma_files::read_text(path, Limits::default().script_bytes)?;
         Self::parse(&text, face, places).with_context(|| path.display().to_string())
     }
 
     /// Reads the text of a script for a face. Mistakes name the line.
-    pub(crate) fn parse(text: &str, face: &Face, places: &Places) -> anyhow::Result<Self> {
+    pub(crate) fn parse(text: &str, face: &Face, places: &Landmarks) -> anyhow::Result<Self> {
         let script: ScriptFile = toml_file::parse(text).map_err(|problem| anyhow!(problem))?;
         let reader = Reader { text, face, places, unit: script.unit.metres(face.height) };
         let mut touches = Vec::new();
@@ -131,7 +132,7 @@ impl TouchScript {
 struct Reader<'a> {
     text: &'a str,
     face: &'a Face,
-    places: &'a Places,
+    places: &'a Landmarks,
     /// Metres of the script's unit.
     unit: f32,
 }
@@ -285,8 +286,8 @@ fn collider(
         bail!("friction must be 0 or more");
     }
     let drive = match force {
-        None => Drive::Kinematic,
-        Some(force) if is_size(force) => Drive::Bounded { force },
+        None => ColliderMotion::Kinematic,
+        Some(force) if is_size(force) => ColliderMotion::Bounded { force },
         Some(_) => bail!("the force must be above 0"),
     };
     let shape = match length {

@@ -1,7 +1,7 @@
 //! A script at work: before each frame it puts colliders and held skin where they belong.
 
 use glam::{Quat, Vec3};
-use zygoma_face::touch::{PullId, Touch, TouchId, Touchable};
+use zygoma_face::contact::{ColliderBody, ColliderId, GrabId, Touchable};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
@@ -40,12 +40,12 @@ pub(crate) struct Player<'a> {
 enum State {
     Waiting,
     Touching {
-        touch: TouchId,
+        touch: ColliderId,
         start: Vec<(Vec3, Vec3)>,
     },
     /// `start` is where the skin was grabbed and where the plain rig had it then.
     Holding {
-        pull: PullId,
+        pull: GrabId,
         start: [Vec3; 2],
         grip: Vec3,
         normal: Vec3,
@@ -104,11 +104,11 @@ impl<'a> Player<'a> {
         for (prop, state) in self.props.iter_mut().zip(&self.states) {
             let pose = match state {
                 State::Touching { touch, .. } => {
-                    let touch = running.touches().get(*touch);
-                    if prop.cut.is_none() && touch.is_some_and(Touch::is_through) {
+                    let touch = running.colliders().get(*touch);
+                    if prop.cut.is_none() && touch.is_some_and(ColliderBody::is_through) {
                         prop.cut = Some(prop.poses.len());
                     }
-                    touch.map(Touch::place)
+                    touch.map(ColliderBody::place)
                 }
                 State::Holding { grip, normal, .. } => {
                     let radius = prop.shape.reach();
@@ -207,8 +207,8 @@ fn begin(touch: &ScriptedTouch, running: &mut dyn Touchable, moment: &Moment) ->
             let start: Vec<(Vec3, Vec3)> =
                 spots(&touch.action).iter().map(|spot| spot.on(moment.plain)).collect();
             let pose = in_world(&pose(touch, &start, moment), &moment.head);
-            let id = running.touches_mut().add(collider.shape.clone(), pose, collider.drive);
-            if let Some(added) = running.touches_mut().get_mut(id) {
+            let id = running.colliders_mut().add(collider.shape.clone(), pose, collider.drive);
+            if let Some(added) = running.colliders_mut().get_mut(id) {
                 added.friction = collider.friction;
             }
             State::Touching { touch: id, start }
@@ -225,7 +225,7 @@ fn advance(touch: &ScriptedTouch, running: &mut dyn Touchable, state: &mut State
     match state {
         State::Touching { touch: id, start } => {
             let pose = in_world(&pose(touch, start, moment), &moment.head);
-            if let Some(moved) = running.touches_mut().get_mut(*id) {
+            if let Some(moved) = running.colliders_mut().get_mut(*id) {
                 moved.pose = pose;
             }
         }
@@ -234,7 +234,7 @@ fn advance(touch: &ScriptedTouch, running: &mut dyn Touchable, state: &mut State
                 let [grabbed, plain] = *start;
                 let followed = if touch.follow { at.on(moment.plain).0 - plain } else { Vec3::ZERO };
                 *grip = grabbed + followed + progress(touch, moment.time, *ease, *ease_out) * *by;
-                running.touches_mut().drag(*pull, *grip);
+                running.colliders_mut().drag(*pull, *grip);
             }
         }
         State::Waiting | State::Over => {}
@@ -244,8 +244,8 @@ fn advance(touch: &ScriptedTouch, running: &mut dyn Touchable, state: &mut State
 /// Takes away what has ended.
 fn end(running: &mut dyn Touchable, state: &mut State, is_over: bool) {
     match state {
-        State::Touching { touch, .. } => running.touches_mut().remove(*touch),
-        State::Holding { pull, .. } => running.touches_mut().release(*pull),
+        State::Touching { touch, .. } => running.colliders_mut().remove(*touch),
+        State::Holding { pull, .. } => running.colliders_mut().release(*pull),
         State::Waiting | State::Over => {}
     }
     if is_over {

@@ -1,7 +1,7 @@
 use std::sync::LazyLock;
 
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, InteractiveFace, RunParams, build};
+use zygoma_face::model::Continue;
+use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_geometry::Faces;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::shell::ShellParams;
@@ -43,7 +43,7 @@ static FACE: LazyLock<Face> = LazyLock::new(|| {
     build("dome", &mesh, &params, &mut |_| Continue::Yes).unwrap()
 });
 
-static PLACES: LazyLock<Places> = LazyLock::new(|| Places::new(&FACE));
+static PLACES: LazyLock<Landmarks> = LazyLock::new(|| Landmarks::new(&FACE));
 
 fn script(text: &str) -> TouchScript {
     TouchScript::parse(text, &FACE, &PLACES).unwrap_or_else(|error| panic!("{error:#}: {text}"))
@@ -55,7 +55,7 @@ fn refusal(text: &str) -> String {
 
 /// Positions at each frame of a still face that a script happens to.
 fn performed(script: &TouchScript, seconds: f64) -> Vec<Vec<Vec3>> {
-    let mut running = InteractiveFace::new(&FACE, RunParams::default().awake()).unwrap();
+    let mut running = ShellBody::new(&FACE, RunParams::default().awake()).unwrap();
     let plain: Vec<Vec3> = FACE.neutral.iter().map(|p| FACE.height as f32 * *p).collect();
     let mut shown = plain.clone();
     let mut player = Player::new(script);
@@ -146,7 +146,7 @@ fn a_sphere_goes_from_key_to_key_in_any_unit() {
         "unit = \"m\"\n[[sphere]]\nradius = 0.01\nkeys = [{ time = 0, at = [0, 0, 0.13] }, { time = 1, at = [0.04, 0, 0.13] }]\n",
     );
     for touches in [millimetres, metres] {
-        let mut running = InteractiveFace::new(&FACE, RunParams::default()).unwrap();
+        let mut running = ShellBody::new(&FACE, RunParams::default()).unwrap();
         let mut player = Player::new(&touches);
         let plain: Vec<Vec3> = FACE.neutral.iter().map(|p| FACE.height as f32 * *p).collect();
         let head = RigidMotion { rotation: glam::DQuat::from_rotation_y(0.5), translation: glam::DVec3::Y };

@@ -5,9 +5,9 @@ use std::process::Command;
 use glam::Vec3;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use zygoma_face::interactive::fit::FitParams;
-use zygoma_face::interactive::{BuildParams, RunParams};
-use zygoma_face::perform::PerformParams;
+use zygoma_face::shell::fit::FitParams;
+use zygoma_face::shell::{BuildParams, RunParams};
+use zygoma_face::tissue::TissueParams;
 use zygoma_numerics::{Checked, simd};
 use zygoma_physics::shell::ShellParams;
 use zygoma_rig::formats::{Limits, caches};
@@ -67,7 +67,7 @@ fn every_number_of_every_parameter_set_is_checked() {
     let fit = FitParams { seconds: Some(1.0), ..FitParams::default() };
     every_number_has_a_range(&BuildParams { fit, uniform_stiffness: Some(1.0), ..BuildParams::default() });
     every_number_has_a_range(&RunParams { shell: Some(ShellParams::default()), ..RunParams::default() });
-    every_number_has_a_range(&PerformParams::default());
+    every_number_has_a_range(&TissueParams::default());
 }
 
 #[test]

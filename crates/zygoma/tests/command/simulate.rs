@@ -228,7 +228,7 @@ fn reports_show_fields_curves_and_touches() {
             .concat();
     succeed(path, &args);
     let page = std::fs::read_to_string(path.join("shown/report.html")).unwrap();
-    for wanted in ["Touches", "Deviation", "Key frames", "untouched, the face follows the rig"] {
+    for wanted in ["Colliders", "Deviation", "Key frames", "untouched, the face follows the rig"] {
         assert!(page.contains(wanted), "{wanted} is missing");
     }
 }

@@ -3,7 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-use zygoma_face::interactive::{BuildInput, BuildParams, Face};
+use zygoma_face::model::Face;
+use zygoma_face::shell::{BuildInput, BuildParams};
 use zygoma_rig::formats::Limits;
 use zygoma_rig::{Rig, Take};
 

@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, Face, Places, RunParams, build};
-use zygoma_face::perform::{PerformParams, Tissue};
+use zygoma_face::model::Continue;
+use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::shell::{BuildParams, RunParams, build};
+use zygoma_face::tissue::{Tissue, TissueParams};
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::name_map::{MappedShapes, NameMap};
 use zygoma_rig::suggest::{Suggestion, suggest};
@@ -24,7 +25,7 @@ use super::Report;
 use crate::commands::input::read_take;
 use crate::commands::perform::FleshBody;
 use crate::flesh_input::FleshInput;
-use crate::simulation::{Body, Performance, ShellBody};
+use crate::simulation::{Body, OfflineShell, Performance};
 use crate::touch_script::TouchScript;
 use cache::{Cache, Key};
 use cell::{BodyKind, Cell, Measured};
@@ -142,7 +143,7 @@ fn shortened(take: Take) -> Take {
 /// A rig made ready for its takes.
 struct Made {
     face: Face,
-    places: Places,
+    places: Landmarks,
     tissue: Option<Arc<Tissue>>,
 }
 
@@ -162,17 +163,17 @@ impl Made {
             BodyKind::Shell => None,
             BodyKind::Tissue => {
                 let flesh = FleshInput::new(rig, &face, jaw_driven_shapes(rig.skin()), None, &[])?;
-                let params = PerformParams::default();
+                let params = TissueParams::default();
                 Some(Arc::new(Tissue::build(&flesh.tissue(&face), &params, &mut |_| Continue::Yes)?))
             }
         };
-        Ok(Self { places: Places::new(&face), face, tissue })
+        Ok(Self { places: Landmarks::new(&face), face, tissue })
     }
 
     fn measure(&self, rig: &Rig, take: &Take, folder: &Path) -> anyhow::Result<Measured> {
         match &self.tissue {
             None => {
-                let body = ShellBody::new(&self.face, RunParams::default())?;
+                let body = OfflineShell::new(&self.face, RunParams::default())?;
                 self.perform(body, BodyKind::Shell, rig, take, folder)
             }
             Some(tissue) => {

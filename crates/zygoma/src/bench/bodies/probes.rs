@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use glam::Vec3;
-use zygoma_face::interactive::{Face, Places};
-use zygoma_face::touch::Touchable;
-use zygoma_face::watch::{Crossings, Deviations, GRAZE, Lasting, Peak, Pops, Swing, folded, life_mm};
+use zygoma_face::contact::Touchable;
+use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::run::watch::{Crossings, Deviations, GRAZE, Lasting, Peak, Pops, Swing, folded, life_mm};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::{JointRole, Take};
 
@@ -22,7 +22,7 @@ const REST: f64 = 0.5;
 struct Probes {
     scale: f32,
     neutral: Vec<Vec3>,
-    places: Places,
+    places: Landmarks,
     deviations: Deviations,
     pops: Pops,
     lasting: Lasting,
@@ -47,7 +47,7 @@ pub(super) struct Probed<'a, B> {
 }
 
 impl<'a, B: Body> Probed<'a, B> {
-    pub(super) fn new(body: B, kind: BodyKind, face: &'a Face, places: &Places, fps: f64) -> Self {
+    pub(super) fn new(body: B, kind: BodyKind, face: &'a Face, places: &Landmarks, fps: f64) -> Self {
         let scale = life_mm(face.height);
         let height = face.height as f32;
         let neutral: Vec<Vec3> = face.neutral.iter().map(|p| height * *p).collect();
@@ -83,7 +83,7 @@ impl<'a, B: Body> Probed<'a, B> {
     }
 
     /// All that was found.
-    pub(super) fn measured(self, outcome: &Outcome, take: &Take, places: &Places) -> Measured {
+    pub(super) fn measured(self, outcome: &Outcome, take: &Take, places: &Landmarks) -> Measured {
         let (probes, fps) = (&self.probes, self.fps);
         let peak = |peak: Peak| PeakAt {
             value: Some(f64::from(peak.value)).filter(|value| value.is_finite()),

@@ -6,9 +6,13 @@ use std::time::Instant;
 
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
-use zygoma_face::interactive::fit::{Continue, FitParams};
-use zygoma_face::interactive::{BuildParams, Drive, Face, InteractiveFace, Places, RunParams, build};
-use zygoma_face::perform::{FreePart, PerformParams, PerformingFace, Tissue, TissueInput};
+use zygoma_face::contact::ColliderMotion;
+use zygoma_face::model::Continue;
+use zygoma_face::model::FreePart;
+use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::shell::fit::FitParams;
+use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
+use zygoma_face::tissue::{Tissue, TissueBody, TissueInput, TissueParams};
 use zygoma_physics::contact::{ColliderShape, Pose};
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::report::Report;
@@ -102,16 +106,16 @@ fn reopened(face: &Face) -> Outcome {
 }
 
 fn shell(face: &Face, dice: &mut Dice) -> Outcome {
-    let mut running = match InteractiveFace::new(face, RunParams::default()) {
+    let mut running = match ShellBody::new(face, RunParams::default()) {
         Ok(running) => running,
         Err(error) => return Outcome::Refused(error.to_string()),
     };
-    let places = Places::new(face);
+    let places = Landmarks::new(face);
     let vertex = places.iter().next().map_or(face.skin[0], |place| place.vertex);
     let height = face.height as f32;
     let at = height * face.neutral[vertex as usize];
     let finger = ColliderShape::Sphere { radius: 0.05 * height };
-    running.touches_mut().add(finger, Pose::at(at), Drive::Kinematic);
+    running.colliders_mut().add(finger, Pose::at(at), ColliderMotion::Kinematic);
     for _ in 0..FRAMES {
         let weights = weights(face.shapes.len(), dice);
         running.set_weights(&weights);
@@ -130,11 +134,11 @@ fn tissue(face: &Face, mesh: &RigMesh) -> Outcome {
     let mut in_time = |_| {
         if began.elapsed().as_secs_f64() > MOST_SECONDS { Continue::Abandon } else { Continue::Yes }
     };
-    let tissue = match Tissue::build(&input, &PerformParams::default(), &mut in_time) {
+    let tissue = match Tissue::build(&input, &TissueParams::default(), &mut in_time) {
         Ok(tissue) => tissue,
         Err(error) => return Outcome::Refused(error.to_string()),
     };
-    let mut performing = match PerformingFace::new(Arc::new(tissue)) {
+    let mut performing = match TissueBody::new(Arc::new(tissue)) {
         Ok(performing) => performing,
         Err(error) => return Outcome::Refused(error.to_string()),
     };

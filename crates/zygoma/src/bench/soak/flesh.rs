@@ -10,9 +10,9 @@ use std::time::Instant;
 use anyhow::ensure;
 use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{BuildParams, build};
-use zygoma_face::perform::{LiveParams, PerformParams, PerformingFace, STICKY, Tissue};
+use zygoma_face::model::Continue;
+use zygoma_face::shell::{BuildParams, build};
+use zygoma_face::tissue::{LiveParams, STICKY, Tissue, TissueBody, TissueParams};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::jaw::jaw_driven_shapes;
@@ -63,7 +63,7 @@ fn soak(rig: &Rig, triangles: usize, seconds: f64, seed: u64) -> anyhow::Result<
     let build_params =
         BuildParams { triangles, uniform_stiffness: Some(1.0), corrected: false, ..BuildParams::default() };
     let face = build(&rig.name, mesh, &build_params, &mut |_| Continue::Yes)?;
-    let params = PerformParams { stickiness: STICKY, seed, ..PerformParams::default() };
+    let params = TissueParams { stickiness: STICKY, seed, ..TissueParams::default() };
     let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &params)?);
     let mut performance = Performance::new(tissue, mesh, seed)?;
     let mut found = FleshSoaked { all_finite: true, ..FleshSoaked::default() };
@@ -93,7 +93,7 @@ impl FleshSoaked {
 /// Someone who knows no measure.
 struct Performance {
     tissue: Arc<Tissue>,
-    performing: PerformingFace,
+    performing: TissueBody,
     dice: Dice,
     weights: Vec<f32>,
     /// Where the head is, and where it is thrown.
@@ -106,7 +106,7 @@ struct Performance {
 
 impl Performance {
     fn new(tissue: Arc<Tissue>, mesh: &RigMesh, seed: u64) -> anyhow::Result<Self> {
-        let mut performing = PerformingFace::new(tissue.clone())?;
+        let mut performing = TissueBody::new(tissue.clone())?;
         performing.settle();
         Ok(Self {
             tissue,

@@ -10,10 +10,10 @@ use std::time::Instant;
 use anyhow::ensure;
 use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
-use zygoma_face::interactive::fit::Continue;
-use zygoma_face::interactive::{
-    BuildParams, Drive, Face, InteractiveFace, PullId, RunParams, TouchId, build,
-};
+use zygoma_face::contact::{ColliderId, ColliderMotion, GrabId};
+use zygoma_face::model::Continue;
+use zygoma_face::model::Face;
+use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
@@ -51,7 +51,7 @@ pub(crate) struct Soaked {
     pub(crate) left_percent: f32,
 }
 
-/// Touches a rig, or the built-in head, for some simulated seconds.
+/// Colliders a rig, or the built-in head, for some simulated seconds.
 pub(crate) fn run(path: Option<&Path>, seconds: f64, seed: u64) -> anyhow::Result<Soaked> {
     let rig = rig_or_head(path)?;
     let params = BuildParams { triangles: 2000, uniform_stiffness: Some(2.0), ..BuildParams::default() };
@@ -97,10 +97,10 @@ impl Soaked {
 
 /// Someone who does everything to a face that should not be done.
 struct Mischief {
-    running: InteractiveFace,
+    running: ShellBody,
     dice: Dice,
-    touches: Vec<TouchId>,
-    pulls: Vec<PullId>,
+    touches: Vec<ColliderId>,
+    pulls: Vec<GrabId>,
     weights: Vec<f32>,
     middle: Vec3,
     reach: f32,
@@ -108,7 +108,7 @@ struct Mischief {
 
 impl Mischief {
     fn new(face: &Face, seed: u64) -> anyhow::Result<Self> {
-        let running = InteractiveFace::new(face, RunParams::default())?;
+        let running = ShellBody::new(face, RunParams::default())?;
         let height = face.height as f32;
         let points = || face.skin.iter().map(|v| height * face.neutral[*v as usize]);
         let low = points().fold(Vec3::MAX, Vec3::min);
@@ -135,24 +135,24 @@ impl Mischief {
                 ColliderShape::Capsule { half_length: 0.05 * self.dice.number(), radius }
             };
             let drive = if self.dice.chance(0.5) {
-                Drive::Kinematic
+                ColliderMotion::Kinematic
             } else {
-                Drive::Bounded { force: 20.0 * self.dice.number().powi(4) }
+                ColliderMotion::Bounded { force: 20.0 * self.dice.number().powi(4) }
             };
-            self.touches.push(self.running.touches_mut().add(shape, Pose::at(place), drive));
+            self.touches.push(self.running.colliders_mut().add(shape, Pose::at(place), drive));
         }
         for index in 0..self.touches.len() {
             if self.dice.chance(0.4) {
                 let at = self.middle + self.reach * self.dice.vector();
                 let friction = if self.dice.chance(0.5) { self.dice.number() } else { 0.0 };
-                if let Some(touch) = self.running.touches_mut().get_mut(self.touches[index]) {
+                if let Some(touch) = self.running.colliders_mut().get_mut(self.touches[index]) {
                     (touch.pose, touch.friction) = (Pose::at(at), friction);
                 }
             }
         }
         if self.dice.chance(0.05) && !self.touches.is_empty() {
             let touch = self.touches.remove(0);
-            self.running.touches_mut().remove(touch);
+            self.running.colliders_mut().remove(touch);
         }
         self.pull(place);
         if self.dice.chance(0.3) {
@@ -180,11 +180,11 @@ impl Mischief {
         }
         for index in 0..self.pulls.len() {
             let to = self.middle + self.reach * self.dice.vector();
-            self.running.touches_mut().drag(self.pulls[index], to);
+            self.running.colliders_mut().drag(self.pulls[index], to);
         }
         if self.dice.chance(0.05) && !self.pulls.is_empty() {
             let pull = self.pulls.remove(0);
-            self.running.touches_mut().release(pull);
+            self.running.colliders_mut().release(pull);
         }
     }
 
@@ -202,7 +202,7 @@ impl Mischief {
     }
 
     fn let_go(&mut self) {
-        self.running.touches_mut().clear();
+        self.running.colliders_mut().clear();
         self.touches.clear();
         self.pulls.clear();
         self.weights.fill(0.0);

@@ -1,0 +1,3 @@
+//! Everything that bodies share.
+
+pub(crate) mod head_path;

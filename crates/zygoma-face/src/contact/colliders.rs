@@ -1,0 +1,265 @@
+//! All that presses on and pulls at a face.
+
+use glam::Vec3;
+use zygoma_physics::contact::{ColliderShape, MeshError, Pose};
+
+use super::HeadWay;
+use super::collider_body::{ColliderBody, ColliderMotion, ContactScale};
+use super::grab::Grab;
+use super::points::{Candidate, Kept, Near};
+
+/// Names a touch; never given twice by the same face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ColliderId(pub(crate) u64);
+
+/// Names a pull; never given twice by the same face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrabId(pub(crate) u64);
+
+/// A place at which a collider pressed on the skin in the last step. In the head's frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contact {
+    /// The collider.
+    pub touch: ColliderId,
+    /// A vertex of the whole mesh at or beside the place.
+    pub vertex: u32,
+    /// The place, in metres.
+    pub point: Vec3,
+    /// Unit vector out of the collider.
+    pub normal: Vec3,
+    /// Force of the collider on the skin, N.
+    pub force: Vec3,
+    /// The force's part along the normal over the skin's area there, N/m².
+    pub pressure: f32,
+}
+
+/// What all touches and pulls together do to the head, in its frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HeadLoad {
+    /// Force, N.
+    pub force: Vec3,
+    /// Torque about the origin of the head's frame, N m.
+    pub torque: Vec3,
+}
+
+/// All touches and pulls of a face.
+#[derive(Clone, Debug)]
+pub struct Colliders {
+    pub(crate) touches: Vec<(ColliderId, ColliderBody)>,
+    pub(crate) pulls: Vec<(GrabId, Grab)>,
+    /// Names given so far.
+    names: u64,
+    pub(crate) handling: ContactScale,
+    /// Contact points of the skin, for which there must be room.
+    samples: usize,
+    /// Points that may meet a collider in this frame, and those that are near one in this step.
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) near: Vec<Near>,
+    /// Those of the near points that are gone through in a sweep.
+    pub(crate) pressed: Vec<u32>,
+    /// What skin stuck to at the end of the last frame.
+    pub(crate) kept: Vec<Kept>,
+    pub(crate) contacts: Vec<Contact>,
+}
+
+impl Colliders {
+    /// For a body with so many contact points.
+    pub(crate) fn new(handling: ContactScale, samples: usize) -> Self {
+        Self {
+            touches: Vec::new(),
+            pulls: Vec::new(),
+            names: 0,
+            handling,
+            samples,
+            candidates: Vec::new(),
+            near: Vec::new(),
+            pressed: Vec::new(),
+            kept: Vec::new(),
+            contacts: Vec::new(),
+        }
+    }
+
+    /// Adds a collider.
+    pub fn add(&mut self, shape: ColliderShape, pose: Pose, drive: ColliderMotion) -> ColliderId {
+        let id = ColliderId(self.next_name());
+        self.touches.push((id, ColliderBody::new(shape, pose, drive, self.handling)));
+        self.reserve();
+        id
+    }
+
+    /// A touch, to be moved; `None` after it was removed.
+    pub fn get_mut(&mut self, id: ColliderId) -> Option<&mut ColliderBody> {
+        self.touches.iter_mut().find(|(name, _)| *name == id).map(|(_, touch)| touch)
+    }
+
+    /// A touch.
+    pub fn get(&self, id: ColliderId) -> Option<&ColliderBody> {
+        self.touches.iter().find(|(name, _)| *name == id).map(|(_, touch)| touch)
+    }
+
+    /// Where the vertices of a mesh collider are at the end of the next frame, in metres in its own frame. Allocates only when they are moved
+    /// for the first time.
+    pub fn deform(&mut self, id: ColliderId, positions: &[Vec3]) -> Result<(), MeshError> {
+        self.get_mut(id).map_or(Ok(()), |touch| touch.deform(positions))
+    }
+
+    /// Takes a collider away.
+    pub fn remove(&mut self, id: ColliderId) {
+        self.touches.retain(|(name, _)| *name != id);
+        self.contacts.retain(|contact| contact.touch != id);
+        // They know touches by their place in the list; the next frame finds them anew.
+        self.candidates.clear();
+    }
+
+    /// All touches, with their names.
+    pub fn iter(&self) -> impl Iterator<Item = (ColliderId, &ColliderBody)> {
+        self.touches.iter().map(|(name, touch)| (*name, touch))
+    }
+
+    /// All touches, to be moved.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut ColliderBody> {
+        self.touches.iter_mut().map(|(_, touch)| touch)
+    }
+
+    /// Drags held skin to a place, in metres in the head's frame, but no farther from where it was taken hold of than skin stretches. A place
+    /// that is not finite changes nothing.
+    pub fn drag(&mut self, id: GrabId, to: Vec3) {
+        let ContactScale { per_metre, longest_pull, .. } = self.handling;
+        if let Some((_, pull)) = self.pulls.iter_mut().find(|(name, _)| *name == id) {
+            pull.drag(per_metre * to, longest_pull);
+        }
+    }
+
+    /// Mean force of the held skin on what drags it in the last frame, N at the face's own size, in the head's frame;
+    /// `None` after it was let go.
+    pub fn pull_force(&self, id: GrabId) -> Option<Vec3> {
+        let (_, pull) = self.pulls.iter().find(|(name, _)| *name == id)?;
+        Some(-pull.load.force(self.handling.per_metre))
+    }
+
+    /// Lets go of held skin.
+    pub fn release(&mut self, id: GrabId) {
+        self.pulls.retain(|(name, _)| *name != id);
+    }
+
+    /// Lets go of everything and takes all colliders away.
+    pub fn clear(&mut self) {
+        self.touches.clear();
+        self.pulls.clear();
+        self.contacts.clear();
+        // These know touches by their place in the list.
+        self.candidates.clear();
+        self.near.clear();
+        self.pressed.clear();
+        self.kept.clear();
+    }
+
+    /// Where colliders pressed on the skin in the last step.
+    pub fn contacts(&self) -> &[Contact] {
+        &self.contacts
+    }
+
+    /// Mean force and torque on the head in the last frame.
+    pub fn head_load(&self) -> HeadLoad {
+        let touches = self.touches.iter().map(|(_, touch)| &touch.load);
+        let mut sum = HeadLoad::default();
+        for load in touches.chain(self.pulls.iter().map(|(_, pull)| &pull.load)) {
+            sum.force += load.force(self.handling.per_metre);
+            sum.torque += load.torque(self.handling.per_metre);
+        }
+        sum
+    }
+
+    /// How deep triangles of a surface are inside a collider at their worst, in metres: at corners, middles of edges and middles. Colliders that
+    /// cut through the face do not count.
+    pub(crate) fn penetration<'a>(
+        &self,
+        surface: &[Vec3],
+        triangles: &(impl Iterator<Item = &'a [u32; 3]> + Clone),
+    ) -> f32 {
+        let mut worst = 0.0f32;
+        for (_, touch) in self.iter().filter(|(_, touch)| !touch.is_through()) {
+            let (shape, place) = (touch.shape(), touch.place());
+            let reach = shape.reach();
+            for t in triangles.clone() {
+                let [a, b, c] = t.map(|v| surface[v as usize]);
+                let size = a.distance(b).max(a.distance(c));
+                if a.distance(place.translation) > reach + size {
+                    continue;
+                }
+                let points = [a, b, c, 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a), (a + b + c) / 3.0];
+                worst = points.iter().map(|p| shape.depth(place.apply_inverse(*p))).fold(worst, f32::max);
+            }
+        }
+        worst
+    }
+
+    /// Whether nothing touches or pulls.
+    pub fn is_empty(&self) -> bool {
+        self.touches.is_empty() && self.pulls.is_empty()
+    }
+
+    fn next_name(&mut self) -> u64 {
+        self.names += 1;
+        self.names
+    }
+
+    /// Names held skin.
+    pub(crate) fn add_pull(&mut self, pull: Grab) -> GrabId {
+        let id = GrabId(self.next_name());
+        self.pulls.push((id, pull));
+        id
+    }
+
+    /// Whether some skin is held.
+    pub(crate) fn is_pulling(&self) -> bool {
+        !self.pulls.is_empty()
+    }
+
+    /// Whether a contact point is near any collider in this frame.
+    pub(crate) fn is_near(&self) -> bool {
+        !self.candidates.is_empty()
+    }
+
+    /// Makes room, so that frames need no memory of their own.
+    fn reserve(&mut self) {
+        let wanted = self.samples * self.touches.len();
+        reserve(&mut self.candidates, wanted);
+        reserve(&mut self.near, wanted);
+        reserve(&mut self.pressed, wanted);
+        reserve(&mut self.kept, wanted);
+        reserve(&mut self.contacts, wanted);
+    }
+
+    /// A frame begins: notes where colliders and held skin start.
+    pub(crate) fn begin_frame(&mut self) {
+        self.touches.iter_mut().for_each(|(_, touch)| touch.begin_frame());
+        self.pulls.iter_mut().for_each(|(_, pull)| pull.begin_frame());
+    }
+
+    /// The frame ends, a share of a step before the last step does.
+    pub(crate) fn end_frame(&mut self, earlier: f32) {
+        self.touches.iter_mut().for_each(|(_, touch)| touch.end_frame(earlier));
+        self.keep_anchors();
+    }
+
+    /// Puts colliders where they should be, while nothing is simulated.
+    pub(crate) fn jump(&mut self, head: &HeadWay) {
+        self.touches.iter_mut().for_each(|(_, touch)| touch.jump(head));
+        self.contacts.clear();
+    }
+
+    /// A step begins: nothing presses yet, and colliders move to where they are at its end, `share` of the frame.
+    pub(crate) fn move_colliders(&mut self, share: f32, head: &HeadWay, step: f32) {
+        self.contacts.clear();
+        for (_, touch) in &mut self.touches {
+            touch.load.begin_step();
+            touch.step(head, share, step);
+        }
+        self.pulls.iter_mut().for_each(|(_, pull)| pull.load.begin_step());
+    }
+}
+
+fn reserve<T>(list: &mut Vec<T>, wanted: usize) {
+    list.reserve(wanted.saturating_sub(list.len()));
+}

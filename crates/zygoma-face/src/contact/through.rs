@@ -1,0 +1,153 @@
+//! Colliders whose way leads through the face.
+//!
+//! What is told to go from one cheek straight to the other cuts through the head. It pushes the skin on the side that it comes from, but once
+//! it is deeper than flesh gives way, or nearer to the skin on the other side, it is through: it touches nothing until it has come out
+//! again. Otherwise it would take hold of the skin on the other side from within, and drag it out of the face.
+
+use glam::Vec3;
+use zygoma_physics::contact::ColliderShape;
+
+use super::HeadWay;
+use super::collider_body::{ColliderBody, ColliderMotion};
+
+/// Nothing gives way by more than this share of the height: 2 cm on a life-size face. Ours, as those below.
+const DEEPEST: f32 = 0.08;
+/// What is thinner than twice this share of the height, as ears are, is pushed from either side: 1 cm.
+const THIN: f32 = 0.025;
+/// The way in a frame is followed in strides of this share of the collider's radius.
+const STRIDE: f32 = 0.5;
+/// The largest number of strides in a frame.
+const MOST_STRIDES: usize = 32;
+
+/// The rig's skin below or above a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Below {
+    /// How deep the place is in the head; negative outside.
+    pub(crate) depth: f32,
+    /// The way out.
+    pub(crate) normal: Vec3,
+}
+
+impl Below {
+    /// At the vertex of a skin that is nearest to a place. `normal` tells that of a vertex. `None` beside the skin, as at the edge of a
+    /// neck, where nothing tells what is inside.
+    pub(crate) fn new(
+        at: Vec3,
+        skin: impl Iterator<Item = Vec3>,
+        normal: impl Fn(usize) -> Vec3,
+    ) -> Option<Self> {
+        let squared = |place: &Vec3| place.distance_squared(at);
+        let (nearest, place) = skin.enumerate().min_by(|(_, a), (_, b)| squared(a).total_cmp(&squared(b)))?;
+        let (normal, offset) = (normal(nearest), at - place);
+        let height = offset.dot(normal);
+        // The nearest of all places lies straight below.
+        (height.abs() >= 0.7 * offset.length()).then_some(Self { depth: -height, normal })
+    }
+}
+
+/// Where a collider is on its way through a face.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Passage {
+    /// The way out of the skin that it came to from outside.
+    side: Option<Vec3>,
+    is_through: bool,
+}
+
+impl Passage {
+    /// Goes on to a place of the collider's core, which is `radius` below its surface, on a face of some height.
+    fn go(&mut self, below: Option<Below>, radius: f32, height: f32) {
+        let Some(Below { depth, normal }) = below else { return };
+        if depth < 0.0 {
+            self.is_through &= depth > -radius;
+            if !self.is_through {
+                self.side = Some(normal);
+            }
+        } else {
+            let is_other_side = self.side.is_some_and(|side| side.dot(normal) < 0.0);
+            self.is_through |= depth > DEEPEST * height || (is_other_side && depth > THIN * height);
+        }
+    }
+}
+
+impl ColliderBody {
+    /// Follows the collider from where it is to where it is at a share of the frame. Afterwards it [is through](Self::is_through) if it was
+    /// anywhere on its way.
+    pub(crate) fn pass(&mut self, head: &HeadWay, share: f32, below: impl Fn(Vec3) -> Option<Below>) {
+        let (radius, half_length, ends): (f32, f32, &[f32]) = match (&self.collider.shape, self.drive) {
+            (ColliderShape::Sphere { radius }, ColliderMotion::Kinematic) => (*radius, 0.0, &[0.0][..]),
+            (ColliderShape::Capsule { half_length, radius }, ColliderMotion::Kinematic) => {
+                (*radius, *half_length, &[1.0, -1.0][..])
+            }
+            // What is driven by a force stops at what holds it back, and a mesh is not told by one place.
+            _ => return,
+        };
+        let (from, to) = (self.start_pose(head), self.wanted(head, share));
+        self.is_passing = false;
+        for (end, passage) in ends.iter().zip(&mut self.passages) {
+            let [from, to] = [from, to].map(|pose| pose.apply(half_length * *end * Vec3::Y));
+            let strides = (from.distance(to) / (STRIDE * radius)).ceil().clamp(1.0, MOST_STRIDES as f32);
+            self.is_passing |= passage.is_through;
+            for stride in 1..=strides as usize {
+                let at = from.lerp(to, stride as f32 / strides);
+                passage.go(below(at), radius, self.handling.height);
+                self.is_passing |= passage.is_through;
+            }
+        }
+    }
+
+    /// Whether the collider cut through the face, so that it touches nothing.
+    pub fn is_through(&self) -> bool {
+        self.is_passing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A slab of flesh between x = −1 and 1, each side with one way out.
+    fn slab(x: f32, half: f32) -> Option<Below> {
+        let normal = if x < 0.0 { -Vec3::X } else { Vec3::X };
+        Some(Below { depth: half - x.abs(), normal })
+    }
+
+    /// Where a collider is through on its way from left to right.
+    fn through(half: f32) -> Vec<bool> {
+        let mut passage = Passage::default();
+        let steps = (-40..=40).map(|k| 0.01 * k as f32);
+        let go = |x: f32| {
+            passage.go(slab(x, half), 0.05, 1.0);
+            passage.is_through
+        };
+        steps.map(go).collect()
+    }
+
+    #[test]
+    fn a_thing_in_the_head_is_through_until_it_has_come_out() {
+        let thick = through(0.2);
+        let first = thick.iter().position(|is| *is).unwrap();
+        let last = thick.iter().rposition(|is| *is).unwrap();
+        let x = |k: usize| 0.01 * (k as f32 - 40.0);
+        assert!(x(first) > -0.13 && x(first) < -0.1, "flesh gives way before: {}", x(first));
+        assert!((x(last) - 0.24).abs() < 0.015, "until it is clear of the skin: {}", x(last));
+        assert!(thick[first..=last].iter().all(|is| *is));
+    }
+
+    #[test]
+    fn a_narrow_jaw_is_passed_at_its_middle_and_an_ear_is_pushed() {
+        let jaw = through(0.05);
+        let first = 0.01 * (jaw.iter().position(|is| *is).unwrap() as f32 - 40.0);
+        assert!((0.0..0.02).contains(&first), "{first}");
+        assert!(!jaw[jaw.len() - 1]);
+        assert!(through(0.01).iter().all(|is| !is), "an ear never holds anything within");
+    }
+
+    #[test]
+    fn the_nearest_vertex_tells_the_depth_and_edges_tell_nothing() {
+        let skin = || [Vec3::ZERO, Vec3::X].into_iter();
+        let below = Below::new(Vec3::new(0.9, 0.0, -0.5), skin(), |v| [Vec3::X, Vec3::Z][v]).unwrap();
+        assert!((below.depth - 0.5).abs() < 1e-6);
+        assert_eq!(below.normal, Vec3::Z);
+        assert!(Below::new(Vec3::new(3.0, 0.0, -0.5), skin(), |_| Vec3::Z).is_none());
+    }
+}

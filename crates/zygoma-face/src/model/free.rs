@@ -1,0 +1,173 @@
+//! Parts that nothing holds: antennae, tentacles, long ears. They follow no shape and no bone, and swing.
+
+use std::collections::BTreeMap;
+
+use glam::DVec3;
+use zygoma_geometry::geodesic::{Source, nearest_sources};
+use zygoma_geometry::topology::{DisjointSets, half_edges};
+
+use crate::model::{Face, Landmark};
+
+/// Skin that no shape moves by more than this share of the farthest motion is passive. Ours, as those below.
+const STILL: f32 = 0.01;
+/// A part stands out if it is this many times as long as its root is round. An ear on a human head reaches 0.3, a tentacle 2.
+const STANDING: f64 = 1.0;
+/// Parts shorter than this share of the face's height are not worth it.
+const SHORTEST: f64 = 0.1;
+/// The root lies where a part is nearly as slender as anywhere.
+const SLENDER: f64 = 0.9;
+/// How many places along the way from the face are tried for a root.
+const LEVELS: usize = 60;
+
+/// A part that stands out from a face and that no shape moves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FreePart {
+    /// Its vertices among those of the whole mesh, ascending.
+    pub vertices: Vec<u32>,
+    /// From its root to its tip along the skin, m.
+    pub length: f64,
+    /// Around its root, m.
+    pub girth: f64,
+    /// Its tip at rest, m.
+    pub tip: DVec3,
+}
+
+impl FreePart {
+    /// Which vertices of the whole mesh, of so many, are in some parts.
+    pub fn flags(parts: &[Self], count: usize) -> Vec<bool> {
+        let mut flags = vec![false; count];
+        for vertex in parts.iter().flat_map(|part| &part.vertices) {
+            if let Some(flag) = flags.get_mut(*vertex as usize) {
+                *flag = true;
+            }
+        }
+        flags
+    }
+
+    /// The parts of a face that no shape moves and that are longer than they are round, in the order of their tips' vertices.
+    pub fn find(face: &Face) -> Vec<Self> {
+        let away = distance_from_motion(face);
+        let farthest = away.iter().copied().filter(|d| d.is_finite()).fold(0.0, f64::max);
+        // How slender the skin beyond each level is, by its tip.
+        let mut chains: BTreeMap<u32, Vec<Beyond>> = BTreeMap::new();
+        for step in 1..LEVELS {
+            let level = farthest * step as f64 / LEVELS as f64;
+            for beyond in Beyond::all(face, &away, level) {
+                chains.entry(beyond.tip).or_default().push(beyond);
+            }
+        }
+        let root = |chain: &Vec<Beyond>| {
+            let most = chain.iter().map(Beyond::slenderness).fold(0.0, f64::max);
+            let root = chain.iter().find(|beyond| beyond.slenderness() >= SLENDER * most)?;
+            (most >= STANDING && root.length >= SHORTEST).then(|| root.clone())
+        };
+        let part = |beyond: Beyond| Self {
+            vertices: carried_by(face, &beyond.vertices),
+            length: face.height * beyond.length,
+            girth: face.height * beyond.girth,
+            tip: face.height * face.shell.rest[beyond.tip as usize],
+        };
+        chains.values().filter_map(root).map(part).collect()
+    }
+
+    /// Vertices of the whole mesh in a named place: what is as near to its middle along the skin as the place reaches.
+    pub fn of_place(face: &Face, place: &Landmark) -> Vec<u32> {
+        let corners = face.embedding.vertices[place.vertex as usize];
+        let weights = face.embedding.weights[place.vertex as usize];
+        let start = (0..3).max_by(|a, b| weights[*a].total_cmp(&weights[*b])).map_or(0, |k| corners[k]);
+        let sources = [Source { vertex: start, distance: 0.0, label: 0 }];
+        let reach = f64::from(place.radius) / face.height;
+        let near = nearest_sources(&face.shell.rest, &face.shell.triangles, &sources);
+        let inside: Vec<bool> =
+            near.iter().map(|near| near.is_some_and(|near| near.distance <= reach)).collect();
+        carried_by(face, &inside)
+    }
+}
+
+/// A connected part of the shell farther from all motion than some level; lengths in heights.
+#[derive(Clone, Debug)]
+struct Beyond {
+    vertices: Vec<bool>,
+    tip: u32,
+    length: f64,
+    girth: f64,
+}
+
+impl Beyond {
+    fn slenderness(&self) -> f64 {
+        if self.girth > 0.0 { self.length / self.girth } else { 0.0 }
+    }
+
+    fn all(face: &Face, away: &[f64], level: f64) -> Vec<Self> {
+        let (rest, triangles) = (&face.shell.rest, &face.shell.triangles);
+        let is_beyond = |v: u32| away[v as usize] > level && away[v as usize].is_finite();
+        let mut sets = DisjointSets::new(away.len());
+        for (a, b) in triangles.iter().flat_map(|t| half_edges(*t)) {
+            if is_beyond(a) && is_beyond(b) {
+                sets.join(a, b);
+            }
+        }
+        let mut found: BTreeMap<u32, Self> = BTreeMap::new();
+        for v in (0..away.len() as u32).filter(|v| is_beyond(*v)) {
+            let part = found.entry(sets.find(v)).or_insert_with(|| Self {
+                vertices: vec![false; away.len()],
+                tip: v,
+                length: 0.0,
+                girth: 0.0,
+            });
+            part.vertices[v as usize] = true;
+            if away[v as usize] > away[part.tip as usize] {
+                part.tip = v;
+            }
+        }
+        // The line along which the distance has the level, triangle by triangle.
+        for t in triangles {
+            let Some(inside) = t.iter().find(|v| is_beyond(**v)) else { continue };
+            let crossings: Vec<DVec3> = half_edges(*t)
+                .iter()
+                .filter(|(a, b)| is_beyond(*a) != is_beyond(*b))
+                .map(|(a, b)| {
+                    let [from, to] = [away[*a as usize], away[*b as usize]];
+                    let share = ((level - from) / (to - from)).clamp(0.0, 1.0);
+                    rest[*a as usize].lerp(rest[*b as usize], if share.is_finite() { share } else { 0.5 })
+                })
+                .collect();
+            if let ([a, b], Some(part)) = (&crossings[..], found.get_mut(&sets.find(*inside))) {
+                part.girth += a.distance(*b);
+            }
+        }
+        for part in found.values_mut() {
+            part.length = away[part.tip as usize] - level;
+        }
+        found.into_values().collect()
+    }
+}
+
+/// Distance of each vertex of the shell from skin that a shape moves or that is held, along the skin, in heights.
+fn distance_from_motion(face: &Face) -> Vec<f64> {
+    let count = face.shell.vertex_count();
+    let mut most = vec![0.0_f32; count];
+    for shape in &face.shapes {
+        for (v, offset) in shape.coarse.iter() {
+            most[v as usize] = most[v as usize].max(offset.length());
+        }
+    }
+    let largest = most.iter().copied().fold(0.0, f32::max);
+    let moves = |v: &usize| most[*v] > STILL * largest || face.held[*v];
+    let sources: Vec<Source> = (0..count)
+        .filter(moves)
+        .map(|v| Source { vertex: v as u32, distance: 0.0, label: v as u32 })
+        .collect();
+    let nearest = nearest_sources(&face.shell.rest, &face.shell.triangles, &sources);
+    nearest.iter().map(|near| near.as_ref().map_or(f64::INFINITY, |near| near.distance)).collect()
+}
+
+/// Vertices of the whole mesh that follow nothing but these vertices of the shell.
+fn carried_by(face: &Face, shell: &[bool]) -> Vec<u32> {
+    let follows = |vertex: usize| {
+        let (corners, weights) = (face.embedding.vertices[vertex], face.embedding.weights[vertex]);
+        let mut carriers = (0..3).filter(|k| weights[*k] > 0.0).peekable();
+        carriers.peek().is_some() && carriers.all(|k| shell[corners[k] as usize])
+    };
+    (0..face.vertex_count()).filter(|v| follows(*v)).map(|v| v as u32).collect()
+}

@@ -1,0 +1,178 @@
+//! Which part of a mesh is the face's skin, and how high the face is.
+
+use glam::DVec3;
+use zygoma_geometry::topology::{connected_parts, distinct_triangles};
+use zygoma_numerics::Budget;
+use zygoma_rig::jaw::jaw_driven_shapes;
+use zygoma_rig::weld::Weld;
+use zygoma_rig::{RigMesh, SparseDeltas};
+
+use crate::shell::BuildError;
+
+/// Words in the names of regions that are not skin to be touched.
+const NOT_SKIN: [&str; 11] = [
+    "socket",
+    "gum",
+    "teeth",
+    "tooth",
+    "tongue",
+    "eyeball",
+    "lacrimal",
+    "blend",
+    "occlusion",
+    "lash",
+    "tear",
+];
+
+/// A jaw shape carries the chin along: what moves by this share of the farthest is chin. Ours.
+const CHIN: f32 = 0.6;
+
+/// The neck is simulated down to this share of the height below the chin. Ours: enough for the skin under the jaw to
+/// move freely.
+const NECK: f64 = 0.12;
+
+/// The skin of a face.
+pub(crate) struct Region {
+    /// Points of the whole mesh.
+    pub(crate) weld: Weld,
+    /// Positions of the points, in heights.
+    pub(crate) points: Vec<DVec3>,
+    /// All triangles, between points.
+    pub(crate) all_triangles: Vec<[u32; 3]>,
+    /// All triangles, between vertices of the mesh.
+    pub(crate) mesh_triangles: Vec<[u32; 3]>,
+    /// Triangles of the simulated skin, between points.
+    pub(crate) triangles: Vec<[u32; 3]>,
+    /// Height of the face in metres.
+    pub(crate) height: f64,
+    /// Shapes that move the jaw.
+    pub(crate) jaw: Vec<usize>,
+}
+
+impl Region {
+    pub(crate) fn choose(mesh: &RigMesh, budget: &Budget) -> Result<Self, BuildError> {
+        let weld = Weld::within(mesh, budget)?;
+        let (mut all_triangles, mut mesh_triangles) = (weld.triangles(mesh), mesh.faces.triangles());
+        let metres: Vec<DVec3> = weld.gather(&mesh.positions).iter().map(|p| p.as_dvec3()).collect();
+        let named = named_skin(mesh);
+        let is_named = |point: &u32| named[weld.vertices_of_point(*point as usize)[0] as usize];
+        // Of doubled triangles, and of a skin that is drawn from both sides, one is simulated.
+        let skin: Vec<[u32; 3]> = distinct_triangles(&all_triangles)
+            .into_iter()
+            .map(|t| all_triangles[t as usize])
+            .filter(|t| t.iter().all(is_named))
+            .collect();
+        let mut skin = largest_part(&metres, &skin);
+        if faces_inwards(&metres, &skin) {
+            let all = [&mut all_triangles, &mut mesh_triangles, &mut skin];
+            all.into_iter().flatten().for_each(|t| t.swap(1, 2));
+        }
+        let jaw = jaw_driven_shapes(mesh);
+        let crown = heights(&metres, &skin).fold(f64::MIN, f64::max);
+        let lowest = heights(&metres, &skin).fold(f64::MAX, f64::min);
+        let chin = chin_height(mesh, &weld, &skin, &jaw).unwrap_or(lowest);
+        let height = crown - chin;
+        if !(height.is_finite() && height > 0.0) {
+            return Err(BuildError::NoFace);
+        }
+        let end = chin - NECK * height;
+        let above = |t: &&[u32; 3]| t.iter().all(|p| metres[*p as usize].y >= end);
+        let cut: Vec<[u32; 3]> = skin.iter().filter(above).copied().collect();
+        let triangles = largest_part(&metres, &cut);
+        let points = metres.iter().map(|p| *p / height).collect();
+        Ok(Self { weld, points, all_triangles, mesh_triangles, triangles, height, jaw })
+    }
+
+    /// Displacements of all points by a shape, in heights.
+    pub(crate) fn point_deltas(&self, mesh: &RigMesh, deltas: &SparseDeltas) -> Vec<DVec3> {
+        let dense = deltas.to_dense(mesh.positions.len());
+        self.weld.gather(&dense).iter().map(|d| d.as_dvec3() / self.height).collect()
+    }
+}
+
+/// Whether each vertex may be skin, as far as the file's own names say.
+fn named_skin(mesh: &RigMesh) -> Vec<bool> {
+    let mut skin = vec![true; mesh.positions.len()];
+    for region in &mesh.regions {
+        let name = region.name.to_lowercase();
+        if NOT_SKIN.iter().any(|word| name.contains(word)) {
+            let end = region.vertices.end.min(skin.len());
+            skin[region.vertices.start.min(end)..end].fill(false);
+        }
+    }
+    skin
+}
+
+fn heights(points: &[DVec3], triangles: &[[u32; 3]]) -> impl Iterator<Item = f64> {
+    triangles.iter().flatten().map(|p| points[*p as usize].y)
+}
+
+/// Whether a surface is inside out, as a head that was mirrored without turning its polygons: seen from its middle, it shows its outside.
+fn faces_inwards(points: &[DVec3], triangles: &[[u32; 3]]) -> bool {
+    let corners = |t: &[u32; 3]| t.map(|p| points[p as usize]);
+    let middle = triangles.iter().flat_map(corners).sum::<DVec3>() / (3.0 * triangles.len().max(1) as f64);
+    let outwards = triangles.iter().map(corners).map(|[a, b, c]| (a - middle).dot((b - a).cross(c - a)));
+    outwards.sum::<f64>() < 0.0
+}
+
+/// The triangles of the connected part with the largest area.
+fn largest_part(points: &[DVec3], triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
+    let (parts, count) = connected_parts(points.len(), triangles);
+    let mut areas = vec![0.0; count];
+    for t in triangles {
+        let [a, b, c] = t.map(|p| points[p as usize]);
+        areas[parts[t[0] as usize] as usize] += (b - a).cross(c - a).length();
+    }
+    let largest = (0..count).max_by(|a, b| areas[*a].total_cmp(&areas[*b])).unwrap_or(0);
+    triangles.iter().filter(|t| parts[t[0] as usize] as usize == largest).copied().collect()
+}
+
+/// Height of the underside of the chin: the lowest skin that the strongest jaw shape carries, or without one the lowest
+/// skin that any shape moves.
+fn chin_height(mesh: &RigMesh, weld: &Weld, skin: &[[u32; 3]], jaw: &[usize]) -> Option<f64> {
+    let mut is_skin = vec![false; weld.point_count()];
+    for p in skin.iter().flatten() {
+        is_skin[*p as usize] = true;
+    }
+    let lowest = |deltas: &SparseDeltas, share: f32| {
+        let least = share * deltas.largest();
+        deltas
+            .iter()
+            .filter(|(vertex, offset)| {
+                is_skin[weld.point_of_vertex[*vertex as usize] as usize]
+                    && offset.length() >= least
+                    && least > 0.0
+            })
+            .map(|(vertex, _)| f64::from(mesh.positions[vertex as usize].y))
+            .reduce(f64::min)
+    };
+    let strongest = jaw
+        .iter()
+        .map(|index| &mesh.shapes[*index].deltas)
+        .max_by(|a, b| a.largest().total_cmp(&b.largest()));
+    match strongest {
+        Some(deltas) => lowest(deltas, CHIN),
+        None => mesh.shapes.iter().filter_map(|shape| lowest(&shape.deltas, 0.5 * CHIN)).reduce(f64::min),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zygoma_geometry::Faces;
+    use zygoma_head::{Head, HeadOptions, Level};
+
+    #[test]
+    fn a_skin_that_is_inside_out_is_turned() {
+        let rig = Head::new(&HeadOptions { level: Level::Low, ..HeadOptions::default() }).rig();
+        let mesh = rig.skin();
+        let turned: Vec<[u32; 3]> = mesh.faces.triangles().iter().map(|[a, b, c]| [*a, *c, *b]).collect();
+        let inside_out = RigMesh { faces: Faces::from_triangles(&turned), ..mesh.clone() };
+        let [found, known] =
+            [&inside_out, mesh].map(|mesh| Region::choose(mesh, &Budget::default()).unwrap());
+        assert_eq!(known.mesh_triangles, mesh.faces.triangles());
+        assert_eq!(found.mesh_triangles, known.mesh_triangles);
+        assert_eq!(found.all_triangles, known.all_triangles);
+        assert_eq!(found.triangles, known.triangles);
+    }
+}

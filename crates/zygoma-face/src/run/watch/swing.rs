@@ -1,0 +1,42 @@
+//! How cheeks swing with the head, and how soon they rest.
+
+use glam::Vec3;
+
+use crate::model::{Face, Landmarks};
+
+/// How far the cheeks leave the plain rig, in mm at life size.
+#[derive(Clone, Debug)]
+pub struct Swing {
+    scale: f32,
+    vertices: Vec<u32>,
+    widths: Vec<f32>,
+}
+
+impl Swing {
+    /// The skin around both cheeks of a face; `scale` is [`life_mm`](super::life_mm).
+    pub fn new(face: &Face, places: &Landmarks, scale: f32) -> Self {
+        let height = face.height as f32;
+        let at = |vertex: u32| height * face.neutral[vertex as usize];
+        let cheeks = ["cheek-left", "cheek-right"].map(|name| places.find(name));
+        let is_cheek =
+            |v: &u32| cheeks.iter().flatten().any(|place| at(*v).distance(at(place.vertex)) < place.radius);
+        let vertices = face.skin.iter().copied().filter(is_cheek).collect();
+        Self { scale, vertices, widths: Vec::new() }
+    }
+
+    /// Adds a frame.
+    pub fn add(&mut self, plain: &[Vec3], shown: &[Vec3]) {
+        let off = |v: &u32| plain[*v as usize].distance(shown[*v as usize]);
+        self.widths.push(self.scale * self.vertices.iter().map(off).fold(0.0, f32::max));
+    }
+
+    /// The widest that they swing.
+    pub fn widest(&self) -> f32 {
+        self.widths.iter().copied().fold(0.0, f32::max)
+    }
+
+    /// How far they are off in a frame; in the last one if there are fewer.
+    pub fn at(&self, frame: usize) -> f32 {
+        self.widths.get(frame).or(self.widths.last()).copied().unwrap_or(0.0)
+    }
+}

@@ -1,0 +1,20 @@
+//! ColliderBody and pull any rig in real time, after *Interactive Facial Animation* (IFA).
+//!
+//! [`build`] turns a rig into a [`Face`](crate::model::Face); [`ShellBody`] simulates it.
+
+mod build;
+mod build_report;
+mod corrections;
+mod depth;
+pub mod fit;
+mod output;
+mod poses;
+mod run;
+mod targets;
+mod thin;
+
+pub use build::{BuildError, BuildInput, BuildParams, BuildProgress, build, build_with_report};
+pub use build_report::{BuildReport, FitRecord, PhaseTime};
+pub use poses::take_poses;
+pub(crate) use run::GRAVITY;
+pub use run::{Deviation, Frame, ParamsChange, RunError, RunParams, ShellBody, Stages};

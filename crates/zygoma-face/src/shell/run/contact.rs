@@ -1,0 +1,401 @@
+//! Pushing the skin out of what presses on it, at full resolution.
+
+use glam::{Vec3, Vec4, Vec4Swizzles};
+use zygoma_physics::shell::StepMatrices;
+
+use super::targets::{Fans, Targets};
+use crate::contact::{Candidate, ColliderMotion, Colliders, Contact, HeadWay, Hold, Layer, Near, Samples};
+
+/// Rounds over the contact points of a step, and sweeps in a round over those that are pressed; each sweep leaves less
+/// penetration than the one before. Ours.
+const ROUNDS: usize = 4;
+const SWEEPS: usize = 8;
+
+/// A step looks at no more points than this in all its rounds, but always goes `FEWEST_ROUNDS` times through them: what is
+/// thrown into several colliders at once must not stop the clock. A fingertip presses on less than a hundred points. Ours.
+const MOST_POINTS: usize = 4000;
+const FEWEST_ROUNDS: usize = 2;
+
+/// Sweeps end when no point is deeper than this share of the height.
+const ENOUGH: f32 = 2e-5;
+
+/// A point that was pushed is looked for this far from the collider, in heights.
+const FAR: f32 = 0.1;
+
+/// Points that are farther than this share of the height from every collider are not looked at again within a step.
+const NEAR: f32 = 0.005;
+
+/// What the skin does during a frame apart from the shell's own motion, for finding contacts.
+pub(super) struct Skin<'a> {
+    pub(super) samples: &'a Samples,
+    pub(super) rest: &'a [Vec4],
+    pub(super) per_metre: f32,
+    pub(super) before: Layer<'a>,
+    pub(super) now: Layer<'a>,
+    /// The shell at the start of the frame.
+    pub(super) shell: &'a [Vec4],
+    /// How far each vertex of the shell may move in the frame, and the farthest of all.
+    pub(super) travel: Travel<'a>,
+}
+
+/// How far the vertices of a shell may move in a frame, in heights: as far as their targets, or as their speed takes them.
+pub(super) struct Travel<'a> {
+    pub(super) targets: [&'a [Vec4]; 2],
+    pub(super) velocities: &'a [Vec4],
+    pub(super) seconds: f32,
+    /// Skin that moves farther is thrown about, and is found again in the next frame.
+    pub(super) most: f32,
+}
+
+impl Travel<'_> {
+    fn squared(&self, vertex: usize) -> f32 {
+        let wanted = self.targets[0][vertex].distance_squared(self.targets[1][vertex]);
+        wanted.max(self.seconds * self.seconds * self.velocities[vertex].length_squared())
+    }
+
+    fn of(&self, vertex: usize) -> f32 {
+        self.squared(vertex).sqrt().min(self.most)
+    }
+
+    /// No vertex moves farther than this. The farthest along each axis need not be the same vertex.
+    fn farthest(&self) -> f32 {
+        let [before, now] = self.targets;
+        let wanted = before.iter().zip(now).fold(Vec4::ZERO, |most, (a, b)| most.max((*b - *a).abs()));
+        let fastest = self.velocities.iter().fold(Vec4::ZERO, |most, v| most.max(v.abs()));
+        wanted.length().max(self.seconds * fastest.length()).min(self.most)
+    }
+}
+
+/// Where a collider goes in a frame, and how far from its way it may be felt.
+pub(super) struct Way {
+    pub(super) from: Vec3,
+    pub(super) to: Vec3,
+    pub(super) reach: f32,
+}
+
+impl Skin<'_> {
+    /// How far any of the skin may move.
+    pub(super) fn farthest(&self) -> f32 {
+        self.travel.farthest()
+    }
+
+    /// Lists the points that may come within reach of a way while skin moves by `farthest` at most.
+    pub(super) fn find_candidates(&self, touch: u32, way: &Way, farthest: f32, found: &mut Vec<Candidate>) {
+        // Around the whole way first, which takes no division.
+        let Way { from, to, reach } = *way;
+        let (middle, half) = (0.5 * (from + to), 0.5 * from.distance(to));
+        for (vertex, position) in self.shell.iter().enumerate() {
+            let (group, spread) = self.samples.group(vertex);
+            let around = reach + 1.5 * spread + 2.0 * farthest + half;
+            if position.xyz().distance_squared(middle) > around * around || group.is_empty() {
+                continue;
+            }
+            let reach = reach + 2.0 * self.travel.of(vertex);
+            if distance_to_segment(position.xyz(), from, to) > reach + 1.5 * spread {
+                continue;
+            }
+            for sample in group {
+                let offset =
+                    |layer: &Layer<'_>| self.samples.offset(sample, layer, self.per_metre, self.rest);
+                let offset_before = offset(&self.before);
+                let at = offset_before + self.samples.carried(sample, self.shell);
+                if distance_to_segment(at, from, to) <= reach {
+                    let offset_now = offset(&self.now);
+                    found.push(Candidate { touch, sample, offset_before, offset_now, anchor: None });
+                }
+            }
+        }
+    }
+}
+
+/// How deep the shell may be pushed in a step.
+pub(super) struct Bone<'a> {
+    before: &'a mut Targets,
+    now: &'a mut Targets,
+    fans: &'a Fans,
+    share: f32,
+    /// Where the shell would rest.
+    rested: &'a [Vec4],
+    depth: &'a [f32],
+}
+
+impl<'a> Bone<'a> {
+    /// At a share of the frame between two targets.
+    pub(super) fn at(
+        [before, now]: [&'a mut Targets; 2],
+        fans: &'a Fans,
+        share: f32,
+        rested: &'a [Vec4],
+        depth: &'a [f32],
+    ) -> Self {
+        Self { before, now, fans, share, rested, depth }
+    }
+
+    /// Whether a vertex may be too deep: it is farther from rest than that, in a measure that takes no root.
+    pub(super) fn may_be_below(&self, vertex: usize, position: Vec4) -> bool {
+        is_beyond(position - self.rested[vertex], self.depth[vertex])
+    }
+
+    /// How far a vertex is above the bone (negative: below it), and the way out.
+    pub(super) fn below(&mut self, vertex: usize, position: Vec4) -> (f32, Vec3) {
+        self.before.find_normal(vertex, self.fans);
+        self.now.find_normal(vertex, self.fans);
+        let before = self.before.normal(vertex);
+        let normal = (before + self.share * (self.now.normal(vertex) - before)).normalize_or_zero();
+        ((position - self.rested[vertex]).xyz().dot(normal) + self.depth[vertex], normal)
+    }
+}
+
+/// Whether an offset may be longer than a length: the largest of its coordinates is, or would have to be.
+pub(super) fn is_beyond(offset: Vec4, length: f32) -> bool {
+    const INVERSE_ROOT_OF_3: f32 = 0.577_350;
+    offset.abs().cmpgt(Vec4::splat(INVERSE_ROOT_OF_3 * length)).any()
+}
+
+/// What bone does to a vertex of the shell in a step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Support {
+    /// How far it pushed the vertex out.
+    lift: f32,
+    /// The way out.
+    normal: Vec3,
+    /// Whether a collider that is stronger than bone is near.
+    is_overruled: bool,
+    is_listed: bool,
+}
+
+impl Support {
+    fn is_firm(self) -> bool {
+        self.lift > 0.0 && !self.is_overruled
+    }
+}
+
+/// What bone does to each vertex of the shell, and which vertices that concerns.
+#[derive(Debug)]
+pub(super) struct Supports {
+    each: Vec<Support>,
+    listed: Vec<u32>,
+}
+
+impl Supports {
+    pub(super) fn new(vertices: usize) -> Self {
+        Self { each: vec![Support::default(); vertices], listed: Vec::with_capacity(vertices) }
+    }
+
+    /// One sweep over the bone below the skin that driven colliders press. Returns the largest displacement.
+    fn lift(&mut self, bone: &mut Bone<'_>, next: &mut [Vec4]) -> f32 {
+        let mut largest = 0.0f32;
+        for vertex in &self.listed {
+            let vertex = *vertex as usize;
+            let support = &mut self.each[vertex];
+            if support.is_overruled {
+                continue;
+            }
+            let (below, normal) = bone.below(vertex, next[vertex]);
+            let lift = (support.lift - below).max(0.0);
+            next[vertex] += ((lift - support.lift) * normal).extend(0.0);
+            largest = largest.max((lift - support.lift).abs());
+            (support.lift, support.normal) = (lift, normal);
+        }
+        largest
+    }
+}
+
+impl Colliders {
+    /// Finds the points that may come within a margin of colliders in a frame that begins.
+    pub(super) fn find_candidates(&mut self, skin: &Skin<'_>, head: &HeadWay, margin: f32) {
+        self.candidates.clear();
+        let farthest = skin.farthest();
+        for (index, (_, touch)) in (0u32..).zip(&self.touches).filter(|(_, (_, touch))| !touch.is_through()) {
+            let reach = touch.collider.shape.reach() + margin;
+            let way = Way { from: touch.start(head), to: touch.wanted(head, 1.0).translation, reach };
+            skin.find_candidates(index, &way, farthest, &mut self.candidates);
+        }
+        self.find_anchors();
+    }
+
+    /// Pushes the skin out of the colliders and holds what is pulled, in a step that ends at a share of the frame. `next`
+    /// are the shell's positions to be corrected, `current` those before the step.
+    pub(super) fn resolve(
+        &mut self,
+        samples: &Samples,
+        supports: &mut Supports,
+        bone: &mut Bone<'_>,
+        (next, current): (&mut [Vec4], &[Vec4]),
+        matrices: &StepMatrices,
+        share: f32,
+    ) {
+        self.gather(samples, supports, (next, current), matrices.compliance(), share);
+        self.settle(samples, supports, bone, next, matrices);
+        self.report(samples, next);
+        for (_, pull) in &mut self.pulls {
+            pull.hold(share, next, matrices.resistance());
+        }
+    }
+
+    /// Finds forces that leave nothing inside. Few points are pressed at last: a round through all tells which, and then
+    /// only these are gone through until they rest.
+    fn settle(
+        &mut self,
+        samples: &Samples,
+        supports: &mut Supports,
+        bone: &mut Bone<'_>,
+        next: &mut [Vec4],
+        matrices: &StepMatrices,
+    ) {
+        let rounds = (MOST_POINTS / self.near.len().max(1)).clamp(FEWEST_ROUNDS, ROUNDS);
+        for _ in 0..rounds {
+            self.pressed.clear();
+            self.pressed.extend(0..self.near.len() as u32);
+            let pushed = self.push_out(samples, supports, next, matrices);
+            if supports.lift(bone, next).max(pushed) < ENOUGH {
+                break;
+            }
+            let near = &self.near;
+            self.pressed.retain(|point| near[*point as usize].hold.pressing > 0.0);
+            let sweeps = (MOST_POINTS / self.pressed.len().max(1)).clamp(1, SWEEPS);
+            for _ in 0..sweeps {
+                let pushed = self.push_out(samples, supports, next, matrices);
+                if supports.lift(bone, next).max(pushed) < ENOUGH {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Lists the points that are near a collider in this step, and the vertices that bone may have to support.
+    fn gather(
+        &mut self,
+        samples: &Samples,
+        supports: &mut Supports,
+        (next, current): (&[Vec4], &[Vec4]),
+        compliance: &[f32],
+        share: f32,
+    ) {
+        self.near.clear();
+        for vertex in supports.listed.drain(..) {
+            supports.each[vertex as usize] = Support::default();
+        }
+        for (index, candidate) in (0u32..).zip(&mut self.candidates) {
+            let touch = &self.touches[candidate.touch as usize].1;
+            let offset = candidate.offset_before + share * (candidate.offset_now - candidate.offset_before);
+            let at = offset + samples.carried(candidate.sample, next);
+            if touch.collider.clearance(at, NEAR).is_none() {
+                candidate.anchor = None;
+                continue;
+            }
+            let mut hold = Hold::default();
+            if touch.friction > 0.0 {
+                let before = || {
+                    let at = offset + samples.carried(candidate.sample, current);
+                    touch.collider.before.apply_inverse(at)
+                };
+                hold.anchor = Some(candidate.anchor.unwrap_or_else(before) + touch.collider.deformed_at(at));
+            }
+            let is_kinematic = touch.drive == ColliderMotion::Kinematic;
+            let mut sum = 0.0;
+            for (vertex, weight) in samples.follows_freely(candidate.sample) {
+                sum += weight * weight * compliance[*vertex as usize];
+                let support = &mut supports.each[*vertex as usize];
+                support.is_overruled |= is_kinematic;
+                if !support.is_listed {
+                    support.is_listed = true;
+                    supports.listed.push(*vertex);
+                }
+            }
+            let (touch, sample) = (candidate.touch, candidate.sample);
+            self.near.push(Near { candidate: index, touch, sample, offset, compliance: sum, hold });
+        }
+    }
+
+    /// One sweep over the forces that keep the listed points out, by Gauss-Seidel with projection: a force may be taken
+    /// back while others do the same work, but never pulls. Without taking back, points would be left off the collider
+    /// by chance, come back in the next step, and so on for ever. Returns the largest displacement.
+    fn push_out(
+        &mut self,
+        samples: &Samples,
+        supports: &Supports,
+        next: &mut [Vec4],
+        matrices: &StepMatrices,
+    ) -> f32 {
+        let (step, compliance) = (matrices.step_time(), matrices.compliance());
+        let mut largest = 0.0f32;
+        for point in &self.pressed {
+            let near = &mut self.near[*point as usize];
+            let touch = &mut self.touches[near.touch as usize].1;
+            let at = near.offset + samples.carried(near.sample, next);
+            let within = if near.hold.pressing > 0.0 { FAR } else { 0.0 };
+            let Some(clearance) = touch.collider.clearance(at, within) else { continue };
+            // Where bone holds the skin, a driven collider has to give way.
+            let yielding = touch.compliance(step);
+            let firm = |v: u32| if yielding == 0.0 { None } else { supports.each[v as usize].firm() };
+            let borne: f32 = if yielding == 0.0 {
+                0.0
+            } else {
+                let firm = samples.follows_freely(near.sample).filter(|(v, _)| firm(*v).is_some());
+                firm.map(|(v, w)| w * w * compliance[*v as usize]).sum()
+            };
+            let along_normal = near.compliance - borne + yielding;
+            if along_normal <= 0.0 {
+                continue;
+            }
+            let hold = &mut near.hold;
+            let pressing = (hold.pressing - clearance.distance / along_normal).max(0.0);
+            let push = pressing * clearance.normal - hold.pressing * hold.normal;
+            let dragged = hold.drag(touch, at, clearance.normal, pressing, near.compliance + yielding);
+            (hold.pressing, hold.normal) = (pressing, clearance.normal);
+            let force = push + dragged;
+            largest = largest.max(along_normal * force.length());
+            for (v, w) in samples.follows_freely(near.sample) {
+                // Skin on bone can be dragged along it, but not pushed.
+                let felt = firm(*v).map_or(force, |out| dragged - dragged.dot(out) * out);
+                next[*v as usize] += (*w * compliance[*v as usize] * felt).extend(0.0);
+            }
+            touch.collider.now.translation -= yielding * force;
+        }
+        largest
+    }
+
+    /// Notes what was pushed, how strongly, and how deep it still is.
+    fn report(&mut self, samples: &Samples, next: &[Vec4]) {
+        self.contacts.clear();
+        let metres = 1.0 / self.handling.per_metre;
+        for near in &self.near {
+            let (name, touch) = &mut self.touches[near.touch as usize];
+            let at = near.offset + samples.carried(near.sample, next);
+            let push = near.hold.pressing * near.hold.normal + near.hold.dragging;
+            touch.load.add(push, at);
+            self.candidates[near.candidate as usize].anchor = near.hold.next_anchor(touch, at);
+            let Some(clearance) = touch.collider.clearance(at, ENOUGH) else { continue };
+            touch.load.note_depth(-clearance.distance);
+            if push != Vec3::ZERO {
+                let area = samples.area(near.sample).max(f32::MIN_POSITIVE);
+                self.contacts.push(Contact {
+                    touch: *name,
+                    vertex: samples.vertex(near.sample),
+                    point: metres * at,
+                    normal: clearance.normal,
+                    force: metres * metres * push,
+                    // Areas are in heights too, and pressures are the same at every size.
+                    pressure: near.hold.pressing / area,
+                });
+            }
+        }
+        for (_, touch) in &mut self.touches {
+            touch.end_step();
+        }
+    }
+}
+
+impl Support {
+    /// The way out of the bone, if that bears the vertex.
+    fn firm(self) -> Option<Vec3> {
+        self.is_firm().then_some(self.normal)
+    }
+}
+
+fn distance_to_segment(point: Vec3, from: Vec3, to: Vec3) -> f32 {
+    let along = to - from;
+    let share = ((point - from).dot(along) / along.length_squared().max(f32::MIN_POSITIVE)).clamp(0.0, 1.0);
+    point.distance(from + share * along)
+}

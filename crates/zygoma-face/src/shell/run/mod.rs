@@ -1,0 +1,566 @@
+//! A face at run time: Algorithm 1 of the paper, with contact at full resolution.
+
+mod contact;
+mod head;
+mod measure;
+mod params;
+mod recover;
+mod rig;
+mod sleep;
+mod targets;
+mod warp;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use glam::{Vec3, Vec4, Vec4Swizzles};
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_numerics::Checked;
+use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
+
+use crate::contact::{Below, Colliders, ContactScale, Grab, GrabId, LONGEST_GRAB, Order, Samples, Touchable};
+use crate::model::Face;
+use contact::{Bone, Skin, Supports, Travel, is_beyond};
+use head::HeadMotion;
+pub use measure::Deviation;
+pub(crate) use params::GRAVITY;
+use params::Pending;
+pub use params::{ParamsChange, RunError, RunParams};
+use rig::CoarseRig;
+use sleep::Wakefulness;
+use targets::{Carriers, Fans, Targets};
+
+/// Skin is watched from this share of the height away from colliders, and farther the faster it moves. Ours.
+const WATCH: f32 = 0.01;
+
+/// Skin that moves farther than this in a frame, in heights, is thrown about, and is found again in the next. Ours.
+const MOST_TRAVEL: f32 = 0.03;
+
+/// A collider that comes this near, as a share of the height, wakes a sleeping face: 3 cm. Ours.
+const ROUSING: f32 = 0.12;
+
+/// Nothing moves faster than this, in heights per second, whatever squeezes it: 12 m/s on a life-size face. Ours.
+const TOP_SPEED: f32 = 50.0;
+
+/// Nothing is pushed or pulled farther than this from its target, in heights. Ours.
+const FARTHEST: f32 = 0.5;
+
+/// The longest frame, s: after a pause nobody wants to wait for what happened meanwhile. Ours.
+const LONGEST_FRAME: f64 = 1.0;
+
+/// Time spent in a frame, by stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// Targets of the shell.
+    pub rig: Duration,
+    /// Gradients.
+    pub gradient: Duration,
+    /// Solves.
+    pub solve: Duration,
+    /// Depth, contact, pulls and strain, and the velocities that these leave.
+    pub constraints: Duration,
+    /// The part of the constraints that is contact at full resolution and pulls.
+    pub contact: Duration,
+    /// Warp and detail at full resolution.
+    pub warp: Duration,
+    /// Normals at full resolution.
+    pub normals: Duration,
+}
+
+/// One frame of a face.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// Positions of the whole mesh in the head's frame, in metres, in the rig's own order.
+    pub positions: &'a [Vec3],
+    /// Unit normals of the whole mesh; of no use if [`RunParams::normals`] is off.
+    pub normals: &'a [Vec3],
+    /// Whether the face is asleep: this is the plain rig.
+    pub asleep: bool,
+}
+
+/// Where the targets come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Weights,
+    Surface,
+}
+
+/// A face that can be touched.
+#[derive(Debug)]
+pub struct ShellBody {
+    face: Arc<Face>,
+    params: RunParams,
+    stepper: Stepper,
+    rig: CoarseRig,
+    samples: Samples,
+    touches: Colliders,
+    supports: Supports,
+    head: HeadMotion,
+    pose: RigidMotion,
+    weights: Vec<f32>,
+    source: Source,
+    surface: Vec<Vec3>,
+    /// Where shell and mesh meet, in the order of the stepper.
+    embedding: Vec<Carriers>,
+    /// What the rig wants at the start and at the end of the frame; between frames, `before` is the last frame's.
+    before: Targets,
+    now: Targets,
+    /// The target at the end of a step.
+    target: Vec<Vec4>,
+    /// Where the shell would rest then.
+    rested: Vec<Vec4>,
+    triangles: Vec<[u32; 3]>,
+    fans: Fans,
+    depth: Vec<f32>,
+    shown: Vec<Vec4>,
+    /// Room for velocities while the shell is put somewhere.
+    scratch: Vec<Vec4>,
+    output: Vec<Vec3>,
+    output_normals: Vec<Vec3>,
+    /// Times since the start in nanoseconds.
+    frame_time: u64,
+    step_time: u64,
+    wakefulness: Wakefulness,
+    /// Whether no frame was asked for yet, and whether none yet that has a length.
+    is_first: bool,
+    is_starting: bool,
+    stages: Stages,
+    pending: Pending,
+}
+
+/// Lets no vertex sink below where it would rest by more than its depth. A kinematic collider, which comes after this,
+/// is stronger than bone.
+fn limit_depth(next: &mut [Vec4], bone: &mut Bone<'_>) {
+    for (i, next) in next.iter_mut().enumerate() {
+        if bone.may_be_below(i, *next) {
+            let (below, normal) = bone.below(i, *next);
+            if below < 0.0 {
+                *next -= (below * normal).extend(0.0);
+            }
+        }
+    }
+}
+
+/// How a shell is touched: it reckons in heights, and in forces per height². A driven collider is a few times as heavy as what it touches,
+/// so that it is steady and light; a step of a strong one moves it by no more than 0.4 % of the height into what holds it back. Ours.
+fn handling(height: f64) -> ContactScale {
+    ContactScale {
+        per_metre: (1.0 / height) as f32,
+        least_mass: 0.005,
+        hardest: 1000.0,
+        strained: 0.02,
+        longest_pull: LONGEST_GRAB,
+        height: 1.0,
+    }
+}
+
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds.max(0.0) * 1e9).round() as u64
+}
+
+impl ShellBody {
+    /// Makes a face ready to run.
+    pub fn new(face: &Face, params: RunParams) -> Result<Self, RunError> {
+        params.check()?;
+        let face = Arc::new(face.clone());
+        let free: Vec<bool> = face.held.iter().map(|held| !held).collect();
+        let order = Arc::new(StepOrder::new(&face.shell, &free));
+        let matrices = params.matrices(&face, &order)?;
+        let stepper = Stepper::new(&face.shell, order.clone(), Arc::new(matrices));
+        let rig = CoarseRig::new(&face, &order);
+        let rows = Order { places: &order.places, vertices: &order.vertices, free: order.free };
+        let samples = Samples::new(&face, &face.embedding, &rows);
+        let place = |v: u32| order.places[v as usize];
+        let embedding = (face.embedding.vertices.iter().zip(&face.embedding.weights))
+            .map(|(vertices, weights)| (vertices.map(place), *weights))
+            .collect();
+        let rest = rig.rest().to_vec();
+        let triangles: Vec<[u32; 3]> = face.shell.triangles.iter().map(|t| t.map(place)).collect();
+        Ok(Self {
+            touches: Colliders::new(handling(face.height), samples.len()),
+            supports: Supports::new(rest.len()),
+            samples,
+            head: HeadMotion::new(),
+            pose: RigidMotion { rotation: glam::DQuat::IDENTITY, translation: glam::DVec3::ZERO },
+            weights: vec![0.0; face.shapes.len()],
+            source: Source::Weights,
+            surface: vec![Vec3::ZERO; face.vertex_count()],
+            embedding,
+            before: Targets::new(&face, &rig),
+            now: Targets::new(&face, &rig),
+            target: rest.clone(),
+            rested: rest.clone(),
+            fans: Fans::new(rest.len(), &triangles),
+            triangles,
+            depth: order.vertices.iter().map(|v| face.depth[*v as usize]).collect(),
+            scratch: rest.clone(),
+            shown: rest,
+            output: vec![Vec3::ZERO; face.vertex_count()],
+            output_normals: vec![Vec3::Y; face.vertex_count()],
+            frame_time: 0,
+            step_time: 0,
+            wakefulness: Wakefulness::Awake { calm: 0.0 },
+            is_first: true,
+            is_starting: true,
+            stages: Stages::default(),
+            pending: Pending::default(),
+            stepper,
+            rig,
+            params,
+            face,
+        })
+    }
+
+    /// The face that runs.
+    pub fn face(&self) -> &Face {
+        &self.face
+    }
+
+    /// The parameters that were last set.
+    pub fn params(&self) -> &RunParams {
+        &self.params
+    }
+
+    /// Weights of the shapes at the end of the next frame; missing ones are 0.
+    pub fn set_weights(&mut self, weights: &[f32]) {
+        self.source = Source::Weights;
+        self.weights.fill(0.0);
+        let finite = |w: &f32| if w.is_finite() { *w } else { 0.0 };
+        for (own, weight) in self.weights.iter_mut().zip(weights) {
+            *own = finite(weight);
+        }
+    }
+
+    /// A surface that the face should take at the end of the next frame, in metres, in the rig's own order of
+    /// vertices: for rigs that are not blendshapes. Returns false, and changes nothing, if its length is wrong.
+    pub fn set_target(&mut self, surface: &[Vec3]) -> bool {
+        if surface.len() != self.surface.len() || surface.iter().any(|p| !p.is_finite()) {
+            return false;
+        }
+        self.source = Source::Surface;
+        self.surface.copy_from_slice(surface);
+        true
+    }
+
+    /// Where the head is at the end of the next frame. A pose that is not finite changes nothing.
+    pub fn set_head_pose(&mut self, pose: &RigidMotion) {
+        if pose.translation.is_finite() && pose.rotation.is_finite() {
+            self.pose = *pose;
+        }
+    }
+
+    /// What presses and pulls.
+    pub fn colliders_mut(&mut self) -> &mut Colliders {
+        &mut self.touches
+    }
+
+    /// What presses and pulls.
+    pub fn colliders(&self) -> &Colliders {
+        &self.touches
+    }
+
+    /// Takes hold of the skin nearest to a place (in metres, in the head's frame) and of what hangs together with it within
+    /// a radius, to drag it.
+    pub fn grab(&mut self, at: Vec3, radius: f32) -> GrabId {
+        self.wake(0.0);
+        let distance = |v: &&u32| self.output[**v as usize].distance_squared(at);
+        let nearest = self.face.skin.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let carriers = nearest.map_or([0; 3], |v| self.embedding[*v as usize].0);
+        let per_metre = (1.0 / self.face.height) as f32;
+        let (free, positions) = (self.stepper.order().free, self.stepper.positions());
+        let (at, radius) = (per_metre * at, per_metre * radius);
+        let at_vertex = |v: u32| positions[v as usize].xyz();
+        self.touches.add_pull(Grab::new(at, radius, &carriers, &at_vertex, &self.triangles, free))
+    }
+
+    /// Time spent in the last frame.
+    pub fn stages(&self) -> &Stages {
+        &self.stages
+    }
+
+    /// The matrices in use.
+    pub fn matrices(&self) -> &StepMatrices {
+        self.stepper.matrices()
+    }
+
+    /// Uses other parameters as soon as a thread has factored the new matrix. Parameters out of range change nothing; those with which
+    /// nothing can be simulated leave the old matrix in use.
+    pub fn set_params(&mut self, params: RunParams) -> ParamsChange {
+        if params.check().is_err() {
+            return ParamsChange { within_certificate: self.within_certificate() };
+        }
+        self.pending.start(&self.face, self.stepper.order(), &self.params, &params);
+        self.params = params;
+        ParamsChange { within_certificate: self.within_certificate() }
+    }
+
+    /// Whether the certificate of the build covers the face with its present parameters.
+    pub fn within_certificate(&self) -> bool {
+        self.params.within_certificate(&self.face)
+    }
+
+    /// Waits until changed parameters are in use.
+    pub fn finish_params(&mut self) {
+        if let Some(made) = self.pending.wait() {
+            self.pending.retire(self.stepper.replace_matrices(made));
+        }
+    }
+
+    /// How much older than the end of the last frame the surface is that [`advance`](Self::advance) gives, s: one step of the physics.
+    pub fn latency(&self) -> f64 {
+        f64::from(self.stepper.step_time())
+    }
+
+    /// Advances by `seconds` and gives the surface of one [latency](Self::latency) before. No memory is allocated.
+    ///
+    /// Physics runs in steps of fixed length whatever the frame's, and never beyond the frame's end: what comes then is not known. The surface
+    /// lies between the last two steps. The first frame sets the stage; the face starts as if it had always moved as in the second.
+    pub fn advance(&mut self, seconds: f64) -> Frame<'_> {
+        let seconds = if seconds.is_finite() { seconds.clamp(0.0, LONGEST_FRAME) } else { 0.0 };
+        let began = Instant::now();
+        self.stages = Stages::default();
+        if let Some(made) = self.pending.take() {
+            self.pending.retire(self.stepper.replace_matrices(made));
+        }
+        self.update_targets();
+        self.head.advance(&self.pose, seconds);
+        let start = self.frame_time;
+        self.frame_time += nanoseconds(seconds);
+        if self.is_first {
+            self.settle_at_target();
+            self.is_first = false;
+        }
+        if self.is_starting && seconds > 0.0 {
+            self.place_between(0.0, seconds);
+            self.is_starting = false;
+        }
+        self.stages.rig = began.elapsed();
+        let touched = self.prepare_touches(seconds);
+        self.rouse(touched, seconds);
+        if self.is_asleep() {
+            self.step_time = self.frame_time;
+            self.touches.jump(&self.head.way());
+            self.show_target(seconds);
+        } else {
+            self.run_steps(start, touched);
+            self.show_between_steps();
+        }
+        self.touches.end_frame(self.lateness());
+        let warping = Instant::now();
+        self.warp();
+        std::mem::swap(&mut self.before, &mut self.now);
+        let warped = Instant::now();
+        self.stages.warp = warped - warping;
+        if self.params.normals {
+            self.update_output_normals();
+            self.stages.normals = warped.elapsed();
+        }
+        Frame { positions: &self.output, normals: &self.output_normals, asleep: self.is_asleep() }
+    }
+
+    fn update_targets(&mut self) {
+        match self.source {
+            Source::Weights => self.now.set_weights(&self.rig, &self.weights, self.params.detail),
+            Source::Surface => {
+                let vertices = &self.stepper.order().vertices;
+                self.now.set_surface(&self.face, &self.rig, vertices, &self.embedding, &self.surface);
+            }
+        }
+    }
+
+    /// The shell at its target as it would rest there.
+    fn settle_at_target(&mut self) {
+        self.before.copy_from(&self.now);
+        self.scratch.fill(Vec4::ZERO);
+        self.stepper.place(&self.now.rested, &self.scratch);
+    }
+
+    /// Finds what may be touched in this frame. Returns whether anything is.
+    fn prepare_touches(&mut self, seconds: f64) -> bool {
+        if self.touches.is_empty() {
+            return false;
+        }
+        let began = Instant::now();
+        let asleep = self.is_asleep();
+        let skin = Skin {
+            samples: &self.samples,
+            rest: self.rig.rest(),
+            per_metre: (1.0 / self.face.height) as f32,
+            before: self.before.layer(),
+            now: self.now.layer(),
+            shell: if asleep { &self.before.target } else { self.stepper.positions() },
+            travel: Travel {
+                targets: [&self.before.target, &self.now.target],
+                velocities: self.stepper.velocities(),
+                seconds: seconds as f32,
+                most: MOST_TRAVEL,
+            },
+        };
+        let way = self.head.way();
+        let target = &self.now.target;
+        let below =
+            |at: Vec3| Below::new(at, target.iter().map(|p| p.xyz()), |v| self.fans.normal(v, target));
+        self.touches.begin_frame();
+        self.touches.iter_mut().for_each(|touch| touch.pass(&way, 1.0, below));
+        self.touches.find_candidates(&skin, &way, if asleep { ROUSING } else { WATCH });
+        self.stages.contact = began.elapsed();
+        self.stages.constraints = self.stages.contact;
+        self.touches.is_near() || self.touches.is_pulling()
+    }
+
+    fn run_steps(&mut self, start: u64, touched: bool) {
+        let step = self.stepper.step_time();
+        let step_length = nanoseconds(f64::from(step).max(1e-6));
+        let length = (self.frame_time - start).max(1) as f64;
+        while self.step_time + step_length <= self.frame_time {
+            self.step_time += step_length;
+            // β of Algorithm 1.
+            let share = self.step_time.saturating_sub(start) as f64 / length;
+            let motion = self.head.at(share, self.face.height, &self.params);
+            let share = share as f32;
+            let began = Instant::now();
+            for ((target, before), now) in
+                self.target.iter_mut().zip(&self.before.target).zip(&self.now.target)
+            {
+                *target = *before + share * (*now - *before);
+            }
+            self.stepper.assemble(&self.target, &motion);
+            let assembled = Instant::now();
+            self.stepper.solve(&self.target);
+            let solved = Instant::now();
+            self.stages.gradient += assembled - began;
+            self.stages.solve += solved - assembled;
+            self.touches.move_colliders(share, &self.head.way(), step);
+            self.constrain(share, touched);
+            self.stepper.finish();
+            self.stages.constraints += solved.elapsed();
+        }
+    }
+
+    /// Applies depth, touches and the limits of strain and speed to the next positions.
+    fn constrain(&mut self, share: f32, touched: bool) {
+        if touched || self.stepper.is_overstretched() || self.is_far(share) {
+            self.find_rest(share);
+            let matrices = self.stepper.matrices().clone();
+            let free = self.stepper.order().free;
+            let (next, current) = self.stepper.next_mut();
+            let targets = [&mut self.before, &mut self.now];
+            let mut bone = Bone::at(targets, &self.fans, share, &self.rested, &self.depth);
+            limit_depth(&mut next[..free], &mut bone);
+            if touched {
+                let began = Instant::now();
+                self.touches.resolve(
+                    &self.samples,
+                    &mut self.supports,
+                    &mut bone,
+                    (next, current),
+                    &matrices,
+                    share,
+                );
+                self.stages.contact += began.elapsed();
+            }
+            self.stepper.limit_strain(&self.rested);
+            self.limit_speed();
+        }
+    }
+
+    /// Whether any vertex is so far from where it would rest that it may be too deep. Most of the time none is, and no
+    /// normals are needed.
+    fn is_far(&mut self, share: f32) -> bool {
+        let free = self.stepper.order().free;
+        let (next, _) = self.stepper.next_mut();
+        let resting = self.before.rested[..free].iter().zip(&self.now.rested);
+        let placed = next.iter().zip(&self.depth);
+        resting.zip(placed).fold(false, |any, ((before, now), (next, depth))| {
+            any | is_beyond(*next - (*before + share * (*now - *before)), *depth)
+        })
+    }
+
+    /// Where the shell would rest, so that with its correction it is at its target: there nothing limits it.
+    fn find_rest(&mut self, share: f32) {
+        let resting = self.before.rested.iter().zip(&self.now.rested);
+        for (rested, (before, now)) in self.rested.iter_mut().zip(resting) {
+            *rested = *before + share * (*now - *before);
+        }
+    }
+
+    fn limit_speed(&mut self) {
+        let free = self.stepper.order().free;
+        let most = self.stepper.step_time() * TOP_SPEED;
+        let (next, current) = self.stepper.next_mut();
+        let is_wild =
+            |i: usize| is_beyond(next[i] - current[i], most) | is_beyond(next[i] - self.target[i], FARTHEST);
+        // Without a branch per vertex this is fast, and hardly ever true.
+        if !(0..free).fold(false, |any, i| any | is_wild(i)) {
+            return;
+        }
+        for i in 0..free {
+            let near = self.target[i] + (next[i] - self.target[i]).clamp_length_max(FARTHEST);
+            next[i] = current[i] + (near - current[i]).clamp_length_max(most);
+        }
+    }
+
+    /// How long before the end of the last step the surface is shown, as a share of the step.
+    fn lateness(&self) -> f32 {
+        let since = self.frame_time.saturating_sub(self.step_time) as f32 * 1e-9;
+        (1.0 - since / self.stepper.step_time()).clamp(0.0, 1.0)
+    }
+
+    /// The target when the surface is shown.
+    fn show_target(&mut self, seconds: f64) {
+        let late = if seconds > 0.0 { (self.latency() / seconds).min(1.0) as f32 } else { 0.0 };
+        for ((shown, now), before) in self.shown.iter_mut().zip(&self.now.target).zip(&self.before.target) {
+            *shown = *now + late * (*before - *now);
+        }
+    }
+
+    /// The shell between the last two steps.
+    fn show_between_steps(&mut self) {
+        let (late, share) = (self.lateness(), self.shown_share());
+        let (positions, earlier) = (self.stepper.positions(), self.stepper.earlier());
+        for i in 0..positions.len() {
+            let x = positions[i] + late * (earlier[i] - positions[i]) + self.now.residual[i];
+            self.shown[i] = self.now.target[i] + share * (x - self.now.target[i]);
+        }
+    }
+
+    /// The whole mesh from the shell (eq. 14).
+    fn warp(&mut self) {
+        let height = self.face.height as f32;
+        for (shown, rest) in self.shown.iter_mut().zip(self.rig.rest()) {
+            *shown = height * (*shown - *rest);
+        }
+        warp::warp(&self.now.base, &self.shown, &self.embedding, &mut self.output);
+    }
+
+    fn update_output_normals(&mut self) {
+        self.output_normals.fill(Vec3::ZERO);
+        for t in &self.face.triangles {
+            let [a, b, c] = t.map(|v| self.output[v as usize]);
+            let area = (b - a).cross(c - a);
+            for v in t {
+                self.output_normals[*v as usize] += area;
+            }
+        }
+        for normal in &mut self.output_normals {
+            *normal = normal.normalize_or(Vec3::Y);
+        }
+    }
+}
+
+impl Touchable for ShellBody {
+    fn colliders(&self) -> &Colliders {
+        self.colliders()
+    }
+
+    fn colliders_mut(&mut self) -> &mut Colliders {
+        self.colliders_mut()
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> GrabId {
+        self.grab(at, radius)
+    }
+}
+
+#[cfg(test)]
+mod tests;

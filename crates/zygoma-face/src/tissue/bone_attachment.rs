@@ -1,0 +1,154 @@
+//! What the underside of the flesh stands on: the cranium, or the jaw that moves, or something between them.
+
+use glam::DVec3;
+use zygoma_geometry::rigid::RigidMotion;
+
+use crate::model::Below;
+use crate::model::JawMotion;
+
+/// Skin that the widest jaw shape moves by this share of the farthest is carried by the bone itself. Ours.
+const CARRIED: f64 = 0.6;
+/// Points that a rigid motion misses by more than this share of their way are not bone. Ours.
+const LOOSE: f64 = 0.15;
+/// Flesh whose bone lies this much deeper than the flesh is thick does not feel which bone it is, m. Ours.
+const FEELS: f64 = 0.01;
+/// A bone is nearer than the other if its distance is below the other's by this share of their sum. Ours.
+const NEARER: f64 = 0.3;
+
+/// Where the underside of the flesh is held.
+pub(super) struct BoneAttachment {
+    jaw: JawMotion,
+    /// How far each vertex goes with the jaw: 0 stays with the cranium.
+    shares: Vec<f64>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// On bones that are known: rigid.
+    Bones,
+    /// Under skin that shows where the jaw goes: along with it, turned by the jaw. As a rigid body under a skin that is none, the jaw found
+    /// from a skin changes the volume of the flesh between them twice as much.
+    Skin {
+        /// Shapes that move the jaw.
+        shapes: Vec<usize>,
+    },
+}
+
+/// A vertex of the flesh's underside at rest.
+pub(super) struct AttachmentPoint<'a> {
+    pub(super) vertex: usize,
+    pub(super) at: DVec3,
+    /// The skin above it.
+    pub(super) skin: DVec3,
+    /// How every shape moves the skin.
+    pub(super) moves: &'a [Vec<DVec3>],
+}
+
+/// The shapes of a skin that move its jaw.
+pub(super) struct JawShapes<'a> {
+    pub(super) skin: &'a [DVec3],
+    /// Displacement of the skin by every shape.
+    pub(super) moves: &'a [Vec<DVec3>],
+    /// Which of them move the bone.
+    pub(super) shapes: &'a [usize],
+}
+
+impl JawShapes<'_> {
+    /// The motion of the bone, as far as the skin shows it.
+    pub(super) fn motion(&self) -> JawMotion {
+        let farthest = |shape: usize| self.moves[shape].iter().map(|d| d.length()).fold(0.0, f64::max);
+        let widest = self.shapes.iter().copied().max_by(|a, b| farthest(*a).total_cmp(&farthest(*b)));
+        let Some(widest) = widest.filter(|shape| farthest(*shape) > 0.0) else { return JawMotion::still() };
+        let least = CARRIED * farthest(widest);
+        let moves = &self.moves[widest];
+        let mut patch: Vec<usize> = (0..self.skin.len()).filter(|v| moves[*v].length() >= least).collect();
+        let motion_of = |patch: &[usize]| {
+            let gather = |values: &[DVec3]| patch.iter().map(|v| values[*v]).collect::<Vec<DVec3>>();
+            JawMotion::new(
+                &gather(self.skin),
+                self.shapes.iter().map(|shape| (*shape, gather(&self.moves[*shape]))),
+            )
+        };
+        let mut weights = vec![0.0; self.moves.len()];
+        weights[widest] = 1.0;
+        let pose = motion_of(&patch).pose(&weights);
+        let off = |v: usize| pose.apply(self.skin[v]).distance(self.skin[v] + moves[v]);
+        patch.retain(|v| off(*v) < LOOSE * moves[*v].length());
+        motion_of(&patch)
+    }
+
+    /// How far each vertex goes with a jaw, over all the shapes that move it.
+    pub(super) fn shares(&self, jaw: &JawMotion) -> Vec<f64> {
+        let poses: Vec<(usize, RigidMotion)> = self
+            .shapes
+            .iter()
+            .map(|shape| {
+                let mut weights = vec![0.0; self.moves.len()];
+                weights[*shape] = 1.0;
+                (*shape, jaw.pose(&weights))
+            })
+            .collect();
+        let share = |v: usize| {
+            let (mut along, mut all) = (0.0, 0.0);
+            for (shape, pose) in &poses {
+                let whole = pose.apply(self.skin[v]) - self.skin[v];
+                along += whole.dot(self.moves[*shape][v]);
+                all += whole.length_squared();
+            }
+            if all > 0.0 { (along / all).clamp(0.0, 1.0) } else { 0.0 }
+        };
+        (0..self.skin.len()).map(share).collect()
+    }
+}
+
+impl BoneAttachment {
+    /// The footing that the skin shows: what it carries along rides on the jaw.
+    pub(super) fn of_skin(shapes: &JawShapes) -> Self {
+        let jaw = shapes.motion();
+        let shares = shapes.shares(&jaw);
+        Self { jaw, shares, kind: Kind::Skin { shapes: shapes.shapes.to_vec() } }
+    }
+
+    /// The footing on bones: what is near one goes with it, and what is far from all of them as the skin above it does.
+    pub(super) fn on_bones(jaw: JawMotion, shapes: &JawShapes, below: &[Below], thickness: &[f64]) -> Self {
+        let mut shares = shapes.shares(&jaw);
+        for ((share, below), thickness) in shares.iter_mut().zip(below).zip(thickness) {
+            let [cranium, mandible] = below.distances;
+            let nearer = (cranium - mandible) / (cranium + mandible).max(f64::MIN_POSITIVE);
+            let bone = smooth_step(0.5 + 0.5 * nearer / NEARER);
+            let gap = below.bone.unwrap_or(f64::INFINITY) - thickness;
+            let felt = smooth_step(1.0 - gap / FEELS);
+            *share += felt * (bone - *share);
+        }
+        Self { jaw, shares, kind: Kind::Bones }
+    }
+
+    /// Where the jaw is.
+    pub(super) fn pose(&self, weights: &[f32]) -> RigidMotion {
+        self.jaw.pose(weights)
+    }
+
+    /// Where a foot is for some weights and the jaw's pose.
+    pub(super) fn place(&self, foot: &AttachmentPoint, weights: &[f32], pose: &RigidMotion) -> DVec3 {
+        let share = self.shares[foot.vertex];
+        match &self.kind {
+            Kind::Bones => foot.at + share * (pose.apply(foot.at) - foot.at),
+            Kind::Skin { shapes } => {
+                let arm = foot.at - foot.skin;
+                let turned = share * (pose.rotation * arm - arm);
+                foot.at + turned + carried(shapes, weights, foot)
+            }
+        }
+    }
+}
+
+/// How far some shapes carry the skin above a foot.
+pub(super) fn carried(shapes: &[usize], weights: &[f32], foot: &AttachmentPoint) -> DVec3 {
+    let active = shapes.iter().filter(|shape| weights[**shape] != 0.0);
+    active.map(|shape| f64::from(weights[*shape]) * foot.moves[*shape][foot.vertex]).sum()
+}
+
+pub(super) fn smooth_step(x: f64) -> f64 {
+    let x = x.clamp(0.0, 1.0);
+    x * x * (3.0 - 2.0 * x)
+}

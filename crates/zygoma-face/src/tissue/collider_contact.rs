@@ -1,0 +1,528 @@
+//! Colliders on flesh: decided at points of the full-resolution skin, passed on to the vertices of the flesh that carry them.
+//!
+//! In a step each point near a collider gets a plane that it must not pass, as a potential, and with friction a line along which alone it
+//! moves freely; both are found again half way. What little the search for the step's end leaves inside is pushed out by the smallest motion
+//! of the flesh that does.
+
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+use zygoma_physics::contact::Collider;
+use zygoma_physics::projective::{
+    Attachments, Elements, HalfSpace, Handle, Line, MatrixRow, Row, Stencil, System,
+};
+
+use super::lip_contact::Surface;
+use super::skin_samples::SkinPoints;
+use super::tissue::Tissue;
+use crate::contact::{ColliderId, ColliderMotion, Colliders, Contact, HeadWay, Samples};
+
+/// Points of the skin and planes; a point is carried by up to nine vertices of the flesh.
+type Planes = Elements<f32, HalfSpace, 9, 1, 5>;
+/// Points that stick to a collider.
+type Grips = Elements<f32, Line, 9, 1, 7>;
+
+/// Points that come this near in a step may meet, m. Ours, as all below.
+const WATCH: f32 = 6e-3;
+/// Skin this near to where the rig has it is not pushed away by what the rig moves, m.
+const AT_HOME: f32 = 1e-4;
+/// Points nearer than this get a plane, m.
+const NEAR: f32 = 3e-4;
+/// Points deeper than this are pushed out at the end of a step, m.
+const MISSING: f32 = 1e-5;
+/// The largest way that a point is pushed at once, m.
+const FARTHEST: f32 = 2e-3;
+/// Points kept of those that press on the same flesh: the deepest.
+const ALIKE: usize = 3;
+/// Most points that get planes.
+const MOST: usize = 300;
+/// A collider that goes farther than this in a step is followed on its way, so that skin leaves it where it came in, m.
+const STRIDE: f32 = 2e-3;
+/// The largest number of places on that way.
+const MOST_STRIDES: usize = 16;
+/// How much firmer held skin is held than pressed skin is pressed.
+const GRASP: f64 = 10.0;
+/// Vertices of the flesh that are worth handing to another thread.
+const ROWS: usize = 64;
+/// How fast a driven collider comes up to the skin, m/s.
+const APPROACH: f32 = 0.5;
+
+/// What presses on the flesh in a step.
+pub(super) struct ColliderContact {
+    planes: Handle<Planes>,
+    grips: Handle<Grips>,
+    held: Handle<Attachments<f32>>,
+    /// Points that may meet a collider in this step.
+    candidates: Vec<Candidate>,
+    /// Points that have a plane, and those of the last search.
+    pressed: Vec<Pressed>,
+    earlier: Vec<Pressed>,
+    /// What sliding points add to the forces on rows, so that it can be taken back when they are looked at again.
+    drags: Vec<(u32, Vec3)>,
+    /// Stiffness of contact, N/m per m² of skin.
+    stiffness: f32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    touch: u32,
+    sample: u32,
+    /// Where the point lies apart from the flesh that carries it.
+    offset: Vec3,
+    /// What is known of it where the rig moves the collider.
+    own: Option<Own>,
+}
+
+/// A point at a collider that the rig moves.
+#[derive(Clone, Copy, Debug)]
+struct Own {
+    /// Where the rig has the point: it is never pushed farther than to there.
+    home: Vec3,
+    /// Where it was when it was found, and how far from the collider.
+    at: Vec3,
+    distance: f32,
+}
+
+impl Candidate {
+    /// Where the point is in a state of the flesh.
+    fn place(&self, samples: &Samples, x: &[Row<f32>]) -> Vec3 {
+        self.offset + carried(samples, self.sample, x)
+    }
+
+    /// How far the point may be behind a plane that goes through a place.
+    fn allowed(&self, normal: Vec3, through: Vec3) -> f32 {
+        self.own.map_or(0.0, |own| normal.dot(through - own.home).max(0.0))
+    }
+
+    /// Whether it cannot be near the collider: no point comes nearer to a surface by more than it moves.
+    fn is_far(&self, at: Vec3) -> bool {
+        self.own.is_some_and(|own| own.distance - own.at.distance(at) > NEAR)
+    }
+
+    /// Distance from the collider, or from how deep it may be in it, with the normal and a point of the plane there; none where that is not near.
+    fn clearance(&self, collider: &Collider, at: Vec3) -> Option<(f32, Vec3, Vec3)> {
+        if self.is_far(at) {
+            return None;
+        }
+        let clearance = collider.clearance(at, NEAR)?;
+        let surface = at - clearance.distance * clearance.normal;
+        let allowed = self.allowed(clearance.normal, surface);
+        let distance = clearance.distance + allowed;
+        (distance < NEAR).then_some((distance, clearance.normal, surface - allowed * clearance.normal))
+    }
+}
+
+/// A point at a plane.
+#[derive(Clone, Copy, Debug)]
+struct Pressed {
+    id: ColliderId,
+    candidate: Candidate,
+    normal: Vec3,
+    /// How high the point must be along the normal.
+    level: f32,
+    /// Distance from the collider when the plane was found, negative inside.
+    distance: f32,
+    /// N/m, and the skin's area that the point speaks for.
+    weight: f32,
+    area: f32,
+    /// What it sticks to, in the collider's own frame.
+    anchor: Option<Vec3>,
+    slides: bool,
+    /// Forces on the skin, N: along the normal, and of friction.
+    pressing: f32,
+    dragging: Vec3,
+}
+
+/// Rows that must be lifted along directions of their own, and by how much.
+#[derive(Default)]
+pub(super) struct Lifts {
+    pub(super) rows: Vec<MatrixRow>,
+    pub(super) directions: Vec<DVec3>,
+    pub(super) amounts: Vec<f64>,
+}
+
+impl Lifts {
+    /// Leaves out some rows.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&MatrixRow) -> bool) {
+        let kept: Vec<bool> = self.rows.iter().map(is_kept).collect();
+        let mut keeps = kept.iter();
+        self.rows.retain(|_| keeps.next() == Some(&true));
+        let mut keeps = kept.iter();
+        self.directions.retain(|_| keeps.next() == Some(&true));
+        let mut keeps = kept.iter();
+        self.amounts.retain(|_| keeps.next() == Some(&true));
+    }
+}
+
+impl ColliderContact {
+    /// Adds what touches need to a system.
+    pub(super) fn new(stiffness: f64, system: &mut System<f32>) -> Self {
+        let fits = "an empty group names no vertex";
+        Self {
+            planes: system.add_transient(Planes::new()).expect(fits),
+            grips: system.add_transient(Grips::new()).expect(fits),
+            held: system.add_transient(Attachments::new()).expect(fits),
+            candidates: Vec::new(),
+            pressed: Vec::new(),
+            earlier: Vec::new(),
+            drags: Vec::new(),
+            stiffness: stiffness as f32,
+        }
+    }
+
+    /// Takes all constraints out of the system.
+    pub(super) fn clear(&self, system: &mut System<f32>) {
+        system.group_mut(self.planes).clear();
+        system.group_mut(self.grips).clear();
+        system.group_mut(self.held).clear();
+    }
+
+    /// Lets go of everything.
+    pub(super) fn forget(&mut self) {
+        self.candidates.clear();
+        self.pressed.clear();
+    }
+
+    /// A step begins that ends at a share of the frame: colliders move, and the points that they may meet are found. Colliders that the rig
+    /// itself moves know where it has the flesh at the end of the step.
+    pub(super) fn begin(
+        &mut self,
+        tissue: &Tissue,
+        touches: &mut Colliders,
+        (state, rig): (&Surface<'_>, Option<&[Row<f32>]>),
+        (way, share, seconds): (&HeadWay, f32, f32),
+    ) {
+        touches.move_colliders(share, way, seconds);
+        // A step begins with forces of its own.
+        self.drags.clear();
+        self.candidates.clear();
+        for (index, (_, touch)) in (0u32..).zip(&mut touches.touches) {
+            let is_driven = touch.drive != ColliderMotion::Kinematic;
+            let wanted = touch.wanted(way, share).translation;
+            let collider = &touch.collider;
+            // What the rig moves along with the skin meets it where both end up.
+            let travelled = if rig.is_some() { 0.0 } else { travel(collider) };
+            let within = travelled + if is_driven { WATCH.max(APPROACH * seconds) } else { WATCH };
+            if touch.is_through() {
+                continue;
+            }
+            let first = self.candidates.len();
+            self.find_candidates(tissue, (state, rig), (index, collider), within);
+            if is_driven {
+                // Up to the skin a driven collider goes freely; from there on its force counts.
+                let gap = |c: &Candidate| {
+                    let at = c.place(&tissue.touchable.samples, state.x);
+                    collider.clearance(at, within).map_or(within, |clearance| clearance.distance)
+                };
+                let gap = self.candidates[first..].iter().map(gap).fold(APPROACH * seconds, f32::min);
+                let missing = wanted - collider.now.translation;
+                touch.fly(missing.clamp_length_max(gap.max(0.0)));
+            }
+        }
+    }
+
+    /// Adds the points that are within a distance of a collider: looked for among those of the flesh's vertices that are near it.
+    fn find_candidates(
+        &mut self,
+        tissue: &Tissue,
+        (state, rig): (&Surface<'_>, Option<&[Row<f32>]>),
+        (touch, collider): (u32, &Collider),
+        within: f32,
+    ) {
+        let SkinPoints { samples, height, .. } = &tissue.touchable;
+        let of_row = |(row, x): (usize, &Row<f32>)| {
+            let (group, spread) = samples.group(row);
+            let at = Vec3::from_slice(x);
+            let is_home = rig.is_some_and(|rig| at.distance(Vec3::from_slice(&rig[row])) < AT_HOME);
+            let is_near = !group.is_empty()
+                && !is_home
+                && collider.clearance(at, within + 1.5 * height * spread).is_some();
+            let looked_at = if is_near { group } else { 0..0 };
+            looked_at.filter_map(move |sample| {
+                let offset = samples.on_mesh(sample, state.base) - carried(samples, sample, state.rest);
+                let at = offset + carried(samples, sample, state.x);
+                let distance = collider.clearance(at, within)?.distance;
+                let own =
+                    |rig: &[Row<f32>]| Own { home: offset + carried(samples, sample, rig), at, distance };
+                Some(Candidate { touch, sample, offset, own: rig.map(own) })
+            })
+        };
+        let rows = state.x.par_iter().enumerate().with_min_len(ROWS);
+        self.candidates.par_extend(rows.flat_map_iter(of_row));
+    }
+
+    /// Puts constraints into the system for the points near colliders and for held skin, at a share of the frame.
+    pub(super) fn prepare(
+        &mut self,
+        tissue: &Tissue,
+        touches: &Colliders,
+        x: &[Row<f32>],
+        share: f32,
+        system: &mut System<f32>,
+    ) {
+        self.clear(system);
+        for (row, force) in self.drags.drain(..) {
+            add_force(&mut system.forces[row as usize], -force);
+        }
+        std::mem::swap(&mut self.pressed, &mut self.earlier);
+        self.find_planes(tissue, touches, x);
+        for point in &mut self.pressed {
+            let (_, touch) = &touches.touches[point.candidate.touch as usize];
+            let stencil = stencil(&tissue.touchable.samples, point.candidate.sample);
+            let [nx, ny, nz, level, weight] =
+                [point.normal.x, point.normal.y, point.normal.z, point.level, point.weight].map(f64::from);
+            system.group_mut(self.planes).push(&stencil, [weight, nx, ny, nz, level]);
+            let Some(anchor) = point.anchor.filter(|_| touch.friction > 0.0) else { continue };
+            if point.slides {
+                for (row, share) in tissue.touchable.samples.follows_freely(point.candidate.sample) {
+                    let force = *share * point.dragging;
+                    add_force(&mut system.forces[*row as usize], force);
+                    self.drags.push((*row, force));
+                }
+            } else {
+                let [tx, ty, tz] =
+                    (touch.collider.now.apply(anchor) - point.candidate.offset).to_array().map(f64::from);
+                system.group_mut(self.grips).push(&stencil, [weight, tx, ty, tz, nx, ny, nz]);
+            }
+        }
+        for (_, pull) in &touches.pulls {
+            for (row, place) in pull.places(share) {
+                let weight = GRASP * f64::from(self.stiffness * tissue.touchable.areas[row as usize]);
+                let [px, py, pz] = place.to_array().map(f64::from);
+                system.group_mut(self.held).push(&Stencil::vertex(row), [weight, px, py, pz]);
+            }
+        }
+    }
+
+    /// Planes for the points near colliders; of those that press on the same flesh the deepest, and what sticks, speak for all.
+    fn find_planes(&mut self, tissue: &Tissue, touches: &Colliders, x: &[Row<f32>]) {
+        let SkinPoints { samples, height, .. } = &tissue.touchable;
+        self.pressed.clear();
+        let mut earlier = self.earlier.clone();
+        earlier.sort_by_key(|point| (point.id, point.candidate.sample));
+        for candidate in &self.candidates {
+            let (id, touch) = &touches.touches[candidate.touch as usize];
+            let at = candidate.place(samples, x);
+            let found = match candidate.own {
+                Some(_) => candidate.clearance(&touch.collider, at),
+                None => way_out(&touch.collider, at),
+            };
+            let Some((distance, normal, surface)) = found else { continue };
+            let key = (*id, candidate.sample);
+            let known = earlier.binary_search_by_key(&key, |p| (p.id, p.candidate.sample));
+            let known = known.ok().map(|place| earlier[place]);
+            let start = || touch.collider.before.apply_inverse(at);
+            let anchor =
+                (touch.friction > 0.0).then(|| known.and_then(|known| known.anchor).unwrap_or_else(start));
+            self.pressed.push(Pressed {
+                id: *id,
+                candidate: *candidate,
+                normal,
+                level: normal.dot(surface - candidate.offset),
+                distance,
+                weight: 0.0,
+                area: samples.area(candidate.sample) * height * height,
+                anchor,
+                slides: known.is_some_and(|known| known.slides),
+                pressing: known.map_or(0.0, |known| known.pressing),
+                dragging: known.map_or(Vec3::ZERO, |known| known.dragging),
+            });
+        }
+        let heaviest = |point: &Pressed| {
+            let follows = samples.follows(point.candidate.sample);
+            follows.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(row, _)| *row)
+        };
+        let key = |point: &Pressed| (point.candidate.touch, heaviest(point));
+        self.pressed.sort_by(|a, b| {
+            let sticks = |p: &Pressed| p.pressing > 0.0 && p.anchor.is_some();
+            key(a).cmp(&key(b)).then(sticks(b).cmp(&sticks(a))).then(a.distance.total_cmp(&b.distance))
+        });
+        let mut kept = Vec::with_capacity(self.pressed.len());
+        for same in self.pressed.chunk_by(|a, b| key(a) == key(b)) {
+            let count = same.len().min(ALIKE);
+            let area = same.iter().map(|point| point.area).sum::<f32>() / count as f32;
+            let weight = self.stiffness * area;
+            kept.extend(same[..count].iter().map(|point| Pressed { area, weight, ..*point }));
+        }
+        kept.sort_by(|a, b| a.distance.total_cmp(&b.distance).then(key(a).cmp(&key(b))));
+        kept.truncate(MOST);
+        self.pressed = kept;
+    }
+
+    /// Rows of the flesh that constraints act on: held skin first, then what is pressed, the deepest first.
+    pub(super) fn rows(&self, tissue: &Tissue, touches: &Colliders) -> Vec<u32> {
+        let free = tissue.layout.free;
+        let pulled = touches.pulls.iter().flat_map(|(_, pull)| pull.vertices());
+        let pressed = self.pressed.iter().flat_map(|point| carriers(tissue, point.candidate.sample));
+        pulled.filter(|row| (*row as usize) < free).chain(pressed).collect()
+    }
+
+    /// Rows of the flesh that constraints may act on in the next steps, the nearest first.
+    pub(super) fn rows_ahead(&self, tissue: &Tissue, touches: &Colliders, x: &[Row<f32>]) -> Vec<u32> {
+        let distance = |candidate: &Candidate| {
+            let at = candidate.offset + carried(&tissue.touchable.samples, candidate.sample, x);
+            let (_, touch) = &touches.touches[candidate.touch as usize];
+            touch.collider.clearance(at, WATCH).map(|clearance| (clearance.distance, *candidate))
+        };
+        let mut near: Vec<(f32, Candidate)> = self.candidates.iter().filter_map(distance).collect();
+        near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.sample.cmp(&b.1.sample)));
+        near.into_iter().flat_map(|(_, candidate)| carriers(tissue, candidate.sample)).collect()
+    }
+
+    /// The friction of all sliding points on the free rows, N.
+    #[cfg(test)]
+    pub(super) fn friction(&self) -> Vec3 {
+        self.drags.iter().map(|(_, force)| *force).sum()
+    }
+
+    /// Finds the forces at some state: planes push, what sticks holds up to what friction bears.
+    pub(super) fn find_forces(&mut self, tissue: &Tissue, touches: &Colliders, x: &[Row<f32>]) {
+        for point in &mut self.pressed {
+            let (_, touch) = &touches.touches[point.candidate.touch as usize];
+            let carried = carried(&tissue.touchable.samples, point.candidate.sample, x);
+            point.pressing = point.weight * (point.level - point.normal.dot(carried)).max(0.0);
+            let Some(anchor) = point.anchor.filter(|_| touch.friction > 0.0) else { continue };
+            let limit = touch.friction * point.pressing;
+            let target = touch.collider.now.apply(anchor);
+            let slide = target - point.candidate.offset - carried;
+            let wanted = point.weight * slide.reject_from_normalized(point.normal);
+            point.slides = wanted.length() > limit;
+            point.dragging = wanted.clamp_length_max(limit);
+        }
+    }
+
+    /// The search is over: what the skin does to colliders, and what it will stick to.
+    pub(super) fn react(
+        &mut self,
+        tissue: &Tissue,
+        touches: &mut Colliders,
+        x: &[Row<f32>],
+        (share, seconds): (f32, f32),
+    ) {
+        self.find_forces(tissue, touches, x);
+        let samples = &tissue.touchable.samples;
+        for point in &mut self.pressed {
+            let (id, touch) = &mut touches.touches[point.candidate.touch as usize];
+            let at = point.candidate.offset + carried(samples, point.candidate.sample, x);
+            let force = point.pressing * point.normal + point.dragging;
+            if point.pressing <= 0.0 {
+                point.anchor = None;
+                continue;
+            }
+            if point.slides {
+                // Next time it begins at what friction bears.
+                point.anchor = Some(touch.collider.now.apply_inverse(at + point.dragging / point.weight));
+            }
+            touch.load.add(force, at);
+            touches.contacts.push(Contact {
+                touch: *id,
+                vertex: samples.vertex(point.candidate.sample),
+                point: at,
+                normal: point.normal,
+                force,
+                pressure: point.pressing / point.area.max(f32::MIN_POSITIVE),
+            });
+        }
+        for (id, touch) in &mut touches.touches {
+            let yielding = touch.compliance(seconds);
+            let felt: Vec3 =
+                self.pressed.iter().filter(|p| p.id == *id).map(|p| p.pressing * p.normal + p.dragging).sum();
+            touch.collider.now.translation -= yielding * felt;
+        }
+        for (_, pull) in &mut touches.pulls {
+            let stiffness = GRASP as f32 * self.stiffness;
+            for (row, place) in pull.places(share).collect::<Vec<_>>() {
+                let missing = place - Vec3::from_slice(&x[row as usize]);
+                pull.load.add(stiffness * tissue.touchable.areas[row as usize] * missing, place);
+            }
+        }
+    }
+
+    /// What is still inside a collider: rows of the flesh that lead it out. Points just outside come along, so that they stay there.
+    pub(super) fn missing(&self, tissue: &Tissue, touches: &Colliders, x: &[Row<f32>], lifts: &mut Lifts) {
+        let samples = &tissue.touchable.samples;
+        let clearance = |candidate: &Candidate| {
+            let (_, touch) = &touches.touches[candidate.touch as usize];
+            let (distance, normal, _) = candidate.clearance(&touch.collider, candidate.place(samples, x))?;
+            Some((*candidate, normal, distance))
+        };
+        let mut near: Vec<_> = self.candidates.iter().filter_map(clearance).collect();
+        if near.iter().all(|(.., distance)| *distance > -MISSING) {
+            return;
+        }
+        near.sort_by(|a, b| a.2.total_cmp(&b.2));
+        near.truncate(MOST);
+        for (candidate, normal, distance) in near {
+            let mut entries: Vec<(u32, f64)> = samples
+                .follows_freely(candidate.sample)
+                .map(|(row, weight)| (*row, f64::from(*weight)))
+                .collect();
+            if entries.is_empty() {
+                continue;
+            }
+            entries.sort_unstable_by_key(|entry| entry.0);
+            lifts.rows.push(MatrixRow { weight: 1.0, entries });
+            lifts.directions.push(normal.as_dvec3());
+            lifts.amounts.push(f64::from((-distance).min(FARTHEST)));
+        }
+    }
+
+    /// The step is over: how deep is anything still, and how do driven colliders go on?
+    pub(super) fn end(&self, tissue: &Tissue, touches: &mut Colliders, x: &[Row<f32>]) {
+        for candidate in &self.candidates {
+            let (_, touch) = &mut touches.touches[candidate.touch as usize];
+            let at = candidate.place(&tissue.touchable.samples, x);
+            if let Some((distance, ..)) = candidate.clearance(&touch.collider, at) {
+                touch.load.note_depth((-distance).max(0.0));
+            }
+        }
+        touches.touches.iter_mut().for_each(|(_, touch)| touch.end_step());
+    }
+}
+
+fn add_force(to: &mut Row<f32>, force: Vec3) {
+    (0..3).for_each(|k| to[k] += force[k]);
+}
+
+/// Free rows of the flesh that carry a point.
+fn carriers(tissue: &Tissue, sample: u32) -> impl Iterator<Item = u32> {
+    tissue.touchable.samples.follows_freely(sample).map(|(row, _)| *row)
+}
+
+/// How far a collider goes in a step.
+fn travel(collider: &Collider) -> f32 {
+    collider.before.translation.distance(collider.now.translation)
+}
+
+/// Where a point leaves a collider that came its way in a step, if it is inside or near: distance now, normal, and a point of the plane.
+fn way_out(collider: &Collider, point: Vec3) -> Option<(f32, Vec3, Vec3)> {
+    let strides = ((travel(collider) / STRIDE).ceil() as usize).clamp(1, MOST_STRIDES);
+    let mut at = point;
+    for stride in 1..strides {
+        // On its way the collider takes along what it meets.
+        let pose = collider.before.between(&collider.now, stride as f32 / strides as f32);
+        let seen = collider.now.apply(pose.apply_inverse(at));
+        if let Some(clearance) = collider.clearance(seen, 0.0) {
+            let out = seen - clearance.distance * clearance.normal;
+            at = pose.apply(collider.now.apply_inverse(out));
+        }
+    }
+    let clearance = collider.clearance(at, NEAR)?;
+    let surface = at - clearance.distance * clearance.normal;
+    Some(((point - surface).dot(clearance.normal), clearance.normal, surface))
+}
+
+/// What some state of the flesh adds to a point.
+pub(super) fn carried(samples: &Samples, sample: u32, x: &[Row<f32>]) -> Vec3 {
+    samples.follows(sample).iter().map(|(row, w)| *w * Vec3::from_slice(&x[*row as usize])).sum()
+}
+
+fn stencil(samples: &Samples, sample: u32) -> Stencil<9, 1> {
+    let follows = samples.follows(sample);
+    let first = follows.first().map_or(0, |(row, _)| *row);
+    let mut stencil = Stencil { vertices: [first; 9], coefficients: [[0.0; 9]], size: 1.0 };
+    for (place, (row, weight)) in follows.iter().take(9).enumerate() {
+        stencil.vertices[place] = *row;
+        stencil.coefficients[0][place] = f64::from(*weight);
+    }
+    stencil
+}

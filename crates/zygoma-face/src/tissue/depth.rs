@@ -1,0 +1,81 @@
+//! How thick the flesh is: painted, down to the bone, or the same everywhere.
+
+use glam::DVec3;
+use zygoma_geometry::topology::half_edges;
+
+use super::TissueParams;
+use super::tissue::TissueInput;
+use crate::model::{Below, look_below};
+
+/// Flesh may fill this share of the way to the skin's other side: lips and ears have two sides that both need room. Ours.
+const HALF: f64 = 0.45;
+/// How often thickness is averaged with its neighbours: bones have edges, flesh does not. Ours.
+const ROUNDS: usize = 4;
+
+/// How deep the flesh reaches under each vertex of the skin.
+pub(super) struct Depths {
+    /// Its thickness, m.
+    pub(super) thickness: Vec<f64>,
+    /// What lies below; empty without bones.
+    pub(super) below: Vec<Below>,
+}
+
+impl Depths {
+    pub(super) fn find(
+        input: &TissueInput,
+        skin: &[DVec3],
+        normals: &[DVec3],
+        params: &TissueParams,
+    ) -> Self {
+        let triangles = &input.face.shell.triangles;
+        let below = input.bones.map_or_else(Vec::new, |bones| look_below(bones, skin, triangles, normals));
+        let thickness = match input.thickness {
+            Some(painted) => painted_thickness(input, painted, params.thickness),
+            None if below.is_empty() => vec![params.thickness; skin.len()],
+            None => {
+                let raw: Vec<f64> = below.iter().map(|below| room(below, params)).collect();
+                smooth(&raw, triangles)
+            }
+        };
+        Self { thickness, below }
+    }
+}
+
+/// How thick flesh may be above what lies below.
+fn room(below: &Below, params: &TissueParams) -> f64 {
+    let [thinnest, thickest] = params.thickness_range;
+    let depth = match below.bone {
+        Some(bone) => bone,
+        // Past all bones the skin is that of a cheek, a lip or the neck.
+        None => below.skin.map_or(params.thickness, |other| (HALF * other).min(params.thickness)),
+    };
+    depth.clamp(thinnest, thickest.max(thinnest))
+}
+
+/// Averages with the neighbours, never above what there is room for.
+fn smooth(room: &[f64], triangles: &[[u32; 3]]) -> Vec<f64> {
+    let mut thickness = room.to_vec();
+    for _ in 0..ROUNDS {
+        let (mut sums, mut counts) = (thickness.clone(), vec![1.0; thickness.len()]);
+        for (a, b) in triangles.iter().flat_map(|t| half_edges(*t)) {
+            sums[a as usize] += thickness[b as usize];
+            counts[a as usize] += 1.0;
+        }
+        for (v, t) in thickness.iter_mut().enumerate() {
+            *t = (sums[v] / counts[v]).min(room[v]);
+        }
+    }
+    thickness
+}
+
+/// Painted thickness at the vertices of the shell; where a value is none that flesh can have, the usual one.
+fn painted_thickness(input: &TissueInput, painted: &[f64], usual: f64) -> Vec<f64> {
+    let face = input.face;
+    let is_one = |t: &f64| TissueParams::THICKNESS.contains(t);
+    let of = |v: u32| painted.get(v as usize).copied().filter(is_one).unwrap_or(usual);
+    let at = |place: &zygoma_geometry::closest::SurfacePoint| {
+        let corners = face.triangles[place.triangle as usize];
+        (0..3).map(|i| place.barycentric[i] * of(corners[i])).sum()
+    };
+    face.places.iter().map(at).collect()
+}

@@ -1,0 +1,189 @@
+//! The elements that flesh is made of, and what an expression changes about them.
+
+use glam::DVec3;
+use zygoma_physics::projective::{
+    Attachments, Elements, Handle, Precision, Row, ShapedTets, Stencil, System, Target, TissueTets, position,
+};
+
+use super::contraction::ContractedShape;
+use super::params::Actuation;
+use super::tissue::{Layout, Tissue};
+
+/// Thickness of skin without flesh, m. Ours.
+const BARE_SKIN: f64 = 2e-3;
+/// No shape that an element is pulled to has a singular value below this: what a combination of shapes crushes or turns inside out still aims at a
+/// sound shape. Ours.
+const SOUND: f64 = 0.1;
+
+/// Edges of skin without flesh.
+type BareEdges<T> = Elements<T, Target, 2, 1, 4>;
+
+/// The elements of a system that change with the expression.
+pub(super) struct Expressed<T> {
+    /// The flesh that is pulled to shapes: all of it, or, where forces drive it, what shapes squeeze.
+    shaped: Handle<ShapedTets<T>>,
+    /// Which of the squeezed prisms are short now.
+    is_short: Vec<bool>,
+    /// Edges of skin without flesh.
+    edges: Handle<BareEdges<T>>,
+    /// What holds vertices somewhere, and which vertices these are.
+    holds: Handle<Attachments<T>>,
+    held: Vec<u32>,
+}
+
+impl Tissue {
+    /// The elements, with vertices in the order of a layout.
+    pub(super) fn system<T: Precision>(&self, layout: &Layout) -> (System<T>, Expressed<T>) {
+        let positions = &self.flesh.mesh.positions;
+        let rest: Vec<DVec3> = layout.vertices.iter().map(|v| positions[*v as usize]).collect();
+        let element = |tet: &[u32; 4]| {
+            let stencil = Stencil::tetrahedron(&rest, tet.map(|v| layout.rows[v as usize]))?;
+            let [strain, volume] = self.stiffness.of_element(tet);
+            let mut weights = self.params.material().tissue(stencil.size, 1.0);
+            weights[0] *= strain;
+            weights[1] *= volume;
+            Some((stencil, weights))
+        };
+        let (mut tets, mut shaped) = (TissueTets::new(), ShapedTets::new());
+        let all = 0..self.flesh.mesh.tets.len();
+        let (plain, pulled): (Vec<usize>, Vec<usize>) = match self.params.actuation {
+            Actuation::Shapes => (Vec::new(), all.collect()),
+            Actuation::Forces => (
+                all.filter(|tet| !self.shortening.has(*tet)).collect(),
+                self.shortening.tets.iter().map(|tet| *tet as usize).collect(),
+            ),
+        };
+        for (stencil, weights) in plain.iter().filter_map(|tet| element(&self.flesh.mesh.tets[*tet])) {
+            tets.push(&stencil, weights);
+        }
+        for (stencil, [strain, volume, ..]) in
+            pulled.iter().filter_map(|tet| element(&self.flesh.mesh.tets[*tet]))
+        {
+            shaped.push(&stencil, shaped_parameters([strain, volume], &ContractedShape::NOT));
+        }
+        let mut edges = BareEdges::new();
+        for ends in &self.bare_edges {
+            let stencil = Stencil::edge(&rest, ends.map(|v| layout.rows[v as usize]));
+            edges.push(&stencil, self.bare_edge(*ends, |v| positions[v as usize]));
+        }
+        let is_held = |vertex: &u32| self.hold_stiffness(*vertex as usize) > 0.0;
+        let held: Vec<u32> = (0..2 * self.skin_count() as u32).filter(is_held).collect();
+        let mut holds = Attachments::new();
+        for vertex in held.iter().map(|vertex| *vertex as usize) {
+            holds.push(&Stencil::vertex(layout.rows[vertex]), self.hold(vertex, positions[vertex]));
+        }
+        let mut system = System::new(layout.rows.len(), layout.free);
+        let fits = "the layout has a row for every vertex";
+        system.add(tets).expect(fits);
+        let expressed = Expressed {
+            shaped: system.add(shaped).expect(fits),
+            is_short: vec![false; self.shortening.prism_count()],
+            edges: system.add(edges).expect(fits),
+            holds: system.add(holds).expect(fits),
+            held,
+        };
+        (system, expressed)
+    }
+
+    /// Puts attachments where skin and bone are for some weights, by which the rig moves the skin.
+    pub(super) fn stand<T: Precision>(
+        &self,
+        weights: &[f32],
+        moved: &[DVec3],
+        system: &mut System<T>,
+        expressed: &Expressed<T>,
+    ) {
+        let (skin, pose) = (self.skin_count(), self.jaw_pose(weights));
+        let place = |vertex: usize| match vertex.checked_sub(skin) {
+            None => self.target(moved, vertex),
+            Some(below) => self.attachment(weights, &pose, below),
+        };
+        self.put(&place, system, expressed);
+    }
+
+    /// As [`stand`](Self::stand), and the flesh that the rig squeezes becomes as short as it.
+    pub(super) fn express<T: Precision>(
+        &self,
+        weights: &[f32],
+        moved: &[DVec3],
+        system: &mut System<T>,
+        expressed: &mut Expressed<T>,
+    ) {
+        let shaped = system.group_mut(expressed.shaped);
+        let target = |v: u32| self.target(moved, v as usize);
+        self.shortening.each(target, |prism, tets, shortened| {
+            let is_short = *shortened != ContractedShape::NOT;
+            // Most flesh is not squeezed most of the time.
+            if is_short || expressed.is_short[prism] {
+                for tet in tets {
+                    let [strain, volume, ..] = shaped.parameters(tet);
+                    shaped.set_parameters(tet, shaped_parameters([strain, volume], shortened));
+                }
+            }
+            expressed.is_short[prism] = is_short;
+        });
+        self.stand(weights, moved, system, expressed);
+    }
+
+    /// Pulls everything to where its rows are displaced by so much: there the flesh is free of strain.
+    pub(super) fn aim<T: Precision>(
+        &self,
+        displacements: &[Row<T>],
+        system: &mut System<T>,
+        expressed: &Expressed<T>,
+    ) {
+        system.group_mut(expressed.shaped).take_shapes(displacements, SOUND);
+        let place = |vertex: usize| {
+            self.flesh.mesh.positions[vertex] + position(&displacements[self.layout.rows[vertex] as usize])
+        };
+        self.put(&place, system, expressed);
+    }
+
+    /// Puts attachments and edges of bare skin to places of the vertices.
+    fn put<T: Precision>(
+        &self,
+        place: &impl Fn(usize) -> DVec3,
+        system: &mut System<T>,
+        expressed: &Expressed<T>,
+    ) {
+        let edges = system.group_mut(expressed.edges);
+        for (edge, ends) in self.bare_edges.iter().enumerate() {
+            edges.set_parameters(edge, self.bare_edge(*ends, |v| place(v as usize)));
+        }
+        let holds = system.group_mut(expressed.holds);
+        for (hold, vertex) in expressed.held.iter().map(|vertex| *vertex as usize).enumerate() {
+            holds.set_parameters(hold, self.hold(vertex, place(vertex)));
+        }
+    }
+
+    /// Parameters of an edge of skin without flesh. Alone, skin would fold under the forces of the shapes, so it keeps the form that they give it.
+    fn bare_edge(&self, [a, b]: [u32; 2], at: impl Fn(u32) -> DVec3) -> [f64; 4] {
+        let DVec3 { x, y, z } = at(a) - at(b);
+        [self.params.material().sheet_strain_weight(BARE_SKIN), x, y, z]
+    }
+
+    /// Parameters of what holds a vertex somewhere.
+    fn hold(&self, vertex: usize, at: DVec3) -> [f64; 4] {
+        [self.hold_stiffness(vertex), at.x, at.y, at.z]
+    }
+
+    /// How stiffly a vertex is held, N/m: the underside by the bone, the skin by the tone of the muscles where forces drive it.
+    fn hold_stiffness(&self, vertex: usize) -> f64 {
+        let skin = self.skin_count();
+        let per_area = match (vertex.checked_sub(skin), self.params.actuation) {
+            // With no element around it nothing else would hold it.
+            _ if self.is_alone[vertex] => self.params.attachment(),
+            _ if self.is_loose[vertex % skin] => 0.0,
+            (Some(below), _) => self.params.attachment() * self.stiffness.attachment[below],
+            (None, Actuation::Forces) => self.params.tone,
+            (None, Actuation::Shapes) => 0.0,
+        };
+        per_area * self.areas[vertex % skin]
+    }
+}
+
+/// Parameters of an element that is pulled to a shape and to its volume.
+pub(super) fn shaped_parameters([strain, volume]: [f64; 2], goal: &ContractedShape) -> [f64; 13] {
+    let [x, y, z] = goal.shape.to_cols_array_2d();
+    [strain, volume, goal.volume, goal.edge, x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]]
+}

@@ -1,0 +1,128 @@
+//! The forces that make the expressions: what holds the artist's shapes.
+
+use glam::DVec3;
+use zygoma_geometry::tets::volume;
+use zygoma_numerics::NotPositiveDefinite;
+use zygoma_physics::projective::{Row, System, position, row};
+
+use super::contraction::ContractedShape;
+use super::elements::Expressed;
+use super::hold::{Holder, base_shape, only};
+use super::progress::{Teller, TissueError};
+use super::stiffness::Posed;
+use super::tissue::Tissue;
+use crate::model::Face;
+
+/// Finds what holds expressions.
+struct Forces<'a> {
+    tissue: &'a Tissue,
+    holder: Holder<'a>,
+    system: System<f32>,
+    expressed: Expressed<f32>,
+}
+
+impl<'a> Forces<'a> {
+    fn new(tissue: &'a Tissue) -> Result<Self, NotPositiveDefinite> {
+        let (system, expressed) = tissue.system::<f32>(&tissue.layout);
+        Ok(Self { tissue, holder: Holder::new(tissue)?, system, expressed })
+    }
+
+    /// All vertices, and the force on each free row that holds them.
+    fn find(&mut self, weights: &[f32]) -> (Vec<DVec3>, Vec<DVec3>) {
+        let tissue = self.tissue;
+        let positions = self.holder.hold(weights);
+        tissue.express(weights, &tissue.moved(weights), &mut self.system, &mut self.expressed);
+        let x: Vec<Row<f32>> = tissue.layout.vertices.iter().map(|v| row(positions[*v as usize])).collect();
+        let mut gradient = x.clone();
+        self.system.energy_and_gradient(&x, &mut gradient);
+        // Below the skin, and where it is loose, what is left is the tolerance of the equilibrium.
+        let force = |(place, g): (usize, &Row<f32>)| {
+            let vertex = tissue.layout.vertices[place] as usize;
+            let is_driven = vertex < tissue.skin_count() && !tissue.is_loose[vertex];
+            if is_driven { position(g) } else { DVec3::ZERO }
+        };
+        let forces = gradient[..tissue.layout.free].iter().enumerate().map(force).collect();
+        (positions, forces)
+    }
+}
+
+impl Tissue {
+    /// The blendforces: what holds the skin at each shape while the flesh below it is in equilibrium.
+    ///
+    /// The paper takes the shapes themselves for forces, c B, and fits stiffnesses for which these hold them; taking what holds
+    /// them leaves no such error to a fit. `mouthClose` is made on top of an open jaw, and so is its force.
+    ///
+    /// Beside them the least share of its volume that each element keeps, half way and at the end of each shape.
+    pub(super) fn find_forces(
+        &self,
+        face: &Face,
+        teller: &mut Teller,
+    ) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), TissueError> {
+        let mut finder = Forces::new(self)?;
+        let rest = &self.flesh.mesh.positions;
+        let volumes = self.flesh.mesh.volumes();
+        let mut fullness = vec![1.0_f64; volumes.len()];
+        let mut held = |weights: &[f32]| -> Vec<DVec3> {
+            let (positions, forces) = finder.find(weights);
+            // On their way shapes cross what they end clear of, as lids cross the eye.
+            let on_the_way = |v: u32, share: f64| rest[v as usize].lerp(positions[v as usize], share);
+            for ((tet, volume_at_rest), least) in self.flesh.mesh.tets.iter().zip(&volumes).zip(&mut fullness)
+            {
+                for share in [0.5, 1.0] {
+                    *least = least.min(volume(tet.map(|v| on_the_way(v, share))) / volume_at_rest);
+                }
+            }
+            forces
+        };
+        let shapes = face.shapes.len();
+        let mut forces = Vec::with_capacity(shapes);
+        for shape in 0..shapes {
+            teller.tell(shape, shapes)?;
+            let mut of_shape: Vec<DVec3> = match base_shape(face, shape) {
+                None => held(&only(shapes, &[shape])),
+                Some(base) => {
+                    let (both, alone) = (held(&only(shapes, &[shape, base])), held(&only(shapes, &[base])));
+                    both.iter().zip(&alone).map(|(a, b)| *a - *b).collect()
+                }
+            };
+            quieten(&mut of_shape);
+            forces.push(of_shape);
+        }
+        teller.end_round();
+        Ok((forces, fullness))
+    }
+
+    /// The flesh posed by each shape alone; those that are made on top of another are left out.
+    pub(super) fn poses(&self, face: &Face, teller: &mut Teller) -> Result<Vec<Posed>, TissueError> {
+        let mut holder = Holder::new(self)?;
+        let shapes = face.shapes.len();
+        let mut pose = |shape: usize| {
+            teller.tell(shape, shapes)?;
+            let weights = only(shapes, &[shape]);
+            let jaw = self.jaw_pose(&weights);
+            let feet = (0..self.skin_count()).map(|v| self.attachment(&weights, &jaw, v)).collect();
+            let mut shapes = vec![ContractedShape::NOT; self.flesh.mesh.tets.len()];
+            let moved = self.moved(&weights);
+            self.shortening.each(
+                |v| self.target(&moved, v as usize),
+                |_, tets, shortened| {
+                    self.shortening.tets[tets].iter().for_each(|tet| shapes[*tet as usize] = *shortened);
+                },
+            );
+            Ok(Posed { positions: holder.hold(&weights), feet, moves: moved, shapes })
+        };
+        let poses = (0..shapes).filter(|shape| base_shape(face, *shape).is_none()).map(&mut pose).collect();
+        teller.end_round();
+        poses
+    }
+}
+
+/// Forces below this share of a shape's largest are what the search for its equilibrium left, far from what it moves; without them a frame has a
+/// tenth of the forces to add up. Ours.
+const QUIET: f64 = 1e-4;
+
+/// Takes out forces that only are what a search left.
+fn quieten(forces: &mut [DVec3]) {
+    let least = QUIET * forces.iter().map(|force| force.length()).fold(0.0, f64::max);
+    forces.iter_mut().filter(|force| force.length() < least).for_each(|force| *force = DVec3::ZERO);
+}

@@ -1,0 +1,116 @@
+//! What can be said about flesh: how much of its volume it keeps, what is inside out, and whether the lips cross.
+
+use glam::{DVec3, Vec3};
+use zygoma_geometry::intersect::crossing_pairs;
+use zygoma_geometry::tets::volume;
+use zygoma_physics::projective::{Row, position};
+
+use super::params::Actuation;
+use super::run::TissueBody;
+use super::tissue::Tissue;
+
+/// How flesh keeps its volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct VolumeReport {
+    /// All of it over all of it at rest.
+    pub total: f64,
+    /// Mean of |det F − 1| over the elements, each counted by its volume at rest.
+    pub mean: f64,
+    /// What 95 % of the elements stay below.
+    pub p95: f64,
+    /// Elements that are inside out.
+    pub inverted: usize,
+}
+
+impl Tissue {
+    /// Pairs of triangles, one of the upper and one of the lower lip, that cross on a surface of the whole mesh: the test is at full
+    /// resolution and knows nothing of how contact is found.
+    pub fn lip_crossings(&self, surface: &[Vec3]) -> usize {
+        let positions: Vec<DVec3> =
+            self.lips.vertices.iter().map(|v| surface[*v as usize].as_dvec3()).collect();
+        let [upper, lower] = &self.lips.triangles;
+        let triangles: Vec<[u32; 3]> = upper.iter().chain(lower).copied().collect();
+        let is_upper = |triangle: u32| (triangle as usize) < upper.len();
+        crossing_pairs(&positions, &triangles).iter().filter(|(a, b)| is_upper(*a) != is_upper(*b)).count()
+    }
+
+    /// The volume of flesh whose skin is where the rig has it, and whose inside is where the bone has it.
+    pub fn plain_volume(&self, weights: &[f32]) -> VolumeReport {
+        self.volume_report(&self.on_bone(weights))
+    }
+
+    /// All vertices, the skin where the rig has it, what lies below where the bone has it.
+    fn on_bone(&self, weights: &[f32]) -> Vec<DVec3> {
+        let count = self.skin_count();
+        let (moved, pose) = (self.moved(weights), self.jaw_pose(weights));
+        let place = |vertex: usize| match vertex.checked_sub(count) {
+            None => self.target(&moved, vertex),
+            Some(below) => self.attachment(weights, &pose, below),
+        };
+        (0..2 * count).map(place).collect()
+    }
+
+    /// All vertices where the rig has them: what lies below the skin as the shapes have it, or, where forces drive it, as the bone does.
+    pub(super) fn of_rig(&self, weights: &[f32]) -> Vec<DVec3> {
+        if self.params.actuation == Actuation::Forces {
+            return self.on_bone(weights);
+        }
+        let mut displacements: Vec<Row<f32>> = vec![[0.0; 4]; self.layout.rows.len()];
+        self.shape_targets.blend(weights, &mut displacements);
+        let moved = self.layout.rows.iter().map(|row| position(&displacements[*row as usize]));
+        self.flesh.mesh.positions.iter().zip(moved).map(|(rest, moved)| *rest + moved).collect()
+    }
+
+    fn volume_report(&self, positions: &[DVec3]) -> VolumeReport {
+        let rest = self.flesh.mesh.volumes();
+        let now: Vec<f64> =
+            self.flesh.mesh.tets.iter().map(|tet| volume(tet.map(|v| positions[v as usize]))).collect();
+        let total: f64 = rest.iter().sum();
+        let mut changes: Vec<f64> =
+            now.iter().zip(&rest).map(|(now, rest)| (now / rest - 1.0).abs()).collect();
+        let mean = changes.iter().zip(&rest).map(|(change, rest)| change * rest).sum::<f64>() / total;
+        changes.sort_by(f64::total_cmp);
+        VolumeReport {
+            total: now.iter().sum::<f64>() / total,
+            mean,
+            p95: changes.get(changes.len() * 95 / 100).copied().unwrap_or(0.0),
+            inverted: now.iter().filter(|volume| **volume <= 0.0).count(),
+        }
+    }
+}
+
+impl Tissue {
+    /// Elements that are inside out where the rig has them.
+    pub fn plain_inverted(&self, weights: &[f32]) -> Vec<u32> {
+        let places = self.of_rig(weights);
+        self.inverted(|vertex| places[vertex])
+    }
+
+    fn inverted(&self, at: impl Fn(usize) -> DVec3) -> Vec<u32> {
+        let is_inverted = |tet: &[u32; 4]| {
+            // What is not a number is not whole either.
+            let volume = volume(tet.map(|v| at(v as usize)));
+            volume.is_nan() || volume <= 0.0
+        };
+        (0u32..)
+            .zip(&self.flesh.mesh.tets)
+            .filter(|(_, tet)| is_inverted(tet))
+            .map(|(index, _)| index)
+            .collect()
+    }
+}
+
+impl TissueBody {
+    /// Elements that are inside out at the end of the last step.
+    pub fn inverted(&self) -> Vec<u32> {
+        let rows = &self.tissue.layout.rows;
+        self.tissue.inverted(|vertex| position(&self.dynamics.positions[rows[vertex] as usize]))
+    }
+
+    /// How the flesh keeps its volume now.
+    pub fn volume(&self) -> VolumeReport {
+        let layout = &self.tissue.layout;
+        let place = |row: &u32| position(&self.dynamics.positions[*row as usize]);
+        self.tissue.volume_report(&layout.rows.iter().map(place).collect::<Vec<_>>())
+    }
+}

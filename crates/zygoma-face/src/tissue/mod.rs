@@ -1,0 +1,52 @@
+//! Live flesh, after *Progressive PD*.
+//!
+//! [`Tissue`] is a layer of tetrahedra under a face's shell, attached to the bone; a [`TissueBody`] drives it with forces that hold
+//! the artist's shapes, so that it follows the rig and still has weight.
+
+mod blendforces;
+mod bone_attachment;
+mod clock;
+mod collider_contact;
+mod contraction;
+mod control;
+mod depth;
+mod elements;
+mod force_drive;
+mod forces;
+#[cfg(test)]
+mod free_tests;
+mod hold;
+mod hypodermis;
+mod inertia;
+mod lip_contact;
+mod live;
+mod markers;
+mod measures;
+mod mouth;
+mod overlay;
+mod params;
+mod progress;
+mod recover;
+mod run;
+mod shape_targets;
+mod skin_samples;
+mod stages;
+mod step_contact;
+mod stiffness;
+#[cfg(test)]
+mod stiffness_tests;
+mod study;
+#[cfg(test)]
+mod tests;
+mod tissue;
+
+pub use live::LiveParams;
+pub use markers::{MarkerError, MarkerMiss, Markers};
+pub use measures::VolumeReport;
+pub use mouth::TeethReport;
+pub use params::{Actuation, STICKY, TissueParams};
+pub use progress::{TissueError, TissueProgress};
+pub use run::{LipReport, TissueBody};
+pub use stages::Stages;
+pub use study::StepProblem;
+pub use tissue::{Tissue, TissueInput};

@@ -1,0 +1,92 @@
+//! What a picture of flesh shows beside its skin: the elements and how they change their volume, and what is between the lips.
+
+use glam::{DVec3, Vec3};
+use zygoma_geometry::tets::volume;
+use zygoma_physics::projective::position;
+
+use super::lip_contact::MOST;
+use super::run::TissueBody;
+use super::tissue::Tissue;
+
+impl Tissue {
+    /// The tetrahedra, by vertices: those of the skin come first, then what lies below them, in the same order.
+    pub fn tets(&self) -> &[[u32; 4]] {
+        &self.flesh.mesh.tets
+    }
+
+    /// How thick the flesh below each vertex of the shell is at rest, m.
+    pub fn thickness(&self) -> Vec<f64> {
+        let (skin, below) = self.flesh.mesh.positions.split_at(self.skin_count());
+        skin.iter().zip(below).map(|(skin, below)| skin.distance(*below)).collect()
+    }
+
+    /// The flesh at rest, m.
+    pub fn rest(&self) -> &[DVec3] {
+        &self.flesh.mesh.positions
+    }
+}
+
+impl TissueBody {
+    /// The flesh that performs.
+    pub fn tissue(&self) -> &Tissue {
+        &self.tissue
+    }
+
+    /// Where the vertices of the flesh are after the last step, m, in the head's frame.
+    pub fn flesh(&self) -> Vec<DVec3> {
+        let rows = &self.tissue.layout.rows;
+        rows.iter().map(|row| position(&self.dynamics.positions[*row as usize])).collect()
+    }
+
+    /// Volume of each tetrahedron at rest and now.
+    fn volumes(&self) -> impl Iterator<Item = [f64; 2]> {
+        let now = self.flesh();
+        let of = |positions: &[DVec3], tet: &[u32; 4]| volume(tet.map(|v| positions[v as usize]));
+        self.tissue.tets().iter().map(move |tet| [of(self.tissue.rest(), tet), of(&now, tet)])
+    }
+
+    /// det F − 1 of each tetrahedron: how much it grew or, below zero, shrank.
+    pub fn volume_changes(&self) -> Vec<f32> {
+        self.volumes().map(change).collect()
+    }
+
+    /// The mean change of volume around each vertex of the whole mesh; NaN where there is no flesh.
+    pub fn skin_volume_changes(&self) -> Vec<f32> {
+        let count = self.tissue.skin_count();
+        let mut around = vec![[0.0; 2]; count];
+        for (tet, [before, after]) in self.tissue.tets().iter().zip(self.volumes()) {
+            for vertex in tet {
+                let sums = &mut around[*vertex as usize % count];
+                *sums = [sums[0] + before, sums[1] + after];
+            }
+        }
+        let coarse: Vec<f32> = around.into_iter().map(change).collect();
+        let embedding = &self.tissue.skin.embedding;
+        let at = |(corners, weights): (&[u32; 3], &[f32; 3])| {
+            let whole: f32 = weights.iter().sum();
+            let parts =
+                (0..3).filter(|k| weights[*k] > 0.0).map(|k| weights[k] * coarse[corners[k] as usize]);
+            if whole < 0.5 { f32::NAN } else { parts.sum::<f32>() / whole }
+        };
+        embedding.vertices.iter().zip(&embedding.weights).map(at).collect()
+    }
+
+    /// The ends of the sticky springs on the upper and the lower lip as they are shown.
+    pub fn sticky_springs(&self) -> Vec<[Vec3; 2]> {
+        let Some(lips) = &self.lips else { return Vec::new() };
+        let at = |v: u32| lips.positions[v as usize];
+        lips.sticky.iter().map(|sticky| [sticky.upper.of(at), sticky.lower.of(at)]).collect()
+    }
+
+    /// Where lips pushed each other in the last step: half way between the two places.
+    pub fn lip_contacts(&self) -> Vec<Vec3> {
+        let Some(lips) = &self.lips else { return Vec::new() };
+        let at = |v: u32| lips.positions[v as usize];
+        let kept = lips.kept.iter().take(MOST);
+        kept.map(|(meeting, _)| 0.5 * (meeting.upper.of(at) + meeting.lower.of(at))).collect()
+    }
+}
+
+fn change([before, after]: [f64; 2]) -> f32 {
+    (after / before - 1.0) as f32
+}

@@ -1,0 +1,95 @@
+//! How the making of flesh is told, and given up.
+
+use zygoma_numerics::{BadParam, NotPositiveDefinite};
+
+use crate::model::Continue;
+
+/// Where the making of flesh stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TissueProgress {
+    /// How often all shapes were looked at before: where forces drive flesh and a shape crushes it, it is made thinner, and they are found anew.
+    pub round: usize,
+    /// Whether another round may follow.
+    pub may_go_on: bool,
+    /// Shapes whose flesh was found in this round.
+    pub shape: usize,
+    /// All shapes.
+    pub shapes: usize,
+}
+
+impl TissueProgress {
+    /// A guess of the share of the work that is done, from 0 to 1. A round that may be the last fills half of what is left.
+    pub fn done(&self) -> f64 {
+        let share = self.shape as f64 / self.shapes.max(1) as f64;
+        let of_round = if self.may_go_on { 0.5 * share } else { share };
+        1.0 - 0.5_f64.powf(self.round as f64) * (1.0 - of_round)
+    }
+}
+
+/// Why there is no flesh.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TissueError {
+    /// A parameter is out of its range.
+    #[error(transparent)]
+    Param(#[from] BadParam),
+    /// A matrix of the flesh has no factor.
+    #[error("the flesh cannot be simulated with these parameters: {0}")]
+    Matrix(#[from] NotPositiveDefinite),
+    /// Nowhere is the skin wide enough for an element below it.
+    #[error("there is no room for flesh under the skin; give it less thickness or more triangles")]
+    NoRoom,
+    /// The caller wished so.
+    #[error("the making of flesh was given up")]
+    Abandoned,
+}
+
+/// Tells the caller how far it is.
+pub(super) struct Teller<'a> {
+    progress: &'a mut dyn FnMut(TissueProgress) -> Continue,
+    round: usize,
+    may_go_on: bool,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) fn new(progress: &'a mut dyn FnMut(TissueProgress) -> Continue, may_go_on: bool) -> Self {
+        Self { progress, round: 0, may_go_on }
+    }
+
+    /// Some shapes of this round are done. Flesh with only some of its forces is of no use: to stop is to give it up.
+    pub(super) fn tell(&mut self, shape: usize, shapes: usize) -> Result<(), TissueError> {
+        let Self { round, may_go_on, .. } = *self;
+        match (self.progress)(TissueProgress { round, may_go_on, shape, shapes }) {
+            Continue::Yes => Ok(()),
+            Continue::No | Continue::Abandon => Err(TissueError::Abandoned),
+        }
+    }
+
+    /// All shapes of this round are done.
+    pub(super) fn end_round(&mut self) {
+        self.round += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_grows_from_shape_to_shape_and_from_round_to_round() {
+        let done = |round, shape| TissueProgress { round, may_go_on: true, shape, shapes: 4 }.done();
+        let all: Vec<f64> = (0..3)
+            .flat_map(|round| (0..=4).map(move |shape| (round, shape)))
+            .map(|(r, s)| done(r, s))
+            .collect();
+        assert_eq!(all[0], 0.0);
+        assert!(all.is_sorted() && all.iter().all(|share| *share < 1.0), "{all:?}");
+        let only = |shape| TissueProgress { round: 0, may_go_on: false, shape, shapes: 4 }.done();
+        assert_eq!(
+            [0, 2, 4].map(only),
+            [0.0, 0.5, 1.0],
+            "where there is one round, all of it is done at its end"
+        );
+        let none = TissueProgress { round: 0, may_go_on: false, shape: 0, shapes: 0 };
+        assert_eq!(none.done(), 0.0, "a face without shapes");
+    }
+}

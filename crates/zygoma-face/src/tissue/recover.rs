@@ -1,0 +1,62 @@
+//! Puts flesh that broke back to where the rig has it.
+
+use zygoma_physics::projective::{Row, position, row};
+
+use super::run::TissueBody;
+use super::tissue::Tissue;
+
+impl Tissue {
+    /// Which vertices of the whole mesh hang free: no bone and no muscle holds them.
+    pub fn free_vertices(&self) -> Vec<bool> {
+        let is_free = |corners: &[u32; 3]| corners.iter().any(|v| self.is_loose[*v as usize]);
+        self.skin.embedding.vertices.iter().map(is_free).collect()
+    }
+
+    /// Vertices of the whole mesh that follow the skin at some elements, except at those that the rig itself turns inside out.
+    pub fn broken_vertices(&self, elements: &[u32], weights: &[f32]) -> Vec<u32> {
+        let plain = self.plain_inverted(weights);
+        let mut is_broken = vec![false; self.skin_count()];
+        for element in elements.iter().filter(|element| plain.binary_search(element).is_err()) {
+            for vertex in self.flesh.mesh.tets[*element as usize] {
+                is_broken[vertex as usize % self.skin_count()] = true;
+            }
+        }
+        let embedding = &self.skin.embedding;
+        let follows = |v: &u32| {
+            let (corners, weights) = (embedding.vertices[*v as usize], embedding.weights[*v as usize]);
+            (0..3).any(|k| weights[k] > 0.0 && is_broken[corners[k] as usize])
+        };
+        (0..embedding.len() as u32).filter(follows).collect()
+    }
+}
+
+impl TissueBody {
+    /// Puts flesh back to where the rig has it, by a share for each vertex of the whole mesh, and lets it rest in the head
+    /// there. What is not finite goes back wholly.
+    pub fn return_to_rig(&mut self, shares: &[f32]) {
+        let tissue = self.tissue.clone();
+        let count = tissue.skin_count();
+        let mut share_of = vec![0.0_f64; count];
+        let embedding = &tissue.skin.embedding;
+        for ((corners, weights), share) in embedding.vertices.iter().zip(&embedding.weights).zip(shares) {
+            for (corner, weight) in corners.iter().zip(weights) {
+                let reach = &mut share_of[*corner as usize];
+                *reach = reach.max(f64::from(weight * share));
+            }
+        }
+        let targets = tissue.of_rig(&self.weights[1]);
+        for place in 0..tissue.layout.free {
+            let vertex = tissue.layout.vertices[place] as usize;
+            let target = targets[vertex];
+            let share = share_of[vertex % count];
+            let back = |x: &mut Row<f32>| {
+                let here = position(x);
+                *x = row(if here.is_finite() { here.lerp(target, share) } else { target });
+            };
+            back(&mut self.dynamics.positions[place]);
+            back(&mut self.clock.before[place]);
+            back(&mut self.goal[place]);
+            self.head.stop(place, target, share);
+        }
+    }
+}

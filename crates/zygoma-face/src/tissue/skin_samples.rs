@@ -1,0 +1,139 @@
+//! Flesh that can be touched and pulled as a shell can.
+
+use glam::Vec3;
+use zygoma_geometry::embedding::Embedding;
+use zygoma_physics::projective::Row;
+
+use super::run::TissueBody;
+use super::tissue::Layout;
+use crate::contact::{
+    Below, Colliders, ContactScale, Grab, GrabId, HeadWay, LONGEST_GRAB, Order, Samples, Touchable,
+};
+use crate::model::Face;
+
+/// What drives a collider into flesh is at least as heavy as a spring of this stiffness bears in a step, N/m: several times the stiffness of what it
+/// presses on. Ours, as those below.
+const BORNE: f32 = 1500.0;
+/// No step moves it by more than this into what holds it back, m.
+const DEEPEST_STEP: f32 = 3e-4;
+/// This far from where it should be it is drawn there with all its force, m.
+const STRAINED: f32 = 5e-3;
+
+/// How flesh is touched: it reckons in metres and newtons.
+pub(super) fn handling(step_time: f64, height: f32) -> ContactScale {
+    let squared = (step_time * step_time) as f32;
+    ContactScale {
+        per_metre: 1.0,
+        least_mass: BORNE * squared,
+        hardest: DEEPEST_STEP / squared,
+        strained: STRAINED,
+        longest_pull: LONGEST_GRAB * height,
+        height,
+    }
+}
+
+/// The skin as colliders meet it.
+pub(super) struct SkinPoints {
+    pub(super) samples: Samples,
+    /// Triangles of the whole mesh that follow the flesh fully.
+    pub(super) triangles: Vec<[u32; 3]>,
+    /// Triangles of the flesh's own skin, between its rows.
+    coarse: Vec<[u32; 3]>,
+    /// The rows of that.
+    rows: Vec<u32>,
+    /// Area of skin at each row, m².
+    pub(super) areas: Vec<f32>,
+    /// The face's height, m: the samples reckon in it.
+    pub(super) height: f32,
+}
+
+impl SkinPoints {
+    /// The points of a face's skin, with the rows of the flesh that carry them.
+    pub(super) fn new(face: &Face, embedding: &Embedding, layout: &Layout) -> Self {
+        let order = Order { places: &layout.rows, vertices: &layout.vertices, free: layout.free };
+        let area = |vertex: usize| (face.shell.area[vertex] * face.height * face.height) as f32;
+        let follows = |v: &u32| embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
+        let coarse: Vec<[u32; 3]> =
+            face.shell.triangles.iter().map(|t| t.map(|v| layout.rows[v as usize])).collect();
+        let rows: std::collections::BTreeSet<u32> = coarse.iter().flatten().copied().collect();
+        Self {
+            rows: rows.into_iter().collect(),
+            samples: Samples::new(face, embedding, &order),
+            triangles: face.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect(),
+            coarse,
+            areas: layout.vertices.iter().map(|v| area(*v as usize % face.shell.area.len())).collect(),
+            height: face.height as f32,
+        }
+    }
+}
+
+impl SkinPoints {
+    /// The skin of some state of the flesh below or above a place.
+    pub(super) fn below(&self, at: Vec3, x: &[Row<f32>]) -> Option<Below> {
+        let place = |row: u32| Vec3::from_slice(&x[row as usize]);
+        let normal = |index: usize| {
+            let around = self.coarse.iter().filter(|t| t.contains(&self.rows[index]));
+            let areas = around.map(|t| {
+                let [a, b, c] = t.map(place);
+                (b - a).cross(c - a)
+            });
+            areas.sum::<Vec3>().normalize_or_zero()
+        };
+        Below::new(at, self.rows.iter().map(|row| place(*row)), normal)
+    }
+}
+
+impl TissueBody {
+    /// What presses and pulls.
+    pub fn colliders(&self) -> &Colliders {
+        &self.touches
+    }
+
+    /// What presses and pulls, to be changed. Poses of colliders are in the world, in metres.
+    pub fn colliders_mut(&mut self) -> &mut Colliders {
+        &mut self.touches
+    }
+
+    /// Takes hold of the skin nearest to a place (in metres, in the head's frame) and of what hangs together with it within a radius, to
+    /// drag it.
+    pub fn grab(&mut self, at: Vec3, radius: f32) -> GrabId {
+        let skin = &self.tissue.skin;
+        let follows = |v: &usize| skin.embedding.weights[*v].iter().sum::<f32>() > 0.999;
+        let distance = |v: &usize| self.positions[*v].distance_squared(at);
+        let nearest =
+            (0..self.positions.len()).filter(follows).min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let layout = &self.tissue.layout;
+        let row = |v: u32| layout.rows[v as usize];
+        let seeds = nearest.map_or([0; 3], |v| skin.embedding.vertices[v].map(row));
+        let triangles = &self.tissue.touchable.coarse;
+        let positions = &self.dynamics.positions;
+        let place = |row: u32| Vec3::from_slice(&positions[row as usize]);
+        self.touches.add_pull(Grab::new(at, radius, &seeds, &place, triangles, layout.free))
+    }
+
+    /// How deep the skin of the last frame is inside a collider at its worst, in metres: at vertices, middles of edges and middles of
+    /// triangles.
+    pub fn penetration(&self) -> f32 {
+        self.touches.penetration(&self.positions, &self.tissue.touchable.triangles.iter())
+    }
+
+    /// How the head goes in the present frame.
+    pub(super) fn head_way(&self) -> HeadWay {
+        let [before, now] = self.head.path.ends();
+        HeadWay { before, now }
+    }
+}
+
+impl Touchable for TissueBody {
+    fn colliders(&self) -> &Colliders {
+        self.colliders()
+    }
+
+    fn colliders_mut(&mut self) -> &mut Colliders {
+        self.colliders_mut()
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> GrabId {
+        self.grab(at, radius)
+    }
+}
