@@ -8,7 +8,8 @@ use glam::Vec3;
 use rayon::prelude::*;
 use zygoma_face::contact::ColliderMotion;
 use zygoma_face::model::Continue;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
+use zygoma_face::shell::FittedShell;
 use zygoma_face::shell::{BuildInput, BuildParams, RunParams, ShellBody, build_with_report, take_poses};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_numerics::random::Keyed;
@@ -22,7 +23,8 @@ use finger::Finger;
 /// A rig and its face.
 struct Fitted {
     rig: Rig,
-    face: Face,
+    face: FaceModel,
+    shell: FittedShell,
 }
 
 /// Built once for all tests, each of which takes it on its own thread first: a thread of the pool that waited for it could not help to
@@ -33,7 +35,7 @@ static HEAD: LazyLock<Fitted> = LazyLock::new(|| {
     let poses = take_poses(&rig, &rig.takes);
     let input = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &poses };
     let (face, _) = build_with_report(&input, &params, &mut |_| Continue::Yes).expect("it can be built");
-    Fitted { rig, face }
+    Fitted { rig, shell: FittedShell::of(&face).expect("it was fitted"), face }
 });
 
 impl Fitted {
@@ -55,7 +57,7 @@ impl Fitted {
 
 #[test]
 fn it_is_certified_on_the_shell_and_as_it_is_shown() {
-    let certified = HEAD.face.certified.as_ref().expect("it was fitted");
+    let certified = HEAD.shell.certified.as_ref().expect("it was fitted");
     assert!(certified.holds(), "{certified:?}");
     let output = certified.output.expect("it is corrected");
     assert_eq!((output.shapes.count, output.combinations.count), (certified.shapes.count, 20));
@@ -67,7 +69,7 @@ fn it_is_certified_on_the_shell_and_as_it_is_shown() {
 
 #[test]
 fn what_runs_comes_to_rest_where_it_was_certified() {
-    let output = HEAD.face.certified.as_ref().and_then(|c| c.output).expect("it was certified");
+    let output = HEAD.shell.certified.as_ref().and_then(|c| c.output).expect("it was certified");
     let poses = take_poses(&HEAD.rig, &HEAD.rig.takes);
     let promised = output.combinations.worst.expect("all found an equilibrium") as f32;
     poses[..20].par_iter().step_by(4).for_each(|weights| {
@@ -77,7 +79,7 @@ fn what_runs_comes_to_rest_where_it_was_certified() {
             running.advance(0.01);
         }
         let miss = HEAD.worst(running.advance(0.01).positions, &HEAD.plain(weights));
-        let promised = (promised + 0.02) * HEAD.face.params.tolerance as f32;
+        let promised = (promised + 0.02) * HEAD.shell.params.tolerance as f32;
         assert!(miss <= promised, "{miss} of {promised} heights");
     });
 }
@@ -136,7 +138,7 @@ fn it_performs_the_tour() {
         evaluator.evaluate(&weights, &mut plain);
         largest = largest.max(HEAD.worst(shown, &plain));
     }
-    assert!(largest < HEAD.face.params.tolerance as f32, "{largest} heights");
+    assert!(largest < HEAD.shell.params.tolerance as f32, "{largest} heights");
     assert!(largest > 5e-4, "a simulated face lags behind: {largest} heights");
 }
 

@@ -7,7 +7,7 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_face::model::Bones;
 use zygoma_face::model::Continue;
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::shell::{BuildParams, build};
 use zygoma_face::tissue::{Tissue, TissueBody, TissueInput, TissueParams};
 use zygoma_head::anatomy::Anatomy;
@@ -28,7 +28,7 @@ const FPS: f64 = 60.0;
 
 struct Made {
     rig: Rig,
-    face: Face,
+    face: FaceModel,
     tissue: Arc<Tissue>,
 }
 

@@ -5,7 +5,7 @@ mod rigs;
 use glam::Vec3;
 use rayon::prelude::*;
 use zygoma_face::model::Continue;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::{Rig, RigMesh, arkit};
@@ -27,7 +27,7 @@ fn plain(mesh: &RigMesh, weights: &[f32]) -> Vec<Vec3> {
 }
 
 /// How far the face ends up from the rig in heights when it comes from its neutral and holds some weights.
-fn held(face: &Face, mesh: &RigMesh, weights: &[f32]) -> f32 {
+fn held(face: &FaceModel, mesh: &RigMesh, weights: &[f32]) -> f32 {
     let mut running = ShellBody::new(face, RunParams::default().awake()).expect("it can be simulated");
     running.advance(0.0);
     running.set_weights(weights);

@@ -3,13 +3,13 @@
 use std::sync::{Arc, LazyLock};
 
 use zygoma_face::model::Continue;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_face::shell::{BuildParams, build};
 use zygoma_face::tissue::{LiveParams, STICKY, Tissue, TissueBody, TissueParams};
 use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::jaw::jaw_driven_shapes;
 
-static MADE: LazyLock<(Face, Arc<Tissue>)> = LazyLock::new(|| {
+static MADE: LazyLock<(FaceModel, Arc<Tissue>)> = LazyLock::new(|| {
     let rig = Head::new(&HeadOptions::default()).rig();
     let params = BuildParams {
         triangles: 1500,

@@ -3,19 +3,19 @@
 use glam::Vec3;
 use zygoma_face::contact::ColliderMotion;
 use zygoma_face::model::Continue;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_geometry::{Faces, shapes};
 use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 
-fn ball() -> Face {
+fn ball() -> FaceModel {
     let params = BuildParams { triangles: 800, uniform_stiffness: Some(1.0), ..BuildParams::default() };
     built(&params)
 }
 
-fn built(params: &BuildParams) -> Face {
+fn built(params: &BuildParams) -> FaceModel {
     let (unit, triangles) = shapes::sphere(24, 36);
     let swelling = unit.iter().map(|p| 0.01 * *p * (-8.0 * p.distance_squared(Vec3::Z)).exp());
     let mesh = RigMesh {

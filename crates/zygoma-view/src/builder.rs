@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use zygoma_face::model::Continue;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_face::shell::{BuildError, BuildParams, BuildProgress, build};
 use zygoma_numerics::{Budget, Stop};
 use zygoma_rig::RigMesh;
@@ -34,7 +34,7 @@ const MOST_SECONDS: f64 = 900.0;
 #[derive(Debug)]
 pub(crate) struct Library {
     /// The newest last.
-    made: Mutex<Vec<(u64, Arc<Face>)>>,
+    made: Mutex<Vec<(u64, Arc<FaceModel>)>>,
     folder: Option<PathBuf>,
     /// One build at a time: the second often wants the first one's face.
     turns: Turns,
@@ -63,14 +63,14 @@ pub(crate) struct Progress {
 /// What a thread that builds tells.
 enum Told {
     Progress(BuildProgress),
-    Made(Result<Box<Face>, BuildError>),
+    Made(Result<Box<FaceModel>, BuildError>),
 }
 
 /// How a build ended.
 #[derive(Clone, Debug)]
 pub(crate) enum Ended {
     /// With a face.
-    Made(Arc<Face>),
+    Made(Arc<FaceModel>),
     /// Because it was told to.
     Cancelled,
     /// With a reason, as a sentence.
@@ -151,8 +151,8 @@ impl Library {
         told
     }
 
-    fn find(&self, key: u64, mesh: &RigMesh) -> Option<Arc<Face>> {
-        let fits = |face: &Face| {
+    fn find(&self, key: u64, mesh: &RigMesh) -> Option<Arc<FaceModel>> {
+        let fits = |face: &FaceModel| {
             face.vertex_count() == mesh.positions.len() && face.shapes.len() == mesh.shapes.len()
         };
         {
@@ -161,13 +161,13 @@ impl Library {
                 return Some(face.clone());
             }
         }
-        let face = Face::read(&self.file(key)?, &Limits::default()).ok().filter(fits)?;
+        let face = FaceModel::read(&self.file(key)?, &Limits::default()).ok().filter(fits)?;
         let face = Arc::new(face);
         self.remember(key, &face);
         Some(face)
     }
 
-    fn remember(&self, key: u64, face: &Arc<Face>) {
+    fn remember(&self, key: u64, face: &Arc<FaceModel>) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         made.retain(|(known, _)| *known != key);
         if made.len() >= MOST_IN_MEMORY {
@@ -176,7 +176,7 @@ impl Library {
         made.push((key, face.clone()));
     }
 
-    fn keep(&self, key: u64, face: &Arc<Face>, quality: Quality) {
+    fn keep(&self, key: u64, face: &Arc<FaceModel>, quality: Quality) {
         self.remember(key, face);
         let (Some(file), Quality::Fitted) = (self.file(key), quality) else { return };
         let Some(folder) = file.parent() else { return };
@@ -197,7 +197,7 @@ fn listen(
     told: &Receiver<Told>,
     cancel: &AtomicBool,
     tell: &mut dyn FnMut(&BuildProgress),
-) -> Result<Box<Face>, Ended> {
+) -> Result<Box<FaceModel>, Ended> {
     loop {
         if cancel.load(Ordering::Relaxed) {
             return Err(Ended::Cancelled);
@@ -206,7 +206,9 @@ fn listen(
             Ok(Told::Progress(now)) => tell(&now),
             Ok(Told::Made(Ok(face))) => return Ok(face),
             // The worker may notice first that it was cancelled.
-            Ok(Told::Made(Err(BuildError::Stopped(Stop::Cancelled)))) => return Err(Ended::Cancelled),
+            Ok(Told::Made(Err(error))) if error.stopped() == Some(Stop::Cancelled) => {
+                return Err(Ended::Cancelled);
+            }
             Ok(Told::Made(Err(error))) => return Err(Ended::Failed(format!("{name}: {error}"))),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {

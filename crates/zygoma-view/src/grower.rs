@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use zygoma_face::model::Continue;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_face::model::{FreePart, Teeth};
 use zygoma_face::tissue::{Tissue, TissueBody, TissueError, TissueInput, TissueParams, TissueProgress};
 use zygoma_rig::jaw::jaw_driven_shapes;
@@ -56,7 +56,7 @@ impl Grower {
     pub(crate) fn grow(
         &self,
         model: &Arc<Model>,
-        face: &Arc<Face>,
+        face: &Arc<FaceModel>,
         cancel: &Arc<AtomicBool>,
         tell: &mut dyn FnMut(Growing),
     ) -> Grown {
@@ -103,7 +103,7 @@ impl Grower {
     }
 
     /// Makes it on threads of its own.
-    fn start(&self, model: Arc<Model>, face: Arc<Face>, cancel: Arc<AtomicBool>) -> Receiver<Told> {
+    fn start(&self, model: Arc<Model>, face: Arc<FaceModel>, cancel: Arc<AtomicBool>) -> Receiver<Told> {
         let (sender, heard) = channel();
         let running = self.turns.count();
         std::thread::spawn(move || {

@@ -247,7 +247,7 @@ pub(crate) struct PerformArgs {
 /// What is performed, how fast, and where it goes: the same for every kind of physics.
 #[derive(Debug, Args)]
 pub(crate) struct PerformanceArgs {
-    /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
+    /// The take to perform: a Live Link FaceModel or plain CSV file, a .glb, the name of a take in the rig, or one of the
     /// built-in takes tour, speech, shake and run.
     #[arg(long, value_name = "TAKE")]
     pub(crate) take: Option<String>,
@@ -319,7 +319,7 @@ pub(crate) struct ConvertArgs {
     /// Where to write: a file whose extension tells the format, or a folder for OBJs.
     pub(crate) out: PathBuf,
 
-    /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
+    /// The take to perform: a Live Link FaceModel or plain CSV file, a .glb, the name of a take in the rig, or one of the
     /// built-in takes tour, speech, shake and run.
     #[arg(long, value_name = "TAKE")]
     pub(crate) take: Option<String>,

@@ -6,7 +6,7 @@ use anyhow::bail;
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::model::{Bones, FreePart};
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::tissue::{TissueInput, TissueParams};
 use zygoma_geometry::triangle_tree::TriangleTree;
 use zygoma_head::anatomy::Anatomy;
@@ -41,7 +41,7 @@ impl FleshInput {
     /// Looks for bones and for parts that hang free; `thickness` and `free` are what the user named.
     pub(crate) fn new(
         rig: &Rig,
-        face: &Face,
+        face: &FaceModel,
         jaw: Vec<usize>,
         thickness: Option<&Path>,
         free: &[String],
@@ -53,7 +53,7 @@ impl FleshInput {
     }
 
     /// What flesh is made from.
-    pub(crate) fn tissue<'a>(&'a self, face: &'a Face) -> TissueInput<'a> {
+    pub(crate) fn tissue<'a>(&'a self, face: &'a FaceModel) -> TissueInput<'a> {
         TissueInput {
             face,
             jaw: &self.jaw,
@@ -115,7 +115,7 @@ fn built_in_head(skin: &RigMesh) -> Option<Head> {
 }
 
 /// Flags the vertices that are left free: those named, or else what stands out and no shape moves.
-fn find_free(skin: &RigMesh, face: &Face, names: &[String]) -> anyhow::Result<(Vec<bool>, Vec<String>)> {
+fn find_free(skin: &RigMesh, face: &FaceModel, names: &[String]) -> anyhow::Result<(Vec<bool>, Vec<String>)> {
     if names.is_empty() {
         let parts = FreePart::find(face);
         let word = |part: &FreePart| {

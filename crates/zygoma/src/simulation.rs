@@ -6,7 +6,7 @@ use std::time::Instant;
 use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::contact::Touchable;
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::run::watch::{Gate, GateReport, Watched};
 use zygoma_face::shell::{RunParams, ShellBody};
 use zygoma_geometry::rigid::RigidMotion;
@@ -27,7 +27,7 @@ const LONGEST_INPUT: f64 = 1.0 / 60.0;
 
 /// What is performed.
 pub(crate) struct Performance<'a> {
-    pub(crate) face: &'a Face,
+    pub(crate) face: &'a FaceModel,
     pub(crate) places: &'a Landmarks,
     pub(crate) rig: &'a Rig,
     pub(crate) take: &'a Take,
@@ -294,7 +294,7 @@ pub(crate) struct OfflineShell {
 }
 
 impl OfflineShell {
-    pub(crate) fn new(face: &Face, params: RunParams) -> anyhow::Result<Self> {
+    pub(crate) fn new(face: &FaceModel, params: RunParams) -> anyhow::Result<Self> {
         let params = RunParams { sleep_after: None, normals: false, ..params };
         Ok(Self { running: ShellBody::new(face, params)?, shown: face.neutral.clone() })
     }
@@ -391,7 +391,7 @@ impl Outcome {
     /// The deviation over all frames, or over those that nothing touches; `None` without any.
     pub(crate) fn deviation(
         &self,
-        face: &Face,
+        face: &FaceModel,
         places: &Landmarks,
         untouched: bool,
     ) -> Option<DeviationSummary> {
@@ -399,7 +399,7 @@ impl Outcome {
         let counted = || self.deviations.iter().enumerate().filter(|(_, d)| !(untouched && d.touched));
         let (frame, worst) = counted().max_by(|(_, a), (_, b)| a.worst.total_cmp(&b.worst))?;
         let mean = counted().map(|(_, d)| f64::from(d.mean)).sum::<f64>() / counted().count() as f64;
-        let at = face.height as f32 * face.neutral[worst.vertex as usize];
+        let at = face.neutral[worst.vertex as usize];
         Some(DeviationSummary {
             worst_percent: 100.0 * f64::from(worst.worst) / face.height,
             worst_mm: 1e3 * f64::from(worst.worst),

@@ -21,7 +21,7 @@ pub use colliders::{ColliderId, Colliders, Contact, GrabId, HeadLoad};
 pub(crate) use grab::Grab;
 pub(crate) use lip_pairs::{ContactPair, LipContactDetector, LipPoint, Margins, area_of};
 pub(crate) use points::{Candidate, Hold, Layer, Near};
-pub(crate) use samples::{Order, Samples};
+pub(crate) use samples::{Order, SampledSkin, Samples};
 pub(crate) use through::Below;
 
 /// A face that can be touched.

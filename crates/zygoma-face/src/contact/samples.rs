@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
-use glam::{Vec3, Vec4, Vec4Swizzles};
+use glam::{DVec3, Vec3, Vec4, Vec4Swizzles};
 use zygoma_geometry::embedding::Embedding;
 
 use super::points::Layer;
-use crate::model::Face;
 
 /// Points are at most this share of the height apart at rest, so that a fingertip does not sink in between: under one of
 /// 1 cm, skin that is stretched to twice its length then sinks in by 0.15 % of the height. Ours.
@@ -31,6 +30,19 @@ pub(crate) struct Samples {
     free: usize,
 }
 
+/// The skin of a face at full resolution, and the coarse skin that it follows, in a body's unit of length.
+#[derive(Clone, Copy)]
+pub(crate) struct SampledSkin<'a> {
+    /// A vertex for each point of the simulated skin.
+    pub(crate) skin: &'a [u32],
+    pub(crate) triangles: &'a [[u32; 3]],
+    pub(crate) neutral: &'a [Vec3],
+    /// The coarse skin at rest.
+    pub(crate) rest: &'a [DVec3],
+    /// The face's height.
+    pub(crate) height: f32,
+}
+
 /// In which order a body has the vertices of a face's shell; the first places are free to move.
 #[derive(Clone, Copy)]
 pub(crate) struct Order<'a> {
@@ -43,20 +55,21 @@ pub(crate) struct Order<'a> {
 
 impl Samples {
     /// The points of a face whose whole mesh follows the shell by an embedding.
-    pub(crate) fn new(face: &Face, embedding: &Embedding, order: &Order<'_>) -> Self {
+    pub(crate) fn new(face: &SampledSkin<'_>, embedding: &Embedding, order: &Order<'_>) -> Self {
         let mut points: Vec<([u32; 3], [f32; 3])> =
             face.skin.iter().map(|v| ([*v; 3], [1.0, 0.0, 0.0])).collect();
         let follows = |v: &u32| embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
         let mut areas = vec![0.0; points.len()];
         let mut edge_points = HashSet::new();
-        let mut point_of = vec![u32::MAX; face.vertex_count()];
-        for (point, vertex) in (0u32..).zip(&face.skin) {
+        let mut point_of = vec![u32::MAX; face.neutral.len()];
+        for (point, vertex) in (0u32..).zip(face.skin) {
             point_of[*vertex as usize] = point;
         }
         for t in face.triangles.iter().filter(|t| t.iter().all(follows)) {
             let p = t.map(|v| face.neutral[v as usize]);
             let longest = (0..3).map(|i| p[i].distance(p[(i + 1) % 3])).fold(0.0, f32::max);
-            let between = points_between(t, ((longest / SPACING).ceil() as usize).min(MOST_PARTS));
+            let between =
+                points_between(t, ((longest / (SPACING * face.height)).ceil() as usize).min(MOST_PARTS));
             let kept = between.filter(|(corners, weights)| {
                 // An edge has the same points in both of its triangles.
                 let on_edge = weights.iter().filter(|w| **w > 0.0).count() == 2;
@@ -92,7 +105,7 @@ impl Samples {
             samples.ends.push(samples.vertices.len() as u32);
             let group = most(point).unwrap_or(0) as usize;
             let (corners, weights) = points[*point];
-            let rest = face.shell.rest[order.vertices[group] as usize].as_vec3();
+            let rest = face.rest[order.vertices[group] as usize].as_vec3();
             let at: Vec3 = (0..3).map(|i| weights[i] * face.neutral[corners[i] as usize]).sum();
             samples.reach[group] = samples.reach[group].max(at.distance(rest));
             samples.group_ends[group] += 1;
@@ -127,7 +140,7 @@ impl Samples {
         self.on_mesh[sample as usize].0[0]
     }
 
-    /// The skin's area around a point, in heights squared.
+    /// The skin's area around a point, in the body's unit.
     pub(crate) fn area(&self, sample: u32) -> f32 {
         self.areas[sample as usize]
     }

@@ -6,7 +6,7 @@ use glam::DVec3;
 use zygoma_geometry::geodesic::{Source, nearest_sources};
 use zygoma_geometry::topology::{DisjointSets, half_edges};
 
-use crate::model::{Face, Landmark};
+use crate::model::{FaceModel, Landmark};
 
 /// Skin that no shape moves by more than this share of the farthest motion is passive. Ours, as those below.
 const STILL: f32 = 0.01;
@@ -45,7 +45,7 @@ impl FreePart {
     }
 
     /// The parts of a face that no shape moves and that are longer than they are round, in the order of their tips' vertices.
-    pub fn find(face: &Face) -> Vec<Self> {
+    pub fn find(face: &FaceModel) -> Vec<Self> {
         let away = distance_from_motion(face);
         let farthest = away.iter().copied().filter(|d| d.is_finite()).fold(0.0, f64::max);
         // How slender the skin beyond each level is, by its tip.
@@ -59,32 +59,32 @@ impl FreePart {
         let root = |chain: &Vec<Beyond>| {
             let most = chain.iter().map(Beyond::slenderness).fold(0.0, f64::max);
             let root = chain.iter().find(|beyond| beyond.slenderness() >= SLENDER * most)?;
-            (most >= STANDING && root.length >= SHORTEST).then(|| root.clone())
+            (most >= STANDING && root.length >= SHORTEST * face.height).then(|| root.clone())
         };
         let part = |beyond: Beyond| Self {
             vertices: carried_by(face, &beyond.vertices),
-            length: face.height * beyond.length,
-            girth: face.height * beyond.girth,
-            tip: face.height * face.shell.rest[beyond.tip as usize],
+            length: beyond.length,
+            girth: beyond.girth,
+            tip: face.coarse.positions[beyond.tip as usize],
         };
         chains.values().filter_map(root).map(part).collect()
     }
 
     /// Vertices of the whole mesh in a named place: what is as near to its middle along the skin as the place reaches.
-    pub fn of_place(face: &Face, place: &Landmark) -> Vec<u32> {
+    pub fn of_place(face: &FaceModel, place: &Landmark) -> Vec<u32> {
         let corners = face.embedding.vertices[place.vertex as usize];
         let weights = face.embedding.weights[place.vertex as usize];
         let start = (0..3).max_by(|a, b| weights[*a].total_cmp(&weights[*b])).map_or(0, |k| corners[k]);
         let sources = [Source { vertex: start, distance: 0.0, label: 0 }];
-        let reach = f64::from(place.radius) / face.height;
-        let near = nearest_sources(&face.shell.rest, &face.shell.triangles, &sources);
+        let reach = f64::from(place.radius);
+        let near = nearest_sources(&face.coarse.positions, &face.coarse.triangles, &sources);
         let inside: Vec<bool> =
             near.iter().map(|near| near.is_some_and(|near| near.distance <= reach)).collect();
         carried_by(face, &inside)
     }
 }
 
-/// A connected part of the shell farther from all motion than some level; lengths in heights.
+/// A connected part of the shell farther from all motion than some level.
 #[derive(Clone, Debug)]
 struct Beyond {
     vertices: Vec<bool>,
@@ -98,8 +98,8 @@ impl Beyond {
         if self.girth > 0.0 { self.length / self.girth } else { 0.0 }
     }
 
-    fn all(face: &Face, away: &[f64], level: f64) -> Vec<Self> {
-        let (rest, triangles) = (&face.shell.rest, &face.shell.triangles);
+    fn all(face: &FaceModel, away: &[f64], level: f64) -> Vec<Self> {
+        let (rest, triangles) = (&face.coarse.positions, &face.coarse.triangles);
         let is_beyond = |v: u32| away[v as usize] > level && away[v as usize].is_finite();
         let mut sets = DisjointSets::new(away.len());
         for (a, b) in triangles.iter().flat_map(|t| half_edges(*t)) {
@@ -143,9 +143,9 @@ impl Beyond {
     }
 }
 
-/// Distance of each vertex of the shell from skin that a shape moves or that is held, along the skin, in heights.
-fn distance_from_motion(face: &Face) -> Vec<f64> {
-    let count = face.shell.vertex_count();
+/// Distance of each vertex of the shell from skin that a shape moves or that is held, along the skin.
+fn distance_from_motion(face: &FaceModel) -> Vec<f64> {
+    let count = face.coarse.vertex_count();
     let mut most = vec![0.0_f32; count];
     for shape in &face.shapes {
         for (v, offset) in shape.coarse.iter() {
@@ -153,17 +153,17 @@ fn distance_from_motion(face: &Face) -> Vec<f64> {
         }
     }
     let largest = most.iter().copied().fold(0.0, f32::max);
-    let moves = |v: &usize| most[*v] > STILL * largest || face.held[*v];
+    let moves = |v: &usize| most[*v] > STILL * largest || face.coarse.is_held[*v];
     let sources: Vec<Source> = (0..count)
         .filter(moves)
         .map(|v| Source { vertex: v as u32, distance: 0.0, label: v as u32 })
         .collect();
-    let nearest = nearest_sources(&face.shell.rest, &face.shell.triangles, &sources);
+    let nearest = nearest_sources(&face.coarse.positions, &face.coarse.triangles, &sources);
     nearest.iter().map(|near| near.as_ref().map_or(f64::INFINITY, |near| near.distance)).collect()
 }
 
 /// Vertices of the whole mesh that follow nothing but these vertices of the shell.
-fn carried_by(face: &Face, shell: &[bool]) -> Vec<u32> {
+fn carried_by(face: &FaceModel, shell: &[bool]) -> Vec<u32> {
     let follows = |vertex: usize| {
         let (corners, weights) = (face.embedding.vertices[vertex], face.embedding.weights[vertex]);
         let mut carriers = (0..3).filter(|k| weights[*k] > 0.0).peekable();

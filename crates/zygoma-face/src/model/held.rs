@@ -1,9 +1,9 @@
-//! Which vertices of the shell are not simulated but follow their targets: eyelid margins and cut edges (IFA §4.4).
+//! Which vertices of the coarse skin are not simulated but follow their targets: eyelid margins and cut edges (IFA §4.4).
 
 use glam::DVec3;
+use zygoma_geometry::coarsen::CoarseMesh;
 use zygoma_geometry::topology::{DisjointSets, EdgeCounts};
 use zygoma_numerics::{Budget, Stop};
-use zygoma_physics::shell::Shell;
 
 /// A border whose opposite sides the jaw parts by more than this share of the height is the mouth. Ours.
 const PARTED: f64 = 0.04;
@@ -17,14 +17,14 @@ const LID: f64 = 0.03;
 
 /// Flags vertices on and around all borders but the mouth's.
 pub(crate) fn held_vertices(
-    shell: &Shell,
+    skin: &CoarseMesh,
     jaw_moves: &[&[DVec3]],
     budget: &Budget,
 ) -> Result<Vec<bool>, Stop> {
-    let mut held = vec![false; shell.vertex_count()];
-    for border in borders(shell) {
+    let mut held = vec![false; skin.positions.len()];
+    for border in borders(skin) {
         budget.check()?;
-        let positions = || border.vertices.iter().map(|v| shell.rest[*v as usize]);
+        let positions = || border.vertices.iter().map(|v| skin.positions[*v as usize]);
         let is_opening = border.length < OPENING;
         let parts = |moves: &&[DVec3]| {
             let lengths = || border.vertices.iter().map(|v| moves[*v as usize].length());
@@ -38,7 +38,7 @@ pub(crate) fn held_vertices(
         }
         if is_opening {
             for v in 0..held.len() {
-                held[v] |= positions().any(|p| p.distance(shell.rest[v]) < LID);
+                held[v] |= positions().any(|p| p.distance(skin.positions[v]) < LID);
             }
         }
     }
@@ -51,9 +51,9 @@ struct Border {
 }
 
 /// Connected border edges, in the order of their smallest vertex.
-fn borders(shell: &Shell) -> Vec<Border> {
-    let edges = EdgeCounts::new(&shell.triangles).border();
-    let mut sets = DisjointSets::new(shell.vertex_count());
+fn borders(skin: &CoarseMesh) -> Vec<Border> {
+    let edges = EdgeCounts::new(&skin.triangles).border();
+    let mut sets = DisjointSets::new(skin.positions.len());
     for (a, b) in &edges {
         sets.join(*a, *b);
     }
@@ -61,7 +61,7 @@ fn borders(shell: &Shell) -> Vec<Border> {
     for (a, b) in &edges {
         let border = found.entry(sets.find(*a)).or_insert(Border { vertices: Vec::new(), length: 0.0 });
         border.vertices.extend([*a, *b]);
-        border.length += shell.rest[*a as usize].distance(shell.rest[*b as usize]);
+        border.length += skin.positions[*a as usize].distance(skin.positions[*b as usize]);
     }
     for border in found.values_mut() {
         border.vertices.sort_unstable();

@@ -4,7 +4,7 @@ use glam::{Vec2, Vec3};
 use zygoma_geometry::triangle_tree::TriangleTree;
 use zygoma_rig::arkit;
 
-use super::Face;
+use super::FaceModel;
 
 /// A named place.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,14 +45,13 @@ const LIP: f32 = 0.012;
 
 impl Landmarks {
     /// Finds the places of a face.
-    pub fn new(face: &Face) -> Self {
+    pub fn new(face: &FaceModel) -> Self {
         let mut finder = Finder::new(face);
         finder.find_moving();
         finder.find_middle();
         finder.find_pairs();
         finder.places.sort_by(|a, b| a.name.cmp(&b.name));
-        let height = face.height as f32;
-        let positions = finder.places.iter().map(|p| height * face.neutral[p.vertex as usize]).collect();
+        let positions = finder.places.iter().map(|p| face.neutral[p.vertex as usize]).collect();
         Self { places: finder.places, positions }
     }
 
@@ -100,8 +99,9 @@ fn edits(from: &str, to: &str) -> usize {
 }
 
 struct Finder<'a> {
-    face: &'a Face,
-    /// Skin in heights.
+    face: &'a FaceModel,
+    /// The whole mesh and its skin, in heights.
+    neutral: Vec<Vec3>,
     skin: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
     tree: TriangleTree,
@@ -115,15 +115,16 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(face: &'a Face) -> Self {
-        let skin: Vec<Vec3> = face.skin.iter().map(|v| face.neutral[*v as usize]).collect();
+    fn new(face: &'a FaceModel) -> Self {
+        let neutral = face.neutral_in_heights();
+        let skin: Vec<Vec3> = face.skin.iter().map(|v| neutral[*v as usize]).collect();
         let follows = |v: &u32| face.embedding.weights[*v as usize].iter().sum::<f32>() > 0.5;
         let triangles: Vec<[u32; 3]> =
             face.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect();
         let low = skin.iter().copied().reduce(Vec3::min).unwrap_or_default();
         let high = skin.iter().copied().reduce(Vec3::max).unwrap_or_default();
         Self {
-            tree: TriangleTree::new(&face.neutral, &triangles),
+            tree: TriangleTree::new(&neutral, &triangles),
             middle: 0.5 * (low.x + high.x),
             crown: high.y,
             front: high.z,
@@ -131,6 +132,7 @@ impl<'a> Finder<'a> {
             chin: high.y - 1.0,
             places: Vec::new(),
             face,
+            neutral,
             skin,
             triangles,
         }
@@ -142,7 +144,7 @@ impl<'a> Finder<'a> {
 
     fn at(&self, name: &str) -> Vec3 {
         let place = self.places.iter().find(|place| place.name == name);
-        place.map_or(Vec3::ZERO, |place| self.face.neutral[place.vertex as usize])
+        place.map_or(Vec3::ZERO, |place| self.neutral[place.vertex as usize])
     }
 
     /// The mean of a pair of places.
@@ -182,7 +184,7 @@ impl<'a> Finder<'a> {
 
     /// The vertex that one sees in front of a point when looking along −`outward`.
     fn seen(&self, point: Vec3, outward: Vec3) -> u32 {
-        let positions = &self.face.neutral;
+        let positions = &self.neutral;
         let hit =
             self.tree.first_hit(positions, &self.triangles, point + 2.0 * outward, -outward, 0.0, |_| true);
         let near = hit.map_or(point, |hit| point + (2.0 - hit.distance) * outward);

@@ -10,7 +10,7 @@ use zygoma_geometry::normals::vertex_normals;
 use zygoma_geometry::topology::connected_parts;
 use zygoma_rig::arkit;
 
-use crate::model::Face;
+use crate::model::FaceModel;
 
 /// Lips at rest are closer to each other than this share of the face's height. Ours, as those below.
 const CLOSE: f32 = 0.02;
@@ -42,13 +42,14 @@ pub(crate) struct Lips {
 
 impl Lips {
     /// Finds the lips of a face; none where no shape parts them.
-    pub(crate) fn find(face: &Face, jaw: &[usize]) -> Self {
-        let Some(Opening { points, seeds }) = Opening::find(face, jaw) else {
+    pub(crate) fn find(face: &FaceModel, jaw: &[usize]) -> Self {
+        let scaled = Scaled::new(face);
+        let Some(Opening { points, seeds }) = Opening::find(&scaled, jaw) else {
             return Self::default();
         };
-        let sides = sides(face, &points, &seeds);
+        let sides = sides(&scaled, &points, &seeds);
         let side = |vertex: u32| sides[points.of_vertex[vertex as usize] as usize];
-        let coarse = face.places.iter().map(|place| side(nearest_corner(face, place))).collect();
+        let coarse = face.coarse.on_mesh.iter().map(|place| side(nearest_corner(face, place))).collect();
         let (mut upper, mut lower) = (Vec::new(), Vec::new());
         for vertex in &points.hanging {
             match side(*vertex) {
@@ -72,7 +73,7 @@ impl Lips {
         }
         let copy = |(vertex, point): (u32, &u32)| place.get(point).map(|place| (vertex, *place));
         let copies = (0..).zip(&points.of_vertex).filter_map(copy).collect();
-        let positions: Vec<Vec3> = vertices.iter().map(|v| face.neutral[*v as usize]).collect();
+        let positions: Vec<Vec3> = vertices.iter().map(|v| scaled.neutral[*v as usize]).collect();
         let parts = parts(&seeds, &positions, &triangles);
         Self { vertices, upper: count, triangles, copies, parts, coarse }
     }
@@ -80,7 +81,7 @@ impl Lips {
 
 impl Lips {
     /// Makes no lip follow the other: a coarse triangle at a corner of the mouth may reach from one to the other.
-    pub(crate) fn part(&self, embedding: &mut Embedding, face: &Face) {
+    pub(crate) fn part(&self, embedding: &mut Embedding, face: &FaceModel) {
         for (vertex, point) in &self.copies {
             let is_lower = *point as usize >= self.upper;
             let place = *vertex as usize;
@@ -98,7 +99,7 @@ impl Lips {
             }
             let at = face.neutral[place].as_dvec3();
             let own = (0..self.coarse.len()).filter(|v| self.coarse[*v] == Some(is_lower));
-            let distance = |v: &usize| face.shell.rest[*v].distance_squared(at);
+            let distance = |v: &usize| face.coarse.positions[*v].distance_squared(at);
             if let Some(nearest) = own.min_by(|a, b| distance(a).total_cmp(&distance(b))) {
                 embedding.vertices[place] = [nearest as u32; 3];
                 embedding.weights[place] = [all, 0.0, 0.0];
@@ -107,9 +108,28 @@ impl Lips {
     }
 }
 
+/// A face in units of its height, so that the same rules hold for faces of any size.
+struct Scaled<'a> {
+    face: &'a FaceModel,
+    neutral: Vec<Vec3>,
+}
+
+impl<'a> Scaled<'a> {
+    fn new(face: &'a FaceModel) -> Self {
+        Self { face, neutral: face.neutral_in_heights() }
+    }
+
+    fn displacements(&self, shape: usize) -> Vec<Vec3> {
+        let per_metre = (1.0 / self.face.height) as f32;
+        let mut moves = self.face.displacements(shape);
+        moves.iter_mut().for_each(|offset| *offset *= per_metre);
+        moves
+    }
+}
+
 /// Which points near the line between the lips are upper (false) or lower lip (true): those that are nearer, along the skin, to where the upper
 /// or the lower one parts from the other. How far the jaw moves them tells nothing in the corners of the mouth, where both go alike.
-fn sides(face: &Face, points: &Points, seeds: &[Seed]) -> Vec<Option<bool>> {
+fn sides(face: &Scaled<'_>, points: &Points, seeds: &[Seed]) -> Vec<Option<bool>> {
     let positions: Vec<DVec3> = face.neutral.iter().map(|p| p.as_dvec3()).collect();
     let source = |vertex: u32, label: u32| Source { vertex, distance: 0.0, label };
     let sources: Vec<Source> =
@@ -123,7 +143,7 @@ fn sides(face: &Face, points: &Points, seeds: &[Seed]) -> Vec<Option<bool>> {
 }
 
 /// The vertex of the whole mesh that a place of its surface is nearest to.
-fn nearest_corner(face: &Face, place: &SurfacePoint) -> u32 {
+fn nearest_corner(face: &FaceModel, place: &SurfacePoint) -> u32 {
     let weights = place.barycentric;
     let heaviest = (1..3).fold(0, |best, k| if weights[k] > weights[best] { k } else { best });
     face.triangles[place.triangle as usize][heaviest]
@@ -138,31 +158,33 @@ struct Opening {
 impl Opening {
     /// By the shape that is named for it, or else by the one of the lower face that parts the most of what lies close: a jaw that no shape
     /// moves by itself still has lips that sounds part.
-    fn find(face: &Face, jaw: &[usize]) -> Option<Self> {
+    fn find(face: &Scaled<'_>, jaw: &[usize]) -> Option<Self> {
         let is_named = |shape: &usize| {
-            arkit::recognise(&face.shapes[*shape].name)
+            arkit::recognise(&face.face.shapes[*shape].name)
                 .is_some_and(|recognised| recognised.shape == "jawOpen")
         };
         if let Some(shape) = jaw.iter().copied().find(is_named) {
             return Some(Self::by(&face.displacements(shape), face));
         }
-        let heights: Vec<Option<f32>> =
-            (0..face.shapes.len()).map(|shape| height_of_motion(face, &face.displacements(shape))).collect();
+        let heights: Vec<Option<f32>> = (0..face.face.shapes.len())
+            .map(|shape| height_of_motion(face, &face.displacements(shape)))
+            .collect();
         let (low, high) = heights
             .iter()
             .flatten()
             .fold((f32::MAX, f32::MIN), |(low, high), height| (low.min(*height), high.max(*height)));
         let is_low = |shape: &usize| heights[*shape].is_some_and(|height| height < 0.5 * (low + high));
-        let openings =
-            (0..face.shapes.len()).filter(is_low).map(|shape| Self::by(&face.displacements(shape), face));
+        let openings = (0..face.face.shapes.len())
+            .filter(is_low)
+            .map(|shape| Self::by(&face.displacements(shape), face));
         openings.filter(|opening| !opening.seeds.is_empty()).max_by_key(|opening| opening.seeds.len())
     }
 
-    fn by(moves: &[Vec3], face: &Face) -> Self {
+    fn by(moves: &[Vec3], face: &Scaled<'_>) -> Self {
         let way = main_direction(moves);
         let moved: Vec<f32> = moves.iter().map(|offset| offset.dot(way)).collect();
         let points = Points::new(face, &moved);
-        let largest = face.skin.iter().map(|v| moved[*v as usize]).fold(0.0, f32::max);
+        let largest = face.face.skin.iter().map(|v| moved[*v as usize]).fold(0.0, f32::max);
         let seeds = seeds(face, &points, &moved, largest);
         Self { points, seeds }
     }
@@ -177,11 +199,11 @@ fn main_direction(moves: &[Vec3]) -> Vec3 {
 }
 
 /// Mean height of the skin that a shape moves most; none where it moves nothing to speak of.
-fn height_of_motion(face: &Face, moves: &[Vec3]) -> Option<f32> {
+fn height_of_motion(face: &Scaled<'_>, moves: &[Vec3]) -> Option<f32> {
     const MOST: f32 = 0.6;
     let length = |v: &&u32| moves[**v as usize].length();
-    let largest = face.skin.iter().map(|v| length(&v)).fold(0.0, f32::max);
-    let most: Vec<&u32> = face.skin.iter().filter(|v| length(v) >= MOST * largest).collect();
+    let largest = face.face.skin.iter().map(|v| length(&v)).fold(0.0, f32::max);
+    let most: Vec<&u32> = face.face.skin.iter().filter(|v| length(v) >= MOST * largest).collect();
     let mean = most.iter().map(|v| face.neutral[**v as usize].y).sum::<f32>() / most.len().max(1) as f32;
     (largest > LEAST).then_some(mean)
 }
@@ -196,9 +218,9 @@ struct Points {
 }
 
 impl Points {
-    fn new(face: &Face, moved: &[f32]) -> Self {
+    fn new(face: &Scaled<'_>, moved: &[f32]) -> Self {
         let mut at: BTreeMap<[u32; 3], Vec<u32>> = BTreeMap::new();
-        let mut of_vertex = Vec::with_capacity(face.vertex_count());
+        let mut of_vertex = Vec::with_capacity(face.neutral.len());
         for (vertex, p) in (0..).zip(&face.neutral) {
             let here = at.entry(p.to_array().map(f32::to_bits)).or_default();
             let same = here
@@ -211,9 +233,9 @@ impl Points {
             }
         }
         let triangles: Vec<[u32; 3]> =
-            face.triangles.iter().map(|t| t.map(|v| of_vertex[v as usize])).collect();
+            face.face.triangles.iter().map(|t| t.map(|v| of_vertex[v as usize])).collect();
         let (parts, _) = connected_parts(of_vertex.len(), &triangles);
-        let skin = face.skin.first().map(|v| parts[of_vertex[*v as usize] as usize]);
+        let skin = face.face.skin.first().map(|v| parts[of_vertex[*v as usize] as usize]);
         let hanging = (0..of_vertex.len() as u32)
             .filter(|v| of_vertex[*v as usize] == *v && Some(parts[*v as usize]) == skin)
             .collect();
@@ -295,7 +317,7 @@ fn parts(seeds: &[Seed], positions: &[Vec3], triangles: &[Vec<[u32; 3]>; 2]) -> 
     (0..axes.len()).map(part).filter(|part| part.triangles.iter().all(|side| !side.is_empty())).collect()
 }
 
-fn seeds(face: &Face, points: &Points, moved: &[f32], largest: f32) -> Vec<Seed> {
+fn seeds(face: &Scaled<'_>, points: &Points, moved: &[f32], largest: f32) -> Vec<Seed> {
     let cell = |p: Vec3| (p / CLOSE).floor().as_ivec3().to_array();
     let mut cells: BTreeMap<[i32; 3], Vec<u32>> = BTreeMap::new();
     for vertex in &points.hanging {

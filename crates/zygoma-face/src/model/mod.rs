@@ -9,22 +9,24 @@ mod jaw_motion;
 mod landmarks;
 mod lips;
 mod origin;
+mod prepare;
 mod region;
+mod section;
 mod teeth;
 mod validate;
 
 pub(crate) use bones::{Below, look_below};
 pub use bones::{BoneSurface, Bones};
-pub use face::{CertifiedFace, CertifiedOutput, Face, FacePair, FaceShape, Searched, Tally};
+pub use face::{CoarseSkin, FaceModel, FaceShape};
 pub use free::FreePart;
-pub(crate) use held::held_vertices;
 pub use jaw_motion::JawMotion;
 pub use landmarks::{Landmark, Landmarks};
 pub(crate) use lips::{LipPart, Lips};
 pub use origin::Origin;
-pub(crate) use region::Region;
+pub(crate) use prepare::Prepared;
+pub use prepare::{PrepareError, SIZES};
+pub use section::{BodySection, Number, Section, Sections};
 pub use teeth::Teeth;
-pub(crate) use validate::check;
 
 /// Whether long work goes on after it has reported its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

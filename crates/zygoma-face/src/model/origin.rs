@@ -5,9 +5,9 @@ use std::path::Path;
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use zygoma_geometry::Faces;
-use zygoma_rig::{Joint, JointRole, Rig, RigMesh, Shape, Source, SparseDeltas, Units};
+use zygoma_rig::{Joint, JointRole, Rig, RigMesh, Shape, Source, Units};
 
-use super::Face;
+use super::{FaceModel, FaceShape};
 
 /// The rig that a face was built from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,26 +55,19 @@ fn fingerprint(mesh: &RigMesh) -> String {
     format!("{:016x}", mesh.fingerprint())
 }
 
-impl Face {
-    /// The rig as far as the face alone knows it: its mesh, in triangles, and its shapes, each within what
-    /// corrections leave out.
+impl FaceModel {
+    /// The rig as far as the face alone knows it: its mesh, in triangles, and its shapes.
     pub fn stand_in(&self) -> Rig {
-        let height = self.height as f32;
-        let shape = |index: usize| Shape {
-            name: self.shapes[index].name.clone(),
-            deltas: SparseDeltas::from_dense(
-                &self.displacements(index).iter().map(|d| height * *d).collect::<Vec<_>>(),
-            ),
-        };
+        let shape = |shape: &FaceShape| Shape { name: shape.name.clone(), deltas: shape.deltas.clone() };
         let mesh = RigMesh {
             name: self.mesh.clone(),
-            positions: self.neutral.iter().map(|p| height * *p).collect(),
+            positions: self.neutral.clone(),
             faces: Faces::from_triangles(&self.triangles),
             uvs: None,
-            shapes: (0..self.shapes.len()).map(shape).collect(),
+            shapes: self.shapes.iter().map(shape).collect(),
             regions: Vec::new(),
             to_rig: self.origin.to_rig.map_or(DAffine3::IDENTITY, |m| DAffine3::from_cols_array(&m)),
-            quantum: 1e-6 * height,
+            quantum: 1e-6 * self.height as f32,
         };
         let head = self.origin.head_pivot.map(|pivot| Joint {
             role: JointRole::Head,

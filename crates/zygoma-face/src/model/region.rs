@@ -7,7 +7,7 @@ use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::weld::Weld;
 use zygoma_rig::{RigMesh, SparseDeltas};
 
-use crate::shell::BuildError;
+use super::prepare::PrepareError;
 
 /// Words in the names of regions that are not skin to be touched.
 const NOT_SKIN: [&str; 11] = [
@@ -50,7 +50,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    pub(crate) fn choose(mesh: &RigMesh, budget: &Budget) -> Result<Self, BuildError> {
+    pub(crate) fn choose(mesh: &RigMesh, budget: &Budget) -> Result<Self, PrepareError> {
         let weld = Weld::within(mesh, budget)?;
         let (mut all_triangles, mut mesh_triangles) = (weld.triangles(mesh), mesh.faces.triangles());
         let metres: Vec<DVec3> = weld.gather(&mesh.positions).iter().map(|p| p.as_dvec3()).collect();
@@ -73,7 +73,7 @@ impl Region {
         let chin = chin_height(mesh, &weld, &skin, &jaw).unwrap_or(lowest);
         let height = crown - chin;
         if !(height.is_finite() && height > 0.0) {
-            return Err(BuildError::NoFace);
+            return Err(PrepareError::NoFace);
         }
         let end = chin - NECK * height;
         let above = |t: &&[u32; 3]| t.iter().all(|p| metres[*p as usize].y >= end);

@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use glam::{DVec3, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
-use zygoma_geometry::embedding::Embedding;
 use zygoma_numerics::{Budget, Stop};
 use zygoma_physics::shell::{
     FrameMotion, NewtonParams, Settled, Shell, ShellParams, Statics, StepMatrices, StepOrder, Stepper,
     Stiffness,
 };
-use zygoma_rig::{RigMesh, SparseDeltas};
+use zygoma_rig::SparseDeltas;
 
 use super::BuildError;
-use crate::model::Region;
-use crate::model::{FacePair, FaceShape};
+use super::model::{Correction, PairCorrection};
 
 /// Corrections below this share of the height are left out (eq. 13).
 pub(super) const CLIP: f64 = 1e-4;
@@ -32,20 +30,14 @@ const STILL_STEPS: usize = 20;
 
 /// A face that lacks nothing but its corrections.
 pub(super) struct Uncorrected<'a> {
-    pub(super) mesh: &'a RigMesh,
-    pub(super) region: &'a Region,
     pub(super) shell: &'a Shell,
     pub(super) held: &'a [bool],
     pub(super) stiffness: &'a Stiffness,
     pub(super) params: &'a ShellParams,
-    /// Displacements of all points, per shape.
-    pub(super) deltas: &'a [Vec<DVec3>],
     /// Displacements of the shell's targets, per shape.
     pub(super) moves: &'a [Vec<DVec3>],
     /// The shape on top of which a shape is used, if it is not used alone.
     pub(super) bases: &'a [Option<usize>],
-    /// How the points follow the shell.
-    pub(super) embedding: &'a Embedding,
     pub(super) budget: &'a Budget,
 }
 
@@ -53,8 +45,8 @@ pub(super) struct Uncorrected<'a> {
 pub(super) struct Corrections {
     /// What the shell at rest misses of the neutral.
     pub(super) neutral_residual: Vec<DVec3>,
-    pub(super) shapes: Vec<FaceShape>,
-    pub(super) pairs: Vec<FacePair>,
+    pub(super) corrections: Vec<Correction>,
+    pub(super) pairs: Vec<PairCorrection>,
 }
 
 impl Uncorrected<'_> {
@@ -84,34 +76,24 @@ impl Uncorrected<'_> {
         let pairs = (0..moves.len()).filter_map(|shape| Some((self.bases[shape]?, shape))).map(|(a, b)| {
             let both = difference(&miss(&|v| moves[a][v] + moves[b][v])?, &neutral_residual);
             let beyond = difference(&difference(&both, &whole[a]), &whole[b]);
-            Ok(FacePair { shapes: [a as u32, b as u32], residual: sparse(&beyond, 0.1 * CLIP) })
+            Ok(PairCorrection { shapes: [a as u32, b as u32], residual: sparse(&beyond, 0.1 * CLIP) })
         });
         let pairs = pairs.collect::<Result<_, Stop>>()?;
-        let shapes = (0..moves.len())
+        let corrections = (0..moves.len())
             .into_par_iter()
-            .map(|shape| FaceShape {
-                name: self.mesh.shapes[shape].name.clone(),
-                coarse: sparse(&moves[shape], 0.0),
+            .map(|shape| Correction {
                 residual: sparse(&whole[shape], 0.1 * CLIP),
                 half: sparse(&half[shape], CLIP),
-                detail: self.detail(shape),
             })
             .collect();
-        Ok(Corrections { neutral_residual, shapes, pairs })
+        Ok(Corrections { neutral_residual, corrections, pairs })
     }
 
-    /// No corrections but those of the warp, which cost nothing.
+    /// No corrections.
     pub(super) fn without(&self) -> Corrections {
-        let shape = |shape: usize| FaceShape {
-            name: self.mesh.shapes[shape].name.clone(),
-            coarse: sparse(&self.moves[shape], 0.0),
-            residual: SparseDeltas::default(),
-            half: SparseDeltas::default(),
-            detail: self.detail(shape),
-        };
         Corrections {
             neutral_residual: vec![DVec3::ZERO; self.shell.vertex_count()],
-            shapes: (0..self.moves.len()).into_par_iter().map(shape).collect(),
+            corrections: vec![Correction::default(); self.moves.len()],
             pairs: Vec::new(),
         }
     }
@@ -139,17 +121,6 @@ impl Uncorrected<'_> {
         let stepper = Stepper::new(shell, order.clone(), matrices.clone());
         let rested = rest_at(stepper, &settled, &target, self.budget)?;
         Ok(difference(&target, &rested))
-    }
-
-    /// What the warped targets of a shape miss of it at full resolution.
-    fn detail(&self, shape: usize) -> SparseDeltas {
-        let missing = |point: usize| {
-            let missing =
-                self.deltas[shape][point] - self.embedding.displacement_f64(point, &self.moves[shape]);
-            if missing.length() < CLIP { Vec3::ZERO } else { missing.as_vec3() }
-        };
-        let points: Vec<Vec3> = (0..self.region.points.len()).map(missing).collect();
-        SparseDeltas::from_dense(&self.region.weld.spread(&points))
     }
 }
 

@@ -4,6 +4,8 @@
 //! The fit certifies the shell at equilibria where the free lengths of bending elements are those of the target, so that there is
 //! an energy to descend. A running shell takes them where it is, as the lagged positions of eq. 8. Here it has the last word.
 
+use std::sync::Arc;
+
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_numerics::{Budget, Stop};
@@ -14,19 +16,19 @@ use zygoma_rig::evaluate::Evaluator;
 use super::BuildError;
 use super::corrections::rest_at;
 use super::fit::Rested;
+use super::model::{CertifiedOutput, ShellModel, Tally};
 use super::run::{RunParams, ShellBody};
-use crate::model::{CertifiedOutput, Face, Tally};
 
 /// Brings expressions to rest and compares them with the rig, at every vertex of the mesh: shapes, combinations and those of a
 /// search. None if there is no time for all of them.
 pub(super) fn certify_output(
-    face: &Face,
+    face: &Arc<ShellModel>,
     mesh: &RigMesh,
     expressions: &[Vec<Rested>; 3],
     budget: &Budget,
 ) -> Result<Option<CertifiedOutput>, BuildError> {
     let mut output = Output {
-        running: ShellBody::new(face, RunParams::default())?,
+        running: ShellBody::of_shell(face.clone(), RunParams::default())?,
         evaluator: Evaluator::new(mesh),
         plain: vec![Vec3::ZERO; mesh.positions.len()],
     };
@@ -65,13 +67,18 @@ impl Output {
         self.evaluator.evaluate(weights, &mut self.plain);
         let shown = self.running.shown_at_rest(weights, rested);
         let worst = shown.iter().zip(&self.plain).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
-        let Face { height, params, .. } = self.running.face();
-        f64::from(worst) / (height * params.tolerance)
+        let ShellModel { height, fitted, .. } = self.running.face();
+        f64::from(worst) / (height * fitted.params.tolerance)
     }
 }
 
 /// Where the running shell comes to rest near an equilibrium of the fit.
-fn running_rest(face: &Face, stepper: Stepper, near: &Rested, budget: &Budget) -> Result<Vec<DVec3>, Stop> {
+fn running_rest(
+    face: &ShellModel,
+    stepper: Stepper,
+    near: &Rested,
+    budget: &Budget,
+) -> Result<Vec<DVec3>, Stop> {
     let mut target = face.shell.rest.clone();
     for (shape, weight) in face.shapes.iter().zip(&near.weights).filter(|(_, weight)| **weight != 0.0) {
         for (vertex, offset) in shape.coarse.iter() {

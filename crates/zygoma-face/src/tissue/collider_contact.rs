@@ -228,14 +228,13 @@ impl ColliderContact {
         (touch, collider): (u32, &Collider),
         within: f32,
     ) {
-        let SkinPoints { samples, height, .. } = &tissue.touchable;
+        let SkinPoints { samples, .. } = &tissue.touchable;
         let of_row = |(row, x): (usize, &Row<f32>)| {
             let (group, spread) = samples.group(row);
             let at = Vec3::from_slice(x);
             let is_home = rig.is_some_and(|rig| at.distance(Vec3::from_slice(&rig[row])) < AT_HOME);
-            let is_near = !group.is_empty()
-                && !is_home
-                && collider.clearance(at, within + 1.5 * height * spread).is_some();
+            let is_near =
+                !group.is_empty() && !is_home && collider.clearance(at, within + 1.5 * spread).is_some();
             let looked_at = if is_near { group } else { 0..0 };
             looked_at.filter_map(move |sample| {
                 let offset = samples.on_mesh(sample, state.base) - carried(samples, sample, state.rest);
@@ -295,7 +294,7 @@ impl ColliderContact {
 
     /// Planes for the points near colliders; of those that press on the same flesh the deepest, and what sticks, speak for all.
     fn find_planes(&mut self, tissue: &Tissue, touches: &Colliders, x: &[Row<f32>]) {
-        let SkinPoints { samples, height, .. } = &tissue.touchable;
+        let SkinPoints { samples, .. } = &tissue.touchable;
         self.pressed.clear();
         let mut earlier = self.earlier.clone();
         earlier.sort_by_key(|point| (point.id, point.candidate.sample));
@@ -320,7 +319,7 @@ impl ColliderContact {
                 level: normal.dot(surface - candidate.offset),
                 distance,
                 weight: 0.0,
-                area: samples.area(candidate.sample) * height * height,
+                area: samples.area(candidate.sample),
                 anchor,
                 slides: known.is_some_and(|known| known.slides),
                 pressing: known.map_or(0.0, |known| known.pressing),

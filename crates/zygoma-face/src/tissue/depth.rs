@@ -27,7 +27,7 @@ impl Depths {
         normals: &[DVec3],
         params: &TissueParams,
     ) -> Self {
-        let triangles = &input.face.shell.triangles;
+        let triangles = &input.face.coarse.triangles;
         let below = input.bones.map_or_else(Vec::new, |bones| look_below(bones, skin, triangles, normals));
         let thickness = match input.thickness {
             Some(painted) => painted_thickness(input, painted, params.thickness),
@@ -77,5 +77,5 @@ fn painted_thickness(input: &TissueInput, painted: &[f64], usual: f64) -> Vec<f6
         let corners = face.triangles[place.triangle as usize];
         (0..3).map(|i| place.barycentric[i] * of(corners[i])).sum()
     };
-    face.places.iter().map(at).collect()
+    face.coarse.on_mesh.iter().map(at).collect()
 }

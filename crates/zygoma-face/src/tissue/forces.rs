@@ -11,7 +11,7 @@ use super::hold::{Holder, base_shape, only};
 use super::progress::{Teller, TissueError};
 use super::stiffness::Posed;
 use super::tissue::Tissue;
-use crate::model::Face;
+use crate::model::FaceModel;
 
 /// Finds what holds expressions.
 struct Forces<'a> {
@@ -55,7 +55,7 @@ impl Tissue {
     /// Beside them the least share of its volume that each element keeps, half way and at the end of each shape.
     pub(super) fn find_forces(
         &self,
-        face: &Face,
+        face: &FaceModel,
         teller: &mut Teller,
     ) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), TissueError> {
         let mut finder = Forces::new(self)?;
@@ -93,7 +93,7 @@ impl Tissue {
     }
 
     /// The flesh posed by each shape alone; those that are made on top of another are left out.
-    pub(super) fn poses(&self, face: &Face, teller: &mut Teller) -> Result<Vec<Posed>, TissueError> {
+    pub(super) fn poses(&self, face: &FaceModel, teller: &mut Teller) -> Result<Vec<Posed>, TissueError> {
         let mut holder = Holder::new(self)?;
         let shapes = face.shapes.len();
         let mut pose = |shape: usize| {

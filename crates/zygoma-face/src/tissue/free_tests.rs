@@ -11,7 +11,7 @@ use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 
 use super::*;
 use crate::model::Continue;
-use crate::model::Face;
+use crate::model::FaceModel;
 use crate::model::FreePart;
 use crate::shell::{BuildParams, build};
 
@@ -84,7 +84,7 @@ fn creature() -> RigMesh {
     }
 }
 
-static FACE: LazyLock<Face> = LazyLock::new(|| {
+static FACE: LazyLock<FaceModel> = LazyLock::new(|| {
     let params = BuildParams {
         triangles: 4000,
         uniform_stiffness: Some(10.0),

@@ -8,7 +8,7 @@ use zygoma_rig::arkit;
 use super::elements::Expressed;
 use super::params::Actuation;
 use super::tissue::{Layout, Tissue};
-use crate::model::Face;
+use crate::model::FaceModel;
 
 /// Finds the balance of the flesh below the skin of expressions.
 pub(super) struct Holder<'a> {
@@ -54,7 +54,7 @@ pub(super) fn only(count: usize, shapes_at_one: &[usize]) -> Vec<f32> {
 }
 
 /// The shape on top of which another is made: `mouthClose` is made on top of an open jaw.
-pub(super) fn base_shape(face: &Face, shape: usize) -> Option<usize> {
+pub(super) fn base_shape(face: &FaceModel, shape: usize) -> Option<usize> {
     let is = |index: usize, wanted: &str| {
         arkit::recognise(&face.shapes[index].name).is_some_and(|recognised| recognised.shape == wanted)
     };

@@ -11,7 +11,7 @@ use zygoma_physics::projective::{Row, row};
 use super::hold::{Holder, base_shape, only};
 use super::progress::{Teller, TissueError};
 use super::tissue::Tissue;
-use crate::model::Face;
+use crate::model::FaceModel;
 
 /// Displacements below this are those of the search for an equilibrium, far from what a shape moves, m. Ours.
 const STILL: f64 = 1e-6;
@@ -24,7 +24,7 @@ pub(super) struct ShapeTargets {
 
 impl ShapeTargets {
     /// Solves for what lies below the skin of each shape.
-    pub(super) fn find(tissue: &Tissue, face: &Face, teller: &mut Teller) -> Result<Self, TissueError> {
+    pub(super) fn find(tissue: &Tissue, face: &FaceModel, teller: &mut Teller) -> Result<Self, TissueError> {
         let mut holder = Holder::new(tissue)?;
         let rest = &tissue.flesh.mesh.positions;
         let count = face.shapes.len();

@@ -7,9 +7,10 @@ use zygoma_physics::projective::Row;
 use super::run::TissueBody;
 use super::tissue::Layout;
 use crate::contact::{
-    Below, Colliders, ContactScale, Grab, GrabId, HeadWay, LONGEST_GRAB, Order, Samples, Touchable,
+    Below, Colliders, ContactScale, Grab, GrabId, HeadWay, LONGEST_GRAB, Order, SampledSkin, Samples,
+    Touchable,
 };
-use crate::model::Face;
+use crate::model::FaceModel;
 
 /// What drives a collider into flesh is at least as heavy as a spring of this stiffness bears in a step, N/m: several times the stiffness of what it
 /// presses on. Ours, as those below.
@@ -43,25 +44,32 @@ pub(super) struct SkinPoints {
     rows: Vec<u32>,
     /// Area of skin at each row, m².
     pub(super) areas: Vec<f32>,
-    /// The face's height, m: the samples reckon in it.
+    /// The face's height, m.
     pub(super) height: f32,
 }
 
 impl SkinPoints {
     /// The points of a face's skin, with the rows of the flesh that carry them.
-    pub(super) fn new(face: &Face, embedding: &Embedding, layout: &Layout) -> Self {
+    pub(super) fn new(face: &FaceModel, embedding: &Embedding, layout: &Layout) -> Self {
         let order = Order { places: &layout.rows, vertices: &layout.vertices, free: layout.free };
-        let area = |vertex: usize| (face.shell.area[vertex] * face.height * face.height) as f32;
+        let areas = face.coarse.areas();
+        let skin = SampledSkin {
+            skin: &face.skin,
+            triangles: &face.triangles,
+            neutral: &face.neutral,
+            rest: &face.coarse.positions,
+            height: face.height as f32,
+        };
         let follows = |v: &u32| embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
         let coarse: Vec<[u32; 3]> =
-            face.shell.triangles.iter().map(|t| t.map(|v| layout.rows[v as usize])).collect();
+            face.coarse.triangles.iter().map(|t| t.map(|v| layout.rows[v as usize])).collect();
         let rows: std::collections::BTreeSet<u32> = coarse.iter().flatten().copied().collect();
         Self {
             rows: rows.into_iter().collect(),
-            samples: Samples::new(face, embedding, &order),
+            samples: Samples::new(&skin, embedding, &order),
             triangles: face.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect(),
             coarse,
-            areas: layout.vertices.iter().map(|v| area(*v as usize % face.shell.area.len())).collect(),
+            areas: layout.vertices.iter().map(|v| areas[*v as usize % areas.len()] as f32).collect(),
             height: face.height as f32,
         }
     }

@@ -16,11 +16,11 @@ use zygoma_rig::jaw::jaw_driven_shapes;
 
 use super::*;
 use crate::model::Continue;
-use crate::model::Face;
+use crate::model::FaceModel;
 use crate::shell::{BuildParams, build};
 
 /// The built-in head with a coarse shell.
-static FACE: LazyLock<(RigMesh, Face)> = LazyLock::new(|| {
+static FACE: LazyLock<(RigMesh, FaceModel)> = LazyLock::new(|| {
     let rig = Head::new(&HeadOptions::default()).rig();
     let params = BuildParams {
         triangles: 2000,
@@ -92,10 +92,10 @@ fn no_element_is_inverted_at_rest_and_a_still_face_stays_still() {
     println!(
         "{} tetrahedra under {} triangles, {} of them bare",
         TISSUE.tet_count(),
-        FACE.1.shell.triangles.len(),
+        FACE.1.coarse.triangles.len(),
         TISSUE.bare_count()
     );
-    assert!(50 * TISSUE.bare_count() < FACE.1.shell.triangles.len(), "flesh nearly everywhere");
+    assert!(50 * TISSUE.bare_count() < FACE.1.coarse.triangles.len(), "flesh nearly everywhere");
     assert_eq!(face.volume().inverted, 0);
     for _ in 0..5 {
         let (_, worst) = off_the_rig(face.advance(0.04), &weights_of(&[]));

@@ -25,7 +25,7 @@ use super::stiffness::{FitOptions, Regions, StiffnessFit, StiffnessMap};
 use crate::model::Bones;
 use crate::model::Continue;
 use crate::model::Lips;
-use crate::model::{Face, FaceShape};
+use crate::model::{FaceModel, FaceShape};
 
 /// An element that a shape presses to less than this share of its volume is crushed. Ours, as those below: combinations of shapes and
 /// motion press it further.
@@ -44,7 +44,7 @@ const STIFFNESS_ROUNDS: usize = 2;
 #[derive(Clone, Copy)]
 pub struct TissueInput<'a> {
     /// The face with its shell and shapes.
-    pub face: &'a Face,
+    pub face: &'a FaceModel,
     /// The shapes that move the jaw ([`jaw_driven_shapes`](zygoma_rig::jaw::jaw_driven_shapes)).
     pub jaw: &'a [usize],
     /// The skull, where it is known. Without, what lies under skin that the jaw carries rides along.
@@ -57,7 +57,7 @@ pub struct TissueInput<'a> {
 
 impl<'a> TissueInput<'a> {
     /// A face of which nothing more is known.
-    pub fn new(face: &'a Face, jaw: &'a [usize]) -> Self {
+    pub fn new(face: &'a FaceModel, jaw: &'a [usize]) -> Self {
         Self { face, jaw, bones: None, thickness: None, free: &[] }
     }
 }
@@ -112,20 +112,19 @@ pub(super) struct Skin {
 
 impl Skin {
     /// `moves` are those of the shell, in metres.
-    fn new(face: &Face, lips: &Lips, moves: &[Vec<DVec3>]) -> Self {
-        let height = face.height as f32;
+    fn new(face: &FaceModel, lips: &Lips, moves: &[Vec<DVec3>]) -> Self {
         let mut embedding = face.embedding.clone();
         lips.part(&mut embedding, face);
         let detail = |shape: usize| {
             let coarse: Vec<Vec3> = moves[shape].iter().map(|d| d.as_vec3()).collect();
             let mut dense = face.displacements(shape);
             for (vertex, offset) in dense.iter_mut().enumerate() {
-                *offset = height * *offset - embedding.displacement(vertex, &coarse);
+                *offset -= embedding.displacement(vertex, &coarse);
             }
             Runs::from_dense(bytemuck::cast_slice(&dense), 8)
         };
         Self {
-            neutral: face.neutral.iter().map(|p| height * *p).collect(),
+            neutral: face.neutral.clone(),
             detail: (0..face.shapes.len()).into_par_iter().map(detail).collect(),
             embedding,
         }
@@ -159,7 +158,7 @@ impl Layout {
 impl Tissue {
     /// The flesh of a face. `jaw` names the shapes that move the jaw
     /// ([`jaw_driven_shapes`](zygoma_rig::jaw::jaw_driven_shapes)).
-    pub fn new(face: &Face, jaw: &[usize], params: &TissueParams) -> Result<Self, TissueError> {
+    pub fn new(face: &FaceModel, jaw: &[usize], params: &TissueParams) -> Result<Self, TissueError> {
         Self::build(&TissueInput::new(face, jaw), params, &mut |_| Continue::Yes)
     }
 
@@ -173,12 +172,12 @@ impl Tissue {
         let may_go_on = params.fit_stiffness || params.actuation == Actuation::Forces;
         let mut teller = Teller::new(progress, may_go_on);
         let TissueInput { face, jaw, .. } = *input;
-        let triangles = &face.shell.triangles;
-        let skin: Vec<DVec3> = face.shell.rest.iter().map(|p| face.height * *p).collect();
+        let triangles = &face.coarse.triangles;
+        let skin = face.coarse.positions.clone();
         let count = skin.len();
-        let areas: Vec<f64> = face.shell.area.iter().map(|area| area * face.height * face.height).collect();
+        let areas = face.coarse.areas();
         let is_loose = loose_vertices(input);
-        let is_held: Vec<bool> = (0..count).map(|v| face.held[v] && !is_loose[v]).collect();
+        let is_held: Vec<bool> = (0..count).map(|v| face.coarse.is_held[v] && !is_loose[v]).collect();
         let layout = Layout::new(&skin, &(0..2 * count).map(|v| !is_held[v % count]).collect::<Vec<_>>());
         let moves = skin_moves(face, &is_loose);
         let lips = Lips::find(face, jaw);
@@ -249,12 +248,12 @@ impl Tissue {
     /// Finds the blendforces. Where a shape crushes an element, the flesh becomes thinner, and where that is not enough, there is none.
     fn find_flesh_and_forces(
         &mut self,
-        face: &Face,
+        face: &FaceModel,
         mut thickness: Vec<f64>,
         make: impl Fn(&[f64], &[bool]) -> Result<Flesh, TissueError>,
         teller: &mut Teller,
     ) -> Result<(), TissueError> {
-        let (count, triangles) = (self.skin_count(), &face.shell.triangles);
+        let (count, triangles) = (self.skin_count(), &face.coarse.triangles);
         let mut left_out = vec![false; triangles.len()];
         for look in 0..LOOKS {
             let (forces, fullness) = self.find_forces(face, teller)?;
@@ -289,7 +288,7 @@ impl Tissue {
     }
 
     /// Finds from place to place how stiff the flesh is.
-    fn fit_stiffness(&mut self, face: &Face, teller: &mut Teller) -> Result<(), TissueError> {
+    fn fit_stiffness(&mut self, face: &FaceModel, teller: &mut Teller) -> Result<(), TissueError> {
         let options =
             FitOptions { bounds: self.params.stiffness_bounds, smooth: self.params.stiffness_smooth };
         let is_counted: Vec<bool> =
@@ -301,7 +300,7 @@ impl Tissue {
             let poses = self.poses(face, teller)?;
             let fit = StiffnessFit {
                 flesh: &self.flesh,
-                triangles: &face.shell.triangles,
+                triangles: &face.coarse.triangles,
                 areas: &self.areas,
                 is_counted: &is_counted,
                 regions: &regions,
@@ -388,15 +387,15 @@ fn loose_vertices(input: &TissueInput) -> Vec<bool> {
     let is_free = |v: u32| input.free.get(v as usize).copied().unwrap_or(false);
     let face = input.face;
     let on = |place: &SurfacePoint| face.triangles[place.triangle as usize].iter().all(|v| is_free(*v));
-    face.places.iter().map(on).collect()
+    face.coarse.on_mesh.iter().map(on).collect()
 }
 
 /// Displacement of the shell by each shape at weight 1, m; where it is loose it follows none.
-fn skin_moves(face: &Face, is_loose: &[bool]) -> Vec<Vec<DVec3>> {
+fn skin_moves(face: &FaceModel, is_loose: &[bool]) -> Vec<Vec<DVec3>> {
     let move_of = |shape: &FaceShape| -> Vec<DVec3> {
         let dense = shape.coarse.to_dense(is_loose.len());
         let moved = |(offset, loose): (&Vec3, &bool)| {
-            if *loose { DVec3::ZERO } else { face.height * offset.as_dvec3() }
+            if *loose { DVec3::ZERO } else { offset.as_dvec3() }
         };
         dense.iter().zip(is_loose).map(moved).collect()
     };
@@ -409,7 +408,7 @@ fn sparse(moves: &[DVec3]) -> Runs {
 }
 
 /// Whether a shape closes the lips over a jaw that stays open.
-fn closes(face: &Face, shape: usize) -> bool {
+fn closes(face: &FaceModel, shape: usize) -> bool {
     arkit::recognise(&face.shapes[shape].name).is_some_and(|recognised| recognised.shape == "mouthClose")
 }
 

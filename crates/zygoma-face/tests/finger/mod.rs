@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 use zygoma_face::contact::ColliderMotion;
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::shell::{RunParams, ShellBody};
 use zygoma_physics::contact::{ColliderShape, Pose};
 
@@ -17,7 +17,7 @@ pub(crate) struct Finger {
 }
 
 impl Finger {
-    pub(crate) fn new(face: &Face, place: &str) -> Self {
+    pub(crate) fn new(face: &FaceModel, place: &str) -> Self {
         let mut running = ShellBody::new(face, RunParams::default().awake()).expect("it can run");
         let frame = running.advance(0.0);
         let (rest, normals) = (frame.positions.to_vec(), frame.normals.to_vec());

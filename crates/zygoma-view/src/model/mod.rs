@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use glam::Vec3;
 use zygoma_face::model::Bones;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::dials::{DIALS, DialSettings};
 use zygoma_head::{Head, HeadOptions};
@@ -51,7 +51,7 @@ pub(crate) struct Model {
     /// The built-in head, if it is one: its bones are known.
     head: Option<Box<Head>>,
     /// The face, if the file was one.
-    pub(crate) face: Option<Arc<Face>>,
+    pub(crate) face: Option<Arc<FaceModel>>,
 }
 
 /// One mesh, ready to be evaluated.
@@ -139,7 +139,7 @@ impl Model {
     pub(crate) fn read(path: &Path, limits: &Limits, budget: &Budget) -> Result<Self, String> {
         let is_face = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"));
         if is_face {
-            let face = Face::read(path, limits).map_err(|error| error.to_string())?;
+            let face = FaceModel::read(path, limits).map_err(|error| error.to_string())?;
             return Self::of_face(face, budget).map_err(|stop| stop.to_string());
         }
         let rig = formats::read_rig(path, limits).map_err(|error| error.to_string())?;
@@ -147,7 +147,7 @@ impl Model {
     }
 
     /// A built face, whose file has the skin alone.
-    pub(crate) fn of_face(face: Face, budget: &Budget) -> Result<Self, Stop> {
+    pub(crate) fn of_face(face: FaceModel, budget: &Budget) -> Result<Self, Stop> {
         let mut model = Self::new(face.stand_in(), Origin::Face, None, Vec::new(), budget)?;
         model.face = Some(Arc::new(face));
         Ok(model)

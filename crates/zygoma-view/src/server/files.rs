@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tempfile::TempDir;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 
 /// Bytes and files that a tab may upload, all together.
 pub(crate) const MOST_BYTES: u64 = 1 << 30;
@@ -26,7 +26,7 @@ struct State {
     folder: Option<TempDir>,
     bytes: u64,
     files: usize,
-    face: Option<Arc<Face>>,
+    face: Option<Arc<FaceModel>>,
     recording: Option<Arc<Vec<u8>>>,
 }
 
@@ -88,11 +88,11 @@ impl SessionFiles {
         message.replace(&folder, "")
     }
 
-    pub(crate) fn offer_face(&self, face: Arc<Face>) {
+    pub(crate) fn offer_face(&self, face: Arc<FaceModel>) {
         self.state().face = Some(face);
     }
 
-    pub(crate) fn face(&self) -> Option<Arc<Face>> {
+    pub(crate) fn face(&self) -> Option<Arc<FaceModel>> {
         self.state().face.clone()
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use zygoma_face::contact::Touchable;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 
 use super::flesh::Flesh;
 use super::hands::Hands;
@@ -17,7 +17,7 @@ use crate::protocol::{Body, ClientMessage, ServerMessage};
 pub(crate) struct Bodies {
     wanted: Body,
     /// The face under which there is flesh, or will be.
-    face: Option<Arc<Face>>,
+    face: Option<Arc<FaceModel>>,
     pub(super) flesh: Option<Flesh>,
     growth: Option<Growth>,
     /// The number of the newest growth.
@@ -48,8 +48,8 @@ impl std::fmt::Debug for GrowthNews {
 }
 
 /// Whether flesh under one face is flesh under another: a fit changes neither the mesh nor its shapes.
-fn is_same_flesh(a: &Face, b: &Face) -> bool {
-    a.shell.rest == b.shell.rest && a.shell.triangles == b.shell.triangles && a.neutral == b.neutral
+fn is_same_flesh(a: &FaceModel, b: &FaceModel) -> bool {
+    a.coarse == b.coarse && a.neutral == b.neutral
 }
 
 impl Session {
@@ -113,7 +113,7 @@ impl Session {
     }
 
     /// A face was made or read: flesh grows under it if it is wanted.
-    pub(super) fn flesh_out(&mut self, face: &Arc<Face>) {
+    pub(super) fn flesh_out(&mut self, face: &Arc<FaceModel>) {
         let is_other = self.bodies.face.as_ref().is_none_or(|own| !is_same_flesh(own, face));
         self.bodies.face = Some(face.clone());
         if is_other {

@@ -3,18 +3,19 @@
 use std::collections::BTreeSet;
 
 use zygoma_face::contact::Touchable;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
+use zygoma_face::shell::FittedShell;
 
 use crate::container::Arrays;
 use crate::model::{Model, Part};
 use crate::protocol::{FaceHeader, kind};
 
 /// The message about a face that starts to run.
-pub(crate) fn face_message(face: &Face, model: &Model) -> Vec<u8> {
+pub(crate) fn face_message(face: &FaceModel, shell: &FittedShell, model: &Model) -> Vec<u8> {
     let part = &model.parts[model.rig.skin];
     let mut arrays = Arrays::default();
     let edges: BTreeSet<[u32; 2]> = face
-        .shell
+        .coarse
         .triangles
         .iter()
         .flat_map(|[a, b, c]| [[*a, *b], [*b, *c], [*c, *a]].map(|[a, b]| [a.min(b), a.max(b)]))
@@ -23,15 +24,16 @@ pub(crate) fn face_message(face: &Face, model: &Model) -> Vec<u8> {
     let corner = |place: &zygoma_geometry::closest::SurfacePoint| {
         face.triangles[place.triangle as usize].map(|vertex| part.point_of_vertex[vertex as usize])
     };
-    let corners: Vec<[u32; 3]> = face.places.iter().map(corner).collect();
-    let shares: Vec<[f32; 3]> = face.places.iter().map(|p| p.barycentric.map(|share| share as f32)).collect();
-    let strain = field(face, part, |v| face.stiffness.strain[v] as f32);
-    let bending = field(face, part, |v| face.stiffness.bending[v] as f32);
-    let depth = field(face, part, |v| face.depth[v] * face.height as f32);
+    let corners: Vec<[u32; 3]> = face.coarse.on_mesh.iter().map(corner).collect();
+    let shares: Vec<[f32; 3]> =
+        face.coarse.on_mesh.iter().map(|p| p.barycentric.map(|share| share as f32)).collect();
+    let strain = field(face, part, |v| shell.stiffness.strain[v] as f32);
+    let bending = field(face, part, |v| shell.stiffness.bending[v] as f32);
+    let depth = field(face, part, |v| shell.depth[v] * face.height as f32);
     let header = FaceHeader {
         height: face.height,
-        shell_triangles: face.shell.triangles.len(),
-        fitted: face.certified.is_some(),
+        shell_triangles: face.coarse.triangles.len(),
+        fitted: shell.certified.is_some(),
         edges: arrays.add(edges.as_flattened()),
         corners: arrays.add(corners.as_flattened()),
         shares: arrays.add(shares.as_flattened()),
@@ -43,7 +45,7 @@ pub(crate) fn face_message(face: &Face, model: &Model) -> Vec<u8> {
 }
 
 /// A quantity of the shell's vertices at the points of the skin; −1 where nothing is simulated.
-fn field(face: &Face, part: &Part, value: impl Fn(usize) -> f32) -> Vec<f32> {
+fn field(face: &FaceModel, part: &Part, value: impl Fn(usize) -> f32) -> Vec<f32> {
     let at = |vertex: &u32| {
         let corners = face.embedding.vertices[*vertex as usize];
         let weights = face.embedding.weights[*vertex as usize];

@@ -48,7 +48,7 @@ impl Materials {
 
     /// Gives them to a face; tells whether its certificate still holds, and why.
     pub(crate) fn apply(&self, face: &mut ShellBody) -> (bool, String) {
-        let built = face.face().params.clone();
+        let built = face.face().fitted.params.clone();
         let mut shell = built.clone();
         shell.density *= self.density;
         shell.damping *= self.damping;
@@ -61,7 +61,7 @@ impl Materials {
             ..RunParams::default()
         };
         let change = face.set_params(params);
-        let reason = match &face.face().certified {
+        let reason = match &face.face().fitted.certified {
             None => "the stiffness is the same everywhere so far; nothing is certified".to_owned(),
             Some(_) if change.within_certificate => {
                 "every expression of the rig is met within the tolerance".to_owned()

@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use glam::Vec3;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_face::shell::{RunParams, ShellBody};
 use zygoma_geometry::rigid::RigidMotion;
 
@@ -396,22 +396,22 @@ impl Session {
     }
 
     /// A face is there: it runs, and is told of.
-    fn have_face(&mut self, face: &Arc<Face>) -> Result<(), Gone> {
+    fn have_face(&mut self, face: &Arc<FaceModel>) -> Result<(), Gone> {
         self.flesh_out(face);
         self.run_face(face)?;
         self.tell_body()
     }
 
     /// Runs a face in place of the one before.
-    fn run_face(&mut self, face: &Face) -> Result<(), Gone> {
+    fn run_face(&mut self, face: &FaceModel) -> Result<(), Gone> {
         match ShellBody::new(face, RunParams::default()) {
             Ok(running) => {
+                self.send(contacts::face_message(face, &running.face().fitted, &self.model))?;
                 self.running = Some(running);
                 // Fingers on flesh stay there; those on the shell before are gone with it.
                 if self.shown() != Body::Tissue {
                     self.hands = Hands::default();
                 }
-                self.send(contacts::face_message(face, &self.model))?;
                 self.apply_materials()
             }
             Err(error) => self.fail(format!("the face cannot be simulated: {error}")),

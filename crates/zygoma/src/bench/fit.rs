@@ -6,7 +6,9 @@ use anyhow::Context;
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::model::Continue;
-use zygoma_face::model::{Face, Landmarks, Tally};
+use zygoma_face::model::{FaceModel, Landmarks};
+use zygoma_face::shell::FittedShell;
+use zygoma_face::shell::Tally;
 use zygoma_face::shell::fit::FitEnd;
 use zygoma_face::shell::{BuildInput, BuildParams, BuildReport, PhaseTime, build_with_report, take_poses};
 use zygoma_head::{Head, HeadOptions};
@@ -107,25 +109,26 @@ fn measure(
 ) -> anyhow::Result<()> {
     let poses = take_poses(rig, &rig.takes);
     let input = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &poses };
-    let mut faces: Vec<Face> = Vec::new();
+    let mut faces: Vec<FaceModel> = Vec::new();
     for triangles in sizes {
         let params = BuildParams { triangles: *triangles, ..params.clone() };
         let (face, found) = build_with_report(&input, &params, &mut |_| Continue::Yes)
             .with_context(|| format!("{name} at {triangles} triangles"))?;
-        report.results.push(FitFigures::new(name, &face, &found));
+        report.results.push(FitFigures::new(name, &face, &found)?);
         faces.push(face);
     }
     for (index, coarse) in faces.iter().enumerate() {
         for fine in &faces[index + 1..] {
-            let of = |field: fn(&Face) -> &[f64]| {
-                let [a, b] = [coarse, fine].map(|face| logs_on_skin(face, field(face)));
-                correlation(&a, &b)
+            let shells = [FittedShell::of(coarse)?, FittedShell::of(fine)?];
+            let of = |field: fn(&FittedShell) -> &[f64]| {
+                let logs = |face, shell| logs_on_skin(face, field(shell));
+                correlation(&logs(coarse, &shells[0]), &logs(fine, &shells[1]))
             };
             report.correlations.push(Correlation {
                 rig: name.to_owned(),
-                triangles: [coarse, fine].map(|face| face.shell.triangles.len()),
-                strain: of(|face| &face.stiffness.strain),
-                bending: of(|face| &face.stiffness.bending),
+                triangles: [coarse, fine].map(|face| face.coarse.triangles.len()),
+                strain: of(|shell| &shell.stiffness.strain),
+                bending: of(|shell| &shell.stiffness.bending),
             });
         }
     }
@@ -133,7 +136,8 @@ fn measure(
 }
 
 impl FitFigures {
-    fn new(rig: &str, face: &Face, report: &BuildReport) -> Self {
+    fn new(rig: &str, face: &FaceModel, report: &BuildReport) -> anyhow::Result<Self> {
+        let shell = FittedShell::of(face)?;
         let places = Landmarks::new(face);
         let medians = |values: &dyn Fn(usize) -> f64| RegionMedians {
             ears: median_at(face, &places, &EARS, values),
@@ -142,16 +146,16 @@ impl FitFigures {
             lips: median_at(face, &places, &LIPS, values),
             cheeks: median_at(face, &places, &CHEEKS, values),
         };
-        let strain = |v: usize| face.stiffness.strain[v];
-        let certified = face.certified.clone();
-        let tally = |of: fn(&zygoma_face::model::CertifiedFace) -> Tally| {
+        let strain = |v: usize| shell.stiffness.strain[v];
+        let certified = shell.certified.clone();
+        let tally = |of: fn(&zygoma_face::shell::CertifiedFace) -> Tally| {
             certified.as_ref().map(of).unwrap_or_default()
         };
         let stiff: Vec<&str> = EARS.into_iter().chain(CROWN).collect();
         let soft: Vec<&str> = LIPS.into_iter().chain(CHEEKS).collect();
-        Self {
+        Ok(Self {
             rig: rig.to_owned(),
-            triangles: face.shell.triangles.len(),
+            triangles: face.coarse.triangles.len(),
             fit_seconds: report.phases.iter().filter(|p| p.phase == "fit").map(|p| p.seconds).sum(),
             iterations: certified.as_ref().map_or(0, |c| c.iterations),
             end: report.fits.last().map(|fit| fit.end),
@@ -161,31 +165,30 @@ impl FitFigures {
             strain: medians(&strain),
             strain_ratio: median_at(face, &places, &stiff, &strain)
                 / median_at(face, &places, &soft, &strain),
-            depth: medians(&|v| f64::from(face.depth[v])),
+            depth: medians(&|v| f64::from(shell.depth[v])),
             phases: report.phases.clone(),
-        }
+        })
     }
 }
 
 /// The median of a field over the shell's vertices at some places that are simulated.
-fn median_at(face: &Face, places: &Landmarks, names: &[&str], values: &dyn Fn(usize) -> f64) -> f64 {
-    let height = face.height as f32;
+fn median_at(face: &FaceModel, places: &Landmarks, names: &[&str], values: &dyn Fn(usize) -> f64) -> f64 {
     let balls: Vec<(Vec3, f32)> = places
         .iter()
         .filter(|place| names.contains(&place.name.as_str()))
-        .map(|place| (face.neutral[place.vertex as usize], place.radius / height))
+        .map(|place| (face.neutral[place.vertex as usize], place.radius))
         .collect();
     let inside = |v: &usize| {
-        let at = face.shell.rest[*v].as_vec3();
-        !face.held[*v] && balls.iter().any(|(centre, radius)| centre.distance(at) < *radius)
+        let at = face.coarse.positions[*v].as_vec3();
+        !face.coarse.is_held[*v] && balls.iter().any(|(centre, radius)| centre.distance(at) < *radius)
     };
-    let mut found: Vec<f64> = (0..face.shell.vertex_count()).filter(inside).map(values).collect();
+    let mut found: Vec<f64> = (0..face.coarse.vertex_count()).filter(inside).map(values).collect();
     found.sort_by(f64::total_cmp);
     found.get(found.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// Logarithms of a field of the shell at the skin's vertices.
-fn logs_on_skin(face: &Face, values: &[f64]) -> Vec<f64> {
+fn logs_on_skin(face: &FaceModel, values: &[f64]) -> Vec<f64> {
     let at = |vertex: &u32| -> f64 {
         let (corners, weights) =
             (face.embedding.vertices[*vertex as usize], face.embedding.weights[*vertex as usize]);

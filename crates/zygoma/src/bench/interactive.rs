@@ -14,7 +14,7 @@ use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::contact::{ColliderId, ColliderMotion};
 use zygoma_face::model::Continue;
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::shell::{BuildParams, RunParams, ShellBody, Stages, build};
 use zygoma_geometry::Faces;
 use zygoma_head::{Head, HeadOptions};
@@ -145,8 +145,8 @@ fn measure(rig: &Rig, triangles: usize, seconds: f64) -> anyhow::Result<Size> {
     let all: Vec<&Timed> = frames.iter().collect();
     let (touched, untouched) = all.iter().copied().partition::<Vec<&Timed>, _>(|frame| frame.is_touched);
     Ok(Size {
-        triangles: face.shell.triangles.len(),
-        vertices: face.shell.vertex_count(),
+        triangles: face.coarse.triangles.len(),
+        vertices: face.coarse.vertex_count(),
         mesh_vertices: face.vertex_count(),
         active_shapes: active as f64 / count,
         frame_ms: spread.median_ms,
@@ -228,12 +228,11 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(face: &Face, mesh: &RigMesh) -> anyhow::Result<Self> {
+    fn new(face: &FaceModel, mesh: &RigMesh) -> anyhow::Result<Self> {
         let params = RunParams { normals: false, ..RunParams::default().awake() };
         let mut running = ShellBody::new(face, params)?;
         let place = Landmarks::new(face).find("cheek-left").map_or(0, |place| place.vertex);
-        let height = face.height as f32;
-        let at = height * face.neutral[place as usize];
+        let at = face.neutral[place as usize];
         let normals = zygoma_geometry::normals::vertex_normals(&face.neutral, &face.triangles);
         let normal = normals[place as usize];
         let sphere = ColliderShape::Sphere { radius: RADIUS };

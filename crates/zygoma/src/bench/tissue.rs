@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::model::Continue;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_face::shell::{BuildParams, build};
 use zygoma_face::tissue::{STICKY, Stages, Tissue, TissueBody, TissueParams};
 use zygoma_head::{Head, HeadOptions, Level};
@@ -144,7 +144,7 @@ pub(crate) fn run(sizes: &[usize], frames: usize) -> anyhow::Result<TissueReport
 /// A face of flesh whose lips are pressed together and stick, and a cheek that never rests.
 pub(super) struct Scene {
     pub(super) rig: Rig,
-    pub(super) face: Face,
+    pub(super) face: FaceModel,
     pub(super) tissue: Arc<Tissue>,
     pub(super) performing: TissueBody,
     pub(super) params: TissueParams,
@@ -216,8 +216,8 @@ fn measure(triangles: usize, frames: usize) -> anyhow::Result<TissueSize> {
     let about = &times[middle.saturating_sub(half)..(middle + half + 1).min(times.len())];
     let share = 1.0 / about.len().max(1) as f64;
     Ok(TissueSize {
-        triangles: scene.face.shell.triangles.len(),
-        vertices: 2 * scene.face.shell.vertex_count(),
+        triangles: scene.face.coarse.triangles.len(),
+        vertices: 2 * scene.face.coarse.vertex_count(),
         tetrahedra: scene.tissue.tet_count(),
         iterations: scene.params.iterations,
         contacts,

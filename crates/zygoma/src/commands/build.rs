@@ -6,11 +6,13 @@ use std::time::Instant;
 use anyhow::Context;
 use serde::Serialize;
 use zygoma_face::model::Continue;
-use zygoma_face::model::{CertifiedFace, Face, Origin, Searched, Tally};
+use zygoma_face::model::{FaceModel, Origin};
+use zygoma_face::shell::FittedShell;
 use zygoma_face::shell::fit::Certified;
 use zygoma_face::shell::{
     BuildInput, BuildParams, BuildProgress, BuildReport, build_with_report, take_poses,
 };
+use zygoma_face::shell::{CertifiedFace, Searched, Tally};
 use zygoma_head::built_in_takes;
 use zygoma_rig::Take;
 
@@ -88,14 +90,15 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     if let Some(folder) = &args.report {
         reports::build::write(folder, &face, &rig, &report)?;
     }
-    let certified = face.certified.as_ref();
+    let shell = FittedShell::of(&face)?;
+    let certified = shell.certified.as_ref();
     let summary = Summary {
         face: args.out.display().to_string(),
         height_metres: face.height,
-        tolerance_metres: face.height * face.params.tolerance,
+        tolerance_metres: face.height * shell.params.tolerance,
         vertices: face.vertex_count(),
-        shell_vertices: face.shell.vertex_count(),
-        shell_triangles: face.shell.triangles.len(),
+        shell_vertices: face.coarse.vertex_count(),
+        shell_triangles: face.coarse.triangles.len(),
         shapes: face.shapes.len(),
         certified_worst: certified.and_then(|c| c.shapes.worst),
         certified: certified.is_some_and(CertifiedFace::holds),
@@ -103,7 +106,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
             None => Some("the stiffness was not fitted".to_owned()),
             Some(certified) => certified.gap(),
         },
-        certificate: face.certified.clone(),
+        certificate: shell.certified.clone(),
         missed: report.shapes.iter().filter(|shape| !holds(shape)).map(|shape| shape.name.clone()).collect(),
         iterations: certified.map_or(0, |c| c.iterations),
         seconds: began.elapsed().as_secs_f64(),
@@ -124,7 +127,7 @@ fn holds(shape: &Certified) -> bool {
 pub(crate) fn build_with_progress(
     what: &BuildInput,
     params: &BuildParams,
-) -> anyhow::Result<(Face, BuildReport)> {
+) -> anyhow::Result<(FaceModel, BuildReport)> {
     let mut bar = Progress::new("meshing", 100);
     let mut fitting: Option<Instant> = None;
     let built = build_with_report(what, params, &mut |now| {

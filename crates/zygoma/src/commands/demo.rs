@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::shell::{BuildInput, BuildParams, RunParams};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_picture::{Image, Report, View, grid};
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
 }
 
 fn summary(
-    face: &Face,
+    face: &FaceModel,
     places: &Landmarks,
     take: &Take,
     outcome: &Outcome,
@@ -99,7 +99,7 @@ fn summary(
         ),
         format!(
             "a shell of {} triangles is simulated, at {:.2} ms a frame",
-            face.shell.triangles.len(),
+            face.coarse.triangles.len(),
             outcome.frame_ms
         ),
     ];

@@ -4,7 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
-use zygoma_face::model::{CertifiedFace, Face, Landmark, Landmarks};
+use zygoma_face::model::{FaceModel, Landmark, Landmarks};
+use zygoma_face::shell::CertifiedFace;
+use zygoma_face::shell::FittedShell;
 use zygoma_rig::Rig;
 use zygoma_rig::formats::{self, Limits};
 use zygoma_rig::report::{MeshReport, PeakReport, Report, TakeReport};
@@ -23,7 +25,7 @@ pub(crate) fn run(args: &InfoArgs, verbose: bool) -> anyhow::Result<()> {
         return tell_take(&args.rig.rig, args.json);
     }
     if args.rig.rig.extension().is_some_and(|extension| extension == "safetensors") {
-        return tell_face(&FaceReport::new(&Face::read(&args.rig.rig, &Limits::default())?), args.json);
+        return tell_face(&FaceReport::new(&FaceModel::read(&args.rig.rig, &Limits::default())?), args.json);
     }
     let rig = input::read_rig_quietly(&args.rig)?;
     if let Some(name) = &args.take {
@@ -145,13 +147,13 @@ struct PlaceReport {
 }
 
 impl FaceReport {
-    fn new(face: &Face) -> Self {
-        let millimetres = 1e3 * face.height as f32;
+    fn new(face: &FaceModel) -> Self {
         let place = |place: &Landmark| PlaceReport {
             name: place.name.clone(),
             vertex: place.vertex,
-            position_mm: (millimetres * face.neutral[place.vertex as usize]).to_array(),
+            position_mm: (1e3 * face.neutral[place.vertex as usize]).to_array(),
         };
+        let certified = FittedShell::of(face).ok().and_then(|shell| shell.certified);
         Self {
             name: face.name.clone(),
             mesh: face.mesh.clone(),
@@ -159,13 +161,13 @@ impl FaceReport {
             height_metres: face.height,
             vertices: face.vertex_count(),
             shapes: face.shapes.iter().map(|shape| shape.name.clone()).collect(),
-            shell_vertices: face.shell.vertex_count(),
-            shell_triangles: face.shell.triangles.len(),
-            not_certified: match &face.certified {
+            shell_vertices: face.coarse.vertex_count(),
+            shell_triangles: face.coarse.triangles.len(),
+            not_certified: match &certified {
                 None => Some("its stiffness was not fitted".to_owned()),
                 Some(certified) => certified.gap(),
             },
-            certified: face.certified.clone(),
+            certified,
             places: Landmarks::new(face).iter().map(place).collect(),
         }
     }

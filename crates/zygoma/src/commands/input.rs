@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use serde::de::DeserializeOwned;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_numerics::Checked;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::formats::{self, Limits, ict};
@@ -61,7 +61,7 @@ pub(crate) fn read_toml<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
 
 /// The rig that a face was built from: the one that is named, or the one that the face remembers, where it was or beside
 /// the face file.
-pub(crate) fn read_origin(face: &Face, file: &Path, named: Option<&Path>) -> anyhow::Result<Rig> {
+pub(crate) fn read_origin(face: &FaceModel, file: &Path, named: Option<&Path>) -> anyhow::Result<Rig> {
     let found = named.map(Path::to_owned).or_else(|| remembered(face, file));
     let Some(path) = found else {
         match &face.origin.path {
@@ -99,7 +99,7 @@ pub(crate) fn read_origin(face: &Face, file: &Path, named: Option<&Path>) -> any
 }
 
 /// Where the rig is that a face was built from.
-fn remembered(face: &Face, file: &Path) -> Option<PathBuf> {
+fn remembered(face: &FaceModel, file: &Path) -> Option<PathBuf> {
     let path = PathBuf::from(face.origin.path.as_ref()?);
     let beside = file.with_file_name("");
     let candidates =

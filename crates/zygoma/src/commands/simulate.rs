@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::shell::RunParams;
 use zygoma_rig::Rig;
 use zygoma_rig::binding::Binding;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let began = Instant::now();
     let format = Format::of(&args.performance.out)?;
     let params: RunParams = input::read_params(args.params.as_deref())?;
-    let face = Face::read(&args.face, &Limits::default())?;
+    let face = FaceModel::read(&args.face, &Limits::default())?;
     let places = Landmarks::new(&face);
     let touches = match &args.touch {
         Some(path) => TouchScript::read(path, &face, &places)?,
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
 }
 
 /// The rig that results go back to. A point cache can do without it: the face knows its vertices.
-fn rig_of(face: &Face, args: &SimulateArgs, format: Format) -> anyhow::Result<Rig> {
+fn rig_of(face: &FaceModel, args: &SimulateArgs, format: Format) -> anyhow::Result<Rig> {
     match input::read_origin(face, &args.face, args.rig.as_deref()) {
         Err(_) if format.is_cache() && args.rig.is_none() => Ok(face.stand_in()),
         found => found,

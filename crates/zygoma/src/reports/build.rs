@@ -3,13 +3,14 @@
 use glam::Vec3;
 use rayon::prelude::*;
 use std::path::Path;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
+use zygoma_face::shell::FittedShell;
 use zygoma_face::shell::{BuildReport, RunParams, ShellBody};
 use zygoma_picture::{Chart, Image, Line, Report, Scale, View, grid};
 use zygoma_rig::Rig;
 use zygoma_rig::evaluate::Evaluator;
 
-use super::fields::{Field, on_mesh, rest};
+use super::fields::{Field, on_mesh};
 
 /// Pixels of one picture.
 const SIZE: usize = 420;
@@ -22,7 +23,7 @@ const FRAMES: usize = 30;
 const FRAME: f64 = 0.01;
 
 /// Writes the page to a folder.
-pub(crate) fn write(folder: &Path, face: &Face, rig: &Rig, report: &BuildReport) -> anyhow::Result<()> {
+pub(crate) fn write(folder: &Path, face: &FaceModel, rig: &Rig, report: &BuildReport) -> anyhow::Result<()> {
     zygoma_files::create_folder(folder)?;
     let mut page = Report::new(&format!("zygoma build: {}", face.name));
     page.paragraph(&summary(face));
@@ -37,11 +38,12 @@ pub(crate) fn write(folder: &Path, face: &Face, rig: &Rig, report: &BuildReport)
     Ok(())
 }
 
-fn summary(face: &Face) -> String {
-    let certified = match &face.certified {
+fn summary(face: &FaceModel) -> String {
+    let shell = FittedShell::of(face).ok();
+    let certified = match shell.and_then(|shell| shell.certified) {
         None => "The stiffness was not fitted.".to_owned(),
         Some(certified) => {
-            let tally = |what: &str, tally: &zygoma_face::model::Tally| match tally.worst {
+            let tally = |what: &str, tally: &zygoma_face::shell::Tally| match tally.worst {
                 Some(worst) => format!(
                     "{} of {} {what} are met within the tolerance, the worst at {:.0} % of it",
                     tally.holding,
@@ -63,36 +65,38 @@ fn summary(face: &Face) -> String {
         "{} vertices with {} shapes follow a shell of {} triangles. The face is {:.1} cm high. {certified}",
         face.vertex_count(),
         face.shapes.len(),
-        face.shell.triangles.len(),
+        face.coarse.triangles.len(),
         100.0 * face.height
     )
 }
 
 /// The stiffness fields (IFA Fig. 5).
-pub(crate) fn add_stiffness(page: &mut Report, face: &Face) -> anyhow::Result<()> {
+pub(crate) fn add_stiffness(page: &mut Report, face: &FaceModel) -> anyhow::Result<()> {
+    let shell = FittedShell::of(face)?;
     page.section("Stiffness");
     let fields = [
-        ("strain", "N/m", &face.stiffness.strain, "Resistance to stretching."),
-        ("bending", "N", &face.stiffness.bending, "Resistance to bending."),
+        ("strain", "N/m", &shell.stiffness.strain, "Resistance to stretching."),
+        ("bending", "N", &shell.stiffness.bending, "Resistance to bending."),
     ];
     for (title, unit, values, caption) in fields {
         let values = on_mesh(face, values, Scale::Log);
         let field = Field { values, title, unit, scale: Scale::Log };
         let views = [View::FRONT, View::THREE_QUARTER, View::SIDE];
-        page.figure(&field.draw(&rest(face), &face.triangles, &views, SIZE)?, caption)?;
+        page.figure(&field.draw(&face.neutral, &face.triangles, &views, SIZE)?, caption)?;
     }
     Ok(())
 }
 
-fn add_depth(page: &mut Report, face: &Face) -> anyhow::Result<()> {
-    let millimetres: Vec<f64> = face.depth.iter().map(|d| 1e3 * face.height * f64::from(*d)).collect();
+fn add_depth(page: &mut Report, face: &FaceModel) -> anyhow::Result<()> {
+    let shell = FittedShell::of(face)?;
+    let millimetres: Vec<f64> = shell.depth.iter().map(|d| 1e3 * face.height * f64::from(*d)).collect();
     let field = Field {
         values: on_mesh(face, &millimetres, Scale::Linear),
         title: "depth",
         unit: "mm",
         scale: Scale::Linear,
     };
-    let picture = field.draw(&rest(face), &face.triangles, &[View::FRONT, View::SIDE], SIZE)?;
+    let picture = field.draw(&face.neutral, &face.triangles, &[View::FRONT, View::SIDE], SIZE)?;
     page.section("Largest depth")
         .figure(&picture, "How far the skin may be pushed in below where the rig has it.")?;
     Ok(())
@@ -109,7 +113,7 @@ struct Held {
 }
 
 /// Holds each shape at weight 1 and measures the whole mesh.
-fn hold_shapes(face: &Face, rig: &Rig) -> anyhow::Result<Vec<Held>> {
+fn hold_shapes(face: &FaceModel, rig: &Rig) -> anyhow::Result<Vec<Held>> {
     let evaluator = Evaluator::new(rig.skin());
     let hold = |index: usize| {
         let params = RunParams { sleep_after: None, normals: false, ..RunParams::default() };
@@ -136,7 +140,7 @@ fn hold_shapes(face: &Face, rig: &Rig) -> anyhow::Result<Vec<Held>> {
 }
 
 /// Deviations of the shapes (IFA Fig. 8).
-fn add_shapes(page: &mut Report, face: &Face, rig: &Rig, report: &BuildReport) -> anyhow::Result<()> {
+fn add_shapes(page: &mut Report, face: &FaceModel, rig: &Rig, report: &BuildReport) -> anyhow::Result<()> {
     let mut held = hold_shapes(face, rig)?;
     held.sort_by(|a, b| b.worst.total_cmp(&a.worst));
     page.section("Shapes").paragraph(

@@ -1,7 +1,7 @@
 //! Pictures of what varies over a face.
 
 use glam::Vec3;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_picture::{
     Camera, ColorMap, Image, Legend, RenderOptions, Scale, Scene, Surface, View, render, side_by_side,
 };
@@ -16,7 +16,7 @@ pub(crate) struct Field<'a> {
 }
 
 /// Values of the shell on the whole mesh, mixed in `scale`; NaN off the skin.
-pub(crate) fn on_mesh(face: &Face, shell: &[f64], scale: Scale) -> Vec<f32> {
+pub(crate) fn on_mesh(face: &FaceModel, shell: &[f64], scale: Scale) -> Vec<f32> {
     let to = |value: f64| if scale == Scale::Log { value.max(f64::MIN_POSITIVE).ln() } else { value };
     let from = |value: f64| if scale == Scale::Log { value.exp() } else { value };
     let embedded = face.embedding.vertices.iter().zip(&face.embedding.weights);
@@ -80,9 +80,4 @@ impl Field<'_> {
         pictures.push(legend.draw(size));
         Ok(side_by_side(&pictures.iter().collect::<Vec<_>>()))
     }
-}
-
-/// The skin at rest, in metres.
-pub(crate) fn rest(face: &Face) -> Vec<Vec3> {
-    face.neutral.iter().map(|p| face.height as f32 * *p).collect()
 }

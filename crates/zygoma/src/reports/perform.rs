@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use glam::Vec3;
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::tissue::{LipReport, MarkerMiss, TeethReport, Tissue, VolumeReport};
 use zygoma_picture::{Bounds, Chart, Line, Report, Scale, View, grid};
 use zygoma_rig::binding::Binding;
 use zygoma_rig::frames::Frames;
 
-use super::fields::{Field, on_mesh, rest};
+use super::fields::{Field, on_mesh};
 use super::simulation::Story;
 use crate::pictures::{Portrait, Shot};
 
@@ -75,13 +75,13 @@ pub(crate) fn write(
 }
 
 /// What the flesh is like from place to place.
-fn add_flesh(page: &mut Report, face: &Face, tissue: &Tissue) -> anyhow::Result<()> {
+fn add_flesh(page: &mut Report, face: &FaceModel, tissue: &Tissue) -> anyhow::Result<()> {
     page.section("Flesh");
     let mut add = |values: &[f64], title, unit, caption| -> anyhow::Result<()> {
         let scale = Scale::Linear;
         let field = Field { values: on_mesh(face, values, scale), title, unit, scale };
         let views = [View::FRONT, View::THREE_QUARTER, View::SIDE];
-        page.figure(&field.draw(&rest(face), &face.triangles, &views, MAP)?, caption)?;
+        page.figure(&field.draw(&face.neutral, &face.triangles, &views, MAP)?, caption)?;
         Ok(())
     };
     let millimetres: Vec<f64> = tissue.thickness().iter().map(|metres| 1e3 * metres).collect();
@@ -149,7 +149,7 @@ fn mouth(story: &Story) -> Option<Vec3> {
     let places = Landmarks::new(story.face);
     let at = |name: &str| {
         let place = places.iter().find(|place| place.name == name)?;
-        Some(story.face.height as f32 * story.face.neutral[place.vertex as usize])
+        Some(story.face.neutral[place.vertex as usize])
     };
     Some(0.5 * (at("mouth-left")? + at("mouth-right")?))
 }

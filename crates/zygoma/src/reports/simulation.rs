@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use glam::Vec3;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_physics::contact::{ColliderShape, Pose};
 use zygoma_picture::{Bounds, Chart, Image, Line, Report, View, grid};
 use zygoma_rig::binding::Binding;
@@ -30,7 +30,7 @@ pub(crate) const TOUCHES: &str =
 
 /// A performance that is told about.
 pub(crate) struct Story<'a> {
-    pub(crate) face: &'a Face,
+    pub(crate) face: &'a FaceModel,
     pub(crate) rig: &'a Rig,
     pub(crate) take: &'a Take,
     pub(crate) touches: &'a TouchScript,

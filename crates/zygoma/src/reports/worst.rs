@@ -38,7 +38,7 @@ impl Story<'_> {
         };
         let fps = self.outcome.frames.fps();
         let found = self.outcome.deviations[frame];
-        let at = self.face.height as f32 * self.face.neutral[found.vertex as usize];
+        let at = self.face.neutral[found.vertex as usize];
         let around = Vec3::splat(CLOSE * self.face.height as f32);
         let close = Some(Bounds { low: at - around, high: at + around });
         let front = View::FRONT;

@@ -90,7 +90,7 @@ impl Body for Stub {
 }
 
 /// What came of a body that breaks: the outcome, whether all frames are finite, and the error in words.
-fn perform(face: &Face, rig: &Rig, breaks: Breaks) -> (Outcome, bool, Option<String>) {
+fn perform(face: &FaceModel, rig: &Rig, breaks: Breaks) -> (Outcome, bool, Option<String>) {
     let places = Landmarks::new(face);
     let at = ["chin", "nose-tip"].map(|name| places.find(name).unwrap().vertex as usize);
     let mut body = Stub {

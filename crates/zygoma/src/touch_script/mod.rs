@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow, bail};
 use glam::Vec3;
 use toml::Spanned;
 use zygoma_face::contact::ColliderMotion;
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_physics::contact::ColliderShape;
 use zygoma_rig::formats::Limits;
 
@@ -100,13 +100,13 @@ enum Spot {
 
 impl TouchScript {
     /// Reads a script for a face.
-    pub(crate) fn read(path: &Path, face: &Face, places: &Landmarks) -> anyhow::Result<Self> {
+    pub(crate) fn read(path: &Path, face: &FaceModel, places: &Landmarks) -> anyhow::Result<Self> {
         let text = zygoma_files::read_text(path, Limits::default().script_bytes)?;
         Self::parse(&text, face, places).with_context(|| path.display().to_string())
     }
 
     /// Reads the text of a script for a face. Mistakes name the line.
-    pub(crate) fn parse(text: &str, face: &Face, places: &Landmarks) -> anyhow::Result<Self> {
+    pub(crate) fn parse(text: &str, face: &FaceModel, places: &Landmarks) -> anyhow::Result<Self> {
         let script: ScriptFile = toml_file::parse(text).map_err(|problem| anyhow!(problem))?;
         let reader = Reader { text, face, places, unit: script.unit.metres(face.height) };
         let mut touches = Vec::new();
@@ -131,7 +131,7 @@ impl TouchScript {
 /// Turns what was written into what is done.
 struct Reader<'a> {
     text: &'a str,
-    face: &'a Face,
+    face: &'a FaceModel,
     places: &'a Landmarks,
     /// Metres of the script's unit.
     unit: f32,
@@ -301,11 +301,10 @@ fn collider(
 }
 
 /// Triangles near a vertex, whose mean normal a fingertip would feel.
-fn around(face: &Face, vertex: u32) -> Vec<[u32; 3]> {
+fn around(face: &FaceModel, vertex: u32) -> Vec<[u32; 3]> {
     let centre = face.neutral[vertex as usize];
-    let reach = FINGERTIP / face.height as f32;
     let own = |t: &&[u32; 3]| {
-        t.contains(&vertex) || t.iter().all(|v| face.neutral[*v as usize].distance(centre) < reach)
+        t.contains(&vertex) || t.iter().all(|v| face.neutral[*v as usize].distance(centre) < FINGERTIP)
     };
     let normal = |t: &[u32; 3]| {
         let [a, b, c] = t.map(|v| face.neutral[v as usize]);
@@ -317,9 +316,8 @@ fn around(face: &Face, vertex: u32) -> Vec<[u32; 3]> {
     near.into_iter().filter(|t| normal(t).dot(here) > 0.0).collect()
 }
 
-fn nearest_skin(face: &Face, position: Vec3) -> u32 {
-    let height = face.height as f32;
-    let distance = |v: &&u32| (height * face.neutral[**v as usize]).distance_squared(position);
+fn nearest_skin(face: &FaceModel, position: Vec3) -> u32 {
+    let distance = |v: &&u32| face.neutral[**v as usize].distance_squared(position);
     face.skin.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).copied().unwrap_or(0)
 }
 

@@ -12,7 +12,7 @@ use super::*;
 const SIDE: u32 = 25;
 
 /// A domed square, 0.24 m tall, whose chin goes down and which puffs its cheeks.
-static FACE: LazyLock<Face> = LazyLock::new(|| {
+static FACE: LazyLock<FaceModel> = LazyLock::new(|| {
     let positions: Vec<Vec3> = (0..SIDE * SIDE)
         .map(|i| {
             let (x, y) = (0.01 * (i % SIDE) as f32 - 0.12, 0.01 * (i / SIDE) as f32 - 0.12);
@@ -56,7 +56,7 @@ fn refusal(text: &str) -> String {
 /// Positions at each frame of a still face that a script happens to.
 fn performed(script: &TouchScript, seconds: f64) -> Vec<Vec<Vec3>> {
     let mut running = ShellBody::new(&FACE, RunParams::default().awake()).unwrap();
-    let plain: Vec<Vec3> = FACE.neutral.iter().map(|p| FACE.height as f32 * *p).collect();
+    let plain = FACE.neutral.clone();
     let mut shown = plain.clone();
     let mut player = Player::new(script);
     let head = RigidMotion { rotation: glam::DQuat::IDENTITY, translation: glam::DVec3::ZERO };
@@ -148,7 +148,7 @@ fn a_sphere_goes_from_key_to_key_in_any_unit() {
     for touches in [millimetres, metres] {
         let mut running = ShellBody::new(&FACE, RunParams::default()).unwrap();
         let mut player = Player::new(&touches);
-        let plain: Vec<Vec3> = FACE.neutral.iter().map(|p| FACE.height as f32 * *p).collect();
+        let plain = FACE.neutral.clone();
         let head = RigidMotion { rotation: glam::DQuat::from_rotation_y(0.5), translation: glam::DVec3::Y };
         for frame in 0..=6 {
             let time = f64::from(frame) / 4.0;

@@ -93,7 +93,7 @@ pub(crate) fn gltf() -> String {
             {"name": "Armature", "children": [1]},
             {"name": "Neck", "translation": [0.0, 1.45, 0.0], "children": [2]},
             {"name": "Head", "translation": [0.0, 0.05, 0.0]},
-            {"name": "Face", "mesh": 0, "skin": 0},
+            {"name": "FaceModel", "mesh": 0, "skin": 0},
             {"name": "Hat", "mesh": 1}
         ],
         "skins": [{"joints": [1, 2], "inverseBindMatrices": inverse, "skeleton": 0}],

@@ -8,13 +8,13 @@ use crate::model::Continue;
 use crate::shell::{BuildParams, build};
 
 /// A face that need not be simulated.
-fn face(mesh: &RigMesh) -> Face {
+fn face(mesh: &RigMesh) -> FaceModel {
     let params = BuildParams { triangles: 600, uniform_stiffness: Some(1.0), ..BuildParams::default() };
     build("face", mesh, &params, &mut |_| Continue::Yes).unwrap()
 }
 
 /// Millimetres between the places of a face and its 68 standard landmarks.
-fn check_against_landmarks(face: &Face, landmarks: &[u32]) {
+fn check_against_landmarks(face: &FaceModel, landmarks: &[u32]) {
     let places = Landmarks::new(face);
     let millimetres = 1e3 * face.height as f32;
     let at = |vertex: u32| millimetres * face.neutral[vertex as usize];

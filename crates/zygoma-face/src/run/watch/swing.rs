@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use crate::model::{Face, Landmarks};
+use crate::model::{FaceModel, Landmarks};
 
 /// How far the cheeks leave the plain rig, in mm at life size.
 #[derive(Clone, Debug)]
@@ -14,9 +14,8 @@ pub struct Swing {
 
 impl Swing {
     /// The skin around both cheeks of a face; `scale` is [`life_mm`](super::life_mm).
-    pub fn new(face: &Face, places: &Landmarks, scale: f32) -> Self {
-        let height = face.height as f32;
-        let at = |vertex: u32| height * face.neutral[vertex as usize];
+    pub fn new(face: &FaceModel, places: &Landmarks, scale: f32) -> Self {
+        let at = |vertex: u32| face.neutral[vertex as usize];
         let cheeks = ["cheek-left", "cheek-right"].map(|name| places.find(name));
         let is_cheek =
             |v: &u32| cheeks.iter().flatten().any(|place| at(*v).distance(at(place.vertex)) < place.radius);

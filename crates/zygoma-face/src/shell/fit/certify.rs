@@ -8,7 +8,7 @@ use zygoma_physics::shell::{
     NewtonParams, Settled, Shell, ShellParams, Statics, Stiffness, Weights, imbalance,
 };
 
-use crate::model::Tally;
+use crate::shell::model::Tally;
 
 use super::{Expression, FitParams, Rested};
 

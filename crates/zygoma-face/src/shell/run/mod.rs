@@ -18,8 +18,11 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::Checked;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
-use crate::contact::{Below, Colliders, ContactScale, Grab, GrabId, LONGEST_GRAB, Order, Samples, Touchable};
-use crate::model::Face;
+use crate::contact::{
+    Below, Colliders, ContactScale, Grab, GrabId, LONGEST_GRAB, Order, SampledSkin, Samples, Touchable,
+};
+use crate::model::FaceModel;
+use crate::shell::model::ShellModel;
 use contact::{Bone, Skin, Supports, Travel, is_beyond};
 use head::HeadMotion;
 pub use measure::Deviation;
@@ -88,7 +91,7 @@ enum Source {
 /// A face that can be touched.
 #[derive(Debug)]
 pub struct ShellBody {
-    face: Arc<Face>,
+    face: Arc<ShellModel>,
     params: RunParams,
     stepper: Stepper,
     rig: CoarseRig,
@@ -160,16 +163,27 @@ fn nanoseconds(seconds: f64) -> u64 {
 
 impl ShellBody {
     /// Makes a face ready to run.
-    pub fn new(face: &Face, params: RunParams) -> Result<Self, RunError> {
+    pub fn new(face: &FaceModel, params: RunParams) -> Result<Self, RunError> {
+        Self::of_shell(Arc::new(ShellModel::new(face)?), params)
+    }
+
+    /// [`new`](Self::new) for a face that was read already.
+    pub(in crate::shell) fn of_shell(face: Arc<ShellModel>, params: RunParams) -> Result<Self, RunError> {
         params.check()?;
-        let face = Arc::new(face.clone());
         let free: Vec<bool> = face.held.iter().map(|held| !held).collect();
         let order = Arc::new(StepOrder::new(&face.shell, &free));
         let matrices = params.matrices(&face, &order)?;
         let stepper = Stepper::new(&face.shell, order.clone(), Arc::new(matrices));
         let rig = CoarseRig::new(&face, &order);
         let rows = Order { places: &order.places, vertices: &order.vertices, free: order.free };
-        let samples = Samples::new(&face, &face.embedding, &rows);
+        let skin = SampledSkin {
+            skin: &face.skin,
+            triangles: &face.triangles,
+            neutral: &face.neutral,
+            rest: &face.shell.rest,
+            height: 1.0,
+        };
+        let samples = Samples::new(&skin, &face.embedding, &rows);
         let place = |v: u32| order.places[v as usize];
         let embedding = (face.embedding.vertices.iter().zip(&face.embedding.weights))
             .map(|(vertices, weights)| (vertices.map(place), *weights))
@@ -192,7 +206,7 @@ impl ShellBody {
             rested: rest.clone(),
             fans: Fans::new(rest.len(), &triangles),
             triangles,
-            depth: order.vertices.iter().map(|v| face.depth[*v as usize]).collect(),
+            depth: order.vertices.iter().map(|v| face.fitted.depth[*v as usize]).collect(),
             scratch: rest.clone(),
             shown: rest,
             output: vec![Vec3::ZERO; face.vertex_count()],
@@ -212,7 +226,7 @@ impl ShellBody {
     }
 
     /// The face that runs.
-    pub fn face(&self) -> &Face {
+    pub fn face(&self) -> &ShellModel {
         &self.face
     }
 

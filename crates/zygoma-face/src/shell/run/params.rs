@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite, Ranged};
 use zygoma_physics::shell::{ShellParams, StepMatrices, StepOrder, Stiffness};
 
-use crate::model::{CertifiedFace, Face};
+use crate::shell::model::{CertifiedFace, NoShell, ShellModel};
 
 /// Gravity where most faces live, along −Y, m/s².
 const EARTH: [f64; 3] = [0.0, -9.81, 0.0];
@@ -57,6 +57,9 @@ pub enum RunError {
     /// A parameter lies outside its range.
     #[error(transparent)]
     Param(#[from] BadParam),
+    /// The face cannot run as a shell.
+    #[error(transparent)]
+    NoShell(#[from] NoShell),
     /// The matrix of a time step has no factor.
     #[error("the face cannot be simulated with these parameters: {0}")]
     Matrix(#[from] NotPositiveDefinite),
@@ -86,33 +89,35 @@ impl RunParams {
     }
 
     /// Parameters of a face's shell.
-    pub(super) fn shell(&self, face: &Face) -> ShellParams {
-        self.shell.clone().unwrap_or_else(|| face.params.clone())
+    pub(super) fn shell(&self, face: &ShellModel) -> ShellParams {
+        self.shell.clone().unwrap_or_else(|| face.fitted.params.clone())
     }
 
     /// Whether what was certified about a face holds with these parameters: its shell is no stiffer and its actuation no
     /// weaker than when it was tested, and an upright head carries no load.
-    pub(super) fn within_certificate(&self, face: &Face) -> bool {
-        let (shell, built) = (self.shell(face), &face.params);
-        face.certified.as_ref().is_some_and(CertifiedFace::holds)
+    pub(super) fn within_certificate(&self, face: &ShellModel) -> bool {
+        let (shell, built) = (self.shell(face), &face.fitted.params);
+        face.fitted.certified.as_ref().is_some_and(CertifiedFace::holds)
             && self.stiffness_scale <= 1.0
             && shell.max_pressure >= built.max_pressure
             && shell.tolerance <= built.tolerance
             && self.gravity == self.rest_gravity
     }
 
-    fn has_same_matrix(&self, other: &Self, face: &Face) -> bool {
+    fn has_same_matrix(&self, other: &Self, face: &ShellModel) -> bool {
         self.shell(face) == other.shell(face) && self.stiffness_scale == other.stiffness_scale
     }
 
     pub(super) fn matrices(
         &self,
-        face: &Face,
+        face: &ShellModel,
         order: &StepOrder,
     ) -> Result<StepMatrices, NotPositiveDefinite> {
         let scale = |values: &[f64]| values.iter().map(|value| self.stiffness_scale * value).collect();
-        let stiffness =
-            Stiffness { strain: scale(&face.stiffness.strain), bending: scale(&face.stiffness.bending) };
+        let stiffness = Stiffness {
+            strain: scale(&face.fitted.stiffness.strain),
+            bending: scale(&face.fitted.stiffness.bending),
+        };
         StepMatrices::new(&face.shell, &stiffness, &self.shell(face), order)
     }
 }
@@ -141,7 +146,7 @@ impl Pending {
     /// Starts a thread if `params` need other matrices than `before`.
     pub(super) fn start(
         &mut self,
-        face: &Arc<Face>,
+        face: &Arc<ShellModel>,
         order: &Arc<StepOrder>,
         before: &RunParams,
         params: &RunParams,

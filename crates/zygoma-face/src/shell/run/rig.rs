@@ -5,7 +5,7 @@ use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_physics::shell::StepOrder;
 use zygoma_rig::SparseDeltas;
 
-use crate::model::Face;
+use crate::shell::model::ShellModel;
 
 /// Zeros between two runs of a shape that are kept, since one long run is faster than two short ones.
 const GAP: usize = 8;
@@ -44,7 +44,7 @@ impl Bend {
 }
 
 impl CoarseRig {
-    pub(super) fn new(face: &Face, order: &StepOrder) -> Self {
+    pub(super) fn new(face: &ShellModel, order: &StepOrder) -> Self {
         let on_shell = |deltas: &SparseDeltas| {
             let mut dense = vec![Vec4::ZERO; order.vertices.len()];
             for (vertex, offset) in deltas.iter() {
@@ -61,18 +61,19 @@ impl CoarseRig {
         let in_order = |values: &[glam::DVec3]| -> Vec<Vec4> {
             order.vertices.iter().map(|v| values[*v as usize].as_vec3().extend(0.0)).collect()
         };
-        let halves = (0u32..).zip(&face.shapes).filter(|(_, shape)| !shape.half.vertices.is_empty());
-        let halves = halves.map(|(index, shape)| (Bend::Half(index), &shape.half));
-        let pairs = face.pairs.iter().map(|pair| (Bend::Product(pair.shapes), &pair.residual));
+        let corrections = &face.fitted.corrections;
+        let halves = (0u32..).zip(corrections).filter(|(_, correction)| !correction.half.vertices.is_empty());
+        let halves = halves.map(|(index, correction)| (Bend::Half(index), &correction.half));
+        let pairs = face.fitted.pairs.iter().map(|pair| (Bend::Product(pair.shapes), &pair.residual));
         let (bends, bent) = halves.chain(pairs).map(|(bend, deltas)| (bend, on_shell(deltas))).unzip();
         Self {
             bends,
             bent,
             coarse: face.shapes.iter().map(|shape| on_shell(&shape.coarse)).collect(),
-            residual: face.shapes.iter().map(|shape| on_shell(&shape.residual)).collect(),
+            residual: corrections.iter().map(|correction| on_shell(&correction.residual)).collect(),
             detail: face.shapes.iter().map(|shape| on_mesh(&shape.detail)).collect(),
             rest: in_order(&face.shell.rest),
-            neutral_residual: in_order(&face.neutral_residual),
+            neutral_residual: in_order(&face.fitted.neutral_residual),
             neutral: face.neutral.iter().map(|p| height * *p).collect(),
         }
     }

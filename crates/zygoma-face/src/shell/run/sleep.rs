@@ -84,7 +84,7 @@ impl ShellBody {
     /// Whether gravity holds the skin visibly away from the rig: a sleeping face would forget it. Far from held edges only the actuation bears the
     /// skin (IFA eq. 5, 6).
     fn is_loaded(&self) -> bool {
-        let shell = self.params.shell.as_ref().unwrap_or(&self.face.params);
+        let shell = self.params.shell.as_ref().unwrap_or(&self.face.fitted.params);
         let sag = shell.density * self.head.felt_gravity(&self.params).length() * shell.tolerance
             / shell.max_pressure;
         sag / self.face.height > f64::from(UNSEEN)

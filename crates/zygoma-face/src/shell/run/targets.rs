@@ -4,7 +4,7 @@ use glam::{Vec3, Vec4, Vec4Swizzles};
 
 use super::rig::CoarseRig;
 use crate::contact::Layer;
-use crate::model::Face;
+use crate::shell::model::ShellModel;
 
 /// What the rig wants at the end of a frame. On the shell in heights and in the order of the steps, on the mesh in metres.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Fans {
 pub(super) type Carriers = ([u32; 3], [f32; 3]);
 
 impl Targets {
-    pub(super) fn new(face: &Face, rig: &CoarseRig) -> Self {
+    pub(super) fn new(face: &ShellModel, rig: &CoarseRig) -> Self {
         let count = rig.rest().len();
         Self {
             target: rig.rest().to_vec(),
@@ -105,7 +105,7 @@ impl Targets {
     /// Sets everything from a surface of the whole mesh, in metres.
     pub(super) fn set_surface(
         &mut self,
-        face: &Face,
+        face: &ShellModel,
         rig: &CoarseRig,
         vertices: &[u32],
         embedding: &[Carriers],

@@ -9,14 +9,13 @@ use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::{Faces, shapes};
 use zygoma_numerics::{Budget, Stop};
 use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
-use zygoma_physics::shell::{Shell, Stiffness};
 use zygoma_rig::formats::Limits;
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 
 use super::*;
 use crate::contact::ColliderMotion;
-use crate::model::Continue;
-use crate::shell::{BuildError, BuildParams, BuildProgress, build};
+use crate::model::{CoarseSkin, Continue, Section};
+use crate::shell::{BuildParams, BuildProgress, FittedShell, build};
 
 /// A ball for a head, `height` metres high, with a cheek that swells and a lower half that slides down.
 fn head(height: f32) -> RigMesh {
@@ -50,18 +49,18 @@ fn head(height: f32) -> RigMesh {
     }
 }
 
-fn built(height: f32) -> Face {
+fn built(height: f32) -> FaceModel {
     let params = BuildParams { triangles: 900, uniform_stiffness: Some(2.0), ..BuildParams::default() };
     build("ball", &head(height), &params, &mut |_| Continue::Yes).unwrap()
 }
 
-static FACE: LazyLock<Face> = LazyLock::new(|| built(0.24));
+static FACE: LazyLock<FaceModel> = LazyLock::new(|| built(0.24));
 
 fn awake() -> RunParams {
     RunParams { sleep_after: None, ..RunParams::default() }
 }
 
-fn plain(face: &Face, mesh: &RigMesh, weights: &[f32]) -> Vec<Vec3> {
+fn plain(face: &FaceModel, mesh: &RigMesh, weights: &[f32]) -> Vec<Vec3> {
     let mut positions = mesh.positions.clone();
     for (shape, weight) in mesh.shapes.iter().zip(weights) {
         for (vertex, offset) in shape.deltas.iter() {
@@ -88,7 +87,7 @@ fn poke_by(deepest: f32, height: f32, time: f64) -> Pose {
     Pose::at(out * (0.5 * height + radius - depth + 0.03 * height))
 }
 
-fn run_poke(face: &Face, height: f32, rate: f64, seconds: f64) -> (Vec<Vec3>, f32) {
+fn run_poke(face: &FaceModel, height: f32, rate: f64, seconds: f64) -> (Vec<Vec3>, f32) {
     let mut running = ShellBody::new(face, awake()).unwrap();
     let sphere = ColliderShape::Sphere { radius: 0.1 * height };
     let touch = running.colliders_mut().add(sphere, poke(height, 0.0), ColliderMotion::Kinematic);
@@ -264,13 +263,13 @@ fn a_finger_feels_what_the_actuation_of_the_skin_withstands() {
         running.advance(0.01);
     }
     // Springs only pass force on: far from held edges, what presses is borne by the actuation alone (eq. 5, 6).
-    let (params, order) = (&FACE.params, running.stepper.order());
+    let (params, order) = (&running.face.fitted.params, running.stepper.order());
     let bound = Vec3::splat(params.tolerance as f32);
     let (mut force, mut torque) = (Vec3::ZERO, Vec3::ZERO);
     for (place, vertex) in order.vertices.iter().enumerate() {
         let at = running.stepper.positions()[place].xyz();
         let pull = (running.target[place].xyz() - at).clamp(-bound, bound);
-        let pull = params.actuation(FACE.shell.area[*vertex as usize]) as f32 * pull;
+        let pull = params.actuation(running.face.shell.area[*vertex as usize]) as f32 * pull;
         force += pull;
         torque += at.cross(pull);
     }
@@ -467,14 +466,14 @@ fn violent_touching_stays_finite() {
 #[test]
 fn a_face_survives_its_file() {
     let bytes = FACE.to_bytes();
-    assert_eq!(Face::from_bytes(&bytes).unwrap(), *FACE);
+    assert_eq!(FaceModel::from_bytes(&bytes).unwrap(), *FACE);
     assert_eq!(bytes, built(0.24).to_bytes());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ball.safetensors");
     FACE.write(&path).unwrap();
     let limits = Limits::default();
-    assert_eq!(Face::read(&path, &limits).unwrap(), *FACE);
-    let refused = |limits| Face::read(&path, &limits).unwrap_err().to_string();
+    assert_eq!(FaceModel::read(&path, &limits).unwrap(), *FACE);
+    let refused = |limits| FaceModel::read(&path, &limits).unwrap_err().to_string();
     assert!(refused(Limits { vertices: 10, ..limits }).contains("and 10 are allowed"));
     assert!(refused(Limits { file_bytes: 100, ..limits }).contains("larger than the 100 bytes"));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -484,25 +483,36 @@ fn a_face_survives_its_file() {
 fn broken_files_are_refused_with_a_sentence() {
     let bytes = FACE.to_bytes();
     for end in (0..bytes.len()).step_by(bytes.len() / 97) {
-        assert!(Face::from_bytes(&bytes[..end]).is_err());
+        assert!(FaceModel::from_bytes(&bytes[..end]).is_err());
     }
     let header = u64::from_le_bytes(*bytes.first_chunk::<8>().unwrap()) as usize;
     for place in (8..8 + header).step_by(header / 211) {
         let mut broken = bytes.clone();
         broken[place] ^= 0x15;
         // Either refused or still a whole face; never a panic.
-        let _ = Face::from_bytes(&broken);
+        let _ = FaceModel::from_bytes(&broken);
     }
     let text = String::from_utf8_lossy(&bytes[8..8 + header]);
     let of_version = |version: u32| {
-        let text = text.replace(r#"\"version\":3"#, &format!(r#"\"version\":{version}"#));
-        Face::from_bytes(&[&bytes[..8], text.as_bytes(), &bytes[8 + header..]].concat())
+        let text = text.replace(r#"\"version\":4"#, &format!(r#"\"version\":{version}"#));
+        FaceModel::from_bytes(&[&bytes[..8], text.as_bytes(), &bytes[8 + header..]].concat())
     };
-    assert!(of_version(7).unwrap_err().contains("version 7"));
-    // Version 2 had no corrections at half weight.
-    let mut older = FACE.clone();
-    older.shapes.iter_mut().for_each(|shape| shape.half = SparseDeltas::default());
-    assert_eq!(of_version(2).unwrap(), older);
+    assert_eq!(of_version(4).unwrap(), *FACE);
+    for (version, age) in [(3, "an older"), (7, "a newer")] {
+        let problem = of_version(version).unwrap_err();
+        assert!(problem.contains(age) && problem.contains("zygoma build RIG -o FACE"), "{problem}");
+    }
+}
+
+#[test]
+fn sections_of_unknown_bodies_are_kept() {
+    let mut face = FACE.clone();
+    let mut section = Section::new(&"made by a body of the future");
+    section.add("numbers", 1, &[1.0f32, 2.0]);
+    face.sections.insert("echo".to_owned(), section);
+    let read = FaceModel::from_bytes(&face.to_bytes()).unwrap();
+    assert_eq!(read, face);
+    assert_eq!(read.sections["echo"].numbers::<f32>("numbers").unwrap(), [1.0, 2.0]);
 }
 
 #[test]
@@ -525,48 +535,63 @@ fn every_stage_of_a_build_stops_when_its_budget_is_over() {
             }
             Continue::Yes
         });
-        assert_eq!(built.err(), Some(BuildError::Stopped(Stop::Cancelled)), "{stage}");
+        assert_eq!(built.unwrap_err().stopped(), Some(Stop::Cancelled), "{stage}");
         assert_eq!(told_after, 0, "{stage} went on to other stages");
     }
     let params = BuildParams { seconds: Some(0.0), ..params };
     let built = build("ball", &head(0.24), &params, &mut |_| Continue::Yes);
-    assert_eq!(built.err(), Some(BuildError::Stopped(Stop::Late)));
+    assert_eq!(built.unwrap_err().stopped(), Some(Stop::Late));
 }
 
 /// Each damage passed the reader before faces were checked as a whole, and panicked or hung later.
 #[test]
 fn faces_whose_parts_do_not_fit_are_refused_when_they_are_opened() {
-    type Damage = fn(&mut Face);
-    let damages: [(&str, Damage); 11] = [
+    type Damage = fn(&mut FaceModel);
+    let damages: [(&str, Damage); 8] = [
         ("neutral is empty", |face| {
             face.neutral.clear();
             face.triangles.clear();
             face.embedding = Embedding::default();
             face.skin.clear();
-            face.shell = Shell::new(Vec::new(), Vec::new()).unwrap();
-            face.stiffness = Stiffness { strain: Vec::new(), bending: Vec::new() };
-            (face.places, face.depth) = (Vec::new(), Vec::new());
-            (face.held, face.neutral_residual) = (Vec::new(), Vec::new());
+            face.coarse = CoarseSkin::default();
             face.shapes.clear();
-            face.pairs.clear();
         }),
         ("skin is empty", |face| face.skin.clear()),
         ("skin names", |face| face.skin[0] = 1 << 30),
-        ("shell.depth has", |face| face.depth.truncate(3)),
         ("neutral has a number", |face| face.neutral[5].x = f32::NAN),
         ("neutral has a number", |face| face.neutral[5].y = 1e30),
         ("embedding.weights has a number", |face| face.embedding.weights[2] = [9.0, -8.0, 0.0]),
-        ("places.barycentric has a number", |face| face.places[1].barycentric[0] = f64::INFINITY),
+        ("barycentric has a number", |face| face.coarse.on_mesh[1].barycentric[0] = f64::INFINITY),
         ("shape 0", |face| face.shapes[0].coarse.offsets[0].z = f32::INFINITY),
-        ("step_time", |face| face.params.step_time = 0.0),
-        ("step_time", |face| face.params.step_time = 1e-9),
     ];
     for (words, damage) in damages {
         let mut face = FACE.clone();
         damage(&mut face);
-        let problem = Face::from_bytes(&face.to_bytes()).err().unwrap_or_default();
+        let problem = FaceModel::from_bytes(&face.to_bytes()).err().unwrap_or_default();
         assert!(problem.contains(words), "{words}: {problem}");
     }
+}
+
+#[test]
+fn shells_whose_parts_do_not_fit_are_refused_when_they_are_to_run() {
+    type Damage = fn(&mut FittedShell);
+    let damages: [(&str, Damage); 5] = [
+        ("depth has", |shell| shell.depth.truncate(3)),
+        ("strain and bending has", |shell| shell.stiffness.strain[2] = f64::NAN),
+        ("corrections has", |shell| shell.corrections.clear()),
+        ("step_time", |shell| shell.params.step_time = 0.0),
+        ("step_time", |shell| shell.params.step_time = 1e-9),
+    ];
+    for (words, damage) in damages {
+        let (mut face, mut shell) = (FACE.clone(), FittedShell::of(&FACE).unwrap());
+        damage(&mut shell);
+        face.add_section(&shell);
+        let problem = ShellBody::new(&face, awake()).err().unwrap().to_string();
+        assert!(problem.contains(words) && problem.contains("build the face again"), "{words}: {problem}");
+    }
+    let bare = FaceModel { sections: Default::default(), ..FACE.clone() };
+    let problem = ShellBody::new(&bare, awake()).err().unwrap().to_string();
+    assert!(problem.contains("--for shell"), "{problem}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_face::shell::{BuildInput, BuildParams};
 use zygoma_rig::formats::Limits;
 use zygoma_rig::{Rig, Take};
@@ -62,11 +62,16 @@ impl Cache {
     }
 
     /// A rig's face with a fitted shell: the one that is kept, or a new one.
-    pub(super) fn face(&self, named: &NamedRig, rig: &Rig, params: &BuildParams) -> anyhow::Result<Face> {
+    pub(super) fn face(
+        &self,
+        named: &NamedRig,
+        rig: &Rig,
+        params: &BuildParams,
+    ) -> anyhow::Result<FaceModel> {
         let mut hasher = DefaultHasher::new();
         (rig.skin().fingerprint(), format!("{params:?}"), env!("CARGO_PKG_VERSION")).hash(&mut hasher);
         let file = self.folder.join(format!("{}-{:016x}.safetensors", named.name, hasher.finish()));
-        if let Ok(face) = Face::read(&file, &Limits::default()) {
+        if let Ok(face) = FaceModel::read(&file, &Limits::default()) {
             return Ok(face);
         }
         let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &[] };

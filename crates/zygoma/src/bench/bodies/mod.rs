@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use zygoma_face::model::Continue;
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::shell::{BuildParams, RunParams, build};
 use zygoma_face::tissue::{Tissue, TissueParams};
 use zygoma_rig::jaw::jaw_driven_shapes;
@@ -142,7 +142,7 @@ fn shortened(take: Take) -> Take {
 
 /// A rig made ready for its takes.
 struct Made {
-    face: Face,
+    face: FaceModel,
     places: Landmarks,
     tissue: Option<Arc<Tissue>>,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use glam::Vec3;
 use zygoma_face::contact::Touchable;
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::run::watch::{Crossings, Deviations, GRAZE, Lasting, Peak, Pops, Swing, folded, life_mm};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::{JointRole, Take};
@@ -41,16 +41,15 @@ struct Probes {
 pub(super) struct Probed<'a, B> {
     body: B,
     kind: BodyKind,
-    face: &'a Face,
+    face: &'a FaceModel,
     probes: Probes,
     fps: f64,
 }
 
 impl<'a, B: Body> Probed<'a, B> {
-    pub(super) fn new(body: B, kind: BodyKind, face: &'a Face, places: &Landmarks, fps: f64) -> Self {
+    pub(super) fn new(body: B, kind: BodyKind, face: &'a FaceModel, places: &Landmarks, fps: f64) -> Self {
         let scale = life_mm(face.height);
-        let height = face.height as f32;
-        let neutral: Vec<Vec3> = face.neutral.iter().map(|p| height * *p).collect();
+        let neutral = face.neutral.clone();
         let follows = |v: &u32| face.embedding.weights[*v as usize].iter().sum::<f32>() > 0.0;
         // What follows nothing is the plain rig.
         let skin: Vec<[u32; 3]> = face.triangles.iter().copied().filter(|t| t.iter().any(follows)).collect();
@@ -99,7 +98,7 @@ impl<'a, B: Body> Probed<'a, B> {
             times.get((share * last as f64).round() as usize).copied().unwrap_or(0.0)
         };
         Measured {
-            triangles: self.face.shell.triangles.len(),
+            triangles: self.face.coarse.triangles.len(),
             frames: probes.frames,
             fps,
             worst: peak(probes.deviations.worst()),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use zygoma_face::contact::ColliderMotion;
 use zygoma_face::model::Continue;
 use zygoma_face::model::FreePart;
-use zygoma_face::model::{Face, Landmarks};
+use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::shell::fit::FitParams;
 use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_face::tissue::{Tissue, TissueBody, TissueInput, TissueParams};
@@ -97,15 +97,15 @@ fn build_params(most_triangles: usize, dice: &mut Dice) -> BuildParams {
 }
 
 /// Whatever is built can be saved and opened again.
-fn reopened(face: &Face) -> Outcome {
-    match Face::from_bytes(&face.to_bytes()) {
+fn reopened(face: &FaceModel) -> Outcome {
+    match FaceModel::from_bytes(&face.to_bytes()) {
         Ok(read) if read == *face => Outcome::Made,
         Ok(_) => Outcome::Broken("the face changed in its file".into()),
         Err(problem) => Outcome::Broken(format!("the face cannot be opened again: {problem}")),
     }
 }
 
-fn shell(face: &Face, dice: &mut Dice) -> Outcome {
+fn shell(face: &FaceModel, dice: &mut Dice) -> Outcome {
     let mut running = match ShellBody::new(face, RunParams::default()) {
         Ok(running) => running,
         Err(error) => return Outcome::Refused(error.to_string()),
@@ -113,7 +113,7 @@ fn shell(face: &Face, dice: &mut Dice) -> Outcome {
     let places = Landmarks::new(face);
     let vertex = places.iter().next().map_or(face.skin[0], |place| place.vertex);
     let height = face.height as f32;
-    let at = height * face.neutral[vertex as usize];
+    let at = face.neutral[vertex as usize];
     let finger = ColliderShape::Sphere { radius: 0.05 * height };
     running.colliders_mut().add(finger, Pose::at(at), ColliderMotion::Kinematic);
     for _ in 0..FRAMES {
@@ -126,7 +126,7 @@ fn shell(face: &Face, dice: &mut Dice) -> Outcome {
     Outcome::Made
 }
 
-fn tissue(face: &Face, mesh: &RigMesh) -> Outcome {
+fn tissue(face: &FaceModel, mesh: &RigMesh) -> Outcome {
     let began = Instant::now();
     let jaw = jaw_driven_shapes(mesh);
     let free = FreePart::flags(&FreePart::find(face), face.vertex_count());

@@ -12,7 +12,7 @@ use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::contact::{ColliderId, ColliderMotion, GrabId};
 use zygoma_face::model::Continue;
-use zygoma_face::model::Face;
+use zygoma_face::model::FaceModel;
 use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
@@ -59,7 +59,7 @@ pub(crate) fn run(path: Option<&Path>, seconds: f64, seed: u64) -> anyhow::Resul
     soak(&face, seconds, seed)
 }
 
-fn soak(face: &Face, seconds: f64, seed: u64) -> anyhow::Result<Soaked> {
+fn soak(face: &FaceModel, seconds: f64, seed: u64) -> anyhow::Result<Soaked> {
     let mut mischief = Mischief::new(face, seed)?;
     let mut found = Soaked { all_finite: true, ..Soaked::default() };
     while found.simulated_seconds < seconds {
@@ -107,10 +107,9 @@ struct Mischief {
 }
 
 impl Mischief {
-    fn new(face: &Face, seed: u64) -> anyhow::Result<Self> {
+    fn new(face: &FaceModel, seed: u64) -> anyhow::Result<Self> {
         let running = ShellBody::new(face, RunParams::default())?;
-        let height = face.height as f32;
-        let points = || face.skin.iter().map(|v| height * face.neutral[*v as usize]);
+        let points = || face.skin.iter().map(|v| face.neutral[*v as usize]);
         let low = points().fold(Vec3::MAX, Vec3::min);
         let high = points().fold(Vec3::MIN, Vec3::max);
         Ok(Self {
@@ -189,7 +188,7 @@ impl Mischief {
     }
 
     fn change_params(&mut self) {
-        let mut shell = self.running.face().params.clone();
+        let mut shell = self.running.face().fitted.params.clone();
         shell.density *= f64::from(0.2 + 3.0 * self.dice.number());
         shell.damping = f64::from(5.0 * self.dice.number());
         shell.max_pressure *= f64::from(0.5 + 2.0 * self.dice.number());
@@ -213,7 +212,7 @@ impl Mischief {
     }
 
     fn advance(&mut self, seconds: f64, found: &mut Soaked) {
-        let steps = (seconds / self.running.face().params.step_time).ceil().max(1.0);
+        let steps = (seconds / self.running.face().fitted.params.step_time).ceil().max(1.0);
         let began = Instant::now();
         let frame = self.running.advance(seconds);
         let spent = began.elapsed().as_secs_f64();

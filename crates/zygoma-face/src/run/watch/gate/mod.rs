@@ -8,7 +8,7 @@ use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 
 use super::{Crossings, GRAZE, Lasting, TOLD_FPS, life_mm};
-use crate::model::{Face, Landmarks};
+use crate::model::{FaceModel, Landmarks};
 use blend::Blend;
 use inertia::Felt;
 use region::Surroundings;
@@ -132,20 +132,19 @@ pub struct Gate {
 
 impl Gate {
     /// Watches a face.
-    pub fn new(face: &Face, places: &Landmarks, fps: f64) -> Self {
-        let height = face.height as f32;
-        let neutral: Vec<Vec3> = face.neutral.iter().map(|p| height * *p).collect();
-        let (lips, lip_vertices) = region::near_lips(face, places, &neutral);
+    pub fn new(face: &FaceModel, places: &Landmarks, fps: f64) -> Self {
+        let neutral = &face.neutral;
+        let (lips, lip_vertices) = region::near_lips(face, places, neutral);
         let count = neutral.len();
         Self {
             scale: life_mm(face.height),
-            surroundings: Surroundings::new(&neutral, &face.triangles, face.height),
+            surroundings: Surroundings::new(neutral, &face.triangles, face.height),
             felt: Felt::new(face.skin.iter().map(|v| neutral[*v as usize]), face.height),
             blend: Blend::new(count),
             lasting: Lasting::new(fps),
-            lips: Crossings::new(&neutral, lips),
+            lips: Crossings::new(neutral, lips),
             lip_vertices,
-            neutral,
+            neutral: neutral.clone(),
             places: places.clone(),
             spared: vec![false; count],
             follows_rig: true,

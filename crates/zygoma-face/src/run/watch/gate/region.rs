@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use glam::{DVec3, Vec3};
 use zygoma_geometry::geodesic::{Source, nearest_sources};
 
-use crate::model::{Face, Landmarks};
+use crate::model::{FaceModel, Landmarks};
 use crate::run::watch::crossings::points;
 
 /// Around what is returned, the share fades out over this part of the height: 12 mm on a life-size head. Ours.
@@ -75,7 +75,7 @@ impl Surroundings {
 }
 
 /// Triangles of the skin near the lips, and their vertices. None where no mouth was found.
-pub(super) fn near_lips(face: &Face, places: &Landmarks, neutral: &[Vec3]) -> (Vec<[u32; 3]>, Vec<u32>) {
+pub(super) fn near_lips(face: &FaceModel, places: &Landmarks, neutral: &[Vec3]) -> (Vec<[u32; 3]>, Vec<u32>) {
     let names = ["mouth-left", "mouth-right", "lip-upper", "lip-lower"];
     let mouth: Vec<Vec3> = names
         .iter()

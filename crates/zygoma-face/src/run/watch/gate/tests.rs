@@ -14,7 +14,7 @@ const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation:
 
 /// A face, scaled; its cheek and what a body may do to it.
 struct Stage {
-    face: Face,
+    face: FaceModel,
     places: Landmarks,
     plain: Vec<Vec3>,
 }
