@@ -1,3 +1,233 @@
-//! Everything that bodies share.
+//! Bodies turn drive and touches into frames.
+//!
+//! [`Body`] is the one interface that commands, the viewer and benchmarks know. A new body implements its few required methods, in
+//! the head's frame and in metres, and can at once be performed, watched and, if it has colliders, touched.
 
 pub(crate) mod head_path;
+mod rig;
+
+use std::any::Any;
+use std::time::Duration;
+
+use glam::Vec3;
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_numerics::BadParam;
+
+pub use rig::RigBody;
+
+use crate::contact::{Colliders, GrabId};
+
+/// The next known state of the rig, which a body follows.
+#[derive(Clone, Copy, Debug)]
+pub enum Drive<'a> {
+    /// Weights of the rig's shapes; missing ones are 0.
+    Weights(&'a [f32]),
+    /// A surface in the rig's own order of vertices, in metres: for rigs that are not blendshapes.
+    Surface(&'a [Vec3]),
+    /// Positions of markers on the skin, in metres in the head's frame. Those that are not finite stay where they were.
+    Markers(&'a [Vec3]),
+}
+
+/// Why a body cannot be driven like that.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadDrive {
+    /// This kind of body has no such drive.
+    #[error("{body} cannot be driven by {drive}")]
+    Unsupported {
+        /// The body's name.
+        body: &'static str,
+        /// The kind of drive.
+        drive: &'static str,
+    },
+    /// The surface has another number of vertices, or one that is not finite.
+    #[error("the target surface must have {0} finite vertices, in the rig's order")]
+    Surface(usize),
+}
+
+/// One output surface.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// Positions of the whole mesh in the head's frame, in metres, in the rig's own order.
+    pub positions: &'a [Vec3],
+    /// Whether the body is asleep: this is the plain rig.
+    pub asleep: bool,
+}
+
+/// A part of the work of a frame, and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Its name.
+    pub name: &'static str,
+    /// Its time in the last frame.
+    pub time: Duration,
+}
+
+/// A parameter that can be changed between frames.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyParam {
+    /// Its name, such as `stickiness`.
+    pub name: &'static str,
+    /// Its present value.
+    pub value: f64,
+}
+
+/// Why a parameter cannot be changed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadBodyParam {
+    /// The body has no parameter of that name.
+    #[error("{body} has no parameter '{name}'; it has {known}")]
+    Unknown {
+        /// The body's name.
+        body: &'static str,
+        /// The name asked for.
+        name: String,
+        /// Names of the parameters that there are.
+        known: String,
+    },
+    /// The value is out of range.
+    #[error(transparent)]
+    Range(#[from] BadParam),
+}
+
+impl BadBodyParam {
+    pub(crate) fn unknown(body: &'static str, name: &str, known: &[BodyParam]) -> Self {
+        let names: Vec<&str> = known.iter().map(|param| param.name).collect();
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        Self::Unknown { body, name: name.to_owned(), known }
+    }
+}
+
+/// A body's state between two frames, from [`Body::save`].
+pub struct BodyState(Box<dyn Any + Send>);
+
+impl BodyState {
+    /// Wraps a body's own type.
+    pub fn new<T: Any + Send>(state: T) -> Self {
+        Self(Box::new(state))
+    }
+
+    /// The body's own type, if it is that.
+    pub fn get<T: Any>(&self) -> Result<&T, WrongState> {
+        self.0.downcast_ref().ok_or(WrongState)
+    }
+}
+
+/// A state that belongs to another kind of body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the saved state belongs to another body")]
+pub struct WrongState;
+
+/// Something that turns drive and touches into frames. It lives in the head's frame: the head's pose acts on it as inertia and
+/// gravity, and frames do not contain it.
+pub trait Body: Any + Send {
+    /// Its name, as in `--body`.
+    fn name(&self) -> &'static str;
+
+    /// Sets what it follows at the next known time.
+    fn drive(&mut self, drive: Drive<'_>) -> Result<(), BadDrive>;
+
+    /// Sets the head's pose at the next known time. A pose that is not finite changes nothing.
+    fn set_head_pose(&mut self, pose: &RigidMotion);
+
+    /// Comes to rest at once in what was set last. Every performance begins with it.
+    fn settle(&mut self);
+
+    /// Moves on by some seconds, at whose end it has what was set last, and gives the surface of one [latency](Self::latency) before.
+    fn advance(&mut self, seconds: f64) -> Frame<'_>;
+
+    /// The body itself, for those who know its kind.
+    fn as_any(&self) -> &dyn Any;
+
+    /// Seconds between the last known time and the surface that [`advance`](Self::advance) gives.
+    fn latency(&self) -> f64 {
+        0.0
+    }
+
+    /// Saves the state, so that [`restore`](Self::restore) goes on from here bit for bit alike.
+    fn save(&self) -> BodyState;
+
+    /// Goes back to a saved state of this body, or of another one of the same face.
+    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState>;
+
+    /// Everything that presses and pulls; `None` if it cannot be touched.
+    fn colliders(&self) -> Option<&Colliders> {
+        None
+    }
+
+    /// Everything that presses and pulls, to be changed.
+    fn colliders_mut(&mut self) -> Option<&mut Colliders> {
+        None
+    }
+
+    /// Takes hold of the skin within a radius of a place (in metres, in the head's frame), along the skin, to drag it.
+    fn grab(&mut self, _at: Vec3, _radius: f32) -> Option<GrabId> {
+        None
+    }
+
+    /// Parameters that can be changed between frames.
+    fn params(&self) -> Vec<BodyParam> {
+        Vec::new()
+    }
+
+    /// Changes a parameter from the next step on.
+    fn set_param(&mut self, name: &str, _value: f64) -> Result<(), BadBodyParam> {
+        Err(BadBodyParam::unknown(self.name(), name, &[]))
+    }
+
+    /// Stages of the last frame.
+    fn stages(&self) -> Vec<Stage> {
+        Vec::new()
+    }
+
+    /// The next time up to which it must know its input before it can be shown at `frame`, when all is known until `known`; seconds
+    /// since the start of a take. It depends on the frame rate as little as possible.
+    fn next_input(&self, known: f64, frame: f64) -> Option<f64> {
+        (known < frame).then_some(frame)
+    }
+
+    /// Moves on for the first time, as if it had always moved like that: a take that starts at speed begins without a jolt.
+    fn begin_moving(&mut self, seconds: f64) {
+        self.advance(seconds);
+    }
+
+    /// Moves on without giving a surface.
+    fn run(&mut self, seconds: f64) {
+        self.advance(seconds);
+    }
+
+    /// Gives the surface some seconds before the last known time, at most one latency.
+    fn frame_before(&mut self, seconds: f64) -> Frame<'_>;
+
+    /// Elements that are inside out now.
+    fn inverted(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Elements that the rig itself turns inside out at some weights.
+    fn inverted_by_rig(&self, _weights: &[f32]) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Vertices of the whole mesh at some elements, without those that the rig itself turns inside out.
+    fn vertices_at(&self, _elements: &[u32], _weights: &[f32]) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Vertices of the whole mesh that hang free and may be far from the rig; none if it is empty.
+    fn free_vertices(&self) -> Vec<bool> {
+        Vec::new()
+    }
+
+    /// Whether it is meant to be where the rig is.
+    fn follows_rig(&self) -> bool {
+        true
+    }
+
+    /// The deepest that the skin of the last frame is inside a collider, in metres.
+    fn penetration(&self) -> f32 {
+        0.0
+    }
+
+    /// Goes back to the rig, by a weight from 0 to 1 for each vertex of the whole mesh.
+    fn return_to_rig(&mut self, _weights: &[f32]) {}
+}

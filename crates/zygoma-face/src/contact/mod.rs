@@ -1,7 +1,7 @@
-//! What presses on a face and pulls at it, whatever the face is made of.
+//! Colliders and grabs, lip and self-contact: the same for every body.
 //!
-//! [`Colliders`] are the colliders and the held skin of one face. A shell and flesh take them alike ([`Touchable`]): contact is decided at points
-//! of the full-resolution skin, and each body answers in its own way.
+//! [`Colliders`] are the colliders and grabs of one face. Every [`Body`](crate::body::Body)
+//! takes them alike: contact is decided at points of the full-resolution skin, and each body supplies its own response.
 
 mod collider_body;
 mod colliders;
@@ -11,7 +11,6 @@ mod points;
 mod samples;
 mod through;
 
-use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::Pose;
 
@@ -23,19 +22,6 @@ pub(crate) use lip_pairs::{ContactPair, LipContactDetector, LipPoint, Margins, a
 pub(crate) use points::{Candidate, Hold, Layer, Near};
 pub(crate) use samples::{Order, SampledSkin, Samples};
 pub(crate) use through::Below;
-
-/// A face that can be touched.
-pub trait Touchable {
-    /// What presses and pulls.
-    fn colliders(&self) -> &Colliders;
-
-    /// What presses and pulls, to be changed.
-    fn colliders_mut(&mut self) -> &mut Colliders;
-
-    /// Takes hold of the skin nearest to a place (in metres, in the head's frame) and of what hangs together with it within a radius, to
-    /// drag it.
-    fn grab(&mut self, at: Vec3, radius: f32) -> GrabId;
-}
 
 /// Where the head is at the start and at the end of a frame.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@
 //! the artist's shapes, so that it follows the rig and still has weight.
 
 mod blendforces;
+mod body;
 mod bone_attachment;
 mod clock;
 mod collider_contact;

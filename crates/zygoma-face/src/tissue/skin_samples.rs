@@ -8,7 +8,7 @@ use super::run::TissueBody;
 use super::tissue::Layout;
 use crate::contact::{
     Below, Colliders, ContactScale, Grab, GrabId, HeadWay, LONGEST_GRAB, Order, SampledSkin, Samples,
-    Touchable,
+   
 };
 use crate::model::FaceModel;
 
@@ -129,19 +129,5 @@ impl TissueBody {
     pub(super) fn head_way(&self) -> HeadWay {
         let [before, now] = self.head.path.ends();
         HeadWay { before, now }
-    }
-}
-
-impl Touchable for TissueBody {
-    fn colliders(&self) -> &Colliders {
-        self.colliders()
-    }
-
-    fn colliders_mut(&mut self) -> &mut Colliders {
-        self.colliders_mut()
-    }
-
-    fn grab(&mut self, at: Vec3, radius: f32) -> GrabId {
-        self.grab(at, radius)
     }
 }

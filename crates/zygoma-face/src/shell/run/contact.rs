@@ -171,7 +171,7 @@ impl Support {
 }
 
 /// What bone does to each vertex of the shell, and which vertices that concerns.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Supports {
     each: Vec<Support>,
     listed: Vec<u32>,

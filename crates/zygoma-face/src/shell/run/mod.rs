@@ -19,7 +19,7 @@ use zygoma_numerics::Checked;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
 use crate::contact::{
-    Below, Colliders, ContactScale, Grab, GrabId, LONGEST_GRAB, Order, SampledSkin, Samples, Touchable,
+    Below, Colliders, ContactScale, Grab, GrabId, LONGEST_GRAB, Order, SampledSkin, Samples,
 };
 use crate::model::FaceModel;
 use crate::shell::model::ShellModel;
@@ -89,7 +89,7 @@ enum Source {
 }
 
 /// A face that can be touched.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ShellBody {
     face: Arc<ShellModel>,
     params: RunParams,
@@ -369,6 +369,11 @@ impl ShellBody {
             self.update_output_normals();
             self.stages.normals = warped.elapsed();
         }
+        self.last_frame()
+    }
+
+    /// The frame that [`advance`](Self::advance) gave last.
+    pub fn last_frame(&self) -> Frame<'_> {
         Frame { positions: &self.output, normals: &self.output_normals, asleep: self.is_asleep() }
     }
 
@@ -559,20 +564,6 @@ impl ShellBody {
         for normal in &mut self.output_normals {
             *normal = normal.normalize_or(Vec3::Y);
         }
-    }
-}
-
-impl Touchable for ShellBody {
-    fn colliders(&self) -> &Colliders {
-        self.colliders()
-    }
-
-    fn colliders_mut(&mut self) -> &mut Colliders {
-        self.colliders_mut()
-    }
-
-    fn grab(&mut self, at: Vec3, radius: f32) -> GrabId {
-        self.grab(at, radius)
     }
 }
 

@@ -137,6 +137,13 @@ pub(super) struct Pending {
     retired: Option<Arc<StepMatrices>>,
 }
 
+/// A copy waits for nothing: it keeps the matrices in use.
+impl Clone for Pending {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 impl Pending {
     /// Whether new matrices are being made.
     pub(super) fn is_waiting(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::contact::Layer;
 use crate::shell::model::ShellModel;
 
 /// What the rig wants at the end of a frame. On the shell in heights and in the order of the steps, on the mesh in metres.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Targets {
     /// Where the shell should be.
     pub(super) target: Vec<Vec4>,

@@ -1,0 +1,88 @@
+//! The plain rig as a body: the reference for all others.
+
+use std::any::Any;
+
+use glam::Vec3;
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_numerics::simd::{Runs, accumulate_runs};
+
+use super::{BadDrive, Body, BodyState, Drive, Frame, WrongState};
+use crate::model::FaceModel;
+
+/// The rig without physics.
+pub struct RigBody {
+    neutral: Vec<Vec3>,
+    shapes: Vec<Runs>,
+    positions: Vec<Vec3>,
+}
+
+impl RigBody {
+    /// A face as the artist made it.
+    pub fn new(model: &FaceModel) -> Self {
+        let runs = |shape: usize| Runs::from_dense(bytemuck::cast_slice(&model.displacements(shape)), 8);
+        Self {
+            neutral: model.neutral.clone(),
+            shapes: (0..model.shapes.len()).map(runs).collect(),
+            positions: model.neutral.clone(),
+        }
+    }
+
+    fn evaluate(&mut self, weights: &[f32]) {
+        let weight = |shape: usize| weights.get(shape).copied().filter(|w| w.is_finite()).unwrap_or(0.0);
+        let weights: Vec<f32> = (0..self.shapes.len()).map(weight).collect();
+        self.positions.copy_from_slice(&self.neutral);
+        let fits = accumulate_runs(bytemuck::cast_slice_mut(&mut self.positions), &weights, &self.shapes);
+        debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
+    }
+}
+
+impl Body for RigBody {
+    fn name(&self) -> &'static str {
+        "rig"
+    }
+
+    fn drive(&mut self, drive: Drive<'_>) -> Result<(), BadDrive> {
+        match drive {
+            Drive::Weights(weights) => self.evaluate(weights),
+            Drive::Surface(surface) => {
+                if surface.len() != self.neutral.len() || surface.iter().any(|p| !p.is_finite()) {
+                    return Err(BadDrive::Surface(self.neutral.len()));
+                }
+                self.positions.copy_from_slice(surface);
+            }
+            Drive::Markers(_) => {
+                return Err(BadDrive::Unsupported { body: "the plain rig", drive: "markers" });
+            }
+        }
+        Ok(())
+    }
+
+    fn set_head_pose(&mut self, _pose: &RigidMotion) {}
+
+    fn settle(&mut self) {}
+
+    fn advance(&mut self, _seconds: f64) -> Frame<'_> {
+        Frame { positions: &self.positions, asleep: true }
+    }
+
+    fn frame_before(&mut self, _seconds: f64) -> Frame<'_> {
+        Frame { positions: &self.positions, asleep: true }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn save(&self) -> BodyState {
+        BodyState::new(self.positions.clone())
+    }
+
+    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState> {
+        let positions: &Vec<Vec3> = state.get()?;
+        if positions.len() != self.positions.len() {
+            return Err(WrongState);
+        }
+        self.positions.copy_from_slice(positions);
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! The shell as a [`Body`].
+
+use std::any::Any;
+
+use glam::Vec3;
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_numerics::Checked;
+
+use super::run::{RunParams, ShellBody};
+use crate::body::{
+    BadBodyParam, BadDrive, Body, BodyParam, BodyState, Drive, Frame, Stage, WrongState,
+};
+use crate::contact::{Colliders, GrabId};
+
+/// A shell needs new input at least this often, s: between two inputs it assumes straight lines. Ours.
+const LONGEST_INPUT: f64 = 1.0 / 60.0;
+
+impl Body for ShellBody {
+    fn name(&self) -> &'static str {
+        "shell"
+    }
+
+    fn drive(&mut self, drive: Drive<'_>) -> Result<(), BadDrive> {
+        match drive {
+            Drive::Weights(weights) => self.set_weights(weights),
+            Drive::Surface(surface) => {
+                if !self.set_target(surface) {
+                    return Err(BadDrive::Surface(self.face().vertex_count()));
+                }
+            }
+            Drive::Markers(_) => return Err(BadDrive::Unsupported { body: "a shell", drive: "markers" }),
+        }
+        Ok(())
+    }
+
+    fn set_head_pose(&mut self, pose: &RigidMotion) {
+        self.set_head_pose(pose);
+    }
+
+    fn settle(&mut self) {
+        self.advance(0.0);
+    }
+
+    fn advance(&mut self, seconds: f64) -> Frame<'_> {
+        let frame = self.advance(seconds);
+        Frame { positions: frame.positions, asleep: frame.asleep }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn latency(&self) -> f64 {
+        self.latency()
+    }
+
+    fn save(&self) -> BodyState {
+        BodyState::new(self.clone())
+    }
+
+    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState> {
+        *self = state.get::<Self>()?.clone();
+        Ok(())
+    }
+
+    fn colliders(&self) -> Option<&Colliders> {
+        Some(self.colliders())
+    }
+
+    fn colliders_mut(&mut self) -> Option<&mut Colliders> {
+        Some(self.colliders_mut())
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
+        Some(self.grab(at, radius))
+    }
+
+    /// Stiffness, density and damping are factors on those that the face was built with.
+    fn params(&self) -> Vec<BodyParam> {
+        let built = &self.face().fitted.params;
+        let now = self.params().shell.as_ref().unwrap_or(built);
+        let [x, y, z] = self.params().gravity;
+        let params = [
+            ("stiffness", self.params().stiffness_scale),
+            ("density", now.density / built.density),
+            ("damping", now.damping / built.damping),
+            ("gravity.x", x),
+            ("gravity.y", y),
+            ("gravity.z", z),
+        ];
+        params.map(|(name, value)| BodyParam { name, value }).to_vec()
+    }
+
+    fn set_param(&mut self, name: &str, value: f64) -> Result<(), BadBodyParam> {
+        let built = self.face().fitted.params.clone();
+        let mut params: RunParams = self.params().clone();
+        let mut shell = params.shell.clone().unwrap_or_else(|| built.clone());
+        match name {
+            "stiffness" => params.stiffness_scale = value,
+            "density" => shell.density = value * built.density,
+            "damping" => shell.damping = value * built.damping,
+            "gravity.x" => params.gravity[0] = value,
+            "gravity.y" => params.gravity[1] = value,
+            "gravity.z" => params.gravity[2] = value,
+            _ => return Err(BadBodyParam::unknown("a shell", name, &Body::params(self))),
+        }
+        params.shell = (shell != built).then_some(shell);
+        params.check()?;
+        self.set_params(params);
+        Ok(())
+    }
+
+    fn stages(&self) -> Vec<Stage> {
+        let stages = self.stages();
+        let named = [
+            ("rig", stages.rig),
+            ("gradient", stages.gradient),
+            ("solve", stages.solve),
+            ("contact", stages.constraints),
+            ("warp", stages.warp),
+        ];
+        named.map(|(name, time)| Stage { name, time }).to_vec()
+    }
+
+    fn next_input(&self, known: f64, frame: f64) -> Option<f64> {
+        // Its surface is always a step old.
+        let missing = frame + self.latency() - known;
+        let parts = (missing / LONGEST_INPUT - 1e-6).ceil();
+        (missing > 1e-9).then(|| known + missing / parts.max(1.0))
+    }
+
+    fn frame_before(&mut self, _seconds: f64) -> Frame<'_> {
+        let frame = self.last_frame();
+        Frame { positions: frame.positions, asleep: frame.asleep }
+    }
+
+    fn penetration(&self) -> f32 {
+        self.penetration()
+    }
+
+    fn return_to_rig(&mut self, weights: &[f32]) {
+        self.return_to_rig(weights);
+    }
+}

@@ -1,0 +1,155 @@
+//! Tissue as a [`Body`].
+
+use std::any::Any;
+
+use glam::Vec3;
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_numerics::Checked;
+
+use super::run::TissueBody;
+use crate::body::{
+    BadBodyParam, BadDrive, Body, BodyParam, BodyState, Drive, Frame, Stage, WrongState,
+};
+use crate::contact::{Colliders, GrabId};
+
+impl Body for TissueBody {
+    fn name(&self) -> &'static str {
+        "tissue"
+    }
+
+    /// Markers drive it only after [`follow`](TissueBody::follow) has told where on the skin they are.
+    fn drive(&mut self, drive: Drive<'_>) -> Result<(), BadDrive> {
+        match drive {
+            Drive::Weights(weights) => self.set_weights(weights),
+            Drive::Markers(positions) if self.drive.is_some() => self.set_markers(positions),
+            Drive::Markers(_) => {
+                return Err(BadDrive::Unsupported { body: "tissue", drive: "markers it does not know" });
+            }
+            Drive::Surface(_) => {
+                return Err(BadDrive::Unsupported { body: "tissue", drive: "a target surface" });
+            }
+        }
+        Ok(())
+    }
+
+    fn set_head_pose(&mut self, pose: &RigidMotion) {
+        self.set_head_pose(pose);
+    }
+
+    fn settle(&mut self) {
+        self.settle();
+    }
+
+    fn advance(&mut self, seconds: f64) -> Frame<'_> {
+        Frame { positions: self.advance(seconds), asleep: false }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn latency(&self) -> f64 {
+        self.latency()
+    }
+
+    fn save(&self) -> BodyState {
+        BodyState::new(self.clone())
+    }
+
+    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState> {
+        *self = state.get::<Self>()?.clone();
+        Ok(())
+    }
+
+    fn colliders(&self) -> Option<&Colliders> {
+        Some(self.colliders())
+    }
+
+    fn colliders_mut(&mut self) -> Option<&mut Colliders> {
+        Some(self.colliders_mut())
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
+        Some(self.grab(at, radius))
+    }
+
+    fn params(&self) -> Vec<BodyParam> {
+        let live = self.live();
+        let [x, y, z] = live.gravity;
+        let params =
+            [("stickiness", live.stickiness), ("gravity.x", x), ("gravity.y", y), ("gravity.z", z)];
+        params.map(|(name, value)| BodyParam { name, value }).to_vec()
+    }
+
+    fn set_param(&mut self, name: &str, value: f64) -> Result<(), BadBodyParam> {
+        let mut live = self.live();
+        match name {
+            "stickiness" => live.stickiness = value,
+            "gravity.x" => live.gravity[0] = value,
+            "gravity.y" => live.gravity[1] = value,
+            "gravity.z" => live.gravity[2] = value,
+            _ => return Err(BadBodyParam::unknown("tissue", name, &Body::params(self))),
+        }
+        live.check()?;
+        self.set_live(live);
+        Ok(())
+    }
+
+    fn stages(&self) -> Vec<Stage> {
+        let stages = self.stages();
+        let named = [
+            ("control", stages.place + stages.control + stages.inertia),
+            ("evaluate", stages.solve.evaluate),
+            ("solve", stages.solve.solve),
+            ("search", stages.solve.other),
+            ("contact", stages.contact + stages.constrain + stages.part),
+            ("surface", stages.output),
+        ];
+        named.map(|(name, time)| Stage { name, time }).to_vec()
+    }
+
+    fn next_input(&self, known: f64, frame: f64) -> Option<f64> {
+        let step = self.latency();
+        (known + 1e-6 * step < frame).then_some(known + step)
+    }
+
+    fn begin_moving(&mut self, _seconds: f64) {
+        self.glide();
+    }
+
+    fn run(&mut self, seconds: f64) {
+        self.run(seconds);
+    }
+
+    fn frame_before(&mut self, seconds: f64) -> Frame<'_> {
+        Frame { positions: self.show(seconds), asleep: false }
+    }
+
+    fn inverted(&self) -> Vec<u32> {
+        self.inverted()
+    }
+
+    fn inverted_by_rig(&self, weights: &[f32]) -> Vec<u32> {
+        self.tissue().plain_inverted(weights)
+    }
+
+    fn vertices_at(&self, elements: &[u32], weights: &[f32]) -> Vec<u32> {
+        self.tissue().broken_vertices(elements, weights)
+    }
+
+    fn free_vertices(&self) -> Vec<bool> {
+        self.tissue().free_vertices()
+    }
+
+    fn follows_rig(&self) -> bool {
+        self.drive.is_none()
+    }
+
+    fn penetration(&self) -> f32 {
+        self.penetration()
+    }
+
+    fn return_to_rig(&mut self, weights: &[f32]) {
+        self.return_to_rig(weights);
+    }
+}
