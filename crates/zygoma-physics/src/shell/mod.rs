@@ -8,10 +8,10 @@ mod elastic;
 #[cfg(target_arch = "x86_64")]
 mod elastic_avx2;
 mod elements;
+mod equilibrium;
+mod equilibrium_problem;
 mod matrix;
-mod newton;
 mod params;
-mod statics;
 mod stepper;
 #[cfg(test)]
 mod test_shells;
@@ -19,10 +19,10 @@ mod test_shells;
 use glam::DVec3;
 
 pub use elements::{Bend, Spring};
+pub use equilibrium::{Equilibrium, NewtonParams, NotConverged};
+pub use equilibrium_problem::{EquilibriumProblem, Weights, imbalance};
 pub use matrix::step_matrix;
-pub use newton::{NewtonParams, Settled, Unsettled};
 pub use params::ShellParams;
-pub use statics::{Statics, Weights, imbalance};
 pub use stepper::{FrameMotion, StepMatrices, StepOrder, Stepper};
 
 /// The simulation mesh at rest and its elastic elements.
