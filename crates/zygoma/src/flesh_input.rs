@@ -7,7 +7,7 @@ use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::interactive::{Face, Places};
 use zygoma_face::perform::{Bones, FreePart, PerformParams, TissueInput};
-use zygoma_geometry::triangle_tree::TriangleTree;
+use zygoma_geometry::closest::TriangleTree;
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::formats::Limits;

@@ -46,7 +46,7 @@ mod tests;
 mod tissue;
 mod touches;
 
-pub use bones::{BoneSurface, Bones};
+pub use bones::Bones;
 pub use free::FreePart;
 pub use jaw_motion::JawMotion;
 pub use live::LiveParams;
