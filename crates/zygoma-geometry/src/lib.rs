@@ -21,7 +21,6 @@ pub mod rigid;
 pub mod shapes;
 pub mod tets;
 pub mod topology;
-pub mod surface_search;
 mod tri_mesh;
 
 pub use faces::Faces;
