@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use glam::{DQuat, DVec3, Vec3};
+use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::interactive::{Face, InteractiveFace, Places, RunParams};
 use zygoma_face::touch::Touchable;
@@ -270,9 +270,8 @@ impl<'a> Inputs<'a> {
 
     /// The head's pose some seconds after the take's start.
     fn head(&self, since: f64) -> RigidMotion {
-        const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
         let track = self.take.motion(JointRole::Head);
-        track.and_then(|track| track.sample(self.take.start() + since)).unwrap_or(STILL)
+        track.and_then(|track| track.sample(self.take.start() + since)).unwrap_or(RigidMotion::IDENTITY)
     }
 
     /// Tells a body what to do some seconds after the take's start, and touches it; `shown` is its surface of the last frame.
