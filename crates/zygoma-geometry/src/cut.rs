@@ -2,6 +2,8 @@
 
 use glam::DVec3;
 
+use crate::TriMesh;
+
 /// A plane; what lies on the side of its normal is cut away.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plane {
@@ -23,36 +25,18 @@ impl Plane {
     }
 }
 
-/// Triangles with vertices of their own.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Piece {
-    /// Vertices.
-    pub positions: Vec<DVec3>,
-    /// Triangles.
-    pub triangles: Vec<[u32; 3]>,
-}
-
-impl Piece {
-    /// Adds a convex polygon as a fan.
-    pub fn push(&mut self, polygon: &[DVec3]) {
-        let first = self.positions.len() as u32;
-        self.positions.extend(polygon);
-        self.triangles.extend((2..polygon.len() as u32).map(|i| [first, first + i - 1, first + i]));
-    }
-}
-
 /// What a plane meets of tetrahedra.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
     /// The faces of the cut.
-    pub piece: Piece,
+    pub piece: TriMesh,
     /// The tetrahedron that each of its triangles was cut from.
     pub tets: Vec<u32>,
 }
 
 /// The part of a surface that a plane leaves. Whole triangles keep their shared vertices, so that shading stays smooth.
-pub fn clipped(positions: &[DVec3], triangles: &[[u32; 3]], plane: &Plane) -> Piece {
-    let mut piece = Piece { positions: positions.to_vec(), triangles: Vec::new() };
+pub fn clipped(positions: &[DVec3], triangles: &[[u32; 3]], plane: &Plane) -> TriMesh {
+    let mut piece = TriMesh { positions: positions.to_vec(), triangles: Vec::new() };
     let height: Vec<f64> = positions.iter().map(|p| plane.height(*p)).collect();
     for t in triangles {
         let kept = t.iter().filter(|v| height[**v as usize] <= 0.0).count();
@@ -97,7 +81,7 @@ pub fn section(positions: &[DVec3], tets: &[[u32; 4]], plane: &Plane) -> Section
         if (polygon[1] - polygon[0]).cross(polygon[2] - polygon[0]).dot(plane.normal) < 0.0 {
             polygon.reverse();
         }
-        section.piece.push(&polygon);
+        section.piece.push_polygon(&polygon);
         section.tets.resize(section.piece.triangles.len(), index);
     }
     section
@@ -107,7 +91,7 @@ pub fn section(positions: &[DVec3], tets: &[[u32; 4]], plane: &Plane) -> Section
 mod tests {
     use super::*;
 
-    fn area(piece: &Piece, normal: DVec3) -> f64 {
+    fn area(piece: &TriMesh, normal: DVec3) -> f64 {
         let one = |t: &[u32; 3]| {
             let [a, b, c] = t.map(|v| piece.positions[v as usize]);
             0.5 * (b - a).cross(c - a).dot(normal)

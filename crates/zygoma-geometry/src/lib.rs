@@ -15,12 +15,14 @@ pub mod geodesic;
 pub mod intersect;
 pub mod laplacian;
 pub mod normals;
+mod point;
 pub mod remesh;
 pub mod rigid;
 pub mod shapes;
-pub mod surface_search;
 pub mod tets;
 pub mod topology;
-pub mod triangle_tree;
+mod tri_mesh;
 
 pub use faces::Faces;
+pub use point::{Point, Scalar};
+pub use tri_mesh::{TriMesh, TriMeshError, check_mesh};

@@ -12,6 +12,9 @@ pub struct RigidMotion {
 }
 
 impl RigidMotion {
+    /// No motion.
+    pub const IDENTITY: Self = Self { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+
     /// Where a point goes.
     pub fn apply(&self, point: DVec3) -> DVec3 {
         self.rotation * point + self.translation
@@ -31,7 +34,7 @@ impl RigidMotion {
 pub fn fit_rigid_motion(from: &[DVec3], to: &[DVec3]) -> RigidMotion {
     let count = from.len().min(to.len());
     if count == 0 {
-        return RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+        return RigidMotion::IDENTITY;
     }
     let mean = |points: &[DVec3]| points[..count].iter().sum::<DVec3>() / count as f64;
     let (from_mean, to_mean) = (mean(from), mean(to));

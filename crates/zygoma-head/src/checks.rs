@@ -1,9 +1,9 @@
 //! What must hold for every head: laws that tests and benchmarks ask for.
 
 use glam::{DVec3, Vec3};
+use zygoma_geometry::closest::{SurfacePoint, TriangleTree};
 use zygoma_geometry::intersect::crossing_pairs;
 use zygoma_geometry::normals::vertex_normals;
-use zygoma_geometry::surface_search::SurfaceSearch;
 
 use crate::{Head, HeadMesh};
 
@@ -86,14 +86,15 @@ pub fn lip_gaps(head: &Head, weights: &[(&str, f64)]) -> Vec<f64> {
 /// The least distance from teeth and gums to the skin around them, in metres; negative where they pierce it.
 pub fn teeth_clearance(head: &Head, weights: &[(&str, f64)]) -> f64 {
     let skin = posed_skin(head, weights);
-    let search = SurfaceSearch::new(&skin, &head.skin.triangles);
+    let tree = TriangleTree::new(&skin, &head.skin.triangles);
     let single: Vec<Vec3> = skin.iter().map(|p| p.as_vec3()).collect();
     let normals: Vec<DVec3> =
         vertex_normals(&single, &head.skin.triangles).iter().map(|n| n.as_dvec3()).collect();
     let hard =
         head.parts.iter().filter(|part| part.name.starts_with("teeth") || part.name.starts_with("gums"));
     let clearance = |p: DVec3| {
-        let near = search.closest(p);
+        let Some(near) = tree.closest(&skin, &head.skin.triangles, p, f64::INFINITY) else { return f64::MAX };
+        let near = SurfacePoint::from(near);
         let away = p - near.interpolate(&head.skin.triangles, &skin);
         // The bag's skin faces the teeth: what lies before it is in the mouth. Normals of the vertices decide, because
         // those of single triangles say little at an edge.

@@ -1,8 +1,7 @@
 //! From one level of detail to another.
 
 use glam::DVec3;
-use zygoma_geometry::closest::SurfacePoint;
-use zygoma_geometry::surface_search::SurfaceSearch;
+use zygoma_geometry::closest::{SurfacePoint, TriangleTree};
 
 use crate::Level;
 use crate::template::Template;
@@ -13,6 +12,7 @@ use crate::template::Template;
 /// for every head.
 pub fn level_map(from: Level, to: Level) -> Vec<SurfacePoint> {
     let (from, to) = (&Template::of(from).base, &Template::of(to).base);
-    let search = SurfaceSearch::new(&from.open, &from.triangles);
-    to.open.iter().map(|p: &DVec3| search.closest(*p)).collect()
+    let tree = TriangleTree::new(&from.open, &from.triangles);
+    let nearest = |p: &DVec3| tree.closest(&from.open, &from.triangles, *p, f64::INFINITY);
+    to.open.iter().filter_map(nearest).map(SurfacePoint::from).collect()
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use glam::{DAffine3, DMat3, DVec3, Vec3};
+use zygoma_geometry::closest::TriangleTree;
 use zygoma_geometry::topology::{DisjointSets, EdgeCounts};
-use zygoma_geometry::triangle_tree::TriangleTree;
 
 use crate::arkit::recognise;
 use crate::weld::Weld;

@@ -1,19 +1,14 @@
 //! Faces made in the background, and kept, so that a second start need not wait.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
-use zygoma_face::model::Continue;
-use zygoma_face::model::FaceModel;
+use zygoma_face::model::{Continue, FaceCache, FaceModel};
 use zygoma_face::shell::{BuildError, BuildParams, BuildProgress, build};
 use zygoma_numerics::{Budget, Stop};
 use zygoma_rig::RigMesh;
-use zygoma_rig::formats::Limits;
 
 use crate::grower::Grower;
 use crate::model::Model;
@@ -23,9 +18,8 @@ use crate::turns::{NoTurn, PATIENCE, Turns};
 /// every expression of the built-in head, about the median of its fitted skin.
 const PREVIEW_STIFFNESS: f64 = 2.0;
 
-/// Faces kept in memory and on disk.
+/// Faces kept in memory.
 const MOST_IN_MEMORY: usize = 6;
-const MOST_ON_DISK: usize = 24;
 
 /// A build for a page ends after this many seconds. Ours: ten times what the finest shell that a page may ask for takes.
 const MOST_SECONDS: f64 = 900.0;
@@ -35,7 +29,7 @@ const MOST_SECONDS: f64 = 900.0;
 pub(crate) struct Library {
     /// The newest last.
     made: Mutex<Vec<(u64, Arc<FaceModel>)>>,
-    folder: Option<PathBuf>,
+    cache: Option<FaceCache>,
     /// One build at a time: the second often wants the first one's face.
     turns: Turns,
     /// What puts flesh under them.
@@ -78,14 +72,14 @@ pub(crate) enum Ended {
 }
 
 impl Library {
-    /// A library that keeps faces in a folder, if there is one.
-    pub(crate) fn new(folder: Option<PathBuf>) -> Self {
-        Self { made: Mutex::new(Vec::new()), folder, turns: Turns::default(), grower: Grower::default() }
+    /// A library that keeps faces in a cache, if there is one.
+    pub(crate) fn new(cache: Option<FaceCache>) -> Self {
+        Self { made: Mutex::new(Vec::new()), cache, turns: Turns::default(), grower: Grower::default() }
     }
 
     /// Whether the fitted face of a mesh is at hand.
     pub(crate) fn has(&self, mesh: &RigMesh, triangles: usize) -> bool {
-        self.find(key(mesh, &params(triangles, Quality::Fitted)), mesh).is_some()
+        self.find(FaceCache::key(mesh, &params(triangles, Quality::Fitted)), mesh).is_some()
     }
 
     /// Makes the face of a model's skin, or finds it. A cancelled build returns at once; its thread ends soon after.
@@ -100,7 +94,7 @@ impl Library {
         let began = Instant::now();
         let (name, mesh) = (&model.rig.name, model.rig.skin());
         let params = params(triangles, quality);
-        let key = key(mesh, &params);
+        let key = FaceCache::key(mesh, &params);
         let mut waits = || {
             let seconds = began.elapsed().as_secs_f64();
             tell(Progress { stage: "waiting for another build", share: None, seconds, worst: None });
@@ -161,8 +155,7 @@ impl Library {
                 return Some(face.clone());
             }
         }
-        let face = FaceModel::read(&self.file(key)?, &Limits::default()).ok().filter(fits)?;
-        let face = Arc::new(face);
+        let face = Arc::new(self.cache.as_ref()?.find(key, mesh)?);
         self.remember(key, &face);
         Some(face)
     }
@@ -178,16 +171,9 @@ impl Library {
 
     fn keep(&self, key: u64, face: &Arc<FaceModel>, quality: Quality) {
         self.remember(key, face);
-        let (Some(file), Quality::Fitted) = (self.file(key), quality) else { return };
-        let Some(folder) = file.parent() else { return };
-        // What cannot be kept is made again the next time.
-        if zygoma_files::create_folder(folder).is_ok() && face.write(&file).is_ok() {
-            remove_oldest(folder);
+        if let (Some(cache), Quality::Fitted) = (&self.cache, quality) {
+            cache.keep(key, face);
         }
-    }
-
-    fn file(&self, key: u64) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("{key:016x}.safetensors")))
     }
 }
 
@@ -260,61 +246,6 @@ fn described(now: &BuildProgress, most: usize, seconds: f64) -> Progress {
         BuildProgress::Certifying => progress("certifying every expression", 0.82, None),
         BuildProgress::Correcting => progress("computing corrections", 0.9, None),
     }
-}
-
-fn remove_oldest(folder: &Path) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    let mut files: Vec<(SystemTime, PathBuf)> = entries
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let is_face = entry.path().extension().is_some_and(|extension| extension == "safetensors");
-            is_face.then_some((entry.metadata().ok()?.modified().ok()?, entry.path()))
-        })
-        .collect();
-    files.sort();
-    for (_, file) in files.iter().rev().skip(MOST_ON_DISK) {
-        // Another process may have removed it already.
-        let _ = std::fs::remove_file(file);
-    }
-}
-
-/// What a face depends on: the mesh, the parameters and the very program that builds it.
-fn key(mesh: &RigMesh, params: &BuildParams) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    env!("CARGO_PKG_VERSION").hash(&mut hasher);
-    if let Some(program) = std::env::current_exe().ok().and_then(|path| path.metadata().ok()) {
-        (program.len(), program.modified().ok()).hash(&mut hasher);
-    }
-    serde_json::to_string(params).unwrap_or_default().hash(&mut hasher);
-    mesh.name.hash(&mut hasher);
-    bytemuck::cast_slice::<_, u8>(&mesh.positions).hash(&mut hasher);
-    mesh.faces.corners().hash(&mut hasher);
-    for shape in &mesh.shapes {
-        shape.name.hash(&mut hasher);
-        shape.deltas.vertices.hash(&mut hasher);
-        bytemuck::cast_slice::<_, u8>(&shape.deltas.offsets).hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-/// Where this user's programs keep what can be made again.
-pub(crate) fn cache_folder() -> Option<PathBuf> {
-    let variables: HashMap<&str, PathBuf> = ["ZYGOMA_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"]
-        .into_iter()
-        .filter_map(|name| Some((name, PathBuf::from(std::env::var_os(name).filter(|v| !v.is_empty())?))))
-        .collect();
-    if let Some(folder) = variables.get("ZYGOMA_CACHE") {
-        return Some(folder.join("faces"));
-    }
-    let base = match std::env::consts::OS {
-        "windows" => variables.get("LOCALAPPDATA").cloned(),
-        "macos" => variables.get("HOME").map(|home| home.join("Library/Caches")),
-        _ => variables
-            .get("XDG_CACHE_HOME")
-            .cloned()
-            .or_else(|| variables.get("HOME").map(|home| home.join(".cache"))),
-    };
-    base.map(|base| base.join("zygoma").join("faces"))
 }
 
 #[cfg(test)]

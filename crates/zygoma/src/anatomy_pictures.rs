@@ -1,7 +1,8 @@
 //! Pictures of what is inside the built-in head.
 
 use glam::{DVec3, Vec3};
-use zygoma_geometry::cut::{Piece, Plane, clipped, section};
+use zygoma_geometry::TriMesh;
+use zygoma_geometry::cut::{Plane, clipped, section};
 use zygoma_geometry::tets::TetMesh;
 use zygoma_head::Head;
 use zygoma_head::anatomy::cut_away::solid_section;
@@ -31,7 +32,7 @@ fn drawn(positions: &[DVec3], triangles: &[[u32; 3]], color: Rgb, finish: Finish
     Drawn { positions, triangles: triangles.to_vec(), color, finish, opacity: 1.0 }
 }
 
-fn piece(piece: &Piece, color: Rgb, finish: Finish) -> Drawn {
+fn piece(piece: &TriMesh, color: Rgb, finish: Finish) -> Drawn {
     drawn(&piece.positions, &piece.triangles, color, finish)
 }
 
@@ -112,7 +113,7 @@ fn half_open(head: &Head, anatomy: &Anatomy, plane: &Plane, cut_bones: bool) -> 
 }
 
 /// Flesh in section.
-fn cut_flesh(mesh: &TetMesh, plane: &Plane) -> Piece {
+fn cut_flesh(mesh: &TetMesh, plane: &Plane) -> TriMesh {
     section(&mesh.positions, &mesh.tets, plane).piece
 }
 

@@ -26,7 +26,6 @@ pub(crate) enum Command {
     Head(HeadArgs),
     Build(BuildArgs),
     Simulate(SimulateArgs),
-    Perform(PerformArgs),
     Demo(DemoArgs),
     #[cfg(feature = "view")]
     View(ViewArgs),
@@ -40,6 +39,13 @@ pub(crate) struct RigArgs {
     /// The rig: .glb, .gltf, .vrm, .obj, a folder of OBJs (a neutral and one per shape), or an ICT-FaceKit folder.
     pub(crate) rig: PathBuf,
 
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+}
+
+/// How to read a rig.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ReadingArgs {
     /// The mesh to simulate, by name, instead of the one that moves most.
     #[arg(long, value_name = "NAME")]
     pub(crate) mesh: Option<String>,
@@ -148,64 +154,62 @@ pub(crate) struct BuildArgs {
     pub(crate) json: bool,
 }
 
-/// Let a built face perform a take with physics, and be touched.
+/// Let a rig or a built face perform a take with physics, and be touched.
 #[derive(Debug, Args)]
 #[command(
-    mut_arg("take", |take| take.required(true)),
-    long_about = "Let a built face perform a take with physics, and be touched.\n\n\
-        The rig that the face was built from is read again, so that an avatar comes back whole: as .glb (surfaces \
-        compressed to few morph targets), .pc2, .mdd, .usda, or a folder of OBJs, one per frame, with the rig's own \
-        vertices in the rig's own order, as zygoma convert writes them. Point caches do without the rig.\n\
+    mut_arg("take", |take| take.required_unless_present("markers")),
+    long_about = "Let a rig or a built face perform a take with physics, and be touched.\n\n\
+        Bodies: 'tissue' is live flesh that lags behind a quick head and settles, with lips that meet and may stick; 'shell' is skin that \
+        can be touched and pulled while it keeps the rig's look within a certified bound; 'rig' is the plain rig.\n\
+        A rig is made ready first, and kept in this user's cache; a face from zygoma build is ready. The rig that a face was built from \
+        is read again, so that an avatar comes back whole: as .glb (surfaces compressed to few morph targets), .pc2, .mdd, .usda, or a \
+        folder of OBJs, one per frame, with the rig's own vertices in the rig's own order. Point caches do without the rig.\n\
         A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.\n\
         A simulation that breaks beyond repair still writes OUT, with the rig where it broke, and ends with exit code 3.",
-    after_help = "Examples:\n  zygoma simulate face.safetensors --take MySlate_1.csv -o face.glb\n  \
+    after_help = "Examples:\n  zygoma simulate face.glb --take tour -o tour.glb\n  \
+        zygoma simulate face.glb --take speech --sticky -o speech.glb --report report\n  \
+        zygoma simulate face.glb --body shell --take MySlate_1.csv --touch poke.toml -o poked.glb\n  \
+        zygoma simulate face.glb --markers markers.csv -o followed.glb\n  \
         zygoma simulate face.safetensors --take tour --touch poke.toml -o face.pc2 --json\n  \
         zygoma simulate face.safetensors --rig moved/face.glb --take 'Take 001' -o face.usda --fps 30"
 )]
 pub(crate) struct SimulateArgs {
-    /// The face file, from zygoma build.
-    pub(crate) face: PathBuf,
+    /// The rig (.glb, .gltf, .vrm, .obj, a folder of OBJs, or an ICT-FaceKit folder), or a face from zygoma build.
+    #[arg(value_name = "RIG|FACE")]
+    pub(crate) input: PathBuf,
 
-    /// What touches the face, as a TOML file.
-    #[arg(long, value_name = "SCRIPT")]
-    pub(crate) touch: Option<PathBuf>,
+    /// What the face is made of [default: what a face was built for, and tissue for a rig].
+    #[arg(long, value_name = "BODY")]
+    pub(crate) body: Option<BodyArg>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
 
     /// The rig that the face was built from, where it is no longer where it was.
     #[arg(long, value_name = "RIG")]
     pub(crate) rig: Option<PathBuf>,
 
-    /// Parameters of the simulation, as a TOML file.
+    /// Wanted number of triangles of the simulated skin of a rig [default: 4000].
+    #[arg(long, value_name = "N")]
+    pub(crate) triangles: Option<usize>,
+
+    /// Build a rig anew, and keep nothing of it.
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+
+    /// Colliders and grabs, when and where: a touch script.
+    #[arg(long, value_name = "SCRIPT")]
+    pub(crate) touch: Option<PathBuf>,
+
+    /// Parameters of the body, as a TOML file.
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
 
-    #[command(flatten)]
-    pub(crate) performance: PerformanceArgs,
-}
+    /// Markers that drive tissue instead of weights, as a CSV file: see docs/markers.md. A take beside them only moves the head.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markers: Option<PathBuf>,
 
-/// Give a rig flesh and let it perform a take.
-#[derive(Debug, Args)]
-#[command(
-    mut_arg("take", |take| take.required_unless_present("markers")),
-    long_about = "Give a rig flesh and let it perform a take.\n\n\
-        A layer of flesh is made under the skin, attached to the bone, and pulled to the shapes that the rig gives it: it follows the \
-        rig, lags behind a quick head and settles. OUT is .glb, .pc2, .mdd, .usda, or a folder of OBJs.\n\
-        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.\n\
-        A simulation that breaks beyond repair still writes OUT, with the rig where it broke, and ends with exit code 3.",
-    after_help = "Examples:\n  zygoma perform face.glb --take tour -o tour.glb\n  \
-        zygoma perform face.glb --take speech --sticky -o speech.glb --report report\n  \
-        zygoma perform face.glb --take shake -o shake.pc2 --json\n  \
-        zygoma perform face.glb --take tour --touch poke.toml -o poked.glb\n  \
-        zygoma perform face.glb --markers markers.csv -o followed.glb"
-)]
-pub(crate) struct PerformArgs {
-    #[command(flatten)]
-    pub(crate) rig: RigArgs,
-
-    /// Wanted number of triangles of the simulated skin; there are three tetrahedra under each.
-    #[arg(long, value_name = "N", default_value_t = 4000)]
-    pub(crate) triangles: usize,
-
-    /// Lips stick together where they touch, and part by chance and length.
+    /// Lips of tissue stick together where they touch, and part by chance and length.
     #[arg(long)]
     pub(crate) sticky: bool,
 
@@ -213,29 +217,17 @@ pub(crate) struct PerformArgs {
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
-    /// How the rig's shapes drive the flesh: each element is pulled to the shape that the rig gives it, or forces hold the rig's shapes
+    /// How the rig's shapes drive tissue: each element is pulled to the shape that the rig gives it, or forces hold the rig's shapes
     /// (the blendforces of Progressive PD) [default: shapes].
     #[arg(long, value_name = "HOW")]
     pub(crate) actuation: Option<ActuationArg>,
 
-    /// Markers that drive the face instead of weights, as a CSV file: see docs/markers.md. A take beside them only moves the head.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markers: Option<PathBuf>,
-
-    /// What presses on the face and pulls at it, when and where: a touch script.
-    #[arg(long, value_name = "SCRIPT")]
-    pub(crate) touch: Option<PathBuf>,
-
-    /// Parameters of the flesh, as a TOML file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) params: Option<PathBuf>,
-
-    /// Leaves a part free to swing, with no bone and no muscle in it: a region of the rig or a place such as 'ear' or 'ear-left'.
-    /// May be given again. Without it, long parts that no shape moves are found and left free; 'none' leaves none.
+    /// Leaves a part of tissue free to swing, with no bone and no muscle in it: a region of the rig or a place such as 'ear' or
+    /// 'ear-left'. May be given again. Without it, long parts that no shape moves are found and left free; 'none' leaves none.
     #[arg(long, value_name = "PART")]
     pub(crate) free: Vec<String>,
 
-    /// Thickness of the flesh, as a text file with one number for each vertex of the mesh, in millimetres. Without it flesh reaches
+    /// Thickness of tissue, as a text file with one number for each vertex of the mesh, in millimetres. Without it tissue reaches
     /// down to the bone where there are bones, and is as thick as the parameters say where there are none.
     #[arg(long, value_name = "FILE")]
     pub(crate) thickness: Option<PathBuf>,
@@ -244,10 +236,21 @@ pub(crate) struct PerformArgs {
     pub(crate) performance: PerformanceArgs,
 }
 
-/// What is performed, how fast, and where it goes: the same for every kind of physics.
+/// Which body performs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum BodyArg {
+    /// The plain rig.
+    Rig,
+    /// Skin that can be touched, within a certified bound of the rig's look.
+    Shell,
+    /// Live soft tissue.
+    Tissue,
+}
+
+/// The take, its frame rate and the output: the same for every command that performs.
 #[derive(Debug, Args)]
 pub(crate) struct PerformanceArgs {
-    /// The take to perform: a Live Link FaceModel or plain CSV file, a .glb, the name of a take in the rig, or one of the
+    /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
     /// built-in takes tour, speech, shake and run.
     #[arg(long, value_name = "TAKE")]
     pub(crate) take: Option<String>,
@@ -319,7 +322,7 @@ pub(crate) struct ConvertArgs {
     /// Where to write: a file whose extension tells the format, or a folder for OBJs.
     pub(crate) out: PathBuf,
 
-    /// The take to perform: a Live Link FaceModel or plain CSV file, a .glb, the name of a take in the rig, or one of the
+    /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
     /// built-in takes tour, speech, shake and run.
     #[arg(long, value_name = "TAKE")]
     pub(crate) take: Option<String>,

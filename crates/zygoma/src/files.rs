@@ -51,9 +51,7 @@ fn collect(command: &Command, matches: &ArgMatches, plan: &mut Plan) -> anyhow::
 fn kind(command: &str, id: &str, path: &Path) -> OutputKind {
     match (command, id) {
         (_, "report" | "cache") | ("demo", _) => OutputKind::Folder,
-        ("convert" | "simulate" | "perform" | "head", "out") if path.extension().is_none() => {
-            OutputKind::WholeFolder
-        }
+        ("convert" | "simulate" | "head", "out") if path.extension().is_none() => OutputKind::WholeFolder,
         _ => OutputKind::File,
     }
 }

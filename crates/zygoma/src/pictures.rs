@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use glam::Vec3;
+use zygoma_geometry::TriMesh;
 use zygoma_picture::{
     Bounds, Camera, Finish, Image, Paint, RenderOptions, Rgb, Scene, Surface, View, color, grid, render,
 };
@@ -9,7 +10,7 @@ use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::{Rig, RigMesh, Source, Take};
 
-use crate::props::{PROP, PropMesh};
+use crate::props::PROP;
 
 /// Space left around the moving part of a face, as a share of its height.
 const MARGIN: f32 = 0.15;
@@ -30,7 +31,7 @@ pub(crate) struct Shot<'a> {
     /// Positions of every mesh of the rig.
     pub(crate) surfaces: &'a [Vec<Vec3>],
     /// What touches the face.
-    pub(crate) props: &'a [PropMesh],
+    pub(crate) props: &'a [TriMesh<Vec3>],
     pub(crate) view: View,
     /// What fills the picture, instead of the whole face.
     pub(crate) focus: Option<Bounds>,

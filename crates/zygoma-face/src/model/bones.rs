@@ -2,7 +2,8 @@
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
-use zygoma_geometry::triangle_tree::TriangleTree;
+use zygoma_geometry::TriMesh;
+use zygoma_geometry::closest::TriangleTree;
 use zygoma_rig::{Rig, RigMesh};
 
 use super::jaw_motion::JawMotion;
@@ -11,22 +12,13 @@ use super::jaw_motion::JawMotion;
 const CRANIUM: [&str; 2] = ["cranium", "skull"];
 const MANDIBLE: [&str; 3] = ["mandible", "jawbone", "jaw_bone"];
 
-/// The surface of a bone at rest, m.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BoneSurface {
-    /// Vertices.
-    pub positions: Vec<DVec3>,
-    /// Triangles, counter-clockwise from outside.
-    pub triangles: Vec<[u32; 3]>,
-}
-
-/// The bones under a face.
+/// The surfaces of the bones under a face at rest, m.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bones {
     /// Skull without the lower jaw; it moves with the head.
-    pub cranium: BoneSurface,
+    pub cranium: TriMesh,
     /// Lower jaw at rest.
-    pub mandible: BoneSurface,
+    pub mandible: TriMesh,
     /// How it moves.
     pub jaw: JawMotion,
 }
@@ -49,19 +41,17 @@ impl Bones {
     /// The bones in two meshes under a skin.
     fn of_meshes(cranium: &RigMesh, mandible: &RigMesh, skin: &RigMesh) -> Self {
         Self {
-            cranium: BoneSurface::of(cranium),
-            mandible: BoneSurface::of(mandible),
+            cranium: surface_of(cranium),
+            mandible: surface_of(mandible),
             jaw: JawMotion::of_mesh(mandible, skin),
         }
     }
 }
 
-impl BoneSurface {
-    fn of(mesh: &RigMesh) -> Self {
-        Self {
-            positions: mesh.positions.iter().map(|p| p.as_dvec3()).collect(),
-            triangles: mesh.faces.triangles(),
-        }
+fn surface_of(mesh: &RigMesh) -> TriMesh {
+    TriMesh {
+        positions: mesh.positions.iter().map(|p| p.as_dvec3()).collect(),
+        triangles: mesh.faces.triangles(),
     }
 }
 
@@ -106,7 +96,7 @@ struct Searchable {
 }
 
 impl Searchable {
-    fn new(surface: &BoneSurface) -> Self {
+    fn new(surface: &TriMesh) -> Self {
         Self::of(surface.positions.iter().map(|p| p.as_vec3()).collect(), surface.triangles.clone())
     }
 
@@ -134,7 +124,7 @@ mod tests {
     #[test]
     fn bone_is_seen_below_skin_and_the_skins_other_side_where_there_is_none() {
         let (ball, triangles) = shapes::sphere(40, 60);
-        let scaled = |by: f64, at: DVec3| BoneSurface {
+        let scaled = |by: f64, at: DVec3| TriMesh {
             positions: ball.iter().map(|p| at + by * p.as_dvec3()).collect(),
             triangles: triangles.clone(),
         };

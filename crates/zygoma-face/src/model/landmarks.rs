@@ -1,7 +1,7 @@
 //! Named places of a face's skin, found from what its shapes move and from its proportions.
 
 use glam::{Vec2, Vec3};
-use zygoma_geometry::triangle_tree::TriangleTree;
+use zygoma_geometry::closest::TriangleTree;
 use zygoma_rig::arkit;
 
 use super::FaceModel;

@@ -1,6 +1,7 @@
 //! A rig made ready for simulation: everything that every body needs to know about a face.
 
 mod bones;
+mod cache;
 mod face;
 mod file;
 mod free;
@@ -15,8 +16,9 @@ mod section;
 mod teeth;
 mod validate;
 
+pub use bones::Bones;
 pub(crate) use bones::{Below, look_below};
-pub use bones::{BoneSurface, Bones};
+pub use cache::FaceCache;
 pub use face::{CoarseSkin, FaceModel, FaceShape};
 pub use free::FreePart;
 pub use jaw_motion::JawMotion;

@@ -19,11 +19,13 @@ const GUIDES: usize = 60;
 const FEWEST: usize = 24;
 
 /// The two rows of teeth of a rig, as far as they are found, as solid arches: lips do not get between teeth.
+#[derive(Clone)]
 pub struct Teeth {
     rows: Vec<DentalRow>,
 }
 
 /// One row of teeth.
+#[derive(Clone)]
 struct DentalRow {
     /// Its arch around its middle.
     arch: ColliderMesh,

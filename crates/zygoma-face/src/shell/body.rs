@@ -7,9 +7,7 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::Checked;
 
 use super::run::{RunParams, ShellBody};
-use crate::body::{
-    BadBodyParam, BadDrive, Body, BodyParam, BodyState, Drive, Frame, Stage, WrongState,
-};
+use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, BodyState, Drive, Frame, Stage, WrongState};
 use crate::contact::{Colliders, GrabId};
 
 /// A shell needs new input at least this often, s: between two inputs it assumes straight lines. Ours.

@@ -6,8 +6,8 @@ use glam::{DVec3, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 use zygoma_numerics::{Budget, Stop};
 use zygoma_physics::shell::{
-    FrameMotion, NewtonParams, Settled, Shell, ShellParams, Statics, StepMatrices, StepOrder, Stepper,
-    Stiffness,
+    Equilibrium, EquilibriumProblem, FrameMotion, NewtonParams, Shell, ShellParams, StepMatrices, StepOrder,
+    Stepper, Stiffness,
 };
 use zygoma_rig::SparseDeltas;
 
@@ -56,7 +56,7 @@ impl Uncorrected<'_> {
         let order = Arc::new(StepOrder::new(self.shell, &free));
         let matrices = Arc::new(StepMatrices::new(self.shell, self.stiffness, self.params, &order)?);
         // Every target has the same matrix but for its values: it is analysed once.
-        let statics = Statics::new(self.shell, self.params, &self.shell.rest, &free);
+        let statics = EquilibriumProblem::new(self.shell, self.params, &self.shell.rest, &free);
         let miss = |moved: &dyn Fn(usize) -> DVec3| self.miss(moved, &statics, &order, &matrices);
         let moves = self.moves;
         let neutral_residual = miss(&|_| DVec3::ZERO)?;
@@ -102,7 +102,7 @@ impl Uncorrected<'_> {
     fn miss(
         &self,
         moved: &dyn Fn(usize) -> DVec3,
-        statics: &Statics,
+        statics: &EquilibriumProblem,
         order: &Arc<StepOrder>,
         matrices: &Arc<StepMatrices>,
     ) -> Result<Vec<DVec3>, Stop> {
@@ -113,7 +113,7 @@ impl Uncorrected<'_> {
         let statics = statics.retargeted(shell, &target);
         let weights = statics.weights(self.stiffness);
         let newton = NewtonParams { budget: self.budget.clone(), ..NewtonParams::default() };
-        if let Ok(found) = Settled::new(&statics, &weights, &newton) {
+        if let Ok(found) = Equilibrium::new(&statics, &weights, &newton) {
             for (vertex, x) in statics.vertices().iter().zip(&found.x) {
                 settled[*vertex as usize] = *x;
             }

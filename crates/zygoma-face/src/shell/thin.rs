@@ -2,8 +2,8 @@
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
+use zygoma_geometry::closest::TriangleTree;
 use zygoma_geometry::normals::vertex_normals;
-use zygoma_geometry::triangle_tree::TriangleTree;
 use zygoma_numerics::random::Keyed;
 use zygoma_numerics::{Budget, Stop};
 

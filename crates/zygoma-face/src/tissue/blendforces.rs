@@ -6,6 +6,7 @@ use zygoma_numerics::vectors;
 use zygoma_physics::projective::{Row, row};
 
 /// The force of each shape on the free rows, where it is not zero, in two halves for two threads.
+#[derive(Clone)]
 pub(super) struct Blendforces {
     halves: [Vec<Runs>; 2],
     /// The first row of the second half.

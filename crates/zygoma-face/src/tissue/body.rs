@@ -7,9 +7,7 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::Checked;
 
 use super::run::TissueBody;
-use crate::body::{
-    BadBodyParam, BadDrive, Body, BodyParam, BodyState, Drive, Frame, Stage, WrongState,
-};
+use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, BodyState, Drive, Frame, Stage, WrongState};
 use crate::contact::{Colliders, GrabId};
 
 impl Body for TissueBody {
@@ -76,8 +74,7 @@ impl Body for TissueBody {
     fn params(&self) -> Vec<BodyParam> {
         let live = self.live();
         let [x, y, z] = live.gravity;
-        let params =
-            [("stickiness", live.stickiness), ("gravity.x", x), ("gravity.y", y), ("gravity.z", z)];
+        let params = [("stickiness", live.stickiness), ("gravity.x", x), ("gravity.y", y), ("gravity.z", z)];
         params.map(|(name, value)| BodyParam { name, value }).to_vec()
     }
 

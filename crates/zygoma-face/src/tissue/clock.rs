@@ -25,6 +25,7 @@ const LONGEST_FRAME: f64 = 1.0;
 const ROUNDING: f64 = 1e-6;
 
 /// Time of the physics, and its last two steps.
+#[derive(Clone)]
 pub(super) struct Clock {
     /// How long before the last known frame the last step ended, s; less than a step.
     behind: f64,

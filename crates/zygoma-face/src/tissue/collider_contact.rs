@@ -8,7 +8,7 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_physics::contact::Collider;
 use zygoma_physics::projective::{
-    Attachments, Elements, HalfSpace, Handle, Line, MatrixRow, Row, Stencil, System,
+    Attachments, Elements, HalfSpace, Handle, Line, MatrixRow, Row, Stencil, System, Target,
 };
 
 use super::lip_contact::Surface;
@@ -47,6 +47,7 @@ const ROWS: usize = 64;
 const APPROACH: f32 = 0.5;
 
 /// What presses on the flesh in a step.
+#[derive(Clone)]
 pub(super) struct ColliderContact {
     planes: Handle<Planes>,
     grips: Handle<Grips>,
@@ -267,9 +268,9 @@ impl ColliderContact {
         for point in &mut self.pressed {
             let (_, touch) = &touches.touches[point.candidate.touch as usize];
             let stencil = stencil(&tissue.touchable.samples, point.candidate.sample);
-            let [nx, ny, nz, level, weight] =
-                [point.normal.x, point.normal.y, point.normal.z, point.level, point.weight].map(f64::from);
-            system.group_mut(self.planes).push(&stencil, [weight, nx, ny, nz, level]);
+            let normal = point.normal.to_array().map(f64::from);
+            let (weight, offset) = (f64::from(point.weight), f64::from(point.level));
+            system.group_mut(self.planes).push(&stencil, HalfSpace { weight, normal, offset });
             let Some(anchor) = point.anchor.filter(|_| touch.friction > 0.0) else { continue };
             if point.slides {
                 for (row, share) in tissue.touchable.samples.follows_freely(point.candidate.sample) {
@@ -278,16 +279,16 @@ impl ColliderContact {
                     self.drags.push((*row, force));
                 }
             } else {
-                let [tx, ty, tz] =
+                let target =
                     (touch.collider.now.apply(anchor) - point.candidate.offset).to_array().map(f64::from);
-                system.group_mut(self.grips).push(&stencil, [weight, tx, ty, tz, nx, ny, nz]);
+                system.group_mut(self.grips).push(&stencil, Line { weight, target, direction: normal });
             }
         }
         for (_, pull) in &touches.pulls {
             for (row, place) in pull.places(share) {
                 let weight = GRASP * f64::from(self.stiffness * tissue.touchable.areas[row as usize]);
-                let [px, py, pz] = place.to_array().map(f64::from);
-                system.group_mut(self.held).push(&Stencil::vertex(row), [weight, px, py, pz]);
+                let target = place.to_array().map(f64::from);
+                system.group_mut(self.held).push(&Stencil::vertex(row), Target { weight, target });
             }
         }
     }

@@ -10,6 +10,7 @@ use zygoma_physics::projective::{DenseFactor, Row, row};
 ///
 /// The paper takes the response with projections kept, which is far smaller than the true one wherever flesh turns, so that its
 /// actuations overshoot. The true response to the force that holds a shape is the shape.
+#[derive(Clone)]
 pub(super) struct Control {
     /// How each marker moves with each actuation, a row for each marker.
     response: Vec<Runs>,

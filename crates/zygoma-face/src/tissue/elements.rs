@@ -2,7 +2,8 @@
 
 use glam::DVec3;
 use zygoma_physics::projective::{
-    Attachments, Elements, Handle, Precision, Row, ShapedTets, Stencil, System, Target, TissueTets, position,
+    Attachments, CorotatedTets, Elements, Handle, Precision, Row, ShapedCorotatedVolume, ShapedTets, Stencil,
+    System, Target, VolumeTarget, position,
 };
 
 use super::contraction::ContractedShape;
@@ -19,6 +20,7 @@ const SOUND: f64 = 0.1;
 type BareEdges<T> = Elements<T, Target, 2, 1, 4>;
 
 /// The elements of a system that change with the expression.
+#[derive(Clone)]
 pub(super) struct Expressed<T> {
     /// The flesh that is pulled to shapes: all of it, or, where forces drive it, what shapes squeeze.
     shaped: Handle<ShapedTets<T>>,
@@ -39,12 +41,12 @@ impl Tissue {
         let element = |tet: &[u32; 4]| {
             let stencil = Stencil::tetrahedron(&rest, tet.map(|v| layout.rows[v as usize]))?;
             let [strain, volume] = self.stiffness.of_element(tet);
-            let mut weights = self.params.material().tissue(stencil.size, 1.0);
-            weights[0] *= strain;
-            weights[1] *= volume;
+            let mut weights = self.params.material().corotated_volume(stencil.size);
+            weights.strain_weight *= strain;
+            weights.volume_weight *= volume;
             Some((stencil, weights))
         };
-        let (mut tets, mut shaped) = (TissueTets::new(), ShapedTets::new());
+        let (mut tets, mut shaped) = (CorotatedTets::new(), ShapedTets::new());
         let all = 0..self.flesh.mesh.tets.len();
         let (plain, pulled): (Vec<usize>, Vec<usize>) = match self.params.actuation {
             Actuation::Shapes => (Vec::new(), all.collect()),
@@ -56,10 +58,9 @@ impl Tissue {
         for (stencil, weights) in plain.iter().filter_map(|tet| element(&self.flesh.mesh.tets[*tet])) {
             tets.push(&stencil, weights);
         }
-        for (stencil, [strain, volume, ..]) in
-            pulled.iter().filter_map(|tet| element(&self.flesh.mesh.tets[*tet]))
-        {
-            shaped.push(&stencil, shaped_parameters([strain, volume], &ContractedShape::NOT));
+        for (stencil, weights) in pulled.iter().filter_map(|tet| element(&self.flesh.mesh.tets[*tet])) {
+            let weights = [weights.strain_weight, weights.volume_weight];
+            shaped.push(&stencil, shaped_parameters(weights, &ContractedShape::NOT));
         }
         let mut edges = BareEdges::new();
         for ends in &self.bare_edges {
@@ -116,8 +117,8 @@ impl Tissue {
             // Most flesh is not squeezed most of the time.
             if is_short || expressed.is_short[prism] {
                 for tet in tets {
-                    let [strain, volume, ..] = shaped.parameters(tet);
-                    shaped.set_parameters(tet, shaped_parameters([strain, volume], shortened));
+                    let ShapedCorotatedVolume { strain_weight, volume_weight, .. } = shaped.parameters(tet);
+                    shaped.set_parameters(tet, shaped_parameters([strain_weight, volume_weight], shortened));
                 }
             }
             expressed.is_short[prism] = is_short;
@@ -157,14 +158,14 @@ impl Tissue {
     }
 
     /// Parameters of an edge of skin without flesh. Alone, skin would fold under the forces of the shapes, so it keeps the form that they give it.
-    fn bare_edge(&self, [a, b]: [u32; 2], at: impl Fn(u32) -> DVec3) -> [f64; 4] {
-        let DVec3 { x, y, z } = at(a) - at(b);
-        [self.params.material().sheet_strain_weight(BARE_SKIN), x, y, z]
+    fn bare_edge(&self, [a, b]: [u32; 2], at: impl Fn(u32) -> DVec3) -> Target {
+        let weight = self.params.material().sheet_strain_weight(BARE_SKIN);
+        Target { weight, target: (at(a) - at(b)).to_array() }
     }
 
     /// Parameters of what holds a vertex somewhere.
-    fn hold(&self, vertex: usize, at: DVec3) -> [f64; 4] {
-        [self.hold_stiffness(vertex), at.x, at.y, at.z]
+    fn hold(&self, vertex: usize, at: DVec3) -> Target {
+        Target { weight: self.hold_stiffness(vertex), target: at.to_array() }
     }
 
     /// How stiffly a vertex is held, N/m: the underside by the bone, the skin by the tone of the muscles where forces drive it.
@@ -183,7 +184,10 @@ impl Tissue {
 }
 
 /// Parameters of an element that is pulled to a shape and to its volume.
-pub(super) fn shaped_parameters([strain, volume]: [f64; 2], goal: &ContractedShape) -> [f64; 13] {
-    let [x, y, z] = goal.shape.to_cols_array_2d();
-    [strain, volume, goal.volume, goal.edge, x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]]
+pub(super) fn shaped_parameters(
+    [strain_weight, volume_weight]: [f64; 2],
+    goal: &ContractedShape,
+) -> ShapedCorotatedVolume {
+    let volume = VolumeTarget { determinant: goal.volume, cube_root: goal.edge };
+    ShapedCorotatedVolume { strain_weight, volume_weight, volume, shape: goal.shape.to_cols_array_2d() }
 }

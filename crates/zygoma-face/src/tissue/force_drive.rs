@@ -11,6 +11,7 @@ use super::run::{Equilibrium, SETTLED, TissueBody};
 use super::tissue::Tissue;
 
 /// The equilibrium in which actuations are found; where it is, is the [goal](TissueBody).
+#[derive(Clone)]
 pub(super) struct ForceDrive {
     blendforces: Blendforces,
     control: Option<Control>,

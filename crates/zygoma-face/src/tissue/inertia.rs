@@ -13,6 +13,7 @@ pub(super) const PIECE: usize = 2048;
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
 /// The head's motion, and the flesh's in the world.
+#[derive(Clone)]
 pub(super) struct Head {
     /// The pose at the end of the next frame.
     pub(super) pose: RigidMotion,

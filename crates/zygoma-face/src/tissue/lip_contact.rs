@@ -44,6 +44,7 @@ const ALIKE: usize = 3;
 const BREAK_RATE: f32 = 450.7;
 
 /// Two lips, what is between them, and what holds them together.
+#[derive(Clone)]
 pub(super) struct LipContact {
     lips: Lips,
     /// The order of the lips in each part of the mouth.
@@ -219,17 +220,17 @@ impl LipContact {
             let wanted = self.wanted_gap(meeting);
             let offset = wanted - n.dot(fixed(&meeting.upper) - fixed(&meeting.lower));
             let weight = stiffness.contact * f64::from(*area);
-            let [x, y, z, offset] = [n.x, n.y, n.z, offset].map(f64::from);
             let stencil = self.stencil(&meeting.upper, &meeting.lower);
-            system.group_mut(self.contacts).push(&stencil, [weight, x, y, z, offset]);
+            let plane = HalfSpace { weight, normal: n.to_array().map(f64::from), offset: f64::from(offset) };
+            system.group_mut(self.contacts).push(&stencil, plane);
         }
         for sticky in &self.sticky {
             let target =
                 sticky.lower.of(|v| self.fixed[v as usize]) - sticky.upper.of(|v| self.fixed[v as usize]);
-            let [x, y, z] = target.to_array().map(f64::from);
+            let target = target.to_array().map(f64::from);
             let weight = stiffness.sticky * f64::from(self.areas[sticky.vertex as usize]);
             let stencil = self.stencil(&sticky.upper, &sticky.lower);
-            system.group_mut(self.springs).push(&stencil, [weight, x, y, z]);
+            system.group_mut(self.springs).push(&stencil, Target { weight, target });
         }
     }
 

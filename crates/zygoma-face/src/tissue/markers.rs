@@ -49,6 +49,7 @@ impl MarkerError {
 }
 
 /// Markers on the skin of some flesh.
+#[derive(Clone)]
 pub struct Markers {
     points: Vec<Point>,
     /// How each marker moves with each shape, by the flesh and by what is drawn on it.
@@ -79,6 +80,7 @@ pub struct MarkerMiss {
 }
 
 /// Markers in use.
+#[derive(Clone)]
 pub(super) struct MarkerDrive {
     pub(super) markers: Markers,
     /// Where the skin at each marker should be at the end of the last and of the present frame, and now.

@@ -12,6 +12,7 @@ use crate::contact::{ColliderId, ColliderMotion, Colliders, HeadWay};
 use crate::model::Teeth;
 
 /// Teeth that flesh meets: colliders that the rig moves.
+#[derive(Clone)]
 pub(super) struct Mouth {
     pub(super) teeth: Teeth,
     pub(super) touches: Colliders,

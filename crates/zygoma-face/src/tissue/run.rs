@@ -28,6 +28,7 @@ use crate::contact::Colliders;
 ///
 /// It lives in the head's frame; the head's motion acts as inertia, and gravity stays with the world. The physics runs in steps of
 /// its own, and surfaces lie between them, so that the motion does not depend on the frame rate.
+#[derive(Clone)]
 pub struct TissueBody {
     pub(super) tissue: Arc<Tissue>,
     pub(super) system: System<f32>,
@@ -78,6 +79,7 @@ pub struct LipReport {
 }
 
 /// Finds equilibria.
+#[derive(Clone)]
 pub(super) struct Equilibrium {
     pub(super) factor: Prefactored<f32>,
     pub(super) solver: Solver<f32>,

@@ -8,7 +8,6 @@ use super::run::TissueBody;
 use super::tissue::Layout;
 use crate::contact::{
     Below, Colliders, ContactScale, Grab, GrabId, HeadWay, LONGEST_GRAB, Order, SampledSkin, Samples,
-   
 };
 use crate::model::FaceModel;
 

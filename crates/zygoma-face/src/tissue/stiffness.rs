@@ -229,8 +229,9 @@ impl StiffnessFit<'_> {
         let mut gradient: Vec<Row<f64>> = vec![[0.0; 4]; 2 * count];
         for (tet, goal) in self.flesh.mesh.tets.iter().zip(&pose.shapes) {
             let Some(stencil) = Stencil::tetrahedron(rest, *tet) else { continue };
-            let [strain, volume, ..] = material.tissue(stencil.size, 1.0);
-            for (kind, weights) in [[strain, 0.0], [0.0, volume]].into_iter().enumerate() {
+            let whole = material.corotated_volume(stencil.size);
+            let only = [[whole.strain_weight, 0.0], [0.0, whole.volume_weight]];
+            for (kind, weights) in only.into_iter().enumerate() {
                 let mut element = ShapedTets::new();
                 element.push(&stencil, shaped_parameters(weights, goal));
                 tet.iter().for_each(|v| gradient[*v as usize] = [0.0; 4]);

@@ -3,7 +3,8 @@
 use glam::DVec3;
 use zygoma_geometry::shapes;
 use zygoma_physics::projective::{
-    Attachments, Prefactored, Row, SolveOptions, Solver, Stencil, System, TissueTets, position, row,
+    Attachments, CorotatedTets, Prefactored, Row, SolveOptions, Solver, Stencil, System, Target, position,
+    row,
 };
 
 use super::TissueParams;
@@ -51,20 +52,20 @@ impl Slab {
     fn system(&self, stiffness: &StiffnessMap) -> System<f64> {
         let count = self.areas.len();
         let rest = &self.flesh.mesh.positions;
-        let mut tets = TissueTets::new();
+        let mut tets = CorotatedTets::new();
         for tet in &self.flesh.mesh.tets {
             let stencil = Stencil::tetrahedron(rest, *tet).unwrap();
             let [strain, volume] = stiffness.of_element(tet);
-            let mut weights = self.params.material().tissue(stencil.size, 1.0);
-            weights[0] *= strain;
-            weights[1] *= volume;
+            let mut weights = self.params.material().corotated_volume(stencil.size);
+            weights.strain_weight *= strain;
+            weights.volume_weight *= volume;
             tets.push(&stencil, weights);
         }
         let mut holds = Attachments::new();
         for v in 0..count {
             let at = rest[count + v];
             let weight = self.params.attachment() * stiffness.attachment[v] * self.areas[v];
-            holds.push(&Stencil::vertex((count + v) as u32), [weight, at.x, at.y, at.z]);
+            holds.push(&Stencil::vertex((count + v) as u32), Target { weight, target: at.to_array() });
         }
         let mut system = System::new(2 * count, 2 * count);
         system.add(tets).unwrap();

@@ -15,6 +15,7 @@ use zygoma_numerics::{Budget, Stop};
 use crate::closest::SurfacePoint;
 use crate::normals::triangle_area;
 use crate::topology::distinct_triangles;
+use crate::tri_mesh::{TriMeshError, check_mesh};
 use fine::FineSurface;
 use work::Work;
 
@@ -48,12 +49,9 @@ pub enum CoarsenError {
     /// There is nothing to mesh.
     #[error("the surface has no triangle with an area")]
     NoArea,
-    /// A position is not finite.
-    #[error("vertex {0} has a coordinate that is not a number")]
-    NotFinite(u32),
-    /// A triangle names a vertex that is not there.
-    #[error("triangle {0} names a vertex that does not exist")]
-    BadIndex(u32),
+    /// The arrays do not make a mesh.
+    #[error(transparent)]
+    Mesh(#[from] TriMeshError),
     /// Every triangle is a line or has an edge with more than two triangles, so that nothing of it is a surface.
     #[error(
         "its triangles have no extent or meet in more than two at an edge, so that it is no surface; clean the mesh"
@@ -86,7 +84,7 @@ pub fn coarsen_within(
     wanted: usize,
     budget: &Budget,
 ) -> Result<CoarseMesh, CoarsenError> {
-    check(positions, triangles)?;
+    check_mesh(positions, triangles)?;
     let distinct = distinct_triangles(triangles);
     let triangles: Vec<[u32; 3]> = distinct.iter().map(|t| triangles[*t as usize]).collect();
     let area: f64 = triangles
@@ -118,17 +116,6 @@ pub fn coarsen_within(
     }
     mesh.places.iter_mut().for_each(|place| place.triangle = distinct[place.triangle as usize]);
     Ok(mesh)
-}
-
-fn check(positions: &[DVec3], triangles: &[[u32; 3]]) -> Result<(), CoarsenError> {
-    if let Some(vertex) = positions.iter().position(|p| !p.is_finite()) {
-        return Err(CoarsenError::NotFinite(vertex as u32));
-    }
-    let outside = |t: &[u32; 3]| t.iter().any(|v| *v as usize >= positions.len());
-    match triangles.iter().position(outside) {
-        Some(triangle) => Err(CoarsenError::BadIndex(triangle as u32)),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]
@@ -328,7 +315,10 @@ mod tests {
         let positions: Vec<DVec3> = (0..6).map(|i| DVec3::new(f64::from(i * i), f64::from(i), 0.0)).collect();
         assert_eq!(coarsen(&positions, &fan, 10), Err(CoarsenError::NoSurface));
         assert_eq!(coarsen(&[DVec3::ZERO; 3], &[[0, 1, 2]], 10), Err(CoarsenError::NoArea));
-        assert_eq!(coarsen(&[DVec3::NAN], &[], 10), Err(CoarsenError::NotFinite(0)));
-        assert_eq!(coarsen(&[DVec3::ZERO], &[[0, 0, 1]], 10), Err(CoarsenError::BadIndex(0)));
+        assert_eq!(coarsen(&[DVec3::NAN], &[], 10), Err(TriMeshError::NotFinite(0).into()));
+        assert_eq!(
+            coarsen(&[DVec3::ZERO], &[[0, 0, 1]], 10),
+            Err(TriMeshError::BadIndex { triangle: 0, vertex: 1, count: 1 }.into())
+        );
     }
 }

@@ -2,13 +2,14 @@
 
 use glam::DVec3;
 use rayon::prelude::*;
-use zygoma_geometry::cut::{Piece, Plane};
+use zygoma_geometry::TriMesh;
+use zygoma_geometry::cut::Plane;
 
 use super::Surface;
 use super::nearest::Nearest;
 
 /// Where a plane runs inside a closed surface, as small squares of a given edge that face along the plane's normal.
-pub fn solid_section(surface: &Surface, plane: &Plane, edge: f64) -> Piece {
+pub fn solid_section(surface: &Surface, plane: &Plane, edge: f64) -> TriMesh {
     let search = Nearest::new(&surface.positions, &surface.triangles, |_| true);
     let along = plane.normal.any_orthonormal_vector();
     let across = plane.normal.cross(along);
@@ -29,7 +30,7 @@ pub fn solid_section(surface: &Surface, plane: &Plane, edge: f64) -> Piece {
             inside.then(|| [at(0.0, 0.0), at(1.0, 0.0), at(1.0, 1.0), at(0.0, 1.0)])
         })
         .collect();
-    let mut piece = Piece::default();
-    squares.iter().for_each(|square| piece.push(square));
+    let mut piece = TriMesh::default();
+    squares.iter().for_each(|square| piece.push_polygon(square));
     piece
 }

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use glam::DVec3;
+use zygoma_geometry::tets::TetMesh;
 
 use super::fill_cut;
 use crate::sculpt::field::at;
@@ -28,13 +29,6 @@ pub(super) trait Region {
     fn size(&self, p: DVec3) -> f64;
 }
 
-/// A half of a fill: x ≥ 0.
-#[derive(Clone, Debug, Default)]
-pub(super) struct HalfFill {
-    pub(super) positions: Vec<DVec3>,
-    pub(super) tets: Vec<[u32; 4]>,
-}
-
 /// Cube edge of the coarsest lattice.
 const CUBE: f64 = 16.0;
 pub(super) const LOW: DVec3 = at(0.0, -152.0, -128.0);
@@ -43,7 +37,7 @@ const CUBES: [usize; 3] = [7, 20, 17];
 const THINNEST: f64 = 2.0;
 
 /// Fills the half x ≥ 0 of a region that is symmetric in x.
-pub(super) fn fill(region: &impl Region) -> HalfFill {
+pub(super) fn fill(region: &impl Region) -> TetMesh {
     let mut lattice = Lattice::new();
     lattice.values = lattice.positions.iter().map(|p| region.field(*p)).collect();
     lattice.refine(region);

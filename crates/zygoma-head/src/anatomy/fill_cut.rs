@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use glam::DVec3;
-use zygoma_geometry::tets::volume;
+use zygoma_geometry::tets::{TetMesh, volume};
 use zygoma_geometry::topology::DisjointSets;
 
-use super::fill::{HalfFill, LOW, Region};
+use super::fill::{LOW, Region};
 use super::fill_smooth;
 use crate::sculpt::gradient;
 
@@ -19,7 +19,7 @@ pub(super) fn cut(
     values: Vec<f64>,
     tets: Vec<[u32; 4]>,
     region: &impl Region,
-) -> HalfFill {
+) -> TetMesh {
     let mut cutter = Cutter { positions, values, crossings: HashMap::new(), out: Vec::new() };
     let near: Vec<[u32; 4]> =
         tets.into_iter().filter(|t| t.iter().any(|v| cutter.values[*v as usize] < 0.0)).collect();
@@ -190,7 +190,7 @@ impl Cutter {
     }
 
     /// Keeps the largest piece that hangs together by faces, and numbers its vertices anew.
-    fn finish(mut self, region: &impl Region) -> HalfFill {
+    fn finish(mut self, region: &impl Region) -> TetMesh {
         let mut faces: HashMap<[u32; 3], u32> = HashMap::new();
         let mut sets = DisjointSets::new(self.out.len());
         for (i, t) in (0u32..).zip(&self.out) {
@@ -210,7 +210,7 @@ impl Cutter {
         let largest = (0..count).max_by_key(|p| (sizes[*p], count - p)).unwrap_or(0) as u32;
         let mut numbers = vec![u32::MAX; self.positions.len()];
         let mut kept: Vec<u32> = Vec::new();
-        let mut fill = HalfFill::default();
+        let mut fill = TetMesh::default();
         let out = std::mem::take(&mut self.out);
         for (tet, _) in out.iter().zip(&parts).filter(|(_, part)| **part == largest) {
             fill.tets.push(tet.map(|v| {

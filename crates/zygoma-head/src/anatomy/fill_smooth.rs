@@ -1,9 +1,9 @@
 //! Moves the nodes of a fill to where its worst tetrahedra get better.
 
 use glam::DVec3;
-use zygoma_geometry::tets::volume;
+use zygoma_geometry::tets::{TetMesh, volume};
 
-use super::fill::{HalfFill, LOW, Region};
+use super::fill::{LOW, Region};
 use super::meshing::around;
 use crate::sculpt::gradient;
 
@@ -18,7 +18,7 @@ fn quality(p: [DVec3; 4]) -> f64 {
 
 /// Inner nodes (negative values) move freely, nodes of the boundary on it, nodes of a plane in it; each only when the
 /// worst tetrahedron around it gains.
-pub(super) fn smooth(fill: &mut HalfFill, values: &[f64], region: &impl Region) {
+pub(super) fn smooth(fill: &mut TetMesh, values: &[f64], region: &impl Region) {
     let count = fill.positions.len();
     let (around, neighbours) = around(&fill.tets, count);
     for _ in 0..SWEEPS {

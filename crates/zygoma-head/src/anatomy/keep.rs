@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use glam::DVec3;
+use zygoma_geometry::TriMesh;
 
 use super::bones::{Sculptor, is_ridge};
 use super::cover::Cover;
@@ -23,7 +24,7 @@ const KEPT: &[u8] = include_bytes!("../../assets/anatomy.bin");
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Kept {
     /// Cranium and mandible.
-    pub(super) bones: [HalfMesh; 2],
+    pub(super) bones: [TriMesh; 2],
     /// Triangles of the wraps.
     pub(super) wrap_triangles: Vec<[u32; 3]>,
     /// Skin, muscle and skull wrap.
@@ -32,13 +33,6 @@ pub(super) struct Kept {
     pub(super) fill: Vec<DVec3>,
     /// Tetrahedra of the fill.
     pub(super) tets: Vec<[u32; 4]>,
-}
-
-/// Half of a surface.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct HalfMesh {
-    pub(super) positions: Vec<DVec3>,
-    pub(super) triangles: Vec<[u32; 3]>,
 }
 
 /// Makes the template's anatomy anew, as the bytes to keep; tells its steps.
@@ -51,7 +45,7 @@ pub fn bake(mut tell: impl FnMut(&str)) -> Vec<u8> {
     let cranium = half_surface(&Solid { field: |p| sculpted.cranium(p), size: cranium_edges }, 1.4, 5);
     tell("mandible");
     let mandible = half_surface(&Solid { field: |p| sculpted.mandible(p), size: |_| 3.2 }, 1.1, 5);
-    let mut bones = [cranium, mandible].map(|m| HalfMesh { positions: m.positions, triangles: m.triangles });
+    let mut bones = [cranium, mandible].map(|m| TriMesh { positions: m.positions, triangles: m.triangles });
     tell("bones under the skin of all shapes");
     let ridges = bones.each_ref().map(|b| b.positions.iter().map(|p| is_ridge(*p)).collect::<Vec<bool>>());
     let mut fitted: Vec<Bone<'_>> = bones
@@ -139,7 +133,7 @@ pub(super) fn kept() -> &'static Kept {
     READ.get_or_init(|| {
         let mut reader = Reader { words: KEPT.chunks_exact(4) };
         let bone =
-            |reader: &mut Reader<'_>| HalfMesh { positions: reader.points(), triangles: reader.cells() };
+            |reader: &mut Reader<'_>| TriMesh { positions: reader.points(), triangles: reader.cells() };
         Kept {
             bones: [bone(&mut reader), bone(&mut reader)],
             wrap_triangles: reader.cells(),

@@ -28,6 +28,7 @@ use std::sync::OnceLock;
 
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
+use zygoma_geometry::TriMesh;
 use zygoma_geometry::rigid::fit_rigid_motion;
 use zygoma_geometry::tets::TetMesh;
 
@@ -140,7 +141,7 @@ impl Anatomy {
                 mirror: halves.mirror,
             }
         };
-        let bone = |mesh: &keep::HalfMesh| {
+        let bone = |mesh: &TriMesh| {
             let ridge: Vec<bool> = mesh.positions.iter().map(|p| bones::is_ridge(*p)).collect();
             let ridge = Halves::of(&mesh.positions).values(&ridge);
             Bone { surface: surface(&mesh.positions, &mesh.triangles), ridge }
@@ -176,7 +177,7 @@ fn find_ties(kept: &keep::Kept) -> Vec<Tie> {
     for v in mesh.boundary().iter().filter(|face| !is_middle(face)).flatten() {
         on_boundary[*v as usize] = true;
     }
-    let search = |bone: &keep::HalfMesh| nearest::Nearest::new(&bone.positions, &bone.triangles, |_| true);
+    let search = |bone: &TriMesh| nearest::Nearest::new(&bone.positions, &bone.triangles, |_| true);
     let [cranium, mandible] = kept.bones.each_ref().map(search);
     const REACH: f64 = 0.75;
     let tie = |(p, boundary): (&DVec3, &bool)| {

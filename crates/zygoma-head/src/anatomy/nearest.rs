@@ -1,24 +1,16 @@
-//! Nearest points and signed distances on a surface, by a tree of boxes.
+//! Nearest points and signed distances on a part of a surface.
 
 use glam::DVec3;
-use zygoma_geometry::closest::closest_on_triangle;
+use zygoma_geometry::closest::{SurfacePoint, TriangleTree};
 
-const LEAF: usize = 6;
-
-/// A surface that can be asked for its nearest point.
+/// A surface, or some triangles of one, that can be asked for its nearest point.
+///
+/// The sign comes from vertex normals interpolated over the triangle, since parts of a surface are open.
 pub(super) struct Nearest {
-    corners: Vec<[DVec3; 3]>,
-    normals: Vec<[DVec3; 3]>,
-    nodes: Vec<Node>,
-}
-
-struct Node {
-    low: DVec3,
-    high: DVec3,
-    /// For a leaf its first triangle, otherwise its left child; the right one follows.
-    first: usize,
-    /// Triangles of a leaf; 0 otherwise.
-    count: usize,
+    positions: Vec<DVec3>,
+    triangles: Vec<[u32; 3]>,
+    normals: Vec<DVec3>,
+    tree: TriangleTree<DVec3>,
 }
 
 /// The nearest point of a surface.
@@ -31,90 +23,39 @@ pub(super) struct Found {
 }
 
 impl Nearest {
-    /// Sorts the triangles that are kept.
+    /// The triangles that are kept, with normals of the whole surface.
     pub(super) fn new(positions: &[DVec3], triangles: &[[u32; 3]], keep: impl Fn(&[u32; 3]) -> bool) -> Self {
-        let mut vertex_normals = vec![DVec3::ZERO; positions.len()];
-        for t in triangles {
-            let [a, b, c] = t.map(|v| positions[v as usize]);
-            for i in 0..3 {
-                let (u, w) = (positions[t[(i + 1) % 3] as usize], positions[t[(i + 2) % 3] as usize]);
-                let apex = positions[t[i] as usize];
-                // Weighted by angle, so that the sign is right next to corners \[Baerentzen and Aanaes 2005\].
-                let angle = (u - apex).angle_between(w - apex);
-                let normal = (b - a).cross(c - a).normalize_or_zero();
-                if angle.is_finite() {
-                    vertex_normals[t[i] as usize] += angle * normal;
-                }
-            }
-        }
-        let mut order: Vec<[u32; 3]> = triangles.iter().copied().filter(|t| keep(t)).collect();
-        let centre = |t: &[u32; 3]| t.iter().map(|v| positions[*v as usize]).sum::<DVec3>();
-        let mut nodes = vec![Node { low: DVec3::ZERO, high: DVec3::ZERO, first: 0, count: order.len() }];
-        let mut next = 0;
-        while next < nodes.len() {
-            let (first, count) = (nodes[next].first, nodes[next].count);
-            let part = &mut order[first..first + count];
-            let points = || part.iter().flatten().map(|v| positions[*v as usize]);
-            nodes[next].low = points().fold(DVec3::MAX, DVec3::min);
-            nodes[next].high = points().fold(DVec3::MIN, DVec3::max);
-            if count > LEAF {
-                let axis = (nodes[next].high - nodes[next].low).max_position();
-                let half = count / 2;
-                part.select_nth_unstable_by(half, |a, b| {
-                    centre(a)[axis].total_cmp(&centre(b)[axis]).then(a.cmp(b))
-                });
-                nodes[next].first = nodes.len();
-                nodes[next].count = 0;
-                let child = |first, count| Node { low: DVec3::ZERO, high: DVec3::ZERO, first, count };
-                nodes.push(child(first, half));
-                nodes.push(child(first + half, count - half));
-            }
-            next += 1;
-        }
-        let corners = order.iter().map(|t| t.map(|v| positions[v as usize])).collect();
-        let normals =
-            order.iter().map(|t| t.map(|v| vertex_normals[v as usize].normalize_or_zero())).collect();
-        Self { corners, normals, nodes }
+        let normals = angle_weighted_normals(positions, triangles);
+        let triangles: Vec<[u32; 3]> = triangles.iter().copied().filter(|t| keep(t)).collect();
+        let tree = TriangleTree::new(positions, &triangles);
+        Self { positions: positions.to_vec(), triangles, normals, tree }
     }
 
     /// The nearest point within a distance.
     pub(super) fn find(&self, p: DVec3, within: f64) -> Option<Found> {
-        let mut best: Option<(f64, usize, [f64; 3])> = None;
-        let mut reach = within;
-        let mut stack = vec![0usize];
-        while let Some(index) = stack.pop() {
-            let node = &self.nodes[index];
-            if self.box_distance(index, p) > reach {
-                continue;
-            }
-            if node.count == 0 && node.first > 0 {
-                let (a, b) = (node.first, node.first + 1);
-                let a_first = self.box_distance(a, p) <= self.box_distance(b, p);
-                stack.extend(if a_first { [b, a] } else { [a, b] });
-                continue;
-            }
-            for t in node.first..node.first + node.count {
-                let c = self.corners[t];
-                let w = closest_on_triangle(p, c);
-                let distance = (w[0] * c[0] + w[1] * c[1] + w[2] * c[2]).distance(p);
-                if distance <= reach {
-                    reach = distance;
-                    best = Some((distance, t, w));
-                }
+        let nearest = self.tree.closest(&self.positions, &self.triangles, p, within)?;
+        let normal =
+            SurfacePoint::from(nearest).interpolate(&self.triangles, &self.normals).normalize_or_zero();
+        let is_inside = (p - nearest.point).dot(normal) < 0.0;
+        Some(Found { normal, signed: if is_inside { -nearest.distance } else { nearest.distance } })
+    }
+}
+
+/// Unit vertex normals weighted by angle, so that the sign is right next to corners \[Baerentzen and Aanaes 2005\].
+fn angle_weighted_normals(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3> {
+    let mut normals = vec![DVec3::ZERO; positions.len()];
+    for t in triangles {
+        let [a, b, c] = t.map(|v| positions[v as usize]);
+        let normal = (b - a).cross(c - a).normalize_or_zero();
+        for i in 0..3 {
+            let [apex, u, w] = [i, (i + 1) % 3, (i + 2) % 3].map(|k| positions[t[k] as usize]);
+            let angle = (u - apex).angle_between(w - apex);
+            if angle.is_finite() {
+                normals[t[i] as usize] += angle * normal;
             }
         }
-        best.map(|(distance, t, w)| {
-            let mix = |c: [DVec3; 3]| w[0] * c[0] + w[1] * c[1] + w[2] * c[2];
-            let (point, normal) = (mix(self.corners[t]), mix(self.normals[t]).normalize_or_zero());
-            let signed = if (p - point).dot(normal) < 0.0 { -distance } else { distance };
-            Found { normal, signed }
-        })
     }
-
-    fn box_distance(&self, node: usize, p: DVec3) -> f64 {
-        let node = &self.nodes[node];
-        p.distance(p.clamp(node.low, node.high))
-    }
+    normals.iter().map(|normal| normal.normalize_or_zero()).collect()
 }
 
 #[cfg(test)]

@@ -161,7 +161,7 @@ impl ColliderShape {
             Self::Sphere { radius } => *radius,
             Self::Capsule { half_length, radius } => half_length + radius,
             Self::RoundedBox { half_extents, radius } => half_extents.length() + radius,
-            Self::Mesh(mesh) => mesh.reach(),
+            Self::Mesh(mesh) => mesh.bounding_radius(),
         }
     }
 

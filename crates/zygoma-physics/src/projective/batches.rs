@@ -6,41 +6,39 @@ use zygoma_numerics::simd::{self, Simd, WithSimd};
 use zygoma_numerics::svd3::matrix::scale_add;
 use zygoma_numerics::svd3::{LANES, Lane, Pair, Vec3, Wide};
 
-use super::derivative::Differentiable;
 use super::elements::{Batch, Row};
+use super::energies::Energy;
 
 /// Adds the gradient of some batches and returns their energy.
-pub(super) fn accumulate<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>(
+pub(super) fn accumulate<E: Energy<R, P>, const N: usize, const R: usize, const P: usize>(
     batches: &[Batch<f32, N, R, P>],
     x: &[Row<f32>],
     gradient: &mut [Row<f32>],
 ) -> f64 {
-    let kind = PhantomData::<fn() -> K>;
+    let energy = PhantomData::<fn() -> E>;
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = simd::avx512() {
-        return simd.vectorize(Accumulate { simd, corners: x86::Transposed, batches, x, gradient, kind });
+        return simd.vectorize(Accumulate { simd, corners: x86::Transposed, batches, x, gradient, energy });
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = simd::avx2() {
-        return simd.vectorize(Accumulate { simd, corners: x86::Transposed, batches, x, gradient, kind });
+        return simd.vectorize(Accumulate { simd, corners: x86::Transposed, batches, x, gradient, energy });
     }
-    struct Portable<'a, K, const N: usize, const R: usize, const P: usize>(
+    struct Portable<'a, E, const N: usize, const R: usize, const P: usize>(
         &'a [Batch<f32, N, R, P>],
         &'a [Row<f32>],
         &'a mut [Row<f32>],
-        PhantomData<fn() -> K>,
+        PhantomData<fn() -> E>,
     );
-    impl<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> WithSimd
-        for Portable<'_, K, N, R, P>
-    {
+    impl<E: Energy<R, P>, const N: usize, const R: usize, const P: usize> WithSimd for Portable<'_, E, N, R, P> {
         type Output = f64;
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) -> f64 {
-            let Self(batches, x, gradient, kind) = self;
-            Accumulate { simd, corners: OneByOne, batches, x, gradient, kind }.run()
+            let Self(batches, x, gradient, energy) = self;
+            Accumulate { simd, corners: OneByOne, batches, x, gradient, energy }.run()
         }
     }
-    simd::run_widest(Portable(batches, x, gradient, kind))
+    simd::run_widest(Portable(batches, x, gradient, energy))
 }
 
 /// How rows of vertices become registers of coordinates, and back.
@@ -102,17 +100,17 @@ impl<S: Simd> Corners<S> for OneByOne {
 }
 
 /// The work on some batches.
-struct Accumulate<'a, S, C, K, const N: usize, const R: usize, const P: usize> {
+struct Accumulate<'a, S, C, E, const N: usize, const R: usize, const P: usize> {
     simd: S,
     corners: C,
     batches: &'a [Batch<f32, N, R, P>],
     x: &'a [Row<f32>],
     gradient: &'a mut [Row<f32>],
-    kind: PhantomData<fn() -> K>,
+    energy: PhantomData<fn() -> E>,
 }
 
-impl<S: Simd, C: Corners<S>, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>
-    Accumulate<'_, S, C, K, N, R, P>
+impl<S: Simd, C: Corners<S>, E: Energy<R, P>, const N: usize, const R: usize, const P: usize>
+    Accumulate<'_, S, C, E, N, R, P>
 {
     #[inline(always)]
     fn run(self) -> f64 {
@@ -134,7 +132,7 @@ impl<S: Simd, C: Corners<S>, K: Differentiable<R, P>, const N: usize, const R: u
                 for k in 0..P {
                     p[k] = Pair(pa[k], pb[k]);
                 }
-                let (energy, stress) = K::evaluate(&z, &p);
+                let (energy, stress) = E::evaluate(&E::unpack(&p), &z);
                 let (mut sa, mut sb) = (za, zb);
                 for r in 0..R {
                     for k in 0..3 {
@@ -150,7 +148,7 @@ impl<S: Simd, C: Corners<S>, K: Differentiable<R, P>, const N: usize, const R: u
         for batch in last {
             for part in (0..LANES).step_by(S::F32_LANES) {
                 let z = sample(simd, corners, batch, part, x);
-                let (energy, stress) = K::evaluate(&z, &parameters(simd, batch, part));
+                let (energy, stress) = E::evaluate(&E::unpack(&parameters(simd, batch, part)), &z);
                 spread(simd, corners, batch, part, &stress, gradient);
                 energy.store(&mut energies[part..]);
             }
@@ -230,7 +228,7 @@ mod x86 {
     use pulp::cast;
     use pulp::x86::{V3, V4};
 
-    use super::{Accumulate, Corners, Differentiable, LANES, Row, Simd, Vec3, Wide};
+    use super::{Accumulate, Corners, Energy, LANES, Row, Simd, Vec3, Wide};
 
     /// As many rows at a time as a register has lanes. Rows k, k + 4 and so on lie side by side, so that permutations within groups of four lanes bring
     /// all into order.
@@ -355,8 +353,8 @@ mod x86 {
         add_two(*simd, simd.avx512dq._mm512_extractf32x8_ps::<1>(rows), [c, d], gradient);
     }
 
-    impl<S: Simd, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> pulp::NullaryFnOnce
-        for Accumulate<'_, S, Transposed, K, N, R, P>
+    impl<S: Simd, E: Energy<R, P>, const N: usize, const R: usize, const P: usize> pulp::NullaryFnOnce
+        for Accumulate<'_, S, Transposed, E, N, R, P>
     where
         Transposed: Corners<S>,
     {

@@ -5,6 +5,7 @@ use super::solve::{GlobalStep, Inertia, SolveOptions, SolveReport, Solver};
 use super::system::System;
 
 /// Positions and velocities of a system in motion.
+#[derive(Clone)]
 pub struct Dynamics<T> {
     /// All vertices. Kinematic ones may be moved between steps.
     pub positions: Vec<Row<T>>,

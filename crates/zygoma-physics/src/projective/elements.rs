@@ -1,4 +1,4 @@
-//! Elements of one kind, in batches of sixteen.
+//! Elements of one energy, in batches of sixteen.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -7,18 +7,18 @@ use std::ops::Range;
 use zygoma_numerics::Real;
 use zygoma_numerics::svd3::{LANES, Vec3};
 
-use super::derivative::Differentiable;
+use super::energies::Energy;
 use super::stencil::Stencil;
 
-/// A vertex: x, y, z and a number that is carried along.
+/// A vertex: x, y, z and a padding number that is carried along.
 pub type Row<T> = [T; 4];
 
-/// Elements of kind `K`: `N` vertices sampled into `R` vectors, with `P` parameters each.
+/// Elements with the energy `E`: `N` vertices sampled into `R` vectors, with `P` parameters each.
 #[derive(Clone, Debug)]
-pub struct Elements<T, K, const N: usize, const R: usize, const P: usize> {
+pub struct Elements<T, E, const N: usize, const R: usize, const P: usize> {
     batches: Vec<Batch<T, N, R, P>>,
     count: usize,
-    kind: PhantomData<fn() -> K>,
+    energy: PhantomData<fn() -> E>,
 }
 
 /// Some elements side by side. It starts with a line of the cache, so that no register is read from two.
@@ -33,8 +33,8 @@ pub(super) struct Batch<T, const N: usize, const R: usize, const P: usize> {
 /// A number in which groups of elements can be evaluated: `f32` on wide registers, `f64` one element at a time.
 pub trait Precision: Real {
     /// Adds the gradient of a part of the elements and returns their energy.
-    fn accumulate<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>(
-        elements: &Elements<Self, K, N, R, P>,
+    fn accumulate<E: Energy<R, P>, const N: usize, const R: usize, const P: usize>(
+        elements: &Elements<Self, E, N, R, P>,
         part: Part,
         x: &[Row<Self>],
         gradient: &mut [Row<Self>],
@@ -42,8 +42,8 @@ pub trait Precision: Real {
 }
 
 impl Precision for f64 {
-    fn accumulate<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>(
-        elements: &Elements<Self, K, N, R, P>,
+    fn accumulate<E: Energy<R, P>, const N: usize, const R: usize, const P: usize>(
+        elements: &Elements<Self, E, N, R, P>,
         part: Part,
         x: &[Row<Self>],
         gradient: &mut [Row<Self>],
@@ -53,13 +53,13 @@ impl Precision for f64 {
 }
 
 impl Precision for f32 {
-    fn accumulate<K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>(
-        elements: &Elements<Self, K, N, R, P>,
+    fn accumulate<E: Energy<R, P>, const N: usize, const R: usize, const P: usize>(
+        elements: &Elements<Self, E, N, R, P>,
         part: Part,
         x: &[Row<Self>],
         gradient: &mut [Row<Self>],
     ) -> f64 {
-        super::batches::accumulate::<K, N, R, P>(&elements.batches[elements.part(part)], x, gradient)
+        super::batches::accumulate::<E, N, R, P>(&elements.batches[elements.part(part)], x, gradient)
     }
 }
 
@@ -77,17 +77,15 @@ pub enum Part {
 /// From this many batches on, a group is split between two threads. Ours.
 pub(super) const SPLIT: usize = 250;
 
-impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> Default
-    for Elements<T, K, N, R, P>
+impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usize> Default
+    for Elements<T, E, N, R, P>
 {
     fn default() -> Self {
-        Self { batches: Vec::new(), count: 0, kind: PhantomData }
+        Self { batches: Vec::new(), count: 0, energy: PhantomData }
     }
 }
 
-impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize>
-    Elements<T, K, N, R, P>
-{
+impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usize> Elements<T, E, N, R, P> {
     /// No elements.
     pub fn new() -> Self {
         Self::default()
@@ -110,22 +108,23 @@ impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, cons
     }
 
     /// Adds an element. The weights among its parameters are absolute: [`Stencil::size`] is in them already.
-    pub fn push(&mut self, stencil: &Stencil<N, R>, parameters: [f64; P]) {
+    pub fn push(&mut self, stencil: &Stencil<N, R>, parameters: E::Parameters<f64>) {
+        let packed = E::pack(&parameters);
         let lane = self.count % LANES;
         if lane == 0 {
             // Lanes that are not used yet repeat the first one, without weight.
             let mut batch = Batch {
                 vertices: stencil.vertices.map(|v| [v; LANES]),
                 coefficients: stencil.coefficients.map(|row| row.map(|c| [T::of(c); LANES])),
-                parameters: parameters.map(|p| [T::of(p); LANES]),
+                parameters: packed.map(|p| [T::of(p); LANES]),
             };
-            batch.parameters[..K::WEIGHTS].fill([T::default(); LANES]);
+            batch.parameters[..E::WEIGHTS].fill([T::default(); LANES]);
             self.batches.push(batch);
         }
         let element = self.count;
         self.count += 1;
         self.set_stencil(element, stencil);
-        self.set_parameters(element, parameters);
+        self.batches[element / LANES].set_packed(lane, packed);
     }
 
     /// Changes what an element samples: another rest shape.
@@ -146,20 +145,17 @@ impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, cons
     ///
     /// # Panics
     /// If there is no such element.
-    pub fn set_parameters(&mut self, element: usize, parameters: [f64; P]) {
+    pub fn set_parameters(&mut self, element: usize, parameters: E::Parameters<f64>) {
         assert!(element < self.count, "an element that was added");
-        let (batch, lane) = (&mut self.batches[element / LANES], element % LANES);
-        for (place, parameter) in batch.parameters.iter_mut().zip(parameters) {
-            place[lane] = T::of(parameter);
-        }
+        self.batches[element / LANES].set_packed(element % LANES, E::pack(&parameters));
     }
 
     /// The parameters of an element.
     ///
     /// # Panics
     /// If there is no such element.
-    pub fn parameters(&self, element: usize) -> [f64; P] {
-        self.batches[element / LANES].parameters.map(|p| p[element % LANES].into())
+    pub fn parameters(&self, element: usize) -> E::Parameters<f64> {
+        E::unpack(&self.batches[element / LANES].packed(element % LANES))
     }
 
     /// The vertices of an element.
@@ -199,8 +195,8 @@ impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, cons
         let mut energy = 0.0;
         for element in LANES * batches.start..(LANES * batches.end).min(self.count) {
             let (batch, lane) = (&self.batches[element / LANES], element % LANES);
-            let parameters = batch.parameters.map(|p| p[lane]);
-            let (part, stress) = K::evaluate(&batch.sample(lane, x), &parameters);
+            let parameters = E::unpack(&batch.parameters.map(|p| p[lane]));
+            let (part, stress) = E::evaluate(&parameters, &batch.sample(lane, x));
             energy += part.into();
             batch.scatter(lane, &stress, gradient);
         }
@@ -209,6 +205,18 @@ impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, cons
 }
 
 impl<T: Real, const N: usize, const R: usize, const P: usize> Batch<T, N, R, P> {
+    /// The packed parameters of an element.
+    pub(super) fn packed(&self, lane: usize) -> [f64; P] {
+        self.parameters.map(|p| p[lane].into())
+    }
+
+    /// Replaces the packed parameters of an element.
+    pub(super) fn set_packed(&mut self, lane: usize, packed: [f64; P]) {
+        for (place, parameter) in self.parameters.iter_mut().zip(packed) {
+            place[lane] = T::of(parameter);
+        }
+    }
+
     pub(super) fn sample(&self, lane: usize, x: &[Row<T>]) -> [Vec3<T>; R] {
         let mut z = [[T::default(); 3]; R];
         for i in 0..N {
@@ -243,7 +251,7 @@ pub trait Group<T>: Send + Sync + Any {
     fn accumulate(&self, part: Part, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64;
     /// Whether there is a second part.
     fn is_split(&self) -> bool;
-    /// Names the rows c and weights w whose Σ w cᵀc is this group's part of the global matrix (Z of eq. 6), as (vertex,
+    /// Names the rows c and weights w whose Σ w cᵀc is this group's part of the global matrix (Z of *Progressive PD* eq. 6), as (vertex,
     /// coefficient). A vertex may come twice.
     fn each_row(&self, visit: &mut VisitRow<'_>);
     /// Adds the exact Hessian at `x`, applied to a direction.
@@ -254,10 +262,18 @@ pub trait Group<T>: Send + Sync + Any {
     fn as_any_mut(&mut self) -> &mut dyn Any;
     /// Itself, to be read as what it is.
     fn as_any(&self) -> &dyn Any;
+    /// A copy.
+    fn boxed(&self) -> Box<dyn Group<T>>;
 }
 
-impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, const P: usize> Group<T>
-    for Elements<T, K, N, R, P>
+impl<T: 'static> Clone for Box<dyn Group<T>> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}
+
+impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usize> Group<T>
+    for Elements<T, E, N, R, P>
 {
     fn accumulate(&self, part: Part, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
         T::accumulate(self, part, x, gradient)
@@ -270,7 +286,7 @@ impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, cons
     fn each_row(&self, visit: &mut VisitRow<'_>) {
         for element in 0..self.count {
             let (batch, lane) = (&self.batches[element / LANES], element % LANES);
-            let weight: f64 = batch.parameters[..K::WEIGHTS].iter().map(|w| w[lane].into()).sum();
+            let weight: f64 = batch.parameters[..E::WEIGHTS].iter().map(|w| w[lane].into()).sum();
             for row in &batch.coefficients {
                 visit(
                     weight,
@@ -292,11 +308,11 @@ impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, cons
                     (0..3).for_each(|k| dz[r][k] += coefficient(r, i) * along[k]);
                 }
             }
-            let change = K::stress_change(&z, &batch.parameters.map(|p| p[lane].into()), &dz);
+            let ds = E::stress_differential(&E::unpack(&batch.packed(lane)), &z, &dz);
             for i in 0..N {
                 let row = &mut out[batch.vertices[i][lane] as usize];
                 for r in 0..R {
-                    (0..3).for_each(|k| row[k] += coefficient(r, i) * change[r][k]);
+                    (0..3).for_each(|k| row[k] += coefficient(r, i) * ds[r][k]);
                 }
             }
         }
@@ -308,6 +324,10 @@ impl<T: Precision, K: Differentiable<R, P>, const N: usize, const R: usize, cons
 
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
+    }
+
+    fn boxed(&self) -> Box<dyn Group<T>> {
+        Box::new(Self { batches: self.batches.clone(), count: self.count, energy: PhantomData })
     }
 
     fn as_any(&self) -> &dyn Any {

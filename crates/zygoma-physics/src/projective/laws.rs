@@ -9,7 +9,7 @@ use super::*;
 
 const FLESH: Material = Material { young: 3e4, poisson: 0.4 };
 
-/// A block with an element of every kind on it, none of them strained at rest.
+/// A block with elements of every energy on it, none of them strained at rest.
 fn everything<T: Precision>(block: &Block) -> System<T> {
     let rest = &block.positions;
     let mut system = System::new(rest.len(), rest.len());
@@ -23,12 +23,16 @@ fn everything<T: Precision>(block: &Block) -> System<T> {
         ShapedTets::<T>::new(),
     );
     for s in tets() {
-        strain.push(&s, [1e4 * s.size]);
-        volume.push(&s, [2e4 * s.size, 1.0, 1.0]);
-        limit.push(&s, [2e4 * s.size, 0.95, 1.05]);
+        strain.push(&s, Strain { weight: 1e4 * s.size });
+        volume.push(&s, Volume { weight: 2e4 * s.size, volume: VolumeTarget::REST });
+        limit.push(&s, StrainLimit { weight: 2e4 * s.size, low: 0.95, high: 1.05 });
         let w = 1e4 * s.size;
-        shape.push(&s, [w, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
-        shaped.push(&s, [w, 2.0 * w, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+        let identity = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        shape.push(&s, Shape { weight: w, shape: identity });
+        let volume = VolumeTarget::REST;
+        let parameters =
+            ShapedCorotatedVolume { strain_weight: w, volume_weight: 2.0 * w, volume, shape: identity };
+        shaped.push(&s, parameters);
     }
     system.add(strain).unwrap();
     system.add(volume).unwrap();
@@ -38,9 +42,9 @@ fn everything<T: Precision>(block: &Block) -> System<T> {
     let [nx, ny, _] = block.counts;
     let corner =
         |i: u32| (i & 1) + (i >> 1 & 1) * (nx as u32 + 1) + (i >> 2 & 1) * ((nx + 1) * (ny + 1)) as u32;
-    let mut hexahedra = Elements::<T, Tissue, 8, 3, 4>::new();
+    let mut hexahedra = Elements::<T, CorotatedVolume, 8, 3, 4>::new();
     for s in Stencil::hexahedron(rest, std::array::from_fn(|i| corner(i as u32))).unwrap() {
-        hexahedra.push(&s, FLESH.tissue(s.size, 1.0));
+        hexahedra.push(&s, FLESH.corotated_volume(s.size));
     }
     system.add(hexahedra).unwrap();
     let sheet: Vec<[u32; 3]> = (0..ny as u32)
@@ -51,8 +55,8 @@ fn everything<T: Precision>(block: &Block) -> System<T> {
         (Elements::<T, TriangleStrain, 3, 2, 1>::new(), Elements::<T, TriangleArea, 3, 2, 2>::new());
     for t in &sheet {
         let s = Stencil::triangle(rest, *t).unwrap();
-        skin.push(&s, [FLESH.sheet_strain_weight(1e-3) * s.size]);
-        area.push(&s, [FLESH.sheet_area_weight(1e-3) * s.size, 1.0]);
+        skin.push(&s, TriangleStrain { weight: FLESH.sheet_strain_weight(1e-3) * s.size });
+        area.push(&s, TriangleArea { weight: FLESH.sheet_area_weight(1e-3) * s.size, area: 1.0 });
     }
     system.add(skin).unwrap();
     system.add(area).unwrap();
@@ -60,18 +64,18 @@ fn everything<T: Precision>(block: &Block) -> System<T> {
     let mut bends = Elements::<T, Length, 8, 1, 2>::new();
     for (v, neighbours) in laplacian.rows.iter().enumerate().take((nx + 1) * (ny + 1)) {
         let s = Stencil::<8, 1>::curvature(v as u32, neighbours, laplacian.areas[v]).unwrap();
-        bends.push(&s, [1e-7 * s.size, s.sample(rest)[0].length()]);
+        bends.push(&s, Length { weight: 1e-7 * s.size, length: s.sample(rest)[0].length() });
     }
     system.add(bends).unwrap();
     let mut springs = Elements::<T, Length, 2, 1, 2>::new();
     for t in &block.tets {
         let s = Stencil::edge(rest, [t[0], t[3]]);
-        springs.push(&s, [5.0, s.size]);
+        springs.push(&s, Length { weight: 5.0, length: s.size });
     }
     system.add(springs).unwrap();
     let mut links = Links::new();
     let (a, b) = (Point::on_triangle(sheet[0], [0.2, 0.3, 0.5]), Point::vertex(rest.len() as u32 - 1));
-    links.push(&b.from(&a), [20.0, b.from(&a).sample(rest)[0].length()]);
+    links.push(&b.from(&a), Length { weight: 20.0, length: b.from(&a).sample(rest)[0].length() });
     system.add_transient(links).unwrap();
     system
 }
@@ -336,7 +340,8 @@ fn on_another_floor<T: Factored>(changed: Changed) -> [f64; 2] {
         system.forces.iter_mut().for_each(|force| *force = row(DVec3::new(0.0, -0.1 * level, 0.0)));
         let floor = system.group_mut(floor);
         floor.clear();
-        (0..free).for_each(|v| floor.push(&Stencil::vertex(v), [30.0, 0.0, 1.0, 0.0, level]));
+        let plane = HalfSpace { weight: 30.0, normal: [0.0, 1.0, 0.0], offset: level };
+        (0..free).for_each(|v| floor.push(&Stencil::vertex(v), plane));
         let report = solver.minimise(system, None, &mut global, options, &mut x);
         solver.release_transients(system, &x);
         [report.energies[0], report.gradient[1]]

@@ -4,6 +4,8 @@
 //! ½ w_s ‖F − R‖² + ½ w_v ‖F − U Σ* Vᵀ‖² is the energy μ ε:ε + ½ λ (tr ε)² of Hooke's law for w_s = 2 μ and w_v = 3 λ. The papers' weights
 //! have no factor ½ and no rest volume; ours are per unit of rest volume (or area).
 
+use super::{CorotatedVolume, VolumeTarget};
+
 /// An elastic material.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Material {
@@ -35,9 +37,12 @@ impl Material {
         2.0 * thickness * self.young * self.poisson / (1.0 - self.poisson * self.poisson)
     }
 
-    /// Parameters of a [`Tissue`](super::Tissue) element for a rest volume and a determinant to aim at.
-    pub fn tissue(&self, rest_volume: f64, determinant: f64) -> [f64; 4] {
-        let weights = [self.strain_weight(), self.volume_weight()].map(|w| w * rest_volume);
-        [weights[0], weights[1], determinant, determinant.cbrt()]
+    /// The parameters of an element of some rest volume that keeps its volume.
+    pub fn corotated_volume(&self, rest_volume: f64) -> CorotatedVolume {
+        CorotatedVolume {
+            strain_weight: self.strain_weight() * rest_volume,
+            volume_weight: self.volume_weight() * rest_volume,
+            volume: VolumeTarget::REST,
+        }
     }
 }

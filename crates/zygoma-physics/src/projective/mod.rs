@@ -1,27 +1,22 @@
-//! Projective dynamics: potentials that pull samples of the vertices to the closest points of simple sets.
+//! Projective dynamics: energies that pull samples of the vertices to the closest points of simple sets.
 //!
-//! A [`System`] holds [`Elements`] of several [`Kind`]s; each samples its vertices with a [`Stencil`] (a deformation gradient, an edge,
-//! a curvature vector, a position) and pulls the sample to the closest point of a set. Weights come from a [`Material`] and
-//! the rest volume or area. A [`Solver`] finds equilibria and [`Dynamics`] makes implicit Euler steps, both by L-BFGS around a
-//! [`GlobalStep`]: the [`Prefactored`] Cholesky solve, [`GaussSeidel`] iterations, or the one after the other, made in the [`Background`]. After *Progressive PD* with the energies of
-//! the later systems; the minimum is that of the true energy, in which every closest point moves along.
+//! A [`System`] holds [`Elements`] of several [`Energy`]s. Each element samples its vertices with a [`Stencil`] (a deformation gradient, an edge, a
+//! curvature vector, a position) and pulls the sample to the closest point of a set. Weights come from a [`Material`] and the rest volume or
+//! area. A [`Solver`] finds equilibria and [`Dynamics`] makes implicit Euler steps, both by L-BFGS around a [`GlobalStep`]: the [`Prefactored`]
+//! Cholesky solve, [`GaussSeidel`] iterations, or the one after the other, factored in the [`Background`]. After *Progressive PD*; the minimum is
+//! that of the true energy, in which every closest point moves along.
 
 mod adjoint;
 mod background;
 mod batches;
-mod closest;
 mod dense;
-mod derivative;
 mod dynamics;
 mod elements;
+mod energies;
 mod gauss_seidel;
-mod kinds;
-#[cfg(test)]
-mod kinds_tests;
 #[cfg(test)]
 mod laws;
 mod material;
-mod near;
 mod prefactored;
 mod shapes;
 mod solve;
@@ -33,14 +28,13 @@ mod test_bodies;
 pub use adjoint::{NotConverged, adjoint};
 pub use background::Background;
 pub use dense::DenseFactor;
-pub use derivative::Differentiable;
 pub use dynamics::Dynamics;
 pub use elements::{Elements, Group, Part, Precision, Row, VisitRow};
-pub use gauss_seidel::GaussSeidel;
-pub use kinds::{
-    GradientTarget, HalfSpace, Kind, Length, Line, Shape, ShapedTissue, Strain, StrainLimit, Target, Tissue,
-    TriangleArea, TriangleStrain, Volume,
+pub use energies::{
+    CorotatedVolume, Energy, GradientTarget, HalfSpace, Length, Line, Shape, ShapedCorotatedVolume, Strain,
+    StrainLimit, Target, TriangleArea, TriangleStrain, Volume, VolumeTarget,
 };
+pub use gauss_seidel::GaussSeidel;
 pub use material::Material;
 pub use prefactored::{ColumnFactor, Factored, Prefactored, TransientError};
 pub use solve::{Changed, GlobalStep, Inertia, LineSearch, SolveOptions, SolveReport, SolveTimes, Solver};
@@ -48,9 +42,9 @@ pub use stencil::{Point, Stencil};
 pub use system::{Evaluated, Handle, MatrixRow, RigidPoints, System, VertexBeyond, position, row};
 
 /// Tetrahedra with strain and volume.
-pub type TissueTets<T> = Elements<T, Tissue, 4, 3, 4>;
+pub type CorotatedTets<T> = Elements<T, CorotatedVolume, 4, 3, 4>;
 /// Tetrahedra with strain towards a shape, and volume.
-pub type ShapedTets<T> = Elements<T, ShapedTissue, 4, 3, 13>;
+pub type ShapedTets<T> = Elements<T, ShapedCorotatedVolume, 4, 3, 13>;
 /// Links between two embedded points, each of up to four vertices: sticky springs.
 pub type Links<T> = Elements<T, Length, 8, 1, 2>;
 /// Contacts: embedded points that must not pass each other along a normal.

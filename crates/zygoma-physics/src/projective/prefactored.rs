@@ -104,6 +104,7 @@ impl Factored for f64 {
 }
 
 /// A global step from a factor made once.
+#[derive(Clone)]
 pub struct Prefactored<T: Factored> {
     factor: T::Factor,
     /// Vertices that transient constraints may act on, and the place of each vertex among them.
@@ -120,6 +121,7 @@ pub struct Prefactored<T: Factored> {
     scratch: Vec<Row<T>>,
 }
 
+#[derive(Clone)]
 struct Transient {
     /// Rows between the vertices that they act on, which are those marked in the factor.
     rows: Vec<PlacedRow>,

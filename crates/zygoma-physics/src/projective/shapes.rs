@@ -6,6 +6,7 @@ use zygoma_numerics::svd3::{LANES, Mat3, svd3};
 
 use super::ShapedTets;
 use super::elements::{Batch, Precision, Row};
+use super::energies::{Energy, ShapedCorotatedVolume, VolumeTarget};
 
 /// Batches that are worth handing to another thread. Ours.
 const PIECE: usize = 64;
@@ -30,11 +31,9 @@ impl<T: Real> Batch<T, 4, 3, 13> {
             let mut shape = self.sample(lane, displacements).map(|column| column.map(Into::into));
             (0..3).for_each(|k| shape[k][k] += 1.0);
             let (shape, volume) = sound(&shape, least);
-            self.parameters[2][lane] = T::of(volume);
-            self.parameters[3][lane] = T::of(volume.cbrt());
-            for (parameter, value) in self.parameters[4..].iter_mut().zip(shape.as_flattened()) {
-                parameter[lane] = T::of(*value);
-            }
+            let weights = <ShapedCorotatedVolume>::unpack(&self.packed(lane));
+            let shaped = ShapedCorotatedVolume { volume: VolumeTarget::new(volume), shape, ..weights };
+            self.set_packed(lane, <ShapedCorotatedVolume>::pack(&shaped));
         }
     }
 }
@@ -65,7 +64,9 @@ mod tests {
     fn element() -> ShapedTets<f64> {
         let mut tets = ShapedTets::new();
         let stencil = Stencil::tetrahedron(&CORNERS, [0, 1, 2, 3]).unwrap();
-        tets.push(&stencil, [2.0, 5.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+        let shape = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let volume = VolumeTarget::REST;
+        tets.push(&stencil, ShapedCorotatedVolume { strain_weight: 2.0, volume_weight: 5.0, volume, shape });
         tets
     }
 
@@ -92,9 +93,12 @@ mod tests {
         let moved: Vec<Row<f64>> = CORNERS.iter().map(|p| row(mirror * *p - *p)).collect();
         let mut tets = element();
         tets.take_shapes(&moved, 0.2);
-        let [_, _, volume, edge, shape @ ..] = tets.parameters(0);
-        assert!((volume - 1.2 * 0.9 * 0.2).abs() < 1e-12 && (edge.powi(3) - volume).abs() < 1e-12);
-        assert!((DMat3::from_cols_array(&shape).determinant() - volume).abs() < 1e-12);
+        let ShapedCorotatedVolume { volume: VolumeTarget { determinant, cube_root }, shape, .. } =
+            tets.parameters(0);
+        assert!(
+            (determinant - 1.2 * 0.9 * 0.2).abs() < 1e-12 && (cube_root.powi(3) - determinant).abs() < 1e-12
+        );
+        assert!((DMat3::from_cols_array_2d(&shape).determinant() - determinant).abs() < 1e-12);
         assert!(energy(&tets, DMat3::from_diagonal(DVec3::new(1.2, 0.9, 0.2))) < 1e-20);
     }
 }

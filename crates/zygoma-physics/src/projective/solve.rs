@@ -129,6 +129,7 @@ pub struct Inertia<'a, T> {
 }
 
 /// Memory of the solver, kept from step to step.
+#[derive(Clone)]
 pub struct Solver<T> {
     memory: Lbfgs<T>,
     gradient: Vec<Row<T>>,

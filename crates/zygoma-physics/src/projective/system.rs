@@ -23,6 +23,18 @@ pub struct System<T> {
     pub forces: Vec<Row<T>>,
 }
 
+impl<T: Precision> Clone for System<T> {
+    fn clone(&self) -> Self {
+        Self {
+            groups: self.groups.clone(),
+            is_transient: self.is_transient.clone(),
+            vertices: self.vertices,
+            free: self.free,
+            forces: self.forces.clone(),
+        }
+    }
+}
+
 /// Where a group lies in its system.
 pub struct Handle<G> {
     index: usize,

@@ -62,11 +62,11 @@ impl Block {
         first.len()
     }
 
-    pub(super) fn tissue<T: Precision>(&self, material: Material) -> TissueTets<T> {
-        let mut elements = TissueTets::new();
+    pub(super) fn tissue<T: Precision>(&self, material: Material) -> CorotatedTets<T> {
+        let mut elements = CorotatedTets::new();
         for tet in &self.tets {
             let stencil = Stencil::tetrahedron(&self.positions, *tet).unwrap();
-            elements.push(&stencil, material.tissue(stencil.size, 1.0));
+            elements.push(&stencil, material.corotated_volume(stencil.size));
         }
         elements
     }

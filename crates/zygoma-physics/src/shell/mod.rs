@@ -8,21 +8,22 @@ mod elastic;
 #[cfg(target_arch = "x86_64")]
 mod elastic_avx2;
 mod elements;
+mod equilibrium;
+mod equilibrium_problem;
 mod matrix;
-mod newton;
 mod params;
-mod statics;
 mod stepper;
 #[cfg(test)]
 mod test_shells;
 
 use glam::DVec3;
+use zygoma_geometry::{TriMeshError, check_mesh};
 
 pub use elements::{Bend, Spring};
+pub use equilibrium::{Equilibrium, NewtonParams, NotConverged};
+pub use equilibrium_problem::{EquilibriumProblem, Weights, imbalance};
 pub use matrix::step_matrix;
-pub use newton::{NewtonParams, Settled, Unsettled};
 pub use params::ShellParams;
-pub use statics::{Statics, Weights, imbalance};
 pub use stepper::{FrameMotion, StepMatrices, StepOrder, Stepper};
 
 /// The simulation mesh at rest and its elastic elements.
@@ -52,19 +53,9 @@ pub struct Stiffness {
 /// Why a mesh cannot be a shell.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ShellError {
-    /// A triangle names a vertex that is not there.
-    #[error("triangle {triangle} names vertex {vertex}, but there are only {count} vertices")]
-    Index {
-        /// The triangle.
-        triangle: usize,
-        /// The vertex that it names.
-        vertex: u32,
-        /// How many there are.
-        count: usize,
-    },
-    /// A position is not a finite number.
-    #[error("vertex {0} has a position that is not a finite number")]
-    NotFinite(usize),
+    /// The arrays do not make a mesh.
+    #[error(transparent)]
+    Mesh(#[from] TriMeshError),
     /// A triangle without area.
     #[error("triangle {0} has no area; remesh the surface or remove the triangle")]
     Degenerate(usize),
@@ -115,13 +106,8 @@ fn mean(values: &[f64], vertices: &[u32]) -> f64 {
 }
 
 fn check(rest: &[DVec3], triangles: &[[u32; 3]]) -> Result<(), ShellError> {
-    if let Some(vertex) = rest.iter().position(|p| !p.is_finite()) {
-        return Err(ShellError::NotFinite(vertex));
-    }
+    check_mesh(rest, triangles)?;
     for (triangle, corners) in triangles.iter().enumerate() {
-        if let Some(vertex) = corners.iter().find(|v| **v as usize >= rest.len()) {
-            return Err(ShellError::Index { triangle, vertex: *vertex, count: rest.len() });
-        }
         let [a, b, c] = corners.map(|v| rest[v as usize]);
         let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
         // Flatter than a thousandth of a degree: heights and cotangents would be noise.
@@ -140,12 +126,15 @@ mod tests {
     fn bad_meshes_are_named() {
         let square = vec![DVec3::ZERO, DVec3::X, DVec3::X + DVec3::Y, DVec3::Y];
         let shell = |triangles: &[[u32; 3]]| Shell::new(square.clone(), triangles.to_vec());
-        assert_eq!(shell(&[[0, 1, 7]]).unwrap_err(), ShellError::Index { triangle: 0, vertex: 7, count: 4 });
+        assert_eq!(
+            shell(&[[0, 1, 7]]).unwrap_err(),
+            TriMeshError::BadIndex { triangle: 0, vertex: 7, count: 4 }.into()
+        );
         assert_eq!(shell(&[[0, 1, 2], [0, 1, 1]]).unwrap_err(), ShellError::Degenerate(1));
         assert_eq!(shell(&[[0, 1, 2]]).unwrap_err(), ShellError::Loose(3));
         let mut broken = square.clone();
         broken[2].x = f64::NAN;
-        assert_eq!(Shell::new(broken, vec![[0, 1, 2]]).unwrap_err(), ShellError::NotFinite(2));
+        assert_eq!(Shell::new(broken, vec![[0, 1, 2]]).unwrap_err(), TriMeshError::NotFinite(2).into());
     }
 
     #[test]

@@ -321,7 +321,7 @@ impl Stepper {
 mod tests {
     use super::*;
     use crate::shell::test_shells::bumpy_sheet;
-    use crate::shell::{NewtonParams, Settled, Statics};
+    use crate::shell::{Equilibrium, EquilibriumProblem, NewtonParams};
     use glam::DVec3;
 
     fn stepper(shell: &Shell, params: &ShellParams, free: &[bool], strain: f64, bending: f64) -> Stepper {
@@ -385,10 +385,11 @@ mod tests {
             .map(|p| *p + DVec3::new(0.01 * (9.0 * p.y).sin(), 0.02 * p.x, 0.015 * (7.0 * p.x).cos()))
             .collect();
         let stiffness = Stiffness::uniform(shell.vertex_count(), 5.0, 5.0);
-        let statics = Statics::new(&shell, &params, &target, &free);
-        let settled = Settled::new(&statics, &statics.weights(&stiffness), &NewtonParams::default()).unwrap();
+        let problem = EquilibriumProblem::new(&shell, &params, &target, &free);
+        let equilibrium =
+            Equilibrium::new(&problem, &problem.weights(&stiffness), &NewtonParams::default()).unwrap();
         let mut wanted = target.clone();
-        for (vertex, x) in statics.vertices().iter().zip(&settled.x) {
+        for (vertex, x) in problem.vertices().iter().zip(&equilibrium.x) {
             wanted[*vertex as usize] = *x;
         }
         let mut stepper = stepper(&shell, &params, &free, 5.0, 5.0);

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use glam::{IVec3, Vec3};
+use zygoma_geometry::closest::TriangleTree;
 use zygoma_geometry::geodesic::{Source, nearest_sources};
 use zygoma_geometry::normals::vertex_normals;
 use zygoma_geometry::topology::connected_parts;
-use zygoma_geometry::triangle_tree::TriangleTree;
 
 use crate::units::moved_height;
 use crate::weld::Weld;

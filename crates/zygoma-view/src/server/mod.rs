@@ -21,7 +21,9 @@ use tokio::sync::watch;
 use zygoma_numerics::Budget;
 use zygoma_rig::name_map::NameMap;
 
-use crate::builder::{Library, cache_folder};
+use zygoma_face::model::FaceCache;
+
+use crate::builder::Library;
 use crate::model::{HeadChoice, Model};
 use crate::page;
 pub(crate) use files::SessionFiles;
@@ -183,7 +185,7 @@ impl Server {
             guard: Guard::new(address, guard::secret()?),
             timeouts: options.timeouts,
             model,
-            library: Arc::new(Library::new(options.keep_faces.then(cache_folder).flatten())),
+            library: Arc::new(Library::new(options.keep_faces.then(FaceCache::of_user).flatten())),
             sessions: Mutex::default(),
             stopping,
         });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use zygoma_face::contact::Touchable;
+use zygoma_face::body::Body as Simulated;
 use zygoma_face::model::FaceModel;
 
 use super::flesh::Flesh;
@@ -63,10 +63,10 @@ impl Session {
     }
 
     /// What can be touched, if anything.
-    pub(super) fn touchable(&self) -> Option<&dyn Touchable> {
+    pub(super) fn touchable(&self) -> Option<&dyn Simulated> {
         match self.shown() {
             Body::Rig => None,
-            Body::Shell => self.running.as_ref().map(|running| running as &dyn Touchable),
+            Body::Shell => self.running.as_ref().map(|running| running as &dyn Simulated),
             Body::Tissue => self.bodies.flesh.as_ref().map(Flesh::touchable),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use zygoma_face::contact::Touchable;
+use zygoma_face::body::Body as Simulated;
 use zygoma_face::model::FaceModel;
 use zygoma_face::shell::FittedShell;
 
@@ -59,7 +59,7 @@ fn field(face: &FaceModel, part: &Part, value: impl Fn(usize) -> f32) -> Vec<f32
 }
 
 /// Forces of fingers on the points of the skin, N.
-pub(crate) fn forces(face: &dyn Touchable, part: &Part) -> Vec<(u32, f32)> {
-    let contacts = face.colliders().contacts().iter();
+pub(crate) fn forces(face: &dyn Simulated, part: &Part) -> Vec<(u32, f32)> {
+    let contacts = face.colliders().into_iter().flat_map(|colliders| colliders.contacts());
     contacts.map(|contact| (part.point_of_vertex[contact.vertex as usize], contact.force.length())).collect()
 }

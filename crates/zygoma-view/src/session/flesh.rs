@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use glam::{DVec3, Vec3};
-use zygoma_face::contact::Touchable;
+use zygoma_face::body::Body as Simulated;
 use zygoma_face::tissue::{LiveParams, STICKY, TissueBody};
 use zygoma_geometry::cut::{Plane, section as cut_through};
 use zygoma_geometry::rigid::RigidMotion;
@@ -72,12 +72,12 @@ impl Flesh {
     }
 
     /// What of it can be touched.
-    pub(crate) fn touchable(&self) -> &dyn Touchable {
+    pub(crate) fn touchable(&self) -> &dyn Simulated {
         &self.performing
     }
 
     /// What of it can be touched, to be touched.
-    pub(crate) fn touchable_mut(&mut self) -> &mut dyn Touchable {
+    pub(crate) fn touchable_mut(&mut self) -> &mut dyn Simulated {
         &mut self.performing
     }
 

@@ -1,7 +1,8 @@
 //! Fingers of the page on the skin of a face.
 
 use glam::Vec3;
-use zygoma_face::contact::{ColliderId, ColliderMotion, GrabId, Touchable};
+use zygoma_face::body::Body as Simulated;
+use zygoma_face::contact::{ColliderId, ColliderMotion, GrabId};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
@@ -49,7 +50,7 @@ fn usable(numbers: &[f32]) -> bool {
 
 impl Hands {
     /// Does what the page says about a finger.
-    pub(crate) fn hear(&mut self, message: &ClientMessage, face: &mut dyn Touchable, pose: &RigidMotion) {
+    pub(crate) fn hear(&mut self, message: &ClientMessage, face: &mut dyn Simulated, pose: &RigidMotion) {
         match message {
             ClientMessage::Press { id, at, radius, force, .. } if usable(at) && usable(&[*radius]) => {
                 let radius = radius.clamp(*RADII.start(), *RADII.end());
@@ -71,20 +72,20 @@ impl Hands {
         at: Vec3,
         radius: f32,
         drive: ColliderMotion,
-        face: &mut dyn Touchable,
+        face: &mut dyn Simulated,
         pose: &RigidMotion,
     ) {
         let known = self.fingers.iter_mut().find(|finger| finger.id == id);
         if let Some(Finger { hold: Hold::Press { touch, at: place, radius: old }, .. }) = known
             && *old == radius
-            && let Some(touch) = face.colliders_mut().get_mut(*touch)
+            && let Some(touch) = face.colliders_mut().and_then(|colliders| colliders.get_mut(*touch))
         {
             (touch.pose, touch.drive, *place) = (in_world(pose, at), drive, at);
             return;
         }
         self.release(id, face);
         if self.fingers.len() < MOST_FINGERS {
-            let touches = face.colliders_mut();
+            let Some(touches) = face.colliders_mut() else { return };
             let touch = touches.add(ColliderShape::Sphere { radius }, in_world(pose, at), drive);
             if let Some(touch) = touches.get_mut(touch) {
                 touch.friction = FRICTION;
@@ -93,34 +94,40 @@ impl Hands {
         }
     }
 
-    fn pull(&mut self, id: u32, at: Vec3, to: Vec3, radius: f32, face: &mut dyn Touchable) {
+    fn pull(&mut self, id: u32, at: Vec3, to: Vec3, radius: f32, face: &mut dyn Simulated) {
         let known = self.fingers.iter_mut().find(|finger| finger.id == id);
         if let Some(Finger { hold: Hold::Pull { pull, to: place }, .. }) = known {
-            face.colliders_mut().drag(*pull, to);
+            if let Some(colliders) = face.colliders_mut() {
+                colliders.drag(*pull, to);
+            }
             *place = to;
             return;
         }
         self.release(id, face);
         if self.fingers.len() < MOST_FINGERS {
-            let pull = face.grab(at, radius);
-            face.colliders_mut().drag(pull, to);
+            let Some(pull) = face.grab(at, radius) else { return };
+            if let Some(colliders) = face.colliders_mut() {
+                colliders.drag(pull, to);
+            }
             self.fingers.push(Finger { id, hold: Hold::Pull { pull, to } });
         }
     }
 
-    fn release(&mut self, id: u32, face: &mut dyn Touchable) {
+    fn release(&mut self, id: u32, face: &mut dyn Simulated) {
         let Some(index) = self.fingers.iter().position(|finger| finger.id == id) else { return };
-        match self.fingers.remove(index).hold {
-            Hold::Press { touch, .. } => face.colliders_mut().remove(touch),
-            Hold::Pull { pull, .. } => face.colliders_mut().release(pull),
+        let hold = self.fingers.remove(index).hold;
+        match (hold, face.colliders_mut()) {
+            (Hold::Press { touch, .. }, Some(colliders)) => colliders.remove(touch),
+            (Hold::Pull { pull, .. }, Some(colliders)) => colliders.release(pull),
+            (_, None) => {}
         }
     }
 
     /// The page aims at places of the head, so fingers go where the head goes between two of its messages.
-    pub(crate) fn follow_head(&self, face: &mut dyn Touchable, pose: &RigidMotion) {
+    pub(crate) fn follow_head(&self, face: &mut dyn Simulated, pose: &RigidMotion) {
         for finger in &self.fingers {
             if let Hold::Press { touch, at, .. } = &finger.hold
-                && let Some(touch) = face.colliders_mut().get_mut(*touch)
+                && let Some(touch) = face.colliders_mut().and_then(|colliders| colliders.get_mut(*touch))
             {
                 touch.pose = in_world(pose, *at);
             }
@@ -128,15 +135,15 @@ impl Hands {
     }
 
     /// Where the fingers are and how hard they press.
-    pub(crate) fn reports(&self, face: &dyn Touchable) -> Vec<TouchReport> {
+    pub(crate) fn reports(&self, face: &dyn Simulated) -> Vec<TouchReport> {
         let report = |finger: &Finger| match &finger.hold {
             Hold::Press { touch, .. } => {
-                let touch = face.colliders().get(*touch)?;
+                let touch = face.colliders()?.get(*touch)?;
                 let place = touch.place().translation;
                 Some(TouchReport { id: finger.id, place, force: -touch.force(), depth: touch.deepest() })
             }
             Hold::Pull { pull, to } => {
-                let force = face.colliders().pull_force(*pull).unwrap_or_default();
+                let force = face.colliders()?.pull_force(*pull).unwrap_or_default();
                 Some(TouchReport { id: finger.id, place: *to, force, depth: 0.0 })
             }
         };

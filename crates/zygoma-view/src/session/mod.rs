@@ -159,7 +159,7 @@ impl Session {
             acknowledged: 0,
             input: 0,
             face_time: 0.0,
-            pose: performer::AT_REST,
+            pose: RigidMotion::IDENTITY,
             head_choice: HeadChoice::default(),
             link,
             work,

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use glam::{DQuat, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::JointRole;
 use zygoma_rig::formats;
@@ -11,9 +10,6 @@ use zygoma_rig::formats;
 use super::work::UPLOAD_LIMITS;
 use crate::model::{BoundTake, Eye, Model};
 use crate::protocol::{ClientMessage, TakeEntry};
-
-/// No motion.
-pub(crate) const AT_REST: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
 /// Most takes that can be added.
 const MOST_TAKES: usize = 64;
@@ -168,7 +164,7 @@ impl Performer {
     /// Where the take has the head.
     pub(crate) fn head_pose(&self) -> RigidMotion {
         let take = self.take().filter(|_| self.head_motion);
-        take.and_then(|take| take.motion_at(JointRole::Head, self.time)).unwrap_or(AT_REST)
+        take.and_then(|take| take.motion_at(JointRole::Head, self.time)).unwrap_or(RigidMotion::IDENTITY)
     }
 
     /// How an eye is turned: as the take says, or else as the expressions do.
@@ -246,6 +242,8 @@ impl Performer {
 
 #[cfg(test)]
 mod tests {
+    use glam::{DQuat, DVec3};
+
     use super::*;
     use crate::model::HeadChoice;
 

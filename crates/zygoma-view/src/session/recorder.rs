@@ -164,7 +164,6 @@ impl Frames for RecordedFrames<'_> {
 mod tests {
     use super::*;
     use crate::model::HeadChoice;
-    use crate::session::performer::AT_REST;
 
     /// How fast a point goes, m/s: in a quarter of a second farther than any face.
     const SPEED: f32 = 0.8;
@@ -176,7 +175,7 @@ mod tests {
         let mut time = 0.0;
         for step in [0.0, 0.011, 0.02, 0.016, 0.05, 0.031, 0.009, 0.1, 0.013] {
             time += step;
-            recorder.push(step, &[Vec3::new(SPEED * time as f32, 0.0, 0.0)], &[0.0], &AT_REST);
+            recorder.push(step, &[Vec3::new(SPEED * time as f32, 0.0, 0.0)], &[0.0], &RigidMotion::IDENTITY);
         }
         let recording = recorder.stop().unwrap();
         assert_eq!(recording.displacements.len(), (time * FPS).floor() as usize + 1);
@@ -194,7 +193,12 @@ mod tests {
         recorder.start();
         for frame in 0..20 {
             let moved = vec![Vec3::new(0.0, 0.0, 0.001 * frame as f32); part.neutral.len()];
-            recorder.push(1.0 / 60.0, &moved, &vec![0.1; model.controls.entries.len()], &AT_REST);
+            recorder.push(
+                1.0 / 60.0,
+                &moved,
+                &vec![0.1; model.controls.entries.len()],
+                &RigidMotion::IDENTITY,
+            );
         }
         let recording = recorder.stop().unwrap();
         let bytes = recording.write(&model).unwrap();

@@ -20,8 +20,8 @@ use zygoma_rig::{JointRole, Rig, Source, Take};
 
 use crate::cli::AnimatedArgs;
 use crate::progress::Progress;
-use crate::props::{PROP, PropMesh};
-use crate::touch_script::Prop;
+use crate::props::{PROP, prop_mesh};
+use zygoma_face::run::Prop;
 
 /// What the extension of the output stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,7 +320,7 @@ fn animated_props(props: &[Prop], take: &Take, fps: f64) -> Vec<AnimatedProp> {
         }))
     };
     let animated = |prop: &Prop| {
-        let mesh = PropMesh::new(&prop.shape);
+        let mesh = prop_mesh(&prop.shape);
         AnimatedProp {
             name: prop.name.clone(),
             positions: mesh.positions,

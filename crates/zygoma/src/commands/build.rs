@@ -84,7 +84,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &poses };
     let (mut face, report) =
         build_with_progress(&what, &params).with_context(|| args.rig.rig.display().to_string())?;
-    face.origin = Origin::of_rig(&rig, &args.rig.rig, args.rig.identity.as_deref());
+    face.origin = Origin::of_rig(&rig, &args.rig.rig, args.rig.reading.identity.as_deref());
     animated::make_folder_for(&args.out)?;
     face.write(&args.out)?;
     if let Some(folder) = &args.report {
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
 }
 
 /// What a face must be able to do when nobody says: the built-in tour of expressions and speech.
-fn usual_takes() -> Vec<Take> {
+pub(crate) fn usual_takes() -> Vec<Take> {
     built_in_takes().into_iter().filter(|take| ["tour", "speech"].contains(&take.name.as_str())).collect()
 }
 

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use anyhow::Context;
 use zygoma_face::model::{FaceModel, Landmarks};
-use zygoma_face::shell::{BuildInput, BuildParams, RunParams};
+use zygoma_face::run::{Observer, Outcome, Performance, TouchScript};
+use zygoma_face::shell::{BuildInput, BuildParams, RunParams, ShellBody};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_picture::{Image, Report, View, grid};
 use zygoma_rig::follow::Followers;
@@ -21,8 +22,6 @@ use crate::reports::{
     build::add_stiffness,
     simulation::{Story, TOUCHES},
 };
-use crate::simulation::{OfflineShell, Outcome, Performance};
-use crate::touch_script::TouchScript;
 use crate::watched::WatchedSummary;
 
 /// Frames per second of the animated GLB.
@@ -50,10 +49,21 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &[] };
     let (face, _) = build_with_progress(&what, &shell)?;
     let places = Landmarks::new(&face);
-    let touches = TouchScript::parse(SCRIPT, &face, &places)?;
-    let performance =
-        Performance { face: &face, places: &places, rig: &rig, take, touches: &touches, fps: FPS, folder };
-    let mut outcome = performance.run(&mut OfflineShell::new(&face, RunParams::default())?)?;
+    let touches = TouchScript::parse(SCRIPT, &face, &places).map_err(anyhow::Error::msg)?;
+    let performance = Performance {
+        face: &face,
+        places: &places,
+        rig: &rig,
+        take,
+        markers: None,
+        touches: &touches,
+        fps: FPS,
+        folder,
+    };
+    let params = RunParams { sleep_after: None, normals: false, ..RunParams::default() };
+    let mut bar = Simulating(Progress::new("simulating frames", take.frame_count(FPS)));
+    let mut outcome = performance.run(&mut ShellBody::new(&face, params)?, &mut bar)?;
+    drop(bar);
     let options =
         AnimatedArgs { max_error: MAX_ERROR, max_targets: None, keep_shapes: false, head_motion: false };
     let followers = Followers::new(&rig);
@@ -79,6 +89,15 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     println!("pictures and figures are in {}", folder.join("report.html").display());
     println!("done in {:.1} s", start.elapsed().as_secs_f64());
     WatchedSummary::of(&outcome.gate).check()
+}
+
+/// Shows how many frames are done.
+struct Simulating(Progress);
+
+impl Observer for Simulating {
+    fn progress(&mut self, done: usize, _total: usize) {
+        self.0.set(done);
+    }
 }
 
 fn summary(

@@ -13,7 +13,7 @@ use zygoma_rig::suggest::suggest;
 use zygoma_rig::up::{self, Up};
 use zygoma_rig::{JointRole, Rig, Take, gaze, report};
 
-use crate::cli::{RigArgs, UpAxis};
+use crate::cli::{ReadingArgs, RigArgs, UpAxis};
 
 /// Reads the rig and picks its skin as asked; says what its user should know of it.
 pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
@@ -27,7 +27,7 @@ pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
 /// [`read_rig`] for a command that tells all there is to know anyway.
 pub(crate) fn read_rig_quietly(args: &RigArgs) -> anyhow::Result<Rig> {
     let limits = Limits::default();
-    let mut rig = match (&args.identity, args.up) {
+    let mut rig = match (&args.reading.identity, args.reading.up) {
         (None, None) => formats::read_rig(&args.rig, &limits)?,
         (None, Some(UpAxis::Y)) => formats::read_rig_with_up(&args.rig, Up::Y, &limits)?,
         (None, Some(UpAxis::Z)) => formats::read_rig_with_up(&args.rig, Up::Z, &limits)?,
@@ -40,7 +40,7 @@ pub(crate) fn read_rig_quietly(args: &RigArgs) -> anyhow::Result<Rig> {
             args.rig.display()
         ),
     };
-    if let Some(name) = &args.mesh {
+    if let Some(name) = &args.reading.mesh {
         rig.choose_skin(name)?;
     }
     Ok(rig)
@@ -56,7 +56,7 @@ pub(crate) fn read_params<T: DeserializeOwned + Default + Checked>(path: Option<
 
 pub(crate) fn read_toml<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
     let text = zygoma_files::read_text(path, Limits::default().script_bytes)?;
-    crate::toml_file::parse(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
+    zygoma_face::run::toml_file::parse(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
 }
 
 /// The rig that a face was built from: the one that is named, or the one that the face remembers, where it was or beside
@@ -78,7 +78,8 @@ pub(crate) fn read_origin(face: &FaceModel, file: &Path, named: Option<&Path>) -
     let identity = face.origin.identity.clone().filter(|_| ict::is_ict(&path));
     // It may have been read with another axis up than its shapes tell.
     for up in [None, Some(UpAxis::Z), Some(UpAxis::Y)] {
-        let args = RigArgs { rig: path.clone(), mesh: None, identity: identity.clone(), up };
+        let reading = ReadingArgs { mesh: None, identity: identity.clone(), up };
+        let args = RigArgs { rig: path.clone(), reading };
         let mut rig = read_rig_quietly(&args)?;
         let own = rig.meshes.iter().position(|mesh| mesh.name == face.mesh && face.origin.is(mesh));
         let Some(own) = own.or_else(|| rig.meshes.iter().position(|mesh| face.origin.is(mesh))) else {

@@ -9,7 +9,6 @@ pub(crate) mod demo;
 pub(crate) mod head;
 pub(crate) mod info;
 pub(crate) mod input;
-pub(crate) mod perform;
 pub(crate) mod simulate;
 #[cfg(feature = "view")]
 pub(crate) mod view;

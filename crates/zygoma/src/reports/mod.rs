@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod fields;
-pub(crate) mod perform;
+
 pub(crate) mod simulation;
+pub(crate) mod tissue;
 mod worst;

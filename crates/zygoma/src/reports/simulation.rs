@@ -4,6 +4,7 @@ use std::path::Path;
 
 use glam::Vec3;
 use zygoma_face::model::FaceModel;
+use zygoma_geometry::TriMesh;
 use zygoma_physics::contact::{ColliderShape, Pose};
 use zygoma_picture::{Bounds, Chart, Image, Line, Report, View, grid};
 use zygoma_rig::binding::Binding;
@@ -11,9 +12,8 @@ use zygoma_rig::frames::Frames;
 use zygoma_rig::{Rig, Take};
 
 use crate::pictures::{Portrait, Shot};
-use crate::props::PropMesh;
-use crate::simulation::Outcome;
-use crate::touch_script::{Prop, TouchScript};
+use crate::props::{placed, prop_mesh};
+use zygoma_face::run::{Outcome, Prop, TouchScript};
 
 /// Pixels of one picture.
 const SIZE: usize = 360;
@@ -79,10 +79,10 @@ impl Story<'_> {
     }
 
     /// What touches the face in a frame.
-    pub(super) fn props(&self, frame: usize) -> Vec<PropMesh> {
+    pub(super) fn props(&self, frame: usize) -> Vec<TriMesh<Vec3>> {
         let placed = |prop: &Prop| {
             let pose = prop.poses.get(frame).copied().flatten()?;
-            Some(PropMesh::new(&prop.shape).placed(&pose))
+            Some(placed(&prop_mesh(&prop.shape), &pose))
         };
         self.outcome.props.iter().filter_map(placed).collect()
     }
@@ -162,7 +162,7 @@ impl Story<'_> {
         let mut rows = [Vec::new(), Vec::new()];
         for frame in frames {
             let mut surfaces = portrait.at(&binding, self.take, self.time(frame));
-            let shot = |surfaces: &[Vec<Vec3>], props: &[PropMesh]| {
+            let shot = |surfaces: &[Vec<Vec3>], props: &[TriMesh<Vec3>]| {
                 portrait.shoot(&Shot { surfaces, props, view: View::FRONT, focus: None, size: SIZE * 2 / 3 })
             };
             rows[1].push((shot(&surfaces, &[])?, "the plain rig".to_owned()));

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use zygoma_numerics::Budget;
 use zygoma_physics::shell::{
-    NewtonParams, Settled, Shell, ShellParams, Statics, Stiffness, Weights, imbalance,
+    Equilibrium, EquilibriumProblem, NewtonParams, Shell, ShellParams, Stiffness, Weights, imbalance,
 };
 
 use crate::shell::model::Tally;
@@ -107,7 +107,7 @@ impl Found {
 pub(super) struct Certifier<'a> {
     shell: &'a Shell,
     params: ShellParams,
-    statics: Statics,
+    statics: EquilibriumProblem,
     /// Expressions that are not settled when this is over count as not holding.
     budget: Budget,
 }
@@ -121,14 +121,14 @@ impl<'a> Certifier<'a> {
             }
         }
         // Every target has the same matrix but for its values: it is analysed once.
-        let statics = Statics::new(shell, &params.shell, &shell.rest, &free);
+        let statics = EquilibriumProblem::new(shell, &params.shell, &shell.rest, &free);
         Self { shell, params: params.shell.clone(), statics, budget: params.budget.clone() }
     }
 
     /// Settles every expression. One by one: which thread does it has no say.
     pub(super) fn settle(&self, stiffness: &Stiffness, checks: &[Check]) -> Vec<Found> {
         let weights = self.statics.weights(stiffness);
-        let with_memory = |memory: &mut Option<Settled>, check: &Check| {
+        let with_memory = |memory: &mut Option<Equilibrium>, check: &Check| {
             let x = self.equilibrium(stiffness, &weights, check, memory);
             self.judge(check.target, x)
         };
@@ -146,7 +146,7 @@ impl<'a> Certifier<'a> {
         stiffness: &Stiffness,
         weights: &Weights,
         check: &Check,
-        memory: &mut Option<Settled>,
+        memory: &mut Option<Equilibrium>,
     ) -> Option<Vec<DVec3>> {
         let target = &check.target.positions;
         if self.budget.is_over() || target.iter().chain(&check.start).any(|p| !p.is_finite()) {
@@ -161,7 +161,7 @@ impl<'a> Certifier<'a> {
             let start: Vec<DVec3> = statics.vertices().iter().map(|v| start[*v as usize]).collect();
             let settled = match &mut *memory {
                 Some(settled) => settled,
-                none => none.insert(Settled::unsettled(&statics, weights, start.clone()).ok()?),
+                none => none.insert(Equilibrium::unsolved(&statics, weights, start.clone()).ok()?),
             };
             settled.restart(&statics, weights, start, &newton).ok()?;
             let mut x = target.clone();

@@ -3,7 +3,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_numerics::Budget;
-use zygoma_physics::shell::{NewtonParams, Settled, Shell, Statics, Stiffness, Unsettled};
+use zygoma_physics::shell::{Equilibrium, EquilibriumProblem, NewtonParams, NotConverged, Shell, Stiffness};
 
 use super::loss::stiffness_of;
 use super::model::{Row, entries};
@@ -47,8 +47,8 @@ pub(super) struct Expressions {
 }
 
 struct Part {
-    statics: Statics,
-    settled: Option<Settled>,
+    statics: EquilibriumProblem,
+    settled: Option<Equilibrium>,
     /// The last equilibrium that was accepted.
     kept: Vec<DVec3>,
     worst: f64,
@@ -73,7 +73,7 @@ impl Expressions {
             .par_iter()
             .map(|target| {
                 let free = region(shell, &neighbours, &target.positions, params);
-                let statics = Statics::new(shell, &params.shell, &target.positions, &free);
+                let statics = EquilibriumProblem::new(shell, &params.shell, &target.positions, &free);
                 let kept = statics.target().to_vec();
                 Part {
                     statics,
@@ -128,7 +128,7 @@ impl Expressions {
         let newton = NewtonParams { budget: budget.clone(), ..self.newton };
         let mut found: Vec<Option<Barrier>> = (0..self.parts.len()).map(|_| None).collect();
         for wave in 0..order.len().div_ceil(WAVE) {
-            let results: Vec<(usize, Result<Barrier, Unsettled>)> = self
+            let results: Vec<(usize, Result<Barrier, NotConverged>)> = self
                 .parts
                 .par_iter_mut()
                 .enumerate()
@@ -139,7 +139,7 @@ impl Expressions {
             for (index, result) in results {
                 match result {
                     Ok(barrier) => found[index] = Some(barrier),
-                    Err(Unsettled) => parts.push(index),
+                    Err(NotConverged) => parts.push(index),
                 }
             }
             if budget.is_over() {
@@ -269,7 +269,7 @@ impl Part {
         stiffness: &Stiffness,
         tolerance: f64,
         newton: &NewtonParams,
-    ) -> Result<Barrier, Unsettled> {
+    ) -> Result<Barrier, NotConverged> {
         let statics = &self.statics;
         let mut gradient = Stiffness::uniform(stiffness.strain.len(), 0.0, 0.0);
         if statics.free_count() == 0 {
@@ -279,10 +279,10 @@ impl Part {
         let weights = statics.weights(stiffness);
         let settled = match &mut self.settled {
             Some(settled) => {
-                settled.settle(statics, &weights, newton)?;
+                settled.update(statics, &weights, newton)?;
                 settled
             }
-            none => none.insert(Settled::from(statics, &weights, self.kept.clone(), newton)?),
+            none => none.insert(Equilibrium::from(statics, &weights, self.kept.clone(), newton)?),
         };
         let (mut loss, mut worst) = (0.0, 0.0f64);
         let mut rhs = Vec::with_capacity(statics.free_count());
@@ -295,7 +295,7 @@ impl Part {
         }
         self.worst = worst;
         if worst >= 1.0 {
-            return Err(Unsettled);
+            return Err(NotConverged);
         }
         let adjoint = settled.adjoint(statics, &weights, &rhs)?;
         statics.add_stiffness_gradient(&settled.x, &adjoint, &mut gradient);

@@ -12,9 +12,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
+use zygoma_face::body::Body;
 use zygoma_face::model::Continue;
 use zygoma_face::model::{FaceModel, Landmarks};
-use zygoma_face::shell::{BuildParams, RunParams, build};
+use zygoma_face::run::{Performance, TouchScript};
+use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_face::tissue::{Tissue, TissueParams};
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::name_map::{MappedShapes, NameMap};
@@ -23,10 +25,8 @@ use zygoma_rig::{Rig, Take};
 
 use super::Report;
 use crate::commands::input::read_take;
-use crate::commands::perform::FleshBody;
-use crate::flesh_input::FleshInput;
-use crate::simulation::{Body, OfflineShell, Performance};
-use crate::touch_script::TouchScript;
+use crate::commands::simulate::tissue::body_of;
+use crate::tissue_input::RigInside;
 use cache::{Cache, Key};
 use cell::{BodyKind, Cell, Measured};
 use probes::Probed;
@@ -162,7 +162,7 @@ impl Made {
         let tissue = match body {
             BodyKind::Shell => None,
             BodyKind::Tissue => {
-                let flesh = FleshInput::new(rig, &face, jaw_driven_shapes(rig.skin()), None, &[])?;
+                let flesh = RigInside::new(rig, &face, jaw_driven_shapes(rig.skin()), None, &[])?;
                 let params = TissueParams::default();
                 Some(Arc::new(Tissue::build(&flesh.tissue(&face), &params, &mut |_| Continue::Yes)?))
             }
@@ -173,12 +173,13 @@ impl Made {
     fn measure(&self, rig: &Rig, take: &Take, folder: &Path) -> anyhow::Result<Measured> {
         match &self.tissue {
             None => {
-                let body = OfflineShell::new(&self.face, RunParams::default())?;
-                self.perform(body, BodyKind::Shell, rig, take, folder)
+                let params = RunParams { sleep_after: None, normals: false, ..RunParams::default() };
+                let mut body = ShellBody::new(&self.face, params)?;
+                self.perform(&mut body, BodyKind::Shell, rig, take, folder)
             }
             Some(tissue) => {
-                let body = FleshBody::new(rig, tissue, None)?;
-                self.perform(body, BodyKind::Tissue, rig, take, folder)
+                let mut body = body_of(rig, tissue, None)?;
+                self.perform(&mut body, BodyKind::Tissue, rig, take, folder)
             }
         }
         .with_context(|| format!("take {}", take.name))
@@ -186,25 +187,26 @@ impl Made {
 
     fn perform(
         &self,
-        body: impl Body,
+        body: &mut dyn Body,
         kind: BodyKind,
         rig: &Rig,
         take: &Take,
         folder: &Path,
     ) -> anyhow::Result<Measured> {
         let began = Instant::now();
-        let mut probed = Probed::new(body, kind, &self.face, &self.places, FPS);
+        let mut probed = Probed::new(kind, &self.face, &self.places, FPS);
         let touches = TouchScript::default();
         let performance = Performance {
             face: &self.face,
             places: &self.places,
             rig,
             take,
+            markers: None,
             touches: &touches,
             fps: FPS,
             folder,
         };
-        let outcome = performance.run(&mut probed)?;
+        let outcome = performance.run(body, &mut probed)?;
         let measured = probed.measured(&outcome, take, &self.places);
         Ok(Measured { seconds: began.elapsed().as_secs_f64(), ..measured })
     }

@@ -1,16 +1,15 @@
-//! A body that is measured while it performs.
+//! Measures a body while it performs.
 
 use std::collections::BTreeMap;
 
 use glam::Vec3;
-use zygoma_face::contact::Touchable;
+use zygoma_face::body::Body;
 use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::run::watch::{Crossings, Deviations, GRAZE, Lasting, Peak, Pops, Swing, folded, life_mm};
-use zygoma_geometry::rigid::RigidMotion;
+use zygoma_face::run::{Observer, Outcome, Performed};
 use zygoma_rig::{JointRole, Take};
 
 use super::cell::{BodyKind, CrossingCounts, Inverted, Measured, PeakAt, Shaken};
-use crate::simulation::{Body, Outcome, Performed};
 
 /// Crossings are looked for in every so many frames: 30 times a second.
 const LOOK: usize = 2;
@@ -37,17 +36,16 @@ struct Probes {
     most: CrossingCounts,
 }
 
-/// A body with probes around it.
-pub(super) struct Probed<'a, B> {
-    body: B,
+/// Probes around a body.
+pub(super) struct Probed<'a> {
     kind: BodyKind,
     face: &'a FaceModel,
     probes: Probes,
     fps: f64,
 }
 
-impl<'a, B: Body> Probed<'a, B> {
-    pub(super) fn new(body: B, kind: BodyKind, face: &'a FaceModel, places: &Landmarks, fps: f64) -> Self {
+impl<'a> Probed<'a> {
+    pub(super) fn new(kind: BodyKind, face: &'a FaceModel, places: &Landmarks, fps: f64) -> Self {
         let scale = life_mm(face.height);
         let neutral = face.neutral.clone();
         let follows = |v: &u32| face.embedding.weights[*v as usize].iter().sum::<f32>() > 0.0;
@@ -68,17 +66,7 @@ impl<'a, B: Body> Probed<'a, B> {
             crossed: 0,
             most: CrossingCounts::default(),
         };
-        Self { body, kind, face, probes, fps }
-    }
-
-    /// Elements that are inside out and that the rig itself does not turn inside out.
-    fn inverted_beyond_rig(&self, weights: &[f32]) -> Vec<u32> {
-        let mut inverted = self.body.inverted();
-        if !inverted.is_empty() {
-            let of_rig = self.body.rig_inverts(weights);
-            inverted.retain(|element| of_rig.binary_search(element).is_err());
-        }
-        inverted
+        Self { kind, face, probes, fps }
     }
 
     /// All that was found.
@@ -124,62 +112,24 @@ impl<'a, B: Body> Probed<'a, B> {
     }
 }
 
-impl<B: Body> Body for Probed<'_, B> {
-    fn touchable(&mut self) -> &mut dyn Touchable {
-        self.body.touchable()
-    }
-
-    fn aim(&mut self, weights: &[f32], head: &RigidMotion, time: f64) {
-        self.body.aim(weights, head, time);
-    }
-
-    fn next_input(&self, known: f64, frame: f64) -> Option<f64> {
-        self.body.next_input(known, frame)
-    }
-
-    fn settle(&mut self) {
-        self.body.settle();
-    }
-
-    fn glide(&mut self, seconds: f64) {
-        self.body.glide(seconds);
-    }
-
-    fn run(&mut self, seconds: f64) {
-        self.body.run(seconds);
-    }
-
-    fn show(&mut self, seconds_ago: f64) -> &[Vec3] {
-        self.body.show(seconds_ago)
-    }
-
-    fn vertices_at(&self, elements: &[u32], weights: &[f32]) -> Vec<u32> {
-        self.body.vertices_at(elements, weights)
-    }
-
-    fn free_vertices(&self) -> Vec<bool> {
-        self.body.free_vertices()
-    }
-
-    fn follows_rig(&self) -> bool {
-        self.body.follows_rig()
-    }
-
-    fn return_to_rig(&mut self, shares: &[f32]) {
-        self.body.return_to_rig(shares);
-    }
-
-    fn inverted(&self) -> Vec<u32> {
-        self.body.inverted()
-    }
-
-    fn note(&mut self, frame: &Performed<'_>, _: &mut Outcome) {
+impl Observer for Probed<'_> {
+    fn frame(&mut self, body: &dyn Body, frame: &Performed<'_>) {
         let wrong = match self.kind {
             BodyKind::Shell => folded(&self.probes.skin, frame.plain, frame.shown, self.probes.scale),
-            BodyKind::Tissue => self.inverted_beyond_rig(frame.weights),
+            BodyKind::Tissue => inverted_beyond_rig(body, frame.weights),
         };
         self.probes.add(frame, &wrong);
     }
+}
+
+/// Elements that are inside out and that the rig itself does not turn inside out.
+fn inverted_beyond_rig(body: &dyn Body, weights: &[f32]) -> Vec<u32> {
+    let mut inverted = body.inverted();
+    if !inverted.is_empty() {
+        let of_rig = body.inverted_by_rig(weights);
+        inverted.retain(|element| of_rig.binary_search(element).is_err());
+    }
+    inverted
 }
 
 impl Probes {

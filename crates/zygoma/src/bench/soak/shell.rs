@@ -206,7 +206,7 @@ impl Mischief {
         self.pulls.clear();
         self.weights.fill(0.0);
         self.running.set_weights(&self.weights);
-        self.running.set_head_pose(&RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO });
+        self.running.set_head_pose(&RigidMotion::IDENTITY);
         self.running.set_params(RunParams::default());
         self.running.finish_params();
     }

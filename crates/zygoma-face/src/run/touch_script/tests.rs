@@ -59,7 +59,7 @@ fn performed(script: &TouchScript, seconds: f64) -> Vec<Vec<Vec3>> {
     let plain = FACE.neutral.clone();
     let mut shown = plain.clone();
     let mut player = Player::new(script);
-    let head = RigidMotion { rotation: glam::DQuat::IDENTITY, translation: glam::DVec3::ZERO };
+    let head = RigidMotion::IDENTITY;
     (0..=(100.0 * seconds) as usize)
         .map(|frame| {
             let moment = Moment { time: frame as f64 / 100.0, plain: &plain, shown: &shown, head };

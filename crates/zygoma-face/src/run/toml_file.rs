@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::de::DeserializeOwned;
 
 /// Reads a file's text; a mistake is told in one sentence with its line.
-pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
         let message = error.message().trim().replace('\n', "; ");
         match error.span() {
@@ -16,6 +16,6 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 }
 
 /// The line that a span begins on, counted from 1.
-pub(crate) fn line(text: &str, span: &Range<usize>) -> usize {
+pub fn line(text: &str, span: &Range<usize>) -> usize {
     1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
 }

@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use glam::Vec3;
 use zygoma_rig::frames::Frames;
 use zygoma_rig::{Error, Result};
@@ -16,7 +15,7 @@ use zygoma_rig::{Error, Result};
 const CHUNK: usize = 2048;
 
 /// Frames that lie in a file.
-pub(crate) struct SpooledFrames {
+pub struct SpooledFrames {
     file: File,
     folder: PathBuf,
     fps: f64,
@@ -26,24 +25,31 @@ pub(crate) struct SpooledFrames {
 
 impl SpooledFrames {
     /// No frames yet, in a file of a folder that has room for `expected` of them.
-    pub(crate) fn new(folder: &Path, fps: f64, vertex_count: usize, expected: usize) -> anyhow::Result<Self> {
+    pub fn new(folder: &Path, fps: f64, vertex_count: usize, expected: usize) -> Result<Self> {
         let needed = (vertex_count as u64).saturating_mul(size_of::<Vec3>() as u64);
-        zygoma_files::check_room(folder, needed.saturating_mul(expected as u64)).with_context(|| {
-            format!("{expected} frames of {vertex_count} vertices wait there to be written")
+        zygoma_files::check_room(folder, needed.saturating_mul(expected as u64)).map_err(|error| {
+            Error::Request(format!(
+                "{expected} frames of {vertex_count} vertices wait there to be written: {error}"
+            ))
         })?;
-        let file = tempfile::tempfile_in(folder).with_context(|| {
-            format!("{}: no file for the frames can be made there; name another output", folder.display())
+        let file = tempfile::tempfile_in(folder).map_err(|error| {
+            Error::Request(format!(
+                "{}: no file for the frames can be made there: {error}; name another output",
+                folder.display()
+            ))
         })?;
         Ok(Self { file, folder: folder.to_owned(), fps, vertex_count, count: 0 })
     }
 
     /// Appends a frame.
-    pub(crate) fn push(&mut self, frame: &[Vec3]) -> anyhow::Result<()> {
+    pub fn push(&mut self, frame: &[Vec3]) -> Result<()> {
         debug_assert_eq!(frame.len(), self.vertex_count, "every frame has the same vertices");
-        self.write_frame(frame).with_context(|| {
+        self.write_frame(frame).map_err(|error| {
             let (size, folder) = (self.vertex_count * size_of::<Vec3>(), self.folder.display());
-            let kib = size.div_ceil(1024);
-            format!("{folder}: keeping frame {} failed; every frame needs {kib} KiB there", self.count)
+            let (count, kib) = (self.count, size.div_ceil(1024));
+            Error::Request(format!(
+                "{folder}: keeping frame {count} failed: {error}; every frame needs {kib} KiB there"
+            ))
         })?;
         self.count += 1;
         Ok(())
@@ -70,7 +76,7 @@ impl SpooledFrames {
     }
 
     /// The positions of one frame.
-    pub(crate) fn frame(&self, frame: usize) -> std::io::Result<Vec<Vec3>> {
+    pub fn frame(&self, frame: usize) -> std::io::Result<Vec<Vec3>> {
         let mut positions = vec![Vec3::ZERO; self.vertex_count];
         self.read_frame(frame, &mut positions)?;
         Ok(positions)

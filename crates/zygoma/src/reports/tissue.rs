@@ -1,4 +1,4 @@
-//! What flesh did: its lips, its volume and its way from the rig.
+//! The page about tissue: its lips, its volume and its deviation from the rig.
 
 use std::path::Path;
 
@@ -22,9 +22,9 @@ const MOUTHS: usize = 6;
 /// What is shown around the mouth, in heights.
 const CLOSE: f32 = 0.16;
 
-/// What was noted frame by frame.
+/// Notes about tissue, frame by frame.
 #[derive(Default)]
-pub(crate) struct Chronicle {
+pub(crate) struct FrameLog {
     /// Pairs of crossing triangles between the lips, and those of the plain rig.
     pub(crate) crossings: Vec<[usize; 2]>,
     pub(crate) lips: Vec<LipReport>,
@@ -40,12 +40,7 @@ pub(crate) struct Chronicle {
     pub(crate) misses: Vec<MarkerMiss>,
 }
 
-impl Chronicle {
-    /// The deepest that anything was in the skin, m.
-    pub(crate) fn deepest(&self) -> f64 {
-        f64::from(self.touches.iter().map(|touch| touch[0]).fold(0.0, f32::max))
-    }
-
+impl FrameLog {
     /// The strongest force of all touches on the head, N.
     pub(crate) fn strongest(&self) -> f64 {
         f64::from(self.touches.iter().map(|touch| touch[1]).fold(0.0, f32::max))
@@ -56,17 +51,17 @@ impl Chronicle {
 pub(crate) fn write(
     folder: &Path,
     story: &Story,
-    chronicle: &Chronicle,
+    log: &FrameLog,
     tissue: &Tissue,
     lines: &[String],
 ) -> anyhow::Result<()> {
     zygoma_files::create_folder(folder)?;
-    let mut page = Report::new(&format!("zygoma perform: {} performs {}", story.face.name, story.take.name));
+    let mut page = Report::new(&format!("zygoma simulate: {} performs {}", story.face.name, story.take.name));
     page.list(lines);
     story.add_worst(&mut page)?;
     story.add_touches(&mut page)?;
-    add_mouths(&mut page, story, chronicle)?;
-    add_curves(&mut page, story, chronicle);
+    add_mouths(&mut page, story, log)?;
+    add_curves(&mut page, story, log);
     story.add_deviation(&mut page);
     story.add_key_frames(&mut page)?;
     add_flesh(&mut page, story.face, tissue)?;
@@ -104,18 +99,18 @@ fn add_flesh(page: &mut Report, face: &FaceModel, tissue: &Tissue) -> anyhow::Re
 }
 
 /// The mouth where its lips part, or where most happens between them: contacts, or the plain rig's crossings.
-fn add_mouths(page: &mut Report, story: &Story, chronicle: &Chronicle) -> anyhow::Result<()> {
+fn add_mouths(page: &mut Report, story: &Story, log: &FrameLog) -> anyhow::Result<()> {
     let busy = |frame: &usize| {
-        let lips = &chronicle.lips[*frame];
-        lips.contacts + lips.sticky + chronicle.crossings[*frame][1]
+        let lips = &log.lips[*frame];
+        lips.contacts + lips.sticky + log.crossings[*frame][1]
     };
-    let count = chronicle.lips.len();
+    let count = log.lips.len();
     let fps = story.outcome.frames.fps();
     let apart = (0.1 * fps).round().max(1.0) as usize;
     // Where sticky lips part is what one wants to see; where none stick, where most happens.
     let parting = |frame: &usize| {
         let later = (*frame + 2 * apart).min(count - 1);
-        chronicle.lips[*frame].sticky.saturating_sub(chronicle.lips[later].sticky)
+        log.lips[*frame].sticky.saturating_sub(log.lips[later].sticky)
     };
     let parts = (0..count).max_by_key(parting).filter(|frame| parting(frame) > 0);
     let busiest = || (0..count).max_by_key(busy).filter(|frame| busy(frame) > 0);
@@ -134,9 +129,9 @@ fn add_mouths(page: &mut Report, story: &Story, chronicle: &Chronicle) -> anyhow
         let view = View { yaw: 20.0, pitch: 5.0 };
         let shot =
             |surfaces: &[Vec<Vec3>]| portrait.shoot(&Shot { surfaces, props: &[], view, focus, size: SIZE });
-        rows[1].push((shot(&surfaces)?, format!("plain rig, {} crossings", chronicle.crossings[frame][1])));
+        rows[1].push((shot(&surfaces)?, format!("plain rig, {} crossings", log.crossings[frame][1])));
         surfaces[story.rig.skin] = story.outcome.frames.frame(frame)?;
-        let label = format!("{seconds:.2} s, {} springs", chronicle.lips[frame].sticky);
+        let label = format!("{seconds:.2} s, {} springs", log.lips[frame].sticky);
         rows[0].push((shot(&surfaces)?, label));
     }
     page.section("Lips")
@@ -154,11 +149,11 @@ fn mouth(story: &Story) -> Option<Vec3> {
     Some(0.5 * (at("mouth-left")? + at("mouth-right")?))
 }
 
-fn add_curves(page: &mut Report, story: &Story, chronicle: &Chronicle) {
+fn add_curves(page: &mut Report, story: &Story, log: &FrameLog) {
     let fps = story.outcome.frames.fps();
     let line = |name: &str, value: &dyn Fn(usize) -> f64| Line {
         name: name.to_owned(),
-        points: (0..chronicle.lips.len()).map(|frame| [frame as f64 / fps, value(frame)]).collect(),
+        points: (0..log.lips.len()).map(|frame| [frame as f64 / fps, value(frame)]).collect(),
     };
     page.section("Between the lips").chart(
         &Chart {
@@ -166,10 +161,10 @@ fn add_curves(page: &mut Report, story: &Story, chronicle: &Chronicle) {
             x_label: "seconds".into(),
             y_label: "number".into(),
             lines: vec![
-                line("contacts", &|frame| chronicle.lips[frame].contacts as f64),
-                line("sticky springs", &|frame| chronicle.lips[frame].sticky as f64),
-                line("crossings", &|frame| chronicle.crossings[frame][0] as f64),
-                line("crossings of the plain rig", &|frame| chronicle.crossings[frame][1] as f64),
+                line("contacts", &|frame| log.lips[frame].contacts as f64),
+                line("sticky springs", &|frame| log.lips[frame].sticky as f64),
+                line("crossings", &|frame| log.crossings[frame][0] as f64),
+                line("crossings of the plain rig", &|frame| log.crossings[frame][1] as f64),
             ],
             ..Chart::default()
         },
@@ -181,11 +176,11 @@ fn add_curves(page: &mut Report, story: &Story, chronicle: &Chronicle) {
             x_label: "seconds".into(),
             y_label: "%".into(),
             lines: vec![
-                line("all flesh", &|frame| 100.0 * (chronicle.volumes[frame][0].total - 1.0)),
-                line("elements, mean", &|frame| 100.0 * chronicle.volumes[frame][0].mean),
-                line("elements, 95 %", &|frame| 100.0 * chronicle.volumes[frame][0].p95),
-                line("plain rig's elements, mean", &|frame| 100.0 * chronicle.volumes[frame][1].mean),
-                line("plain rig's elements, 95 %", &|frame| 100.0 * chronicle.volumes[frame][1].p95),
+                line("all flesh", &|frame| 100.0 * (log.volumes[frame][0].total - 1.0)),
+                line("elements, mean", &|frame| 100.0 * log.volumes[frame][0].mean),
+                line("elements, 95 %", &|frame| 100.0 * log.volumes[frame][0].p95),
+                line("plain rig's elements, mean", &|frame| 100.0 * log.volumes[frame][1].mean),
+                line("plain rig's elements, 95 %", &|frame| 100.0 * log.volumes[frame][1].p95),
             ],
             ..Chart::default()
         },

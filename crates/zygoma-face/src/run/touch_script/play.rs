@@ -1,36 +1,40 @@
 //! A script at work: before each frame it puts colliders and held skin where they belong.
 
 use glam::{Quat, Vec3};
-use zygoma_face::contact::{ColliderBody, ColliderId, GrabId, Touchable};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
 use super::{Action, CLEARANCE, FINGERTIP, Key, ScriptedTouch, Spot, TouchScript};
+use crate::body::Body;
+use crate::contact::{ColliderBody, ColliderId, GrabId};
 
 /// The face at the end of the frame that comes, before it is touched.
-pub(crate) struct Moment<'a> {
+pub struct Moment<'a> {
     /// Seconds since the take's start.
-    pub(crate) time: f64,
+    pub time: f64,
     /// The plain rig then, in metres, in the head's frame.
-    pub(crate) plain: &'a [Vec3],
+    pub plain: &'a [Vec3],
     /// The simulated surface now.
-    pub(crate) shown: &'a [Vec3],
+    pub shown: &'a [Vec3],
     /// The head's pose then.
-    pub(crate) head: RigidMotion,
+    pub head: RigidMotion,
 }
 
 /// A thing that touches, to be shown: its shape and where it was in each frame, in the head's frame.
 #[derive(Clone, Debug)]
-pub(crate) struct Prop {
-    pub(crate) name: String,
-    pub(crate) shape: ColliderShape,
-    pub(crate) poses: Vec<Option<Pose>>,
+pub struct Prop {
+    /// Its name in the script.
+    pub name: String,
+    /// Its shape.
+    pub shape: ColliderShape,
+    /// Its pose in each frame; `None` while it is away.
+    pub poses: Vec<Option<Pose>>,
     /// The first frame in which it cut through the face.
-    pub(crate) cut: Option<usize>,
+    pub cut: Option<usize>,
 }
 
 /// A script that is being performed.
-pub(crate) struct Player<'a> {
+pub struct Player<'a> {
     script: &'a TouchScript,
     states: Vec<State>,
     props: Vec<Prop>,
@@ -55,7 +59,7 @@ enum State {
 
 impl Prop {
     /// Says that it cut through the face, if it did.
-    pub(crate) fn warning(&self, fps: f64) -> Option<String> {
+    pub fn warning(&self, fps: f64) -> Option<String> {
         let frame = self.cut?;
         Some(format!(
             "problem: '{}' goes through the face from {:.2} s on, and touches nothing until it has come out; lead it around",
@@ -66,7 +70,8 @@ impl Prop {
 }
 
 impl<'a> Player<'a> {
-    pub(crate) fn new(script: &'a TouchScript) -> Self {
+    /// Starts a script.
+    pub fn new(script: &'a TouchScript) -> Self {
         let prop = |touch: &ScriptedTouch| Prop {
             name: touch.name.clone(),
             shape: match &touch.action {
@@ -85,7 +90,7 @@ impl<'a> Player<'a> {
     }
 
     /// Prepares the frame that ends at a moment.
-    pub(crate) fn before(&mut self, running: &mut dyn Touchable, moment: &Moment) {
+    pub fn before(&mut self, running: &mut dyn Body, moment: &Moment) {
         for (touch, state) in self.script.touches.iter().zip(&mut self.states) {
             let is_now = moment.time >= touch.from - 1e-9 && moment.time <= touch.to + 1e-9;
             if !is_now {
@@ -100,11 +105,11 @@ impl<'a> Player<'a> {
     }
 
     /// Notes where things are after a frame.
-    pub(crate) fn after(&mut self, running: &dyn Touchable) {
+    pub fn after(&mut self, running: &dyn Body) {
         for (prop, state) in self.props.iter_mut().zip(&self.states) {
             let pose = match state {
                 State::Touching { touch, .. } => {
-                    let touch = running.colliders().get(*touch);
+                    let touch = running.colliders().and_then(|colliders| colliders.get(*touch));
                     if prop.cut.is_none() && touch.is_some_and(ColliderBody::is_through) {
                         prop.cut = Some(prop.poses.len());
                     }
@@ -120,7 +125,8 @@ impl<'a> Player<'a> {
         }
     }
 
-    pub(crate) fn into_props(self) -> Vec<Prop> {
+    /// Everything that touched, to be shown.
+    pub fn into_props(self) -> Vec<Prop> {
         self.props
     }
 }
@@ -201,31 +207,32 @@ fn in_world(pose: &Pose, head: &RigidMotion) -> Pose {
     }
 }
 
-fn begin(touch: &ScriptedTouch, running: &mut dyn Touchable, moment: &Moment) -> State {
+fn begin(touch: &ScriptedTouch, running: &mut dyn Body, moment: &Moment) -> State {
     match &touch.action {
         Action::Push { collider, .. } | Action::Carry { collider, .. } => {
             let start: Vec<(Vec3, Vec3)> =
                 spots(&touch.action).iter().map(|spot| spot.on(moment.plain)).collect();
             let pose = in_world(&pose(touch, &start, moment), &moment.head);
-            let id = running.colliders_mut().add(collider.shape.clone(), pose, collider.drive);
-            if let Some(added) = running.colliders_mut().get_mut(id) {
+            let Some(colliders) = running.colliders_mut() else { return State::Over };
+            let id = colliders.add(collider.shape.clone(), pose, collider.motion);
+            if let Some(added) = colliders.get_mut(id) {
                 added.friction = collider.friction;
             }
             State::Touching { touch: id, start }
         }
         Action::Pull { at, radius, .. } => {
             let (grip, normal) = at.on(moment.shown);
-            let pull = running.grab(grip, *radius);
+            let Some(pull) = running.grab(grip, *radius) else { return State::Over };
             State::Holding { pull, start: [grip, at.on(moment.plain).0], grip, normal }
         }
     }
 }
 
-fn advance(touch: &ScriptedTouch, running: &mut dyn Touchable, state: &mut State, moment: &Moment) {
+fn advance(touch: &ScriptedTouch, running: &mut dyn Body, state: &mut State, moment: &Moment) {
     match state {
         State::Touching { touch: id, start } => {
             let pose = in_world(&pose(touch, start, moment), &moment.head);
-            if let Some(moved) = running.colliders_mut().get_mut(*id) {
+            if let Some(moved) = running.colliders_mut().and_then(|colliders| colliders.get_mut(*id)) {
                 moved.pose = pose;
             }
         }
@@ -234,7 +241,9 @@ fn advance(touch: &ScriptedTouch, running: &mut dyn Touchable, state: &mut State
                 let [grabbed, plain] = *start;
                 let followed = if touch.follow { at.on(moment.plain).0 - plain } else { Vec3::ZERO };
                 *grip = grabbed + followed + progress(touch, moment.time, *ease, *ease_out) * *by;
-                running.colliders_mut().drag(*pull, *grip);
+                if let Some(colliders) = running.colliders_mut() {
+                    colliders.drag(*pull, *grip);
+                }
             }
         }
         State::Waiting | State::Over => {}
@@ -242,11 +251,11 @@ fn advance(touch: &ScriptedTouch, running: &mut dyn Touchable, state: &mut State
 }
 
 /// Takes away what has ended.
-fn end(running: &mut dyn Touchable, state: &mut State, is_over: bool) {
-    match state {
-        State::Touching { touch, .. } => running.colliders_mut().remove(*touch),
-        State::Holding { pull, .. } => running.colliders_mut().release(*pull),
-        State::Waiting | State::Over => {}
+fn end(running: &mut dyn Body, state: &mut State, is_over: bool) {
+    match (&*state, running.colliders_mut()) {
+        (State::Touching { touch, .. }, Some(colliders)) => colliders.remove(*touch),
+        (State::Holding { pull, .. }, Some(colliders)) => colliders.release(*pull),
+        _ => {}
     }
     if is_over {
         *state = State::Over;

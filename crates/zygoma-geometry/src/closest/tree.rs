@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use crate::closest::closest_on_triangle_f32;
+use crate::point::{Point, Scalar};
 
 /// Triangles per leaf. Ours: fewer make the tree deeper, more make leaves slower; 4 was fastest on heads.
 const LEAF: usize = 4;
@@ -10,17 +10,19 @@ const LEAF: usize = 4;
 /// Deep enough for any tree that fits in memory: the halves of a node differ by one triangle at most.
 const STACK: usize = 64;
 
-/// A bounding-box tree over the triangles of a mesh.
+/// A bounding-box tree over the triangles of a mesh, in single or double precision.
+///
+/// It keeps no positions: every query is given those that the tree was last [fitted](Self::refit) to.
 #[derive(Clone, Debug)]
-pub struct TriangleTree {
-    nodes: Vec<Node>,
+pub struct TriangleTree<P = Vec3> {
+    nodes: Vec<Node<P>>,
     order: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
-    low: Vec3,
-    high: Vec3,
+struct Node<P> {
+    low: P,
+    high: P,
     /// For a leaf the first place in `order`; otherwise the left child, which the right one follows.
     first: u32,
     /// Triangles of a leaf; 0 for an inner node.
@@ -29,46 +31,46 @@ struct Node {
 
 /// The closest point of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Nearest {
+pub struct Nearest<P: Point = Vec3> {
     /// Its triangle.
     pub triangle: u32,
     /// Its barycentric coordinates.
-    pub barycentric: [f32; 3],
+    pub barycentric: [P::Scalar; 3],
     /// The point.
-    pub point: Vec3,
+    pub point: P,
     /// Distance from the query.
-    pub distance: f32,
+    pub distance: P::Scalar,
 }
 
 /// Where a ray meets a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hit {
+pub struct Hit<S = f32> {
     /// The triangle.
     pub triangle: u32,
     /// Distance along the ray in units of its direction's length.
-    pub distance: f32,
+    pub distance: S,
 }
 
-impl TriangleTree {
+impl<P: Point> TriangleTree<P> {
     /// Builds the tree; triangles are split at the median of their centres along the longest axis.
-    pub fn new(positions: &[Vec3], triangles: &[[u32; 3]]) -> Self {
-        let centres: Vec<Vec3> =
-            triangles.iter().map(|t| t.iter().map(|v| positions[*v as usize]).sum::<Vec3>() / 3.0).collect();
+    pub fn new(positions: &[P], triangles: &[[u32; 3]]) -> Self {
+        let centres: Vec<P> = triangles.iter().map(|t| P::centre(t.map(|v| positions[v as usize]))).collect();
         let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
-        let empty = Node { low: Vec3::ZERO, high: Vec3::ZERO, first: 0, count: 0 };
+        let empty = Node { low: P::ZERO, high: P::ZERO, first: 0, count: 0 };
         let mut nodes = vec![Node { count: order.len() as u32, ..empty }];
         let mut next = 0;
         while next < nodes.len() {
             let Node { first, count, .. } = nodes[next];
             if count as usize > LEAF {
                 let part = &mut order[first as usize..(first + count) as usize];
-                let low = part.iter().map(|t| centres[*t as usize]).fold(Vec3::MAX, Vec3::min);
-                let high = part.iter().map(|t| centres[*t as usize]).fold(Vec3::MIN, Vec3::max);
-                let axis = (high - low).max_position();
+                let low = part.iter().map(|t| centres[*t as usize]).fold(P::HIGHEST, P::min);
+                let high = part.iter().map(|t| centres[*t as usize]).fold(P::LOWEST, P::max);
+                let axis = (high - low).longest_axis();
                 let half = part.len() / 2;
                 // Ties are broken by number, so that the tree does not depend on the sort.
                 part.select_nth_unstable_by(half, |a, b| {
-                    let (ca, cb) = (centres[*a as usize][axis], centres[*b as usize][axis]);
+                    let (ca, cb) =
+                        (centres[*a as usize].coordinate(axis), centres[*b as usize].coordinate(axis));
                     ca.total_cmp(&cb).then(a.cmp(b))
                 });
                 let left = nodes.len() as u32;
@@ -84,10 +86,10 @@ impl TriangleTree {
     }
 
     /// Adapts the boxes to moved vertices; no allocation.
-    pub fn refit(&mut self, positions: &[Vec3], triangles: &[[u32; 3]]) {
+    pub fn refit(&mut self, positions: &[P], triangles: &[[u32; 3]]) {
         for index in (0..self.nodes.len()).rev() {
             let Node { first, count, .. } = self.nodes[index];
-            let (mut low, mut high) = (Vec3::MAX, Vec3::MIN);
+            let (mut low, mut high) = (P::HIGHEST, P::LOWEST);
             if count == 0 && !self.order.is_empty() {
                 for child in [first, first + 1] {
                     low = low.min(self.nodes[child as usize].low);
@@ -105,22 +107,22 @@ impl TriangleTree {
     }
 
     /// The smallest box around everything, as its lowest and highest corner.
-    pub fn bounds(&self) -> (Vec3, Vec3) {
+    pub fn bounds(&self) -> (P, P) {
         (self.nodes[0].low, self.nodes[0].high)
     }
 
     /// The closest point within a distance.
     pub fn closest(
         &self,
-        positions: &[Vec3],
+        positions: &[P],
         triangles: &[[u32; 3]],
-        point: Vec3,
-        within: f32,
-    ) -> Option<Nearest> {
+        point: P,
+        within: P::Scalar,
+    ) -> Option<Nearest<P>> {
         if self.order.is_empty() {
             return None;
         }
-        let mut best: Option<Nearest> = None;
+        let mut best: Option<Nearest<P>> = None;
         let mut reach = within;
         let mut stack = [0u32; STACK];
         let mut depth = 1;
@@ -142,9 +144,9 @@ impl TriangleTree {
             for place in node.first..node.first + node.count {
                 let triangle = self.order[place as usize];
                 let corners = triangles[triangle as usize].map(|v| positions[v as usize]);
-                let barycentric = closest_on_triangle_f32(point, corners);
-                let on: Vec3 = (0..3).map(|i| barycentric[i] * corners[i]).sum();
-                let distance = on.distance(point);
+                let barycentric = point.closest_on_triangle(corners);
+                let on: P = (0..3).map(|i| corners[i] * barycentric[i]).sum();
+                let distance = (on - point).length();
                 let nearer = best.is_none_or(|b| {
                     distance < b.distance || (distance == b.distance && triangle < b.triangle)
                 });
@@ -160,24 +162,24 @@ impl TriangleTree {
     /// The first triangle along a ray farther than `from`, whichever way it faces, among those `accepted`.
     pub fn first_hit(
         &self,
-        positions: &[Vec3],
+        positions: &[P],
         triangles: &[[u32; 3]],
-        origin: Vec3,
-        direction: Vec3,
-        from: f32,
+        origin: P,
+        direction: P,
+        from: P::Scalar,
         accepted: impl Fn(u32) -> bool,
-    ) -> Option<Hit> {
+    ) -> Option<Hit<P::Scalar>> {
         if self.order.is_empty() {
             return None;
         }
         let inverse = direction.recip();
-        let mut best: Option<Hit> = None;
+        let mut best: Option<Hit<P::Scalar>> = None;
         let mut stack = [0u32; STACK];
         let mut depth = 1;
         while depth > 0 {
             depth -= 1;
             let node = &self.nodes[stack[depth] as usize];
-            let reach = best.map_or(f32::INFINITY, |hit| hit.distance);
+            let reach = best.map_or(P::Scalar::INFINITY, |hit| hit.distance);
             if !node.meets(origin, inverse, reach) {
                 continue;
             }
@@ -202,38 +204,40 @@ impl TriangleTree {
     }
 }
 
-impl Node {
-    fn distance(&self, point: Vec3) -> f32 {
-        (self.low - point).max(point - self.high).max(Vec3::ZERO).length()
+impl<P: Point> Node<P> {
+    fn distance(&self, point: P) -> P::Scalar {
+        (self.low - point).max(point - self.high).max(P::ZERO).length()
     }
 
-    fn meets(&self, origin: Vec3, inverse: Vec3, reach: f32) -> bool {
+    fn meets(&self, origin: P, inverse: P, reach: P::Scalar) -> bool {
         let (a, b) = ((self.low - origin) * inverse, (self.high - origin) * inverse);
-        let enter = a.min(b).max_element().max(0.0);
+        let enter = a.min(b).max_element().max(P::Scalar::ZERO);
         let leave = a.max(b).min_element().min(reach);
         enter <= leave
     }
 }
 
 /// Distance along the ray to the triangle's plane if it passes through the triangle (\[Möller and Trumbore 1997\]).
-fn ray_meets(origin: Vec3, direction: Vec3, [a, b, c]: [Vec3; 3]) -> Option<f32> {
+fn ray_meets<P: Point>(origin: P, direction: P, [a, b, c]: [P; 3]) -> Option<P::Scalar> {
     let (ab, ac) = (b - a, c - a);
     let p = direction.cross(ac);
     let determinant = ab.dot(p);
-    if determinant == 0.0 {
+    if determinant == P::Scalar::ZERO {
         return None;
     }
+    let (zero, one) = (P::Scalar::ZERO, P::Scalar::ONE);
     let t = origin - a;
     let u = t.dot(p) / determinant;
     let q = t.cross(ab);
     let v = direction.dot(q) / determinant;
-    (u >= 0.0 && v >= 0.0 && u + v <= 1.0).then(|| ac.dot(q) / determinant)
+    (u >= zero && v >= zero && u + v <= one).then(|| ac.dot(q) / determinant)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::shapes;
+    use glam::DVec3;
     use proptest::prelude::*;
 
     proptest! {
@@ -248,12 +252,28 @@ mod tests {
             tree.refit(&positions, &triangles);
             let brute = triangles.iter().map(|t| {
                 let corners = t.map(|v| positions[v as usize]);
-                let weights = closest_on_triangle_f32(point, corners);
+                let weights = point.closest_on_triangle(corners);
                 (0..3).map(|i| weights[i] * corners[i]).sum::<Vec3>().distance(point)
             }).fold(f32::INFINITY, f32::min);
             let found = tree.closest(&positions, &triangles, point, f32::INFINITY).unwrap();
             prop_assert_eq!(found.distance, brute);
             prop_assert!(tree.closest(&positions, &triangles, point, 0.999 * brute).is_none());
+        }
+
+        #[test]
+        fn double_precision_agrees_with_trying_every_triangle(
+            points in prop::collection::vec(prop::array::uniform3(-1.0f64..1.0), 36),
+            query in prop::array::uniform3(-3.0f64..3.0),
+        ) {
+            let (positions, query): (Vec<_>, _) = (points.into_iter().map(DVec3::from).collect(), DVec3::from(query));
+            let triangles: Vec<[u32; 3]> = (0..12).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
+            let found = TriangleTree::new(&positions, &triangles).closest(&positions, &triangles, query, f64::INFINITY);
+            let brute = triangles.iter().map(|t| {
+                let corners = t.map(|v| positions[v as usize]);
+                let weights = query.closest_on_triangle(corners);
+                (0..3).map(|i| weights[i] * corners[i]).sum::<DVec3>().distance(query)
+            }).fold(f64::INFINITY, f64::min);
+            prop_assert_eq!(found.map(|found| found.distance), Some(brute));
         }
     }
 
@@ -271,7 +291,7 @@ mod tests {
 
     #[test]
     fn an_empty_mesh_has_no_closest_point() {
-        let tree = TriangleTree::new(&[], &[]);
+        let tree = TriangleTree::<Vec3>::new(&[], &[]);
         assert!(tree.closest(&[], &[], Vec3::ZERO, f32::INFINITY).is_none());
     }
 }

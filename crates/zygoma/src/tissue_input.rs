@@ -1,4 +1,4 @@
-//! What is known of a rig's inside: its bones, the thickness of its flesh and what hangs free.
+//! The inside of a rig, as far as it is known: bones, thickness of the tissue, and parts that hang free.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use zygoma_face::model::{Bones, FreePart};
 use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::tissue::{TissueInput, TissueParams};
-use zygoma_geometry::triangle_tree::TriangleTree;
+use zygoma_geometry::closest::TriangleTree;
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::formats::Limits;
@@ -26,8 +26,8 @@ pub(crate) enum BoneSource {
     None,
 }
 
-/// A face with what is known of its inside.
-pub(crate) struct FleshInput {
+/// The inside of a rig.
+pub(crate) struct RigInside {
     jaw: Vec<usize>,
     bones: Option<Bones>,
     pub(crate) bone_source: BoneSource,
@@ -37,7 +37,7 @@ pub(crate) struct FleshInput {
     pub(crate) free_parts: Vec<String>,
 }
 
-impl FleshInput {
+impl RigInside {
     /// Looks for bones and for parts that hang free; `thickness` and `free` are what the user named.
     pub(crate) fn new(
         rig: &Rig,

@@ -1,9 +1,9 @@
-//! Finding the equilibrium of a [`Statics`], and its adjoint.
+//! Finding the equilibrium of an [`EquilibriumProblem`], and its adjoint.
 
 use glam::DVec3;
 use zygoma_numerics::{Budget, Cholesky, SymmetricMatrix};
 
-use super::{Statics, Weights};
+use super::{EquilibriumProblem, Weights};
 
 /// When the search for an equilibrium ends.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,11 +26,11 @@ impl Default for NewtonParams {
 /// over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the shell found no equilibrium in the number of steps allowed")]
-pub struct Unsettled;
+pub struct NotConverged;
 
 /// An equilibrium, with what helps to find the next one nearby.
-pub struct Settled {
-    /// Positions of the vertices of the [`Statics`], the free ones first.
+pub struct Equilibrium {
+    /// Positions of the vertices of the [`EquilibriumProblem`], the free ones first.
     pub x: Vec<DVec3>,
     /// How many times the matrix was factored, in all searches so far.
     pub factors: usize,
@@ -47,36 +47,44 @@ pub struct Settled {
 /// The shares of negative curvature that are left out of a factor, from none to all.
 const DAMPING: [f64; 4] = [0.0, 0.3, 0.6, 1.0];
 
-impl Settled {
+impl Equilibrium {
     /// The equilibrium that is found from the target.
-    pub fn new(statics: &Statics, weights: &Weights, params: &NewtonParams) -> Result<Self, Unsettled> {
-        Self::from(statics, weights, statics.target().to_vec(), params)
+    pub fn new(
+        problem: &EquilibriumProblem,
+        weights: &Weights,
+        params: &NewtonParams,
+    ) -> Result<Self, NotConverged> {
+        Self::from(problem, weights, problem.target().to_vec(), params)
     }
 
-    /// The equilibrium that is found from given positions of the vertices of the [`Statics`].
+    /// The equilibrium that is found from given positions of the vertices of the [`EquilibriumProblem`].
     ///
     /// # Panics
-    /// If there are not as many as the [`Statics`] has vertices.
+    /// If there are not as many as the [`EquilibriumProblem`] has vertices.
     pub fn from(
-        statics: &Statics,
+        problem: &EquilibriumProblem,
         weights: &Weights,
         x: Vec<DVec3>,
         params: &NewtonParams,
-    ) -> Result<Self, Unsettled> {
-        let mut settled = Self::unsettled(statics, weights, x)?;
-        settled.search(statics, weights, params, true)?;
-        Ok(settled)
+    ) -> Result<Self, NotConverged> {
+        let mut equilibrium = Self::unsolved(problem, weights, x)?;
+        equilibrium.search(problem, weights, params, true)?;
+        Ok(equilibrium)
     }
 
     /// Given positions, not searched from yet: memory to [`restart`](Self::restart) in.
     ///
     /// # Panics
-    /// If there are not as many as the [`Statics`] has vertices.
-    pub fn unsettled(statics: &Statics, weights: &Weights, x: Vec<DVec3>) -> Result<Self, Unsettled> {
-        assert_eq!(x.len(), statics.vertices().len(), "one position per vertex");
-        let mut matrix = statics.matrix();
-        statics.hessian(weights, &x, 1.0, &mut matrix);
-        let factor = Cholesky::new(statics.analysis().clone(), &matrix).map_err(|_| Unsettled)?;
+    /// If there are not as many as the [`EquilibriumProblem`] has vertices.
+    pub fn unsolved(
+        problem: &EquilibriumProblem,
+        weights: &Weights,
+        x: Vec<DVec3>,
+    ) -> Result<Self, NotConverged> {
+        assert_eq!(x.len(), problem.vertices().len(), "one position per vertex");
+        let mut matrix = problem.matrix();
+        problem.hessian(weights, &x, 1.0, &mut matrix);
+        let factor = Cholesky::new(problem.analysis().clone(), &matrix).map_err(|_| NotConverged)?;
         Ok(Self { x, factors: 1, factor, column: Vec::new(), matrix, level: 0 })
     }
 
@@ -84,69 +92,69 @@ impl Settled {
     /// there already. Nothing of what was found before has a say.
     ///
     /// # Panics
-    /// If there are not as many positions as the [`Statics`] has vertices, or it is one of other vertices.
+    /// If there are not as many positions as the [`EquilibriumProblem`] has vertices, or it is one of other vertices.
     pub fn restart(
         &mut self,
-        statics: &Statics,
+        problem: &EquilibriumProblem,
         weights: &Weights,
         x: Vec<DVec3>,
         params: &NewtonParams,
-    ) -> Result<(), Unsettled> {
-        assert_eq!(x.len(), statics.vertices().len(), "one position per vertex");
+    ) -> Result<(), NotConverged> {
+        assert_eq!(x.len(), problem.vertices().len(), "one position per vertex");
         (self.x, self.level, self.factors) = (x, 0, 0);
-        self.renew(statics, weights, params.max_factors)?;
-        self.search(statics, weights, params, true)
+        self.renew(problem, weights, params.max_factors)?;
+        self.search(problem, weights, params, true)
     }
 
     /// Moves on to the equilibrium under other weights. After an error `x` is not an equilibrium.
-    pub fn settle(
+    pub fn update(
         &mut self,
-        statics: &Statics,
+        problem: &EquilibriumProblem,
         weights: &Weights,
         params: &NewtonParams,
-    ) -> Result<(), Unsettled> {
-        self.search(statics, weights, params, false)
+    ) -> Result<(), NotConverged> {
+        self.search(problem, weights, params, false)
     }
 
     /// Newton's method that keeps a factor as long as it makes good progress.
     fn search(
         &mut self,
-        statics: &Statics,
+        problem: &EquilibriumProblem,
         weights: &Weights,
         params: &NewtonParams,
         mut fresh: bool,
-    ) -> Result<(), Unsettled> {
-        let free = statics.free_count();
+    ) -> Result<(), NotConverged> {
+        let free = problem.free_count();
         let mut gradient = vec![DVec3::ZERO; free];
         let mut step = vec![0.0; 3 * free];
         let mut trial = self.x.clone();
         let mut at_trial = gradient.clone();
         let limit = self.factors + params.max_factors;
-        statics.gradient(weights, &self.x, &mut gradient);
-        let mut miss = remaining(&gradient, statics.actuation());
+        problem.gradient(weights, &self.x, &mut gradient);
+        let mut miss = remaining(&gradient, problem.actuation());
         let mut energy = None;
         while miss > params.tolerance {
-            params.budget.check().map_err(|_| Unsettled)?;
+            params.budget.check().map_err(|_| NotConverged)?;
             for (i, force) in gradient.iter().enumerate() {
                 step[3 * i..3 * i + 3].copy_from_slice(&force.to_array());
             }
             self.solve_roughly(&mut step);
             let slope: f64 =
                 gradient.iter().zip(step.as_chunks::<3>().0).map(|(g, s)| g.dot(DVec3::from_array(*s))).sum();
-            let before = *energy.get_or_insert_with(|| statics.energy(weights, &self.x));
+            let before = *energy.get_or_insert_with(|| problem.energy(weights, &self.x));
             let mut share = 1.0;
             let after = loop {
                 for (i, s) in step.as_chunks::<3>().0.iter().enumerate() {
                     trial[i] = self.x[i] - share * DVec3::from_array(*s);
                 }
-                let after = statics.energy(weights, &trial);
+                let after = problem.energy(weights, &trial);
                 if after <= before - 1e-4 * share * slope {
                     break Some(after);
                 }
                 // Near the end the change drowns in the last digits of the energy: there the forces decide.
                 if (after - before).abs() <= 1e-9 * before.abs() {
-                    statics.gradient(weights, &trial, &mut at_trial);
-                    if remaining(&at_trial, statics.actuation()) < 0.9 * miss {
+                    problem.gradient(weights, &trial, &mut at_trial);
+                    if remaining(&at_trial, problem.actuation()) < 0.9 * miss {
                         break Some(after);
                     }
                 }
@@ -157,20 +165,20 @@ impl Settled {
             };
             let Some(after) = after else {
                 if fresh {
-                    return Err(Unsettled);
+                    return Err(NotConverged);
                 }
-                self.renew(statics, weights, limit)?;
+                self.renew(problem, weights, limit)?;
                 fresh = true;
                 continue;
             };
             std::mem::swap(&mut self.x, &mut trial);
             energy = Some(after);
-            statics.gradient(weights, &self.x, &mut gradient);
-            let left = remaining(&gradient, statics.actuation());
+            problem.gradient(weights, &self.x, &mut gradient);
+            let left = remaining(&gradient, problem.actuation());
             fresh = false;
             // A kept factor costs a tenth of a new one, so it must win less than a tenth of the digits.
             if left > params.tolerance && (left > 0.25 * miss || share < 1.0) {
-                self.renew(statics, weights, limit)?;
+                self.renew(problem, weights, limit)?;
                 fresh = true;
             }
             miss = left;
@@ -181,45 +189,50 @@ impl Settled {
     /// Factors the second derivatives at `x`; where they are not positive definite, with less and less of
     /// what bends them down. Between two equilibria the unabridged ones are right again only at the end, so
     /// the next try starts one level below the last success.
-    fn renew(&mut self, statics: &Statics, weights: &Weights, limit: usize) -> Result<(), Unsettled> {
+    fn renew(
+        &mut self,
+        problem: &EquilibriumProblem,
+        weights: &Weights,
+        limit: usize,
+    ) -> Result<(), NotConverged> {
         self.level = self.level.saturating_sub(1);
         while let Some(damping) = DAMPING.get(self.level) {
             if self.factors >= limit {
-                return Err(Unsettled);
+                return Err(NotConverged);
             }
             self.factors += 1;
-            statics.hessian(weights, &self.x, *damping, &mut self.matrix);
+            problem.hessian(weights, &self.x, *damping, &mut self.matrix);
             if self.factor.refactor(&self.matrix).is_ok() {
                 return Ok(());
             }
             self.level += 1;
         }
-        Err(Unsettled)
+        Err(NotConverged)
     }
 
     /// Solves ∂²Ψ/∂x² λ = `rhs` at the equilibrium (IFA eq. 20) by conjugate gradients on the exact second
     /// derivatives, preconditioned with the factor at hand. Fails where the equilibrium is not stable.
     pub fn adjoint(
         &mut self,
-        statics: &Statics,
+        problem: &EquilibriumProblem,
         weights: &Weights,
         rhs: &[DVec3],
-    ) -> Result<Vec<DVec3>, Unsettled> {
-        statics.hessian(weights, &self.x, 0.0, &mut self.matrix);
+    ) -> Result<Vec<DVec3>, NotConverged> {
+        problem.hessian(weights, &self.x, 0.0, &mut self.matrix);
         if let Some(solution) = self.conjugate_gradients(rhs, 12)? {
             return Ok(solution);
         }
         self.factors += 1;
-        self.factor.refactor(&self.matrix).map_err(|_| Unsettled)?;
-        self.conjugate_gradients(rhs, 12)?.ok_or(Unsettled)
+        self.factor.refactor(&self.matrix).map_err(|_| NotConverged)?;
+        self.conjugate_gradients(rhs, 12)?.ok_or(NotConverged)
     }
 
     /// Renews the factor at the equilibrium, so that [`sensitivity`](Self::sensitivity) is exact. Where the equilibrium is
     /// not stable the factor stays an approximate one.
-    pub fn refresh(&mut self, statics: &Statics, weights: &Weights) {
+    pub fn refresh(&mut self, problem: &EquilibriumProblem, weights: &Weights) {
         for damping in DAMPING {
             self.factors += 1;
-            statics.hessian(weights, &self.x, damping, &mut self.matrix);
+            problem.hessian(weights, &self.x, damping, &mut self.matrix);
             if self.factor.refactor(&self.matrix).is_ok() {
                 break;
             }
@@ -243,7 +256,11 @@ impl Settled {
         rhs.iter_mut().zip(&self.column).for_each(|(value, found)| *value = f64::from(*found));
     }
 
-    fn conjugate_gradients(&mut self, rhs: &[DVec3], rounds: usize) -> Result<Option<Vec<DVec3>>, Unsettled> {
+    fn conjugate_gradients(
+        &mut self,
+        rhs: &[DVec3],
+        rounds: usize,
+    ) -> Result<Option<Vec<DVec3>>, NotConverged> {
         let mut r: Vec<f64> = rhs.iter().flat_map(DVec3::to_array).collect();
         let goal = 1e-9 * dot(&r, &r).sqrt();
         let mut x = vec![0.0; r.len()];
@@ -260,7 +277,7 @@ impl Settled {
             let product = product.as_flattened();
             let curvature = dot(&direction, product);
             if curvature <= 0.0 {
-                return Err(Unsettled);
+                return Err(NotConverged);
             }
             let share = along / curvature;
             for i in 0..x.len() {

@@ -1,6 +1,14 @@
-//! Closest points on triangles, and points that are kept by where they lie on a surface.
+//! Closest points: on a triangle, on a mesh ([`TriangleTree`]), and with a signed distance on a closed mesh ([`SignedSurface`]).
+
+mod signed;
+mod tree;
 
 use glam::{DVec3, Vec3};
+
+pub use signed::{SignedNearest, SignedSurface, SignedSurfaceError};
+pub use tree::{Hit, Nearest, TriangleTree};
+
+use crate::point::Point;
 
 /// A point of a triangle mesh, by triangle and barycentric coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,8 +19,14 @@ pub struct SurfacePoint {
     pub barycentric: [f64; 3],
 }
 
+impl From<Nearest<DVec3>> for SurfacePoint {
+    fn from(nearest: Nearest<DVec3>) -> Self {
+        Self { triangle: nearest.triangle, barycentric: nearest.barycentric }
+    }
+}
+
 impl SurfacePoint {
-    /// The mean of the corners' values.
+    /// The values at the corners, interpolated.
     pub fn interpolate(&self, triangles: &[[u32; 3]], values: &[DVec3]) -> DVec3 {
         let corners = triangles[self.triangle as usize];
         (0..3).map(|i| self.barycentric[i] * values[corners[i] as usize]).sum()
@@ -75,7 +89,7 @@ pub fn at_barycentric([u, v, w]: [f64; 3], [a, b, c]: [DVec3; 3]) -> DVec3 {
 
 /// [`closest_on_triangle`] in single precision, for queries per frame.
 pub fn closest_on_triangle_f32(p: Vec3, corners: [Vec3; 3]) -> [f32; 3] {
-    closest_on_triangle(p.as_dvec3(), corners.map(Vec3::as_dvec3)).map(|weight| weight as f32)
+    Point::closest_on_triangle(p, corners)
 }
 
 #[cfg(test)]

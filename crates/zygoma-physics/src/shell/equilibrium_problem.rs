@@ -13,7 +13,7 @@ use super::{Shell, ShellParams, Stiffness};
 
 /// The part of a shell that may move towards a target, while all other vertices are held there.
 #[derive(Debug)]
-pub struct Statics {
+pub struct EquilibriumProblem {
     part: Arc<Part>,
     target: Vec<DVec3>,
     bends: Vec<Element<4>>,
@@ -33,7 +33,7 @@ struct Part {
     analysis: Arc<Analysis>,
 }
 
-/// Stiffness of the elements of a [`Statics`], N/m.
+/// Stiffness of the elements of an [`EquilibriumProblem`], N/m.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     springs: Vec<f64>,
@@ -91,7 +91,7 @@ impl<const N: usize> Element<N> {
     }
 }
 
-impl Statics {
+impl EquilibriumProblem {
     /// The equilibrium of the `free` vertices of a shell pulled to `target`; all others are held at it.
     ///
     /// # Panics
@@ -255,7 +255,7 @@ impl Statics {
 }
 
 /// The force that is left at every vertex of a whole shell, as the distance over which actuation makes it up, m.
-/// Written apart from [`Statics`], so that what one of them says can be checked by the other.
+/// Written apart from [`EquilibriumProblem`], so that what one of them says can be checked by the other.
 ///
 /// # Panics
 /// If `target` or `x` is not as long as the shell has vertices.
@@ -425,5 +425,5 @@ fn scalar_matrix(pattern: &SymmetricMatrix) -> SymmetricMatrix {
 }
 
 #[cfg(test)]
-#[path = "statics_tests.rs"]
+#[path = "equilibrium_tests.rs"]
 mod tests;

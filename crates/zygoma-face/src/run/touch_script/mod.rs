@@ -6,17 +6,17 @@ mod play;
 
 use std::path::Path;
 
-use anyhow::{Context, anyhow, bail};
+use crate::contact::ColliderMotion;
+use crate::model::{FaceModel, Landmarks};
 use glam::Vec3;
 use toml::Spanned;
-use zygoma_face::contact::ColliderMotion;
-use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_physics::contact::ColliderShape;
+use zygoma_rig::Error;
 use zygoma_rig::formats::Limits;
 
-use crate::toml_file;
+use super::toml_file;
 use file::{PullFile, PushFile, ScriptFile, SphereFile, Where};
-pub(crate) use play::{Moment, Player, Prop};
+pub use play::{Moment, Player, Prop};
 
 /// A fingertip's radius in metres.
 const FINGERTIP: f32 = 0.008;
@@ -32,17 +32,20 @@ const EASE: f64 = 0.3;
 
 /// Everything that happens to a face.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TouchScript {
-    pub(crate) touches: Vec<ScriptedTouch>,
+pub struct TouchScript {
+    /// The touches, in the order of the file.
+    pub touches: Vec<ScriptedTouch>,
 }
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
-pub(crate) struct ScriptedTouch {
-    pub(crate) name: String,
-    /// Seconds since the take's start between which it happens.
-    pub(crate) from: f64,
-    pub(crate) to: f64,
+pub struct ScriptedTouch {
+    /// Its name.
+    pub name: String,
+    /// Start, in seconds since the start of the take.
+    pub from: f64,
+    /// End.
+    pub to: f64,
     /// Whether it moves with the expression.
     follow: bool,
     action: Action,
@@ -76,7 +79,7 @@ struct ScriptedCollider {
     shape: ColliderShape,
     /// Radius of the end that touches.
     radius: f32,
-    drive: ColliderMotion,
+    motion: ColliderMotion,
     friction: f32,
 }
 
@@ -100,14 +103,14 @@ enum Spot {
 
 impl TouchScript {
     /// Reads a script for a face.
-    pub(crate) fn read(path: &Path, face: &FaceModel, places: &Landmarks) -> anyhow::Result<Self> {
+    pub fn read(path: &Path, face: &FaceModel, places: &Landmarks) -> zygoma_rig::Result<Self> {
         let text = zygoma_files::read_text(path, Limits::default().script_bytes)?;
-        Self::parse(&text, face, places).with_context(|| path.display().to_string())
+        Self::parse(&text, face, places).map_err(|problem| Error::malformed(path, problem))
     }
 
     /// Reads the text of a script for a face. Mistakes name the line.
-    pub(crate) fn parse(text: &str, face: &FaceModel, places: &Landmarks) -> anyhow::Result<Self> {
-        let script: ScriptFile = toml_file::parse(text).map_err(|problem| anyhow!(problem))?;
+    pub fn parse(text: &str, face: &FaceModel, places: &Landmarks) -> Result<Self, String> {
+        let script: ScriptFile = toml_file::parse(text)?;
         let reader = Reader { text, face, places, unit: script.unit.metres(face.height) };
         let mut touches = Vec::new();
         for (index, push) in script.push.iter().enumerate() {
@@ -123,7 +126,7 @@ impl TouchScript {
     }
 
     /// Whether anything happens at a time, or happened in the last `seconds` before it.
-    pub(crate) fn is_touched(&self, time: f64, seconds: f64) -> bool {
+    pub fn is_touched(&self, time: f64, seconds: f64) -> bool {
         self.touches.iter().any(|touch| time >= touch.from && time <= touch.to + seconds)
     }
 }
@@ -142,20 +145,21 @@ impl Reader<'_> {
         toml_file::line(self.text, &at.span())
     }
 
-    fn push(&self, written: &Spanned<PushFile>, index: usize) -> anyhow::Result<ScriptedTouch> {
+    fn push(&self, written: &Spanned<PushFile>, index: usize) -> Result<ScriptedTouch, String> {
         let line = self.line(written);
         let push = written.get_ref();
-        let ease = ease(push.from, push.to, push.ease, 2.0).with_context(|| format!("line {line}"))?;
+        let ease =
+            ease(push.from, push.to, push.ease, 2.0).map_err(|problem| format!("line {line}: {problem}"))?;
         let radius = push.radius.map_or(FINGERTIP, |radius| self.unit * radius);
         let length = push.length.map(|length| self.unit * length);
-        let collider =
-            collider(radius, length, push.force, push.friction).with_context(|| format!("line {line}"))?;
+        let collider = collider(radius, length, push.force, push.friction)
+            .map_err(|problem| format!("line {line}: {problem}"))?;
         let direction = push.direction.map(Vec3::from_array);
         if direction.is_some_and(|d| d.try_normalize().is_none()) {
-            bail!("line {line}: the direction has no length");
+            return Err(format!("line {line}: the direction has no length"));
         }
         if !push.depth.is_finite() {
-            bail!("line {line}: the depth is no number");
+            return Err(format!("line {line}: the depth is no number"));
         }
         Ok(ScriptedTouch {
             name: push.name.clone().unwrap_or_else(|| format!("push {}", index + 1)),
@@ -172,18 +176,18 @@ impl Reader<'_> {
         })
     }
 
-    fn pull(&self, written: &Spanned<PullFile>, index: usize) -> anyhow::Result<ScriptedTouch> {
+    fn pull(&self, written: &Spanned<PullFile>, index: usize) -> Result<ScriptedTouch, String> {
         let line = self.line(written);
         let pull = written.get_ref();
-        let here = || format!("line {line}");
-        let ease_in = ease(pull.from, pull.to, pull.ease, 1.0).with_context(here)?;
+        let ease_in =
+            ease(pull.from, pull.to, pull.ease, 1.0).map_err(|problem| format!("line {line}: {problem}"))?;
         let by = self.unit * Vec3::from_array(pull.by);
         let radius = pull.radius.map_or(PINCH, |radius| self.unit * radius);
         if !(by.is_finite() && radius > 0.0 && radius.is_finite()) {
-            bail!("line {line}: a pull needs finite numbers and a radius above 0");
+            return Err(format!("line {line}: a pull needs finite numbers and a radius above 0"));
         }
         if !(pull.ease_out >= 0.0 && pull.ease_out + ease_in <= pull.to - pull.from + 1e-9) {
-            bail!("line {line}: ease and ease_out together are longer than from … to");
+            return Err(format!("line {line}: ease and ease_out together are longer than from … to"));
         }
         Ok(ScriptedTouch {
             name: pull.name.clone().unwrap_or_else(|| format!("pull {}", index + 1)),
@@ -200,7 +204,7 @@ impl Reader<'_> {
         })
     }
 
-    fn sphere(&self, written: &Spanned<SphereFile>, index: usize) -> anyhow::Result<ScriptedTouch> {
+    fn sphere(&self, written: &Spanned<SphereFile>, index: usize) -> Result<ScriptedTouch, String> {
         let line = self.line(written);
         let sphere = written.get_ref();
         let keys = sphere.keys.iter().map(|key| {
@@ -211,14 +215,14 @@ impl Reader<'_> {
                 out: self.unit * key.out,
             })
         });
-        let keys: Vec<Key> = keys.collect::<anyhow::Result<_>>()?;
+        let keys: Vec<Key> = keys.collect::<Result<_, String>>()?;
         let increasing = keys.windows(2).all(|pair| pair[0].time < pair[1].time);
         let finite = keys.iter().all(|k| k.time.is_finite() && k.offset.is_finite() && k.out.is_finite());
         let (Some(first), Some(last), true) = (keys.first(), keys.last(), increasing && finite) else {
-            bail!("line {line}: a sphere needs keys whose times increase");
+            return Err(format!("line {line}: a sphere needs keys whose times increase"));
         };
         let collider = collider(self.unit * sphere.radius, None, sphere.force, sphere.friction)
-            .with_context(|| format!("line {line}"))?;
+            .map_err(|problem| format!("line {line}: {problem}"))?;
         Ok(ScriptedTouch {
             name: sphere.name.clone().unwrap_or_else(|| format!("sphere {}", index + 1)),
             from: first.time,
@@ -228,7 +232,7 @@ impl Reader<'_> {
         })
     }
 
-    fn spot(&self, at: &Spanned<Where>) -> anyhow::Result<Spot> {
+    fn spot(&self, at: &Spanned<Where>) -> Result<Spot, String> {
         match at.get_ref() {
             Where::Named(name) => {
                 let place = self.places.find(name).ok_or_else(|| self.no_place(name, self.line(at)))?;
@@ -238,7 +242,7 @@ impl Reader<'_> {
             Where::Position(position) => {
                 let position = self.unit * *position;
                 if !position.is_finite() {
-                    bail!("line {}: the position is not finite", self.line(at));
+                    return Err(format!("line {}: the position is not finite", self.line(at)));
                 }
                 let nearest = nearest_skin(self.face, position);
                 Ok(Spot::Position { position, triangles: around(self.face, nearest) })
@@ -246,29 +250,29 @@ impl Reader<'_> {
         }
     }
 
-    fn no_place(&self, name: &str, line: usize) -> anyhow::Error {
+    fn no_place(&self, name: &str, line: usize) -> String {
         match self.places.similar(name) {
             Some(place) => {
-                anyhow!("line {line}: there is no place '{name}'; did you mean '{}'?", place.name)
+                format!("line {line}: there is no place '{name}'; did you mean '{}'?", place.name)
             }
             None => {
                 let known: Vec<&str> = self.places.iter().map(|place| place.name.as_str()).collect();
-                anyhow!("line {line}: there is no place '{name}'; there are {}", known.join(", "))
+                format!("line {line}: there is no place '{name}'; there are {}", known.join(", "))
             }
         }
     }
 }
 
 /// Seconds of easing, which must fit `times` into the time between `from` and `to`.
-fn ease(from: f64, to: f64, given: Option<f64>, times: f64) -> anyhow::Result<f64> {
+fn ease(from: f64, to: f64, given: Option<f64>, times: f64) -> Result<f64, String> {
     if !(from.is_finite() && to.is_finite() && from < to) {
-        bail!("'from' must be before 'to'");
+        return Err(format!("'from' must be before 'to'"));
     }
     let most = (to - from) / times;
     match given {
         None => Ok(EASE.min(most)),
         Some(ease) if ease >= 0.0 && ease <= most + 1e-9 => Ok(ease),
-        Some(ease) => bail!("an ease of {ease} s does not fit between {from} and {to} s"),
+        Some(ease) => return Err(format!("an ease of {ease} s does not fit between {from} and {to} s")),
     }
 }
 
@@ -277,27 +281,27 @@ fn collider(
     length: Option<f32>,
     force: Option<f32>,
     friction: f32,
-) -> anyhow::Result<ScriptedCollider> {
+) -> Result<ScriptedCollider, String> {
     let is_size = |size: f32| size > 0.0 && size.is_finite();
     if !is_size(radius) {
-        bail!("the radius must be above 0");
+        return Err(format!("the radius must be above 0"));
     }
     if !(friction >= 0.0 && friction.is_finite()) {
-        bail!("friction must be 0 or more");
+        return Err(format!("friction must be 0 or more"));
     }
-    let drive = match force {
+    let motion = match force {
         None => ColliderMotion::Kinematic,
         Some(force) if is_size(force) => ColliderMotion::Bounded { force },
-        Some(_) => bail!("the force must be above 0"),
+        Some(_) => return Err(format!("the force must be above 0")),
     };
     let shape = match length {
         None => ColliderShape::Sphere { radius },
         Some(length) if length.is_finite() && length > 2.0 * radius => {
             ColliderShape::Capsule { half_length: 0.5 * length - radius, radius }
         }
-        Some(_) => bail!("a finger must be longer than its diameter"),
+        Some(_) => return Err(format!("a finger must be longer than its diameter")),
     };
-    Ok(ScriptedCollider { shape, radius, drive, friction })
+    Ok(ScriptedCollider { shape, radius, motion, friction })
 }
 
 /// Triangles near a vertex, whose mean normal a fingertip would feel.

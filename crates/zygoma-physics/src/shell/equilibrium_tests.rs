@@ -3,7 +3,7 @@ use zygoma_numerics::SymmetricMatrix;
 
 use super::*;
 use crate::shell::test_shells::bumpy_sheet;
-use crate::shell::{NewtonParams, Settled};
+use crate::shell::{Equilibrium, NewtonParams};
 
 fn uneven(count: usize) -> Stiffness {
     let value = |i: usize| 2.0 + (i as f64).sin();
@@ -24,8 +24,8 @@ fn scene() -> (Shell, Vec<DVec3>, Vec<DVec3>) {
     (shell, target, x)
 }
 
-fn whole(shell: &Shell, target: &[DVec3]) -> Statics {
-    Statics::new(shell, &ShellParams::default(), target, &vec![true; shell.vertex_count()])
+fn whole(shell: &Shell, target: &[DVec3]) -> EquilibriumProblem {
+    EquilibriumProblem::new(shell, &ShellParams::default(), target, &vec![true; shell.vertex_count()])
 }
 
 fn dense(matrix: &SymmetricMatrix, direction: &[DVec3]) -> Vec<DVec3> {
@@ -38,17 +38,17 @@ fn dense(matrix: &SymmetricMatrix, direction: &[DVec3]) -> Vec<DVec3> {
 #[test]
 fn gradient_is_the_slope_of_the_energy() {
     let (shell, target, x) = scene();
-    let statics = whole(&shell, &target);
-    let weights = statics.weights(&uneven(shell.vertex_count()));
+    let problem = whole(&shell, &target);
+    let weights = problem.weights(&uneven(shell.vertex_count()));
     let mut gradient = vec![DVec3::ZERO; x.len()];
-    statics.gradient(&weights, &x, &mut gradient);
+    problem.gradient(&weights, &x, &mut gradient);
     let scale = gradient.iter().map(|g: &DVec3| g.length()).fold(0.0, f64::max);
     for vertex in [0, 7, 13, 29] {
         for axis in [DVec3::X, DVec3::Y, DVec3::Z] {
             let moved = |h: f64| {
                 let mut x = x.clone();
                 x[vertex] += h * axis;
-                statics.energy(&weights, &x)
+                problem.energy(&weights, &x)
             };
             let slope = (moved(1e-6) - moved(-1e-6)) / 2e-6;
             assert!((slope - gradient[vertex].dot(axis)).abs() < 1e-6 * scale);
@@ -59,17 +59,17 @@ fn gradient_is_the_slope_of_the_energy() {
 #[test]
 fn hessian_is_the_change_of_the_gradient() {
     let (shell, target, x) = scene();
-    let statics = whole(&shell, &target);
-    let weights = statics.weights(&uneven(shell.vertex_count()));
-    let mut matrix = statics.matrix();
-    statics.hessian(&weights, &x, 0.0, &mut matrix);
+    let problem = whole(&shell, &target);
+    let weights = problem.weights(&uneven(shell.vertex_count()));
+    let mut matrix = problem.matrix();
+    problem.hessian(&weights, &x, 0.0, &mut matrix);
     let direction: Vec<DVec3> =
         (0..x.len()).map(|i| DVec3::new((i as f64).cos(), 0.3, (2.0 * i as f64).sin())).collect();
     let expected = dense(&matrix, &direction);
     let gradient_at = |h: f64| {
         let moved: Vec<DVec3> = x.iter().zip(&direction).map(|(p, d)| *p + h * *d).collect();
         let mut gradient = vec![DVec3::ZERO; x.len()];
-        statics.gradient(&weights, &moved, &mut gradient);
+        problem.gradient(&weights, &moved, &mut gradient);
         gradient
     };
     let (ahead, behind) = (gradient_at(1e-6), gradient_at(-1e-6));
@@ -88,11 +88,11 @@ fn turning_shell_and_target_turns_the_forces() {
     let turned = |points: &[DVec3]| -> Vec<DVec3> { points.iter().map(turn).collect() };
     let stiffness = uneven(shell.vertex_count());
     let forces = |target: &[DVec3], x: &[DVec3]| {
-        let statics = whole(&shell, target);
-        let weights = statics.weights(&stiffness);
+        let problem = whole(&shell, target);
+        let weights = problem.weights(&stiffness);
         let mut gradient = vec![DVec3::ZERO; x.len()];
-        statics.gradient(&weights, x, &mut gradient);
-        (statics.energy(&weights, x), gradient)
+        problem.gradient(&weights, x, &mut gradient);
+        (problem.energy(&weights, x), gradient)
     };
     let (energy, plain) = forces(&target, &x);
     let (turned_energy, other) = forces(&turned(&target), &turned(&x));
@@ -106,10 +106,10 @@ fn turning_shell_and_target_turns_the_forces() {
 fn elastic_forces_add_up_to_nothing() {
     let (shell, _, x) = scene();
     // With the target at x itself there is no actuation.
-    let statics = whole(&shell, &x);
-    let weights = statics.weights(&uneven(shell.vertex_count()));
+    let problem = whole(&shell, &x);
+    let weights = problem.weights(&uneven(shell.vertex_count()));
     let mut gradient = vec![DVec3::ZERO; x.len()];
-    statics.gradient(&weights, &x, &mut gradient);
+    problem.gradient(&weights, &x, &mut gradient);
     let torque: DVec3 = gradient.iter().zip(&x).map(|(g, p)| p.cross(*g)).sum();
     assert!(gradient.iter().sum::<DVec3>().length() < 1e-12);
     assert!(torque.length() < 1e-12, "{torque}");
@@ -119,10 +119,10 @@ fn elastic_forces_add_up_to_nothing() {
 #[test]
 fn the_rest_shape_has_no_forces() {
     let shell = bumpy_sheet(6, 5);
-    let statics = whole(&shell, &shell.rest);
-    let weights = statics.weights(&uneven(shell.vertex_count()));
+    let problem = whole(&shell, &shell.rest);
+    let weights = problem.weights(&uneven(shell.vertex_count()));
     let mut gradient = vec![DVec3::ZERO; shell.vertex_count()];
-    statics.gradient(&weights, &shell.rest, &mut gradient);
+    problem.gradient(&weights, &shell.rest, &mut gradient);
     for (i, force) in gradient.iter().enumerate() {
         assert!(force.length() < 1e-14, "vertex {i}: {force}");
     }
@@ -135,13 +135,13 @@ fn a_single_spring_settles_where_its_equation_says() {
         (0..3).map(|k| DQuat::from_rotation_z(k as f64 * std::f64::consts::TAU / 3.0) * DVec3::X).collect();
     let shell = Shell::new(rest.clone(), vec![[0, 1, 2]]).unwrap();
     let target: Vec<DVec3> = rest.iter().map(|p| 1.2 * *p).collect();
-    let statics = whole(&shell, &target);
-    let weights = statics.weights(&Stiffness::uniform(3, 500.0, 0.0));
-    let settled = Settled::new(&statics, &weights, &NewtonParams::default()).unwrap();
+    let problem = whole(&shell, &target);
+    let weights = problem.weights(&Stiffness::uniform(3, 500.0, 0.0));
+    let equilibrium = Equilibrium::new(&problem, &weights, &NewtonParams::default()).unwrap();
     // Radially: a (r − 1.2) + 2 cos(30°) k (√3 r − √3) = 0, with k = √3 κ.
-    let (a, k) = (statics.actuation()[0], 3f64.sqrt() * 500.0);
+    let (a, k) = (problem.actuation()[0], 3f64.sqrt() * 500.0);
     let radius = (1.2 * a + 3.0 * k) / (a + 3.0 * k);
-    for p in &settled.x {
+    for p in &equilibrium.x {
         assert!((p.length() - radius).abs() < 1e-6, "{} {radius}", p.length());
     }
 }
@@ -150,21 +150,21 @@ fn a_single_spring_settles_where_its_equation_says() {
 fn equilibrium_and_adjoint_of_a_part_agree_with_differences() {
     let (shell, target, _) = scene();
     let free: Vec<bool> = (0..shell.vertex_count()).map(|i| i % 6 != 0).collect();
-    let statics = Statics::new(&shell, &ShellParams::default(), &target, &free);
+    let problem = EquilibriumProblem::new(&shell, &ShellParams::default(), &target, &free);
     let params = NewtonParams { tolerance: 1e-12, max_factors: 50, ..NewtonParams::default() };
     let stiffness = uneven(shell.vertex_count());
     let loss = |stiffness: &Stiffness| {
-        let settled = Settled::new(&statics, &statics.weights(stiffness), &params).unwrap();
-        let miss = |i: usize| settled.x[i].distance_squared(statics.target()[i]);
-        (0..statics.free_count()).map(miss).sum::<f64>()
+        let equilibrium = Equilibrium::new(&problem, &problem.weights(stiffness), &params).unwrap();
+        let miss = |i: usize| equilibrium.x[i].distance_squared(problem.target()[i]);
+        (0..problem.free_count()).map(miss).sum::<f64>()
     };
-    let weights = statics.weights(&stiffness);
-    let mut settled = Settled::new(&statics, &weights, &params).unwrap();
+    let weights = problem.weights(&stiffness);
+    let mut equilibrium = Equilibrium::new(&problem, &weights, &params).unwrap();
     let rhs: Vec<DVec3> =
-        (0..statics.free_count()).map(|i| -2.0 * (settled.x[i] - statics.target()[i])).collect();
-    let adjoint = settled.adjoint(&statics, &weights, &rhs).unwrap();
+        (0..problem.free_count()).map(|i| -2.0 * (equilibrium.x[i] - problem.target()[i])).collect();
+    let adjoint = equilibrium.adjoint(&problem, &weights, &rhs).unwrap();
     let mut gradient = Stiffness::uniform(shell.vertex_count(), 0.0, 0.0);
-    statics.add_stiffness_gradient(&settled.x, &adjoint, &mut gradient);
+    problem.add_stiffness_gradient(&equilibrium.x, &adjoint, &mut gradient);
     for vertex in [0, 4, 14, 27] {
         let change = |h: f64, bending: bool| {
             let mut other = stiffness.clone();
@@ -186,13 +186,13 @@ fn equilibrium_and_adjoint_of_a_part_agree_with_differences() {
 fn an_equilibrium_is_in_balance_by_the_other_count_too() {
     let (shell, target, x) = scene();
     let stiffness = uneven(shell.vertex_count());
-    let statics = whole(&shell, &target);
+    let problem = whole(&shell, &target);
     let params = NewtonParams { tolerance: 1e-10, max_factors: 50, ..NewtonParams::default() };
-    let settled = Settled::new(&statics, &statics.weights(&stiffness), &params).unwrap();
+    let equilibrium = Equilibrium::new(&problem, &problem.weights(&stiffness), &params).unwrap();
     let worst = |x: &[DVec3]| {
         imbalance(&shell, &ShellParams::default(), &stiffness, &target, x).into_iter().fold(0.0, f64::max)
     };
-    assert!(worst(&settled.x) < 2e-10, "{}", worst(&settled.x));
+    assert!(worst(&equilibrium.x) < 2e-10, "{}", worst(&equilibrium.x));
     assert!(worst(&x) > 1e-3);
 }
 
@@ -201,19 +201,19 @@ fn another_target_is_settled_as_if_made_for_it() {
     let (shell, target, x) = scene();
     let count = shell.vertex_count();
     let free: Vec<bool> = (0..count).map(|v| v % 7 != 3).collect();
-    let of = |target: &[DVec3]| Statics::new(&shell, &ShellParams::default(), target, &free);
+    let of = |target: &[DVec3]| EquilibriumProblem::new(&shell, &ShellParams::default(), target, &free);
     let (made, moved) = (of(&target), of(&shell.rest).retargeted(&shell, &target));
     let weights = made.weights(&uneven(count));
     let params = NewtonParams { tolerance: 1e-10, ..NewtonParams::default() };
-    let settled = Settled::new(&made, &weights, &params).unwrap();
+    let equilibrium = Equilibrium::new(&made, &weights, &params).unwrap();
     let start: Vec<DVec3> = moved.vertices().iter().map(|v| x[*v as usize]).collect();
     let held = |v: usize| v >= moved.free_count();
     let start: Vec<DVec3> =
         start.iter().enumerate().map(|(v, x)| if held(v) { moved.target()[v] } else { *x }).collect();
-    let mut again = Settled::unsettled(&moved, &weights, start.clone()).unwrap();
+    let mut again = Equilibrium::unsolved(&moved, &weights, start.clone()).unwrap();
     for _ in 0..2 {
         again.restart(&moved, &weights, start.clone(), &params).unwrap();
-        let worst = again.x.iter().zip(&settled.x).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+        let worst = again.x.iter().zip(&equilibrium.x).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
         assert!(worst < 1e-8, "{worst}");
     }
 }
