@@ -1,7 +1,7 @@
 use std::sync::LazyLock;
 
-use zygoma_face::model::Continue;
-use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
+use crate::model::Continue;
+use crate::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_geometry::Faces;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::shell::ShellParams;
@@ -172,7 +172,7 @@ fn a_sphere_goes_from_key_to_key_in_any_unit() {
 
 #[test]
 fn the_shipped_script_fits_any_face() {
-    let touches = script(include_str!("../../../../examples/tour.toml"));
+    let touches = script(include_str!("../../../../../examples/tour.toml"));
     assert_eq!(touches.touches.len(), 5);
     assert!(touches.is_touched(1.0, 0.5) && touches.is_touched(2.1, 0.5) && !touches.is_touched(0.3, 0.5));
 }

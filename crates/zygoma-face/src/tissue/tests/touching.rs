@@ -5,7 +5,8 @@ use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
 use zygoma_physics::projective::position;
 
 use super::*;
-use crate::contact::{ColliderId, ColliderMotion, Touchable};
+use crate::body::Body;
+use crate::contact::{ColliderId, ColliderMotion};
 use crate::model::Landmarks;
 use crate::model::Teeth;
 use crate::shell::{RunParams, ShellBody};
@@ -228,11 +229,11 @@ fn all_shapes_press_and_fast_ones_do_not_pass() {
 
 /// What a ball does on its way straight through the jaw, from right to left in 0.2 s, and 1 s later: how far it pushes the skin on the side that it
 /// comes from, how far it takes along the skin on the other, and how far that is from rest at last, m. `show` moves a body on and gives its skin.
-fn cross_jaw<B: Touchable>(body: &mut B, show: impl Fn(&mut B) -> Vec<Vec3>) -> [f32; 3] {
+fn cross_jaw<B: Body>(body: &mut B, show: impl Fn(&mut B) -> Vec<Vec3>) -> [f32; 3] {
     let (at, _) = spot("jaw-right");
     let place = |x: f32| Pose::at(Vec3::new(x, at.y + 0.01, at.z + 0.01));
     let rest = show(body);
-    let touch = body.colliders_mut().add(
+    let touch = body.colliders_mut().unwrap().add(
         ColliderShape::Sphere { radius: RADIUS },
         place(-0.1),
         ColliderMotion::Kinematic,
@@ -243,11 +244,11 @@ fn cross_jaw<B: Touchable>(body: &mut B, show: impl Fn(&mut B) -> Vec<Vec3>) -> 
     };
     let [mut near, mut far] = [0.0f32; 2];
     for frame in 1..=12 {
-        body.colliders_mut().get_mut(touch).unwrap().pose = place(-0.1 + 0.2 * frame as f32 / 12.0);
+        body.colliders_mut().unwrap().get_mut(touch).unwrap().pose = place(-0.1 + 0.2 * frame as f32 / 12.0);
         let now = show(body);
         (near, far) = (near.max(farthest(&now, -1.0)), far.max(farthest(&now, 1.0)));
     }
-    assert!(!body.colliders().get(touch).unwrap().is_through(), "it has come out");
+    assert!(!body.colliders().unwrap().get(touch).unwrap().is_through(), "it has come out");
     let left = (0..60).map(|_| show(body)).last().unwrap();
     [near, far, farthest(&left, -1.0).max(farthest(&left, 1.0))]
 }
