@@ -5,8 +5,8 @@ use glam::DVec3;
 /// Bits of each coordinate that count.
 const BITS: u32 = 10;
 
-/// The order of points along a curve that fills space (Morton's): what is worked on one after the other in this order mostly lies in
-/// the same few lines of the cache. Points that are not finite come anywhere.
+/// The order of points along a space-filling curve (Morton's), which keeps neighbours in the same few cache lines. Points that are not finite come
+/// anywhere.
 pub fn along_curve(points: &[DVec3]) -> Vec<u32> {
     let finite = || points.iter().filter(|p| p.is_finite());
     let low = finite().fold(DVec3::INFINITY, |low, p| low.min(*p));

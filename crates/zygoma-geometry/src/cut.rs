@@ -1,10 +1,10 @@
-//! Cuts by a plane, for looking inside: surfaces clipped, and tetrahedra in section.
+//! Cuts by a plane: clipped surfaces, and sections of tetrahedra.
 
 use glam::DVec3;
 
 use crate::TriMesh;
 
-/// A plane; what lies on the side of its normal is cut away.
+/// A plane; everything on the side of its normal is cut away.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plane {
     /// A point of the plane.
@@ -14,7 +14,7 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// How far a point lies on the side of the normal, in lengths of the normal.
+    /// Height of a point above the plane, in lengths of the normal.
     pub fn height(&self, p: DVec3) -> f64 {
         (p - self.point).dot(self.normal)
     }
@@ -25,7 +25,7 @@ impl Plane {
     }
 }
 
-/// What a plane meets of tetrahedra.
+/// The section of tetrahedra by a plane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
     /// The faces of the cut.
@@ -34,7 +34,7 @@ pub struct Section {
     pub tets: Vec<u32>,
 }
 
-/// The part of a surface that a plane leaves. Whole triangles keep their shared vertices, so that shading stays smooth.
+/// Clips a surface by a plane. Whole triangles keep their shared vertices, so that shading stays smooth.
 pub fn clipped(positions: &[DVec3], triangles: &[[u32; 3]], plane: &Plane) -> TriMesh {
     let mut piece = TriMesh { positions: positions.to_vec(), triangles: Vec::new() };
     let height: Vec<f64> = positions.iter().map(|p| plane.height(*p)).collect();
@@ -61,7 +61,7 @@ pub fn clipped(positions: &[DVec3], triangles: &[[u32; 3]], plane: &Plane) -> Tr
     piece
 }
 
-/// Where a plane meets tetrahedra, as polygons that face along its normal.
+/// Cuts tetrahedra by a plane into polygons that face along its normal.
 pub fn section(positions: &[DVec3], tets: &[[u32; 4]], plane: &Plane) -> Section {
     let is_below: Vec<bool> = positions.iter().map(|p| plane.height(*p) <= 0.0).collect();
     let mut section = Section::default();

@@ -1,4 +1,4 @@
-//! A triangle mesh whose triangles come and go, as remeshing needs it.
+//! A triangle mesh for remeshing: triangles can be added and removed.
 
 use glam::DVec3;
 
@@ -25,7 +25,7 @@ fn cotangent(apex: DVec3, a: DVec3, b: DVec3) -> f64 {
     u.dot(v) / u.cross(v).length().max(f64::MIN_POSITIVE)
 }
 
-/// An edge that is better turned to join the vertices opposite to it.
+/// An edge flip that joins the vertices opposite to it.
 pub(crate) struct Flip {
     /// The vertices that it would join.
     pub(crate) opposite: [u32; 2],
@@ -121,7 +121,7 @@ impl EditableMesh {
         edges
     }
 
-    /// Puts a vertex on an edge and says which vertices are opposite to it.
+    /// Splits an edge at a new vertex and returns the vertices opposite to it.
     pub(crate) fn split(&mut self, (a, b): (u32, u32), position: DVec3) -> Vec<u32> {
         let m = self.positions.len() as u32;
         self.positions.push(position);
@@ -136,7 +136,7 @@ impl EditableMesh {
         opposite
     }
 
-    /// Pulls a vertex into another one at the end of an edge.
+    /// Collapses an edge: merges one end into the other.
     pub(crate) fn merge(&mut self, gone: u32, kept: u32, position: DVec3) {
         for t in self.shared(gone, kept) {
             self.remove(t);
@@ -148,8 +148,8 @@ impl EditableMesh {
         self.positions[kept as usize] = position;
     }
 
-    /// How an edge would be flipped, if its opposite angles sum to more than 180° and the surface turns by less than
-    /// what has the cosine `smooth`.
+    /// The flip of an edge, if its opposite angles sum to more than 180° and the angle between its triangles has a cosine above
+    /// `smooth`.
     pub(crate) fn flip_of(&self, (a, b): (u32, u32), smooth: f64) -> Option<Flip> {
         let shared = self.shared(a, b);
         let [s, t] = shared[..] else { return None };

@@ -7,10 +7,10 @@ use crate::coarsen::CoarseMesh;
 use crate::geodesic::{Source, nearest_sources};
 use crate::normals::area_vector;
 
-/// How many rings of coarse triangles around the nearest coarse vertex are searched.
+/// Rings of coarse triangles that are searched around the nearest coarse vertex.
 const RINGS: usize = 2;
 
-/// For each fine vertex the coarse vertices that it follows and how much of each one's displacement it takes.
+/// For each fine vertex the coarse vertices that it follows, with weights.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Embedding {
     /// Three coarse vertices per fine vertex.
@@ -22,8 +22,8 @@ pub struct Embedding {
 impl Embedding {
     /// Binds the vertices of a fine surface to the coarse mesh that was made on it.
     ///
-    /// A vertex only looks among the coarse triangles near it *along the surface*, and among those that face its way, so
-    /// that one lip never follows the other. Vertices that no triangle holds follow nothing.
+    /// A vertex is only bound to coarse triangles near it *along the surface* that face the same way, so that one lip never follows the other.
+    /// Vertices without triangles follow nothing.
     pub fn new(positions: &[DVec3], triangles: &[[u32; 3]], coarse: &CoarseMesh) -> Self {
         let corner_sources = |(label, (place, at)): (u32, (&SurfacePoint, &DVec3))| {
             triangles[place.triangle as usize].map(|vertex| Source {

@@ -36,7 +36,7 @@ impl Faces {
         self.ends.is_empty()
     }
 
-    /// Where the corners of one face lie in [`corners`](Self::corners).
+    /// The range of the corners of one face in [`corners`](Self::corners).
     pub fn range(&self, face: usize) -> Range<usize> {
         let start = if face == 0 { 0 } else { self.ends[face - 1] };
         start as usize..self.ends[face] as usize

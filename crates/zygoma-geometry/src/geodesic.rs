@@ -7,14 +7,14 @@ use glam::DVec3;
 
 use crate::topology::half_edges;
 
-/// Where a search along a surface starts.
+/// A source of distances along a surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Source {
     /// The vertex.
     pub vertex: u32,
-    /// Its distance to begin with.
+    /// Its initial distance.
     pub distance: f64,
-    /// What the vertices that are nearest to this source are labelled with.
+    /// Label of the vertices that are nearest to this source.
     pub label: u32,
 }
 

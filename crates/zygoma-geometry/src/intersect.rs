@@ -1,4 +1,4 @@
-//! Which triangles of a mesh cut through each other.
+//! Self-intersections of a mesh.
 
 use std::collections::HashMap;
 

@@ -21,7 +21,7 @@ pub struct FeatureMesh {
     pub features: Vec<(u32, u32, u32)>,
 }
 
-/// What the new mesh should be like.
+/// The sizing field and the surface of a new mesh.
 pub trait Target {
     /// The wanted edge length at a point.
     fn size(&self, point: DVec3) -> f64;
@@ -88,7 +88,7 @@ impl FeatureMesh {
         self.features = features;
     }
 
-    /// Keeps of a curve only its longest connected piece.
+    /// Keeps only the longest connected piece of a curve.
     pub fn keep_longest(&mut self, curve: u32) {
         let mut sets = crate::topology::DisjointSets::new(self.positions.len());
         for (a, b, _) in self.features.iter().filter(|(_, _, bit)| *bit == curve) {

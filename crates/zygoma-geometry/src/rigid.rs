@@ -15,7 +15,7 @@ impl RigidMotion {
     /// No motion.
     pub const IDENTITY: Self = Self { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
-    /// Where a point goes.
+    /// Moves a point.
     pub fn apply(&self, point: DVec3) -> DVec3 {
         self.rotation * point + self.translation
     }

@@ -35,7 +35,7 @@ impl TetMesh {
         (0..self.tets.len()).map(|tet| volume(self.corners(tet))).collect()
     }
 
-    /// How many tetrahedra are inverted or flat.
+    /// Number of inverted or flat tetrahedra.
     pub fn inverted(&self) -> usize {
         (0..self.tets.len()).filter(|tet| volume(self.corners(*tet)) <= 0.0).count()
     }
@@ -52,23 +52,6 @@ impl TetMesh {
             *counts.entry(key(face)).or_insert(0) += 1;
         }
         faces().filter(|face| counts[&key(*face)] == 1).collect()
-    }
-
-    /// The smallest and the largest of each tetrahedron's six dihedral angles, in radians, over all tetrahedra.
-    pub fn dihedral_range(&self) -> (f64, f64) {
-        let mut range = (f64::MAX, f64::MIN);
-        for tet in 0..self.tets.len() {
-            let p = self.corners(tet);
-            for (i, j, k, l) in
-                [(0, 1, 2, 3), (0, 2, 1, 3), (0, 3, 1, 2), (1, 2, 0, 3), (1, 3, 0, 2), (2, 3, 0, 1)]
-            {
-                let edge = p[j] - p[i];
-                let (m, n) = (edge.cross(p[k] - p[i]), edge.cross(p[l] - p[i]));
-                let angle = m.cross(n).length().atan2(m.dot(n));
-                range = (range.0.min(angle), range.1.max(angle));
-            }
-        }
-        range
     }
 }
 
@@ -143,9 +126,5 @@ mod tests {
             let [a, b, c] = face.map(|v| mesh.positions[v as usize]);
             assert!((b - a).cross(c - a).dot((a + b + c) / 3.0 - DVec3::splat(0.25)) > 0.0);
         }
-        let (low, high) = mesh.dihedral_range();
-        assert!(
-            (low - (1.0f64 / 3.0).sqrt().acos()).abs() < 1e-12 && (high - 90f64.to_radians()).abs() < 1e-12
-        );
     }
 }

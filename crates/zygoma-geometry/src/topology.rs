@@ -1,4 +1,4 @@
-//! How triangles hang together: edges, borders, connected parts.
+//! Connectivity of triangles: edges, borders, connected components.
 
 use std::collections::{HashMap, HashSet};
 
@@ -60,8 +60,8 @@ pub fn distinct_triangles(triangles: &[[u32; 3]]) -> Vec<u32> {
     (0u32..).zip(triangles).filter(|(_, t)| is_new(t)).map(|(index, _)| index).collect()
 }
 
-/// The part that each vertex belongs to, numbered in the order of first appearance, and their count.
-/// Vertices hang together when a triangle holds both; a vertex in no triangle is a part of its own.
+/// The connected component of each vertex, numbered in order of first appearance, and their count.
+/// A vertex in no triangle is a component of its own.
 pub fn connected_parts(vertex_count: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, usize) {
     let mut sets = DisjointSets::new(vertex_count);
     for [a, b, c] in triangles {

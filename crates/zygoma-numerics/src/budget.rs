@@ -1,13 +1,13 @@
-//! When long work must stop: its time is over, or nobody wants its result any more.
+//! Deadlines and cancellation of long work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The longest time limit that is told apart from none: eleven days.
+/// The longest time limit, eleven days; longer ones are the same as none.
 const LONGEST_SECONDS: f64 = 1e6;
 
-/// Why work stopped before its end.
+/// The reason why work stopped early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
     /// The cancel flag was raised.
@@ -20,7 +20,7 @@ pub enum Stop {
 
 /// A deadline and a cancel flag, both optional; the default never stops anything.
 ///
-/// Long loops ask [`check`](Self::check) once per item of work, from any thread. Asking costs a clock reading, so an item
+/// Long loops call [`check`](Self::check) once per item of work, from any thread. A call reads the clock, so an item
 /// should take a microsecond or more.
 ///
 /// ```
@@ -35,12 +35,12 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget without a deadline that ends when a flag is raised.
+    /// A budget without a deadline that ends when a flag is set.
     pub fn cancelled_by(flag: Arc<AtomicBool>) -> Self {
         Self { cancelled: Some(flag), deadline: None }
     }
 
-    /// The same budget, but at most so many seconds from now.
+    /// The same budget, limited to some seconds from now.
     #[must_use]
     pub fn within(&self, seconds: Option<f64>) -> Self {
         let ends = seconds.map(|seconds| {
@@ -54,7 +54,7 @@ impl Budget {
         Self { cancelled: self.cancelled.clone(), deadline }
     }
 
-    /// The same budget, but at most this share of the time that is left.
+    /// The same budget, limited to a fraction of the time left.
     #[must_use]
     pub fn share(&self, share: f64) -> Self {
         self.within(self.seconds_left().map(|left| share * left))
@@ -66,7 +66,7 @@ impl Budget {
         self.deadline.map(left)
     }
 
-    /// Says why work must stop, if it must. A cancel flag comes before a deadline.
+    /// Returns an error if work must stop. The cancel flag takes precedence over the deadline.
     ///
     /// # Errors
     /// If the flag was raised or the deadline has passed.

@@ -18,7 +18,7 @@ use crate::{Real, SymmetricMatrix};
 #[error("the matrix is not positive definite")]
 pub struct NotPositiveDefinite;
 
-/// What the pattern of a matrix decides about its factor. Shared by all factors of that pattern.
+/// The symbolic factorisation of a pattern, shared by all factors of that pattern.
 #[derive(Debug)]
 pub struct Analysis {
     symbolic: SymbolicCholesky<usize>,
@@ -43,9 +43,9 @@ impl Analysis {
     }
 }
 
-/// A Cholesky factor that can be renewed. Everything runs on the calling thread.
+/// A Cholesky factor that can be refactored. Everything runs on the calling thread.
 ///
-/// In `f32` it takes half the time: enough wherever it only leads to a solution that `f64` decides on.
+/// `f32` takes half the time and suffices as a preconditioner or for steps whose result is judged in `f64`.
 pub struct Cholesky<T = f64> {
     analysis: Arc<Analysis>,
     /// The matrix in this precision.
@@ -72,7 +72,7 @@ impl<T: Real + RealField> Cholesky<T> {
 
     /// Replaces the factor by that of a matrix with the same pattern.
     ///
-    /// After an error the factor must not be used before it was renewed.
+    /// After an error the factor must not be used until a matrix was factored.
     ///
     /// # Panics
     /// If the matrix has another size than the analysed one.

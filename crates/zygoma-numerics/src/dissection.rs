@@ -24,7 +24,7 @@ pub fn nested_dissection(neighbours: &[Vec<u32>]) -> Vec<u32> {
     dissection.order
 }
 
-/// Where a row lies relative to a separator.
+/// The side of a separator that a row is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Left,
@@ -78,7 +78,7 @@ impl Dissection<'_> {
         self.split(rows);
     }
 
-    /// The rows of a part in order of their distance from `start`, as far as they hang together.
+    /// The rows of a part that are connected to `start`, in order of their distance.
     fn breadth_first(&mut self, rows: &[u32], start: u32) -> Vec<u32> {
         for row in rows {
             self.distance[*row as usize] = u32::MAX;
@@ -124,7 +124,7 @@ impl Dissection<'_> {
         best.map_or_else(Vec::new, |(_, places)| places)
     }
 
-    /// Makes a separator of the right rows that touch the left.
+    /// Makes a separator of the rows on the right that are adjacent to the left.
     fn separate(&self, rows: &[u32], index: &[u32], places: &mut [Place]) {
         for k in 0..rows.len() {
             if places[k] == Place::Right && self.touches(rows[k], index, places, Place::Left) > 0 {
@@ -170,7 +170,7 @@ impl Dissection<'_> {
         }
     }
 
-    /// How many neighbours of a row lie at a place.
+    /// Number of neighbours of a row on a side.
     fn touches(&self, row: u32, index: &[u32], places: &[Place], wanted: Place) -> usize {
         self.neighbours[row as usize]
             .iter()

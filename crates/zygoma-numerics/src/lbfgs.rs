@@ -1,4 +1,4 @@
-//! The limited-memory BFGS recursion around any first guess of the inverse Hessian.
+//! The limited-memory BFGS recursion around any initial inverse Hessian.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ pub trait Real: Lane + Default + PartialOrd + Into<f64> + Send + Sync + std::fmt
         }
     }
 
-    /// out ← a − b, and its largest number without its sign.
+    /// out ← a − b; returns the largest absolute value.
     fn subtract_short(out: &mut [Self], from: [&[Self]; 2]) -> f64 {
         vectors::plain_subtract(out, from)
     }
@@ -53,16 +53,16 @@ impl Real for f64 {
     }
 }
 
-/// The last few changes of position and gradient.
+/// The history of L-BFGS: the last few changes of position and gradient.
 ///
 /// The recursion ([Nocedal and Wright 2006] algorithm 7.4) has two halves, [`forward`](Self::forward) and
-/// [`backward`](Self::backward), between which the caller applies its own inverse Hessian, exactly or not. Products between
-/// remembered vectors are remembered too, so that each half reads every vector once for its products and once for its sum.
+/// [`backward`](Self::backward), between which the caller applies its own initial inverse Hessian, exactly or not. Products between
+/// stored vectors are stored too, so that each half reads every vector once for its products and once for its sum.
 #[derive(Clone, Debug)]
 pub struct Lbfgs<T> {
     history: usize,
     pairs: VecDeque<Curvature<T>>,
-    /// Memory of forgotten pairs, for new ones.
+    /// Memory of dropped pairs, for reuse.
     spare: Vec<Curvature<T>>,
 }
 
@@ -79,32 +79,32 @@ struct Curvature<T> {
 }
 
 impl<T: Real> Lbfgs<T> {
-    /// An empty memory of at most `history` pairs.
+    /// An empty history of at most `history` pairs.
     pub fn new(history: usize) -> Self {
         Self { history, pairs: VecDeque::with_capacity(history), spare: Vec::new() }
     }
 
-    /// Forgets everything, and keeps the memory for what comes.
+    /// Clears the history and keeps its memory.
     pub fn clear(&mut self) {
         self.spare.extend(self.pairs.drain(..));
     }
 
-    /// How many pairs are remembered at most.
+    /// Maximum number of pairs.
     pub fn history(&self) -> usize {
         self.history
     }
 
-    /// Number of pairs remembered.
+    /// Number of pairs.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Whether nothing is remembered.
+    /// Whether the history is empty.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// The first half: from the gradient to what the first guess of the inverse Hessian is to be applied to, q.
+    /// The first half: from the gradient to q, to which the initial inverse Hessian is applied.
     pub fn forward(&mut self, gradient: &[T], q: &mut [T]) {
         let steps: Vec<&[T]> = self.pairs.iter().map(|pair| pair.step.as_slice()).collect();
         // step · q as q loses its parts along the changes, newest first.
@@ -119,7 +119,7 @@ impl<T: Real> Lbfgs<T> {
         vectors::combine(q, gradient, &changes);
     }
 
-    /// The second half: from what the guess gives, s, to a direction that fits the remembered changes.
+    /// The second half: from s, the initial inverse Hessian times q, to the search direction.
     pub fn backward(&self, s: &[T], direction: &mut [T]) {
         let changes: Vec<&[T]> = self.pairs.iter().map(|pair| pair.change.as_slice()).collect();
         let products = vectors::dots(&changes, s);
@@ -131,8 +131,8 @@ impl<T: Real> Lbfgs<T> {
         vectors::combine(direction, s, &steps);
     }
 
-    /// Remembers the step to a place from another and the change of the gradient over it, unless they curve the wrong way. The largest
-    /// number of the step, without its sign.
+    /// Stores the step between two positions and the change of the gradient over it, unless the curvature is not positive. Positions and
+    /// gradients are given as [new, old]. Returns the largest absolute value of the step.
     pub fn push(&mut self, places: [&[T]; 2], gradients: [&[T]; 2]) -> f64 {
         let mut pair = self.spare.pop().unwrap_or_else(Curvature::empty);
         pair.step.resize(places[0].len(), T::default());

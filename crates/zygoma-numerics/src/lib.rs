@@ -1,12 +1,31 @@
 //! **How is it solved?**
 //!
-//! The numerical tools below everything else; nothing here knows of meshes. [`simd`] runs batches on the widest
-//! registers that the machine has, [`low_rank`] compresses many frames into few basis vectors under a bound on the
-//! largest error, and [`random`] gives numbers that depend on what they are for and not on who asked first.
-//! A [`Cholesky`] factor solves sparse symmetric systems in `f64`, a [`PackedFactor`] three at once in `f32`
-//! within a frame, and a [`SplitFactor`] on two threads. [`svd3`] decomposes 3×3 matrices, eight at a
-//! time, [`Lbfgs`] remembers curvature, and [`vectors`] are long. [`Checked`] is how parameters are kept in range, and a
-//! [`Budget`] says when long work must stop.
+//! The numerical tools below everything else. Nothing here knows of meshes.
+//!
+//! - Sparse: a [`SymmetricMatrix`] is factored by [`Cholesky`] (an [`Analysis`] is shared by all matrices of a pattern). [`PackedFactor`] solves for
+//!   three right-hand sides in `f32` within a frame, [`SplitFactor`] does so on two threads, [`nested_dissection`] orders for both.
+//! - Dense: [`DenseFactor`]. Without a factor: [`conjugate_gradients`].
+//! - Optimisation: [`Lbfgs`] is the recursion around any initial inverse Hessian, [`vectors`] its long vectors.
+//! - [`svd3`] decomposes 3×3 matrices sixteen at a time, [`simd`] runs kernels on the widest registers, [`low_rank`] compresses frames under a bound on
+//!   the largest error.
+//! - [`random`] numbers depend on their purpose, never on the order of calls. [`Checked`] keeps parameters in range, and a [`Budget`] is a
+//!   deadline and a cancel flag.
+//!
+//! Factor once, solve often:
+//!
+//! ```
+//! use zygoma_numerics::{Analysis, Cholesky, SymmetricMatrix};
+//!
+//! let mut matrix = SymmetricMatrix::from_entries(2, &[(0, 0, 4.0), (1, 0, 1.0), (1, 1, 3.0)]);
+//! let mut factor = Cholesky::<f64>::new(Analysis::new(&matrix), &matrix)?;
+//! let mut x = [1.0, 2.0];
+//! factor.solve_in_place(&mut x);
+//! assert!((x[0] - 1.0 / 11.0).abs() < 1e-12 && (x[1] - 7.0 / 11.0).abs() < 1e-12);
+//!
+//! matrix.add(0, 0, 1.0); // The same pattern: only the numbers are factored again.
+//! factor.refactor(&matrix)?;
+//! # Ok::<(), zygoma_numerics::NotPositiveDefinite>(())
+//! ```
 
 pub mod low_rank;
 pub mod random;
@@ -16,6 +35,8 @@ pub mod vectors;
 
 mod budget;
 mod cholesky;
+mod conjugate_gradients;
+mod dense;
 mod dissection;
 mod lbfgs;
 mod packed;
@@ -28,6 +49,8 @@ mod test_matrices;
 
 pub use budget::{Budget, Stop};
 pub use cholesky::{Analysis, Cholesky, NotPositiveDefinite};
+pub use conjugate_gradients::{CgEnd, CgSolution, CgStatus, conjugate_gradients};
+pub use dense::DenseFactor;
 pub use dissection::nested_dissection;
 pub use lbfgs::{Lbfgs, Real};
 pub use packed::{PackedAnalysis, PackedFactor, Row};

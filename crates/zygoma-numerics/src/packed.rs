@@ -25,7 +25,7 @@ use faer::{Par, Side, Spec};
 use crate::packed_kernels::{Kernels, Plain};
 use crate::{NotPositiveDefinite, SymmetricMatrix};
 
-/// A row of three right-hand sides: x, y, z and a fourth number that is carried along.
+/// A row of three right-hand sides: x, y, z and padding.
 pub type Row = [f32; 4];
 
 /// Columns of a wide panel.
@@ -41,7 +41,7 @@ pub(crate) struct Panel {
     pub(crate) width: usize,
     /// Its rows below the diagonal block, in [`PackedFactor::rows`].
     pub(crate) rows: (usize, usize),
-    /// Where its D⁻¹ starts in the wide or narrow values; V' follows.
+    /// Start of its D⁻¹ in the wide or narrow values; V' follows.
     pub(crate) values: usize,
 }
 
@@ -57,7 +57,7 @@ impl Panel {
     }
 }
 
-/// What the pattern of a matrix decides: the panels. Keeps its place when values change.
+/// The symbolic factorisation of a pattern into panels, kept when values change.
 #[derive(Debug)]
 pub struct PackedAnalysis {
     symbolic: SymbolicCholesky<usize>,
@@ -189,7 +189,7 @@ impl PackedAnalysis {
         block
     }
 
-    /// Where the entries of one column of the factor are stored, and their rows.
+    /// Storage range of one column of the factor, and its rows.
     fn column(&self, column: usize) -> (std::ops::Range<usize>, &[usize]) {
         let SymbolicCholeskyRaw::Simplicial(factor) = self.symbolic.raw() else {
             unreachable!("a simplicial factor was asked for")
@@ -251,13 +251,14 @@ impl PackedFactor {
     ///
     /// # Panics
     /// If `rhs` has another length than the matrix.
-    pub fn solve_in_place_plain(&self, rhs: &mut [Row]) {
+    #[cfg(test)]
+    fn solve_in_place_plain(&self, rhs: &mut [Row]) {
         assert_eq!(rhs.len(), self.size, "one row per unknown");
         self.run_with(&Plain, Pass::Forward(None), rhs);
         self.run_with(&Plain, Pass::Backward(None, None), rhs);
     }
 
-    /// Goes through panels one way.
+    /// Processes panels in one direction.
     ///
     /// # Panics
     /// If `rhs` has another length than the matrix.
@@ -329,7 +330,7 @@ impl PackedFactor {
     }
 }
 
-/// One way through the panels: all of them, or some in ascending order.
+/// A sweep over the panels: all of them, or some in ascending order.
 #[derive(Clone, Copy)]
 pub(crate) enum Pass<'a> {
     /// From the first to the last.

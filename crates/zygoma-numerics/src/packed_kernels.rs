@@ -2,7 +2,7 @@
 
 use crate::packed::{NARROW, PackedFactor, Pass, Row, WIDE};
 
-/// What a panel does to the right-hand sides. `values` has one row per entry of `rows`.
+/// The operations of a panel on right-hand sides. `values` has one row per entry of `rows`.
 pub(crate) trait Kernels {
     /// rhs_r −= V' columns, for a wide panel.
     fn forward_wide(&self, values: &[[f32; WIDE]], rows: &[u32], columns: &[Row; WIDE], rhs: &mut [Row]);
@@ -264,7 +264,7 @@ mod avx2 {
 
     /// A register whose lanes are the columns of a panel.
     trait Columns: Copy {
-        /// What one row of the panel holds.
+        /// The values of one row of the panel.
         type Values: Copy;
 
         fn load(values: &Self::Values) -> Self;

@@ -1,4 +1,4 @@
-//! Range checks of parameters, the same for every set of them.
+//! Range checks of parameters, the same for every parameter struct.
 
 use std::ops::RangeInclusive;
 
@@ -11,7 +11,7 @@ pub struct BadParam {
     range: RangeInclusive<f64>,
 }
 
-/// One number of a set of parameters, and where it may lie.
+/// One number of a parameter struct, with its allowed range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranged {
     name: String,
@@ -42,13 +42,13 @@ impl Ranged {
     }
 }
 
-/// A set of parameters that a user may set. Ranges are ours unless they say otherwise, and far wider than what makes sense: they keep out
-/// what cannot be computed with.
+/// A struct of user-settable parameters. Ranges are ours unless stated otherwise, and far wider than sensible values: they only reject numbers that
+/// cannot be computed with.
 pub trait Checked {
     /// Every number of the set, with its range.
     fn ranges(&self) -> Vec<Ranged>;
 
-    /// The first number that lies outside its range; one that is not a number lies outside every range.
+    /// Checks every number; the error names the first one outside its range. NaN is outside every range.
     fn check(&self) -> Result<(), BadParam> {
         match self.ranges().into_iter().find(|param| !param.range.contains(&param.value)) {
             Some(Ranged { name, value, range }) => Err(BadParam { name, value, range }),

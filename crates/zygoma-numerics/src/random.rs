@@ -1,6 +1,6 @@
 //! Random numbers keyed by what they are for.
 //!
-//! A number depends on (seed, what, tick) only, never on the order of calls, so that threads may ask in any order.
+//! A number depends on (seed, purpose, tick) only, never on the order of calls, so that threads may draw in any order.
 
 /// A stream of numbers for one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ impl Keyed {
         Self { key: mix(mix(seed) ^ what.wrapping_mul(ODD)) }
     }
 
-    /// 64 even bits.
+    /// 64 uniform bits.
     pub fn bits(self, tick: u64) -> u64 {
         mix(self.key.wrapping_add(tick.wrapping_mul(ODD)))
     }
@@ -24,7 +24,7 @@ impl Keyed {
         (self.bits(tick) >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// A number of mean 0, variance 1 and nearly normal distribution: the sum of twelve even ones, less six,
+    /// A number of mean 0, variance 1 and nearly normal distribution: the sum of twelve uniform ones, minus six,
     /// which needs no functions whose last bits differ between machines.
     pub fn normal(self, tick: u64) -> f64 {
         // Four bit fields of each of three words: 16 bits are plenty for a sketch.

@@ -21,7 +21,7 @@ fn wanted() -> String {
     std::env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// An instruction set that cannot be had.
+/// An instruction set that is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForcedSetError {
     /// There is no such name.
@@ -60,8 +60,7 @@ fn chosen(name: &str) -> Result<Option<pulp::Arch>, ForcedSetError> {
 /// Runs a kernel on wide registers (or the scalar path, where that is forced). The instruction set is chosen here, once, so a kernel
 /// should hold a whole batch of work.
 ///
-/// Registers of AVX-512 are left to [`run_widest`]: what mostly reads and writes is faster without them, as each of them lies in two lines of
-/// the cache unless its numbers happen to be aligned.
+/// AVX-512 is left to [`run_widest`]: memory-bound kernels are faster without it, since unaligned 64-byte loads cross cache lines.
 pub fn run<K: WithSimd>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = avx2() {
@@ -70,7 +69,7 @@ pub fn run<K: WithSimd>(kernel: K) -> K::Output {
     run_widest(kernel)
 }
 
-/// Runs a kernel that computes much with each number that it reads on the widest registers there are.
+/// Runs a compute-bound kernel on the widest registers available.
 pub fn run_widest<K: WithSimd>(kernel: K) -> K::Output {
     match *ARCH {
         Some(arch) => arch.dispatch(kernel),
@@ -78,7 +77,7 @@ pub fn run_widest<K: WithSimd>(kernel: K) -> K::Output {
     }
 }
 
-/// AVX2 and fused products, where kernels run on them or on wider registers: for what the portable interface cannot say.
+/// AVX2 and fused products, where kernels run on them or on wider registers: for instructions that the portable interface lacks.
 #[cfg(target_arch = "x86_64")]
 pub fn avx2() -> Option<pulp::x86::V3> {
     match *ARCH {
@@ -88,7 +87,7 @@ pub fn avx2() -> Option<pulp::x86::V3> {
     }
 }
 
-/// AVX-512, where kernels run on it: for what the portable interface cannot say.
+/// AVX-512, where kernels run on it: for instructions that the portable interface lacks.
 #[cfg(target_arch = "x86_64")]
 pub fn avx512() -> Option<pulp::x86::V4> {
     match *ARCH {
@@ -126,8 +125,9 @@ pub fn axpy(y: &mut [f32], a: f32, x: &[f32]) {
     run(Axpy(y, a, x));
 }
 
-/// The plain twin of [`axpy`]: what its result is tested against.
-pub fn axpy_scalar(y: &mut [f32], a: f32, x: &[f32]) {
+/// The scalar twin of [`axpy`], which tests it.
+#[cfg(test)]
+fn axpy_scalar(y: &mut [f32], a: f32, x: &[f32]) {
     for (y, x) in y.iter_mut().zip(x) {
         *y += a * x;
     }
@@ -174,7 +174,7 @@ pub enum RunsError {
     /// A run ends beyond the array.
     #[error("a run ends at {end}, beyond the {length} numbers that it is added to")]
     Beyond {
-        /// Where the last run ends.
+        /// End of the last run.
         end: usize,
         /// Length of the array.
         length: usize,
@@ -192,7 +192,7 @@ impl Runs {
         Ok(Self { runs, values, end })
     }
 
-    /// The runs of what is not zero in `dense`. Up to `gap` zeros between two runs are kept as values, since one
+    /// The runs of non-zero values in `dense`. Up to `gap` zeros between two runs are kept as values, since one
     /// longer run is faster than two short ones; eight is a good choice.
     pub fn from_dense(dense: &[f32], gap: usize) -> Self {
         let mut runs: Vec<(u32, u32)> = Vec::new();

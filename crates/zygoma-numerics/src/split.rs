@@ -1,10 +1,10 @@
 //! The packed solve on two threads, and with a correction for little more than one solve.
 //!
-//! Below the last separator of a nested dissection lie two parts of a matrix that know nothing of each other. Each has a packed
-//! factor with its own copy of the separator's rows, so that both can be gone through at once; the sums are always made in the same order.
+//! Below the last separator of a nested dissection lie two independent parts of a matrix. Each has a packed factor with its own copy of the
+//! separator's rows, so that two threads can process them; sums are always taken in the same order.
 //!
-//! A correction of the right-hand side that depends on the solution at a few *marked* rows (constraints that come and go) needs the
-//! substitution backward only along their ancestors in the elimination tree, and forward again along the same.
+//! A correction of the right-hand side that depends on the solution at a few *marked* rows (transient constraints) needs the backward
+//! substitution only along their ancestors in the elimination tree, and the forward one again along the same.
 
 use crate::packed::{PackedAnalysis, PackedFactor, Panel, Pass, Row};
 use crate::{NotPositiveDefinite, SymmetricMatrix, inverse, nested_dissection};
@@ -64,7 +64,7 @@ impl SplitFactor {
         self.order.len()
     }
 
-    /// Share of the factor that the larger half and the separator hold: one half, at best.
+    /// Fraction of the factor in the larger half and the separator: one half at best.
     pub fn longest_share(&self) -> f64 {
         let [a, b, top] =
             [&self.halves[0], &self.halves[1], &self.top].map(|part| part.factor.bytes() as f64);
@@ -76,7 +76,7 @@ impl SplitFactor {
         [&self.halves[0], &self.halves[1], &self.top].map(|part| part.factor.bytes()).iter().sum()
     }
 
-    /// Names the rows at which corrections act.
+    /// Marks the rows at which corrections act.
     ///
     /// # Panics
     /// If there is no such row.
@@ -92,7 +92,7 @@ impl SplitFactor {
         self.top.mark(top, &mut []);
     }
 
-    /// Share of the factor that a correction reads again.
+    /// Fraction of the factor that a correction reads again.
     pub fn marked_share(&self) -> f64 {
         let numbers = |panel: &Panel| (panel.width + panel.rows.1 - panel.rows.0) * panel.stored_width();
         let parts = [&self.halves[0], &self.halves[1], &self.top];
@@ -112,8 +112,8 @@ impl SplitFactor {
         self.backward(rhs);
     }
 
-    /// Solves A x = b − c in place, where c lies at the marked rows only and depends on A⁻¹ b there: `correct` is given the one and replaces
-    /// it by the other.
+    /// Solves A x = b − c in place, where c lies at the marked rows only and depends on A⁻¹ b there: `correct` is given A⁻¹ b there
+    /// and replaces it by c.
     ///
     /// # Panics
     /// If `rhs` has another length than the matrix.
@@ -190,7 +190,7 @@ impl SplitFactor {
     }
 }
 
-/// Adds what both halves leave of the separator's rows.
+/// Adds both halves' contributions to the separator's rows.
 fn add_tails(top: &mut [Row], halves: &[Part; 2], vector: impl Fn(&Part) -> &[Row]) {
     for half in halves.iter().filter(|half| half.own > 0) {
         for (sum, row) in top.iter_mut().zip(&vector(half)[half.own..]) {
@@ -255,7 +255,7 @@ impl Part {
         Self { factor, own, vector: zero.clone(), second: zero, marked: Vec::new() }
     }
 
-    /// Marks panels with marked columns, and what lies below them: own columns, and rows of the separator.
+    /// Marks panels with marked columns and their ancestors: own columns, and rows of the separator.
     fn mark(&mut self, own: &mut [bool], top: &mut [bool]) {
         self.marked.clear();
         for (index, panel) in (0..).zip(&self.factor.panels) {
@@ -305,7 +305,7 @@ impl Part {
         self.second[self.own..].fill([0.0; 4]);
     }
 
-    /// Takes the correction from what was found forward.
+    /// Subtracts the correction from the forward solution.
     fn correct(&mut self) {
         self.factor.run(Pass::Forward(Some(&self.marked)), &mut self.second);
         for index in &self.marked {
@@ -319,8 +319,8 @@ impl Part {
     }
 }
 
-/// Where the columns of two parts that know nothing of each other end: the separator follows. What a solve takes on two threads is
-/// least; zeros where the matrix is small or hangs together too well.
+/// The ends of the columns of two independent parts; the separator follows. Minimises the time of a solve on two threads; zeros where the matrix is
+/// small or has no good separator.
 fn find_cuts(analysis: &PackedAnalysis, size: usize) -> [usize; 2] {
     if size < LEAST {
         return [0; 2];

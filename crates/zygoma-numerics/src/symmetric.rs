@@ -53,7 +53,7 @@ impl SymmetricMatrix {
         self.starts.len() - 1
     }
 
-    /// Where column `j` starts in [`rows`](Self::rows) and [`values`](Self::values); one more at the end.
+    /// Start of every column in [`rows`](Self::rows) and [`values`](Self::values), and the total count.
     pub fn starts(&self) -> &[usize] {
         &self.starts
     }
@@ -68,7 +68,7 @@ impl SymmetricMatrix {
         &self.values
     }
 
-    /// Value of every stored entry, to be changed.
+    /// Value of every stored entry, mutably.
     pub fn values_mut(&mut self) -> &mut [f64] {
         &mut self.values
     }

@@ -1,17 +1,17 @@
-//! Long vectors: products and sums in an order that never changes, whichever thread does which part.
+//! Long vectors: products and sums in a fixed order, independent of the number of threads.
 //!
-//! A vector is gone through in pieces that stay in the first cache, so that of many vectors that meet one each is read from far away
-//! only once. Long ones are always cut into the same two halves, one for each of two threads.
+//! Vectors are processed in pieces that fit into the first-level cache, so that each of many vectors is read from memory only once. Long ones are
+//! always split into the same two halves, one per thread.
 
 use crate::Real;
 use crate::simd::{self, Simd, WithSimd};
 
 /// Numbers of a piece.
 const PIECE: usize = 2048;
-/// From this many numbers on, a second thread is worth its start. Ours.
+/// From this length on, a second thread pays off. Ours.
 const LONG: usize = 16 * PIECE;
 
-/// Where a vector is cut in two, if it is long.
+/// The place at which a vector is split in two, if it is long.
 pub fn middle(length: usize) -> Option<usize> {
     (length >= LONG).then(|| (length / 2).next_multiple_of(PIECE))
 }
@@ -64,25 +64,25 @@ fn combine_part<T: Real>(y: &mut [T], x: &[T], vectors: &[(f64, &[T])], start: u
     }
 }
 
-/// Two differences of vectors, to be found: each of a minuend and a subtrahend.
+/// Computes two differences of vectors, each of a minuend and a subtrahend.
 pub(crate) struct Differences<'a, T> {
     pub(crate) found: [&'a mut [T]; 2],
     pub(crate) first: [&'a [T]; 2],
     pub(crate) second: [&'a [T]; 2],
 }
 
-/// What is known of two differences once they are found.
+/// Products of two differences.
 pub(crate) struct Products {
     /// Those of some other vectors with the second.
     pub(crate) others: Vec<f64>,
     /// Those of the first with itself, of both, and of the second with itself.
     pub(crate) own: [f64; 3],
-    /// The largest number of the first, without its sign.
+    /// The largest absolute value of the first.
     pub(crate) largest: f64,
 }
 
 impl<T: Real> Differences<'_, T> {
-    /// Finds them.
+    /// Computes the differences and their products.
     pub(crate) fn find(self, others: &[&[T]]) -> Products {
         let Some(middle) = middle(self.first[0].len()) else {
             return self.find_part(others, 0);
@@ -124,7 +124,7 @@ impl<T: Real> Differences<'_, T> {
     }
 }
 
-/// out ← a − b, and its largest number without its sign.
+/// out ← a − b; returns the largest absolute value.
 #[inline(always)]
 pub(crate) fn plain_subtract<T: Real>(out: &mut [T], [a, b]: [&[T]; 2]) -> f64 {
     const WIDTH: usize = 16;

@@ -129,7 +129,8 @@ fn perform(face: &FaceModel, rig: &Rig, breaks: Breaks) -> (Outcome, bool, Optio
     assert_eq!(outcome.frames.count(), take.frame_count(FPS), "every frame is written");
     let finite = (0..outcome.frames.count())
         .all(|frame| outcome.frames.frame(frame).unwrap().iter().all(|p| p.is_finite()));
-    let problem = outcome.gate.failed.as_ref().map(|failure| format!("near {}: {}", failure.place, failure.why));
+    let problem =
+        outcome.gate.failed.as_ref().map(|failure| format!("near {}: {}", failure.place, failure.why));
     (outcome, finite, problem)
 }
 

@@ -2,9 +2,10 @@
 
 use glam::DVec3;
 use rayon::prelude::*;
+use zygoma_numerics::DenseFactor;
 use zygoma_numerics::simd::Runs;
 use zygoma_numerics::vectors;
-use zygoma_physics::projective::{DenseFactor, Row, row};
+use zygoma_physics::projective::{Row, row};
 
 /// A constant least-squares problem: how markers follow actuations.
 ///

@@ -42,7 +42,7 @@ pub struct Nearest<P: Point = Vec3> {
     pub distance: P::Scalar,
 }
 
-/// Where a ray meets a mesh.
+/// The intersection of a ray with a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit<S = f32> {
     /// The triangle.

@@ -172,8 +172,8 @@ impl<'a> FineSurface<'a> {
             .collect()
     }
 
-    /// Whether two points hang together through triangles no farther from the first than `reach`. Points that face the same
-    /// way are taken to: only folds bring points close that are far apart in the surface.
+    /// Whether two points are connected through triangles no farther from the first than `reach`. Points that face the same
+    /// way are assumed to be: only folds bring points close that are far apart along the surface.
     pub(super) fn hang_together(
         &self,
         from: &SurfacePoint,
@@ -207,7 +207,7 @@ impl<'a> FineSurface<'a> {
         false
     }
 
-    /// The closest point to `point` among the triangles that hang together with `hint` near it and do not face away
+    /// The closest point to `point` among the triangles near it that are connected to `hint` and do not face away
     /// from `normal`.
     pub(super) fn project(
         &self,

@@ -22,7 +22,7 @@ use work::Work;
 /// Rounds of splitting, collapsing, flipping and relaxing per wanted edge length. Ours: later rounds change little.
 const ROUNDS: usize = 8;
 
-/// How often the edge length is corrected to meet the wanted number of triangles.
+/// Corrections of the edge length to meet the wanted number of triangles.
 const CORRECTIONS: usize = 5;
 
 /// The edge length changes by at most this factor in a correction. Ours: a damaged surface may be far from the wanted number
@@ -39,11 +39,11 @@ pub struct CoarseMesh {
     pub positions: Vec<DVec3>,
     /// Triangles, oriented as the fine ones.
     pub triangles: Vec<[u32; 3]>,
-    /// Where each vertex lies on the fine surface.
+    /// The point of the fine surface at which each vertex lies.
     pub places: Vec<SurfacePoint>,
 }
 
-/// Why a surface cannot be meshed anew.
+/// A surface that cannot be remeshed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CoarsenError {
     /// There is nothing to mesh.
@@ -54,7 +54,7 @@ pub enum CoarsenError {
     Mesh(#[from] TriMeshError),
     /// Every triangle is a line or has an edge with more than two triangles, so that nothing of it is a surface.
     #[error(
-        "its triangles have no extent or meet in more than two at an edge, so that it is no surface; clean the mesh"
+        "no usable triangle is left: all have no area or share an edge with more than one other; clean the mesh"
     )]
     NoSurface,
     /// It was cancelled, or took too long.

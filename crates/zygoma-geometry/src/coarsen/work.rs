@@ -12,7 +12,7 @@ use crate::editable::EditableMesh;
 use crate::normals::area_vector;
 use crate::topology::{EdgeCounts, half_edges};
 
-/// Where a vertex lies and how it may move.
+/// The location of a vertex and its freedom to move.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     /// Free in the surface; the fine point below it.
@@ -27,7 +27,7 @@ pub(super) struct Work<'a> {
     fine: &'a FineSurface<'a>,
     mesh: EditableMesh,
     places: Vec<Place>,
-    /// Where fixed vertices lie on borders, as border and length from its start.
+    /// Locations of fixed vertices on borders, as border and length from its start.
     fixed_arcs: HashMap<u32, Vec<(usize, f64)>>,
     /// Splitting never makes more triangles than this.
     most_triangles: usize,
@@ -173,12 +173,12 @@ impl<'a> Work<'a> {
         sliding.into_iter().chain(fixed)
     }
 
-    /// Where a vertex lies on a border.
+    /// The location of a vertex on a border.
     fn border_arc(&self, v: u32, border: usize) -> Option<f64> {
         self.border_arcs(v).find(|(other, _)| *other == border).map(|(_, arc)| arc)
     }
 
-    /// How often edges may be split until none is longer than `limit`.
+    /// A bound on the number of splits until no edge is longer than `limit`.
     ///
     /// Halving an edge that is longer than the limit leaves pieces longer than half of it. So a triangle of longest side e
     /// and height h falls into at most (2e/limit + 1)(2h/limit + 1) cells of two triangles, and every split makes at least one
@@ -251,7 +251,7 @@ impl<'a> Work<'a> {
         Ok(count)
     }
 
-    /// Where `kept` lies after `gone` was pulled into it; `None` if that must not be.
+    /// The location of `kept` after `gone` is merged into it; `None` if that is not allowed.
     fn collapsed_place(&mut self, gone: u32, kept: u32, shared: &[u32], length: f64) -> Option<Place> {
         match (self.places[gone as usize], self.places[kept as usize]) {
             (Place::Fixed(_), _) => None,
@@ -424,7 +424,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Whether a vertex at a place would hang together with all its neighbours within an edge's length.
+    /// Whether a vertex at a place would be connected to all its neighbours within an edge's length.
     fn ties_no_sheets(&mut self, v: u32, at: &SurfacePoint, length: f64) -> bool {
         self.mesh.neighbours(v).iter().all(|other| {
             let other = self.surface_point(*other);

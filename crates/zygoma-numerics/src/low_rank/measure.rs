@@ -1,4 +1,4 @@
-//! How far products are from the data, at every vertex.
+//! The error of products against the data, at every vertex.
 
 use faer::Mat;
 use rayon::prelude::*;
@@ -145,7 +145,7 @@ impl Trial {
     }
 }
 
-/// What is left of one row's chunk after each basis vector: the largest square of any vertex is kept in `squares`.
+/// Subtracts basis vectors from one row's chunk; the largest squared residual of any vertex after each is kept in `squares`.
 struct Residuals<'a> {
     data: &'a [f32],
     basis: &'a [f32],

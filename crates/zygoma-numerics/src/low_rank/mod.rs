@@ -20,7 +20,7 @@ use measure::Trial;
 use rows::{Layout, Rows};
 use subspace::{grow, ritz};
 
-/// How far to compress.
+/// Parameters of a compression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompressOptions {
     /// The largest distance of any vertex in any frame, in the unit of the data.
@@ -52,7 +52,7 @@ impl LowRank {
     }
 }
 
-/// Why frames cannot be compressed.
+/// Frames that cannot be compressed.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum CompressError {
     /// A number is NaN or infinite.

@@ -7,7 +7,7 @@ use super::CompressError;
 /// Vertices of a chunk.
 pub(super) const CHUNK: usize = 128;
 
-/// Where the coordinates of vertices lie: chunks of [`CHUNK`] vertices, and in each all x, then all y, then all z.
+/// The memory layout of coordinates: chunks of [`CHUNK`] vertices, and in each all x, then all y, then all z.
 /// Missing vertices at the end are zero.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
@@ -39,7 +39,7 @@ impl Layout {
         self.columns.div_ceil(3)
     }
 
-    /// Where the number of a column lies.
+    /// The place of a column.
     pub(super) fn place(self, column: usize) -> usize {
         let (vertex, axis) = (column / 3, column % 3);
         (vertex / CHUNK) * 3 * CHUNK + axis * CHUNK + vertex % CHUNK

@@ -1,4 +1,4 @@
-//! Sixteen matrices at a time: what the widest registers hold.
+//! Sixteen matrices at a time, as many as the widest registers hold.
 
 use super::lane::Pair;
 use super::{Lane, Mat3, Svd3, Vec3, Wide, svd3};

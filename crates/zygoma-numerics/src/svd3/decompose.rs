@@ -59,7 +59,7 @@ pub fn svd3<T: Lane>(f: &Mat3<T>) -> Svd3<T> {
     let (zero, one) = (largest.splat(0.0), largest.splat(1.0));
     let nothing = largest.less(largest.splat(T::TINY.sqrt()));
     let u0 = pick::<T>(nothing, [one, zero, zero], scale(one / largest, b[0]));
-    // What the first projection leaves along u0 may be all there is: project twice.
+    // The residue along u0 after one projection may dominate: project twice.
     let rest = scale_add(-dot(u0, b[1]), u0, b[1]);
     let rest = scale_add(-dot(u0, rest), u0, rest);
     let noise = largest.mul_add(largest.splat(4.0 * T::EPSILON), largest.splat(T::TINY.sqrt()));

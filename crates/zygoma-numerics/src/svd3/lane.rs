@@ -1,4 +1,4 @@
-//! What a 3×3 kernel needs of a number, so that one text serves single numbers and wide registers.
+//! The operations of a 3×3 kernel on numbers, so that the same code serves scalars and wide registers.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -10,14 +10,14 @@ pub trait Lane:
 {
     /// The outcome of a comparison, number by number.
     type Mask: Copy;
-    /// Squares below this count as nothing.
+    /// Squares below this count as zero.
     const TINY: f64;
     /// The step from 1 to the next number.
     const EPSILON: f64;
     /// Newton steps that take a root from an error of 4e-4 to the last bits.
     const NEWTON_STEPS: usize;
 
-    /// The same constant everywhere. `self` only says where.
+    /// A constant in every lane. `self` only selects the type.
     fn splat(self, value: f64) -> Self;
     /// `self · b + c`, fused where that is faster.
     fn mul_add(self, b: Self, c: Self) -> Self;
@@ -135,7 +135,7 @@ impl<S: Simd> Neg for Wide<S> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        // What the compiler turns into a change of sign; `neg_f32s` and `abs_f32s` of the interface may stay calls.
+        // The compiler turns this into a change of sign; `neg_f32s` and `abs_f32s` of the interface may stay calls.
         self.splat(-0.0) - self
     }
 }
@@ -176,7 +176,7 @@ impl<S: Simd> Lane for Wide<S> {
     }
 }
 
-/// Two of them side by side: while one waits for a quotient or a root, the other has work.
+/// Two lanes side by side: while one waits for a quotient or a root, the other has work.
 #[derive(Clone, Copy)]
 pub struct Pair<T>(pub T, pub T);
 

@@ -7,7 +7,7 @@ use super::matrix::dot;
 use super::{Expansion, LANES, Lane, Mat3, Mat3x16, RotationExpansion, Sixteen, Svd3x16, Wide};
 use crate::simd::{self, Simd, WithSimd};
 
-/// What becomes of a result, by its bound on the change of angles.
+/// Thresholds on the change of angles that decide what happens to a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
     /// τ₀: below, the result stays as it was.
@@ -16,7 +16,7 @@ pub struct Thresholds {
     pub approximate: f32,
 }
 
-/// How many batches were kept, approximated and computed.
+/// Counts of batches kept, approximated and computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
     /// Batches left as they were.
@@ -27,10 +27,10 @@ pub struct Shares {
     pub computed: usize,
 }
 
-/// Which result a memo keeps, and so which bound decides.
+/// The result that a memo keeps, and with it the bound that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// U, d and V, with the paper's bound (eq. 24), which grows as singular values meet.
+    /// U, d and V, with the bound of *Progressive PD* eq. 24, which grows as singular values meet.
     Decomposition,
     /// U Vᵀ only, whose bound does not.
     Rotation,
@@ -145,7 +145,7 @@ impl WithSimd for Renew<'_> {
     }
 }
 
-/// Where approximations go.
+/// The destination of approximations.
 enum Out<'a> {
     Svd(&'a mut [Svd3x16]),
     Rotation(&'a mut [Mat3x16]),
@@ -187,7 +187,7 @@ impl WithSimd for Classify<'_> {
     }
 }
 
-/// ‖J‖ ‖F′ − F‖ of the worst matrix of a batch (eq. 24).
+/// ‖J‖ ‖F′ − F‖ of the worst matrix of a batch (*Progressive PD* eq. 24).
 #[inline(always)]
 fn largest_change<S: Simd>(simd: S, memo: &Memo, matrix: &Mat3x16, batch: usize) -> f32 {
     let mut largest = 0.0_f32;

@@ -1,8 +1,8 @@
 //! The singular value decomposition of 3×3 matrices with rotations on both sides, sixteen at a time.
 //!
 //! [`svd3`] is written once over [`Lane`]: a single `f32` or `f64`, or a register. [`svd3_batch`] runs it on batches
-//! of sixteen, [`svd3_batch_scalar`] is its plain twin. [`Expansion`] and [`Memo`] are the first-order approximation and the memo
-//! of *Progressive PD*, §6; `zygoma bench svd` says what they are worth.
+//! of sixteen, [`svd3_batch_scalar`] is its plain twin. [`Memo`] keeps decompositions while their matrices hardly change, after
+//! *Progressive PD*, §6; `zygoma bench svd` says what they are worth.
 
 mod batch;
 mod decompose;
@@ -22,4 +22,4 @@ pub use decompose::{Svd3, svd3};
 pub use lane::{Lane, Pair, Wide};
 pub use matrix::{Mat3, Vec3};
 pub use memo::{Kept, Memo, Shares, Thresholds};
-pub use taylor::{Expansion, RotationExpansion};
+use taylor::{Expansion, RotationExpansion};

@@ -106,7 +106,7 @@ fn batches_agree_with_their_scalar_twin() {
         svd3_batch(&[batch], &mut wide);
         svd3_batch_scalar(&[batch], &mut plain);
         for lane in 0..LANES {
-            // Rotations of equal singular values are a matter of taste; what they rebuild is not.
+            // Rotations of equal singular values are not unique; their product is.
             let f = to_f64(&load_lane(&batch, lane));
             let size = 1e-30 + difference(&f, &[[0.0; 3]; 3]);
             let [wide, plain] = [&wide[0], &plain[0]].map(|svd| svd_lane(svd, lane));

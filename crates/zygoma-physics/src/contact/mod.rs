@@ -1,8 +1,7 @@
-//! Things that press on soft matter.
+//! Colliders.
 //!
-//! A [`Collider`] has a shape and a pose that is known at the start and at the end of a frame, so that steps in between
-//! see it move. A [query](Collider::probe) tells how far a point is from its surface, which way out is, which point of the
-//! surface is nearest and how fast that moves.
+//! A [`Collider`] has a shape, and a pose at the start and at the end of a frame, so that steps in between see it move. A
+//! [query](Collider::probe) returns the signed distance of a point, the outward normal, the nearest surface point and its velocity.
 
 mod mesh;
 
@@ -19,10 +18,10 @@ pub struct Pose {
     pub translation: Vec3,
 }
 
-/// What a collider looks like, around its own origin.
+/// The shape of a collider, around its own origin.
 #[derive(Clone, Debug)]
 pub enum ColliderShape {
-    /// A ball.
+    /// A sphere.
     Sphere {
         /// Its radius.
         radius: f32,
@@ -45,7 +44,7 @@ pub enum ColliderShape {
     Mesh(Box<ColliderMesh>),
 }
 
-/// Where the nearest point lies on a mesh collider.
+/// A point on the surface of a mesh collider.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeshPoint {
     /// The triangle.
@@ -54,31 +53,31 @@ pub struct MeshPoint {
     pub barycentric: [f32; 3],
 }
 
-/// What a collider says about a point.
+/// The answer of a collider to a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
     /// Distance from the surface, negative inside.
     pub distance: f32,
-    /// Unit vector that leads out of the collider.
+    /// Outward unit normal.
     pub normal: Vec3,
     /// The nearest point of the surface.
     pub point: Vec3,
-    /// How fast that point moves.
+    /// Velocity of that point.
     pub velocity: Vec3,
-    /// Where on a mesh that point lies.
+    /// The same point by triangle and barycentric coordinates, for a mesh.
     pub on_mesh: Option<MeshPoint>,
 }
 
-/// How far a point is from a collider.
+/// Signed distance of a point from a collider.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clearance {
     /// Distance from the surface, negative inside.
     pub distance: f32,
-    /// Unit vector that leads out of the collider.
+    /// Outward unit normal.
     pub normal: Vec3,
 }
 
-/// Something solid that moves during a frame.
+/// A rigid or deforming thing that presses, and its motion during a frame.
 #[derive(Clone, Debug)]
 pub struct Collider {
     /// Its shape.
@@ -100,26 +99,26 @@ impl Pose {
         Self { translation, ..Self::IDENTITY }
     }
 
-    /// Where a point goes.
+    /// Transforms a point.
     pub fn apply(&self, point: Vec3) -> Vec3 {
         self.rotation * point + self.translation
     }
 
-    /// Where a point came from.
+    /// Transforms a point back.
     pub fn apply_inverse(&self, point: Vec3) -> Vec3 {
         self.rotation.inverse() * (point - self.translation)
     }
 
-    /// The pose between this and another.
-    pub fn between(&self, other: &Self, share: f32) -> Self {
+    /// Interpolates between this pose (t = 0) and another (t = 1).
+    pub fn between(&self, other: &Self, t: f32) -> Self {
         Self {
-            rotation: self.rotation.slerp(other.rotation, share),
-            translation: self.translation.lerp(other.translation, share),
+            rotation: self.rotation.slerp(other.rotation, t),
+            translation: self.translation.lerp(other.translation, t),
         }
     }
 }
 
-/// What a shape says about a point in its own frame.
+/// The answer of a shape to a query in its own frame.
 struct Local {
     distance: f32,
     normal: Vec3,
@@ -136,7 +135,7 @@ struct Offset {
 #[inline]
 fn from_core(offset: Vec3, radius: f32) -> Offset {
     let length = offset.length();
-    // A point on the core itself may leave by any way; the front of a face is +Z.
+    // On the core itself every direction is outward; +Z is the front of a face.
     let normal = if length > f32::MIN_POSITIVE { offset / length } else { Vec3::Z };
     Offset { distance: length - radius, normal }
 }
@@ -155,7 +154,7 @@ fn from_box(point: Vec3, half_extents: Vec3, radius: f32) -> Offset {
 }
 
 impl ColliderShape {
-    /// Radius of a ball around the origin that holds the shape.
+    /// Radius of a bounding sphere around the origin.
     pub fn reach(&self) -> f32 {
         match self {
             Self::Sphere { radius } => *radius,
@@ -165,12 +164,12 @@ impl ColliderShape {
         }
     }
 
-    /// How deep a point in the shape's own frame is inside; 0 outside.
+    /// Penetration depth of a point in the shape's own frame; 0 outside.
     pub fn depth(&self, point: Vec3) -> f32 {
         self.probe(point, 0.0).map_or(0.0, |probe| -probe.distance)
     }
 
-    /// What the shape says about a point in its own frame, if that is within a distance of its surface.
+    /// Queries a point in the shape's own frame; none beyond a distance from its surface.
     fn probe(&self, point: Vec3, within: f32) -> Option<Local> {
         if point.length_squared() > (self.reach() + within).powi(2) {
             return None;
@@ -207,17 +206,16 @@ impl ColliderShape {
 }
 
 impl Collider {
-    /// A collider that stands still.
+    /// A collider at rest.
     pub fn new(shape: ColliderShape, pose: Pose) -> Self {
         Self { shape, before: pose, now: pose, duration: 0.0 }
     }
 
-    /// How far a point is from the collider, if that is within a distance of its surface: the part of a
-    /// [probe](Self::probe) that contact needs most often.
+    /// The signed distance of a point; none beyond a distance from the surface. The part of a [probe](Self::probe) that contact needs most often.
     #[inline]
     pub fn clearance(&self, point: Vec3, within: f32) -> Option<Clearance> {
         if let ColliderShape::Sphere { radius } = self.shape {
-            // A ball is the same however it is turned.
+            // A sphere does not depend on the rotation.
             let offset = point - self.now.translation;
             let bound = radius + within;
             if offset.length_squared() > bound * bound {
@@ -230,7 +228,7 @@ impl Collider {
         Some(Clearance { distance, normal: self.now.rotation * normal })
     }
 
-    /// How far the surface nearest to a point moved in the collider's own frame: 0 unless it is a mesh that deforms.
+    /// Displacement of the surface nearest to a point in the collider's own frame; 0 unless it is a deforming mesh.
     pub fn deformed_at(&self, point: Vec3) -> Vec3 {
         if !matches!(self.shape, ColliderShape::Mesh(_)) {
             return Vec3::ZERO;
@@ -239,7 +237,7 @@ impl Collider {
         local.map_or(Vec3::ZERO, |local| self.duration * local.velocity)
     }
 
-    /// What the collider says about a point, if that is within a distance of its surface.
+    /// Queries a point; none beyond a distance from the surface.
     pub fn probe(&self, point: Vec3, within: f32) -> Option<Probe> {
         let local = self.now.apply_inverse(point);
         let Local { distance, normal, velocity, on_mesh } = self.shape.probe(local, within)?;
@@ -290,7 +288,7 @@ mod tests {
                 prop_assert!(clearance.normal.distance(probe.normal) < 1e-5);
                 prop_assert!(collider.clearance(p.into(), probe.distance.max(0.0) - 1e-3).is_none() || probe.distance < 1e-3);
                 let again = collider.probe(out + 1e-3 * probe.normal, 10.0).unwrap();
-                // A faceted mesh has corners, at which "out" is a matter of taste.
+                // At the corners of a faceted mesh the normal jumps.
                 let tolerance = if is_mesh { 3e-3 } else { 1e-4 };
                 prop_assert!((again.distance - 1e-3).abs() < tolerance, "{}", again.distance);
             }

@@ -3,6 +3,8 @@
 //! Where ∇E(x, θ) = 0, a loss L(x) changes with a parameter by dL/dθ = −λ · ∂(∇E)/∂θ with H λ = ∂L/∂x, H the exact Hessian. For
 //! the forces of a system dL/df = λ itself. H is not factored: conjugate gradients with the global step as preconditioner.
 
+use zygoma_numerics::{CgEnd, CgStatus, conjugate_gradients};
+
 use super::elements::{Precision, Row};
 use super::solve::GlobalStep;
 use super::system::System;
@@ -10,10 +12,10 @@ use super::system::System;
 /// The conjugate gradients did not reach their tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "the adjoint did not converge: {residual:.1e} of its right-hand side is left after {iterations} iterations"
+    "the adjoint did not converge: its relative residual is {residual:.1e} after {iterations} iterations"
 )]
 pub struct NotConverged {
-    /// What is left, relative to the right-hand side.
+    /// Norm of the residual relative to that of the right-hand side.
     pub residual: f64,
     /// Iterations made.
     pub iterations: usize,
@@ -30,49 +32,32 @@ pub fn adjoint<T: Precision>(
     most_iterations: usize,
 ) -> Result<Vec<[f64; 3]>, NotConverged> {
     let free = system.free_count();
-    let mut residual: Vec<Row<f64>> = loss.iter().take(free).map(|v| [v[0], v[1], v[2], 0.0]).collect();
-    let mut lambda = vec![[0.0; 3]; free];
-    let mut along = vec![[0.0; 3]; system.vertex_count()];
-    let mut z = vec![[0.0; 4]; free];
-    let first = inner(&residual, &residual).sqrt();
-    let mut old = 0.0;
-    for iteration in 0..most_iterations {
-        let left = inner(&residual, &residual).sqrt();
-        if left <= tolerance * first {
-            return Ok(lambda);
-        }
-        preconditioner.solve(&residual, &mut z);
-        let new = inner(&residual, &z);
-        let keep = if iteration == 0 { 0.0 } else { new / old };
-        for (along, z) in along.iter_mut().zip(&z) {
-            (0..3).for_each(|k| along[k] = keep * along[k] + z[k]);
-        }
-        let mut image = system.hessian_product(x, &along);
-        for ((image, along), weight) in image.iter_mut().zip(&along).zip(diagonal) {
+    let rhs: Vec<f64> = loss.iter().take(free).flatten().copied().collect();
+    let norm = |r: &[f64]| r.iter().map(|r| r * r).sum::<f64>().sqrt();
+    let first = norm(&rhs);
+    let mut direction = vec![[0.0; 3]; system.vertex_count()];
+    let multiply = |v: &[f64], out: &mut [f64]| {
+        direction[..free].copy_from_slice(v.as_chunks::<3>().0);
+        let mut image = system.hessian_product(x, &direction);
+        for ((image, along), weight) in image.iter_mut().zip(&direction).zip(diagonal) {
             (0..3).for_each(|k| image[k] += weight * along[k]);
         }
-        let curvature: f64 =
-            along.iter().zip(&image).map(|(a, b)| (0..3).map(|k| a[k] * b[k]).sum::<f64>()).sum();
-        if curvature <= 0.0 {
-            return Err(NotConverged { residual: left / first, iterations: iteration });
+        out.copy_from_slice(image[..free].as_flattened());
+    };
+    let (mut q, mut s) = (vec![[0.0; 4]; free], vec![[0.0; 4]; free]);
+    let precondition = |v: &[f64], out: &mut [f64]| {
+        for (row, v) in q.iter_mut().zip(v.as_chunks::<3>().0) {
+            *row = [v[0], v[1], v[2], 0.0];
         }
-        let step = new / curvature;
-        for i in 0..free {
-            for k in 0..3 {
-                lambda[i][k] += step * along[i][k];
-                residual[i][k] -= step * image[i][k];
-            }
+        preconditioner.solve(&q, &mut s);
+        for (out, row) in out.as_chunks_mut::<3>().0.iter_mut().zip(&s) {
+            *out = [row[0], row[1], row[2]];
         }
-        old = new;
+    };
+    let is_done = |status: &CgStatus<'_>| norm(status.residual) <= tolerance * first;
+    let found = conjugate_gradients(&rhs, multiply, precondition, is_done, most_iterations);
+    match found.end {
+        CgEnd::Converged => Ok(found.x.as_chunks::<3>().0.to_vec()),
+        _ => Err(NotConverged { residual: norm(&found.residual) / first, iterations: found.iterations }),
     }
-    let residual = inner(&residual, &residual).sqrt() / first;
-    if residual <= tolerance {
-        Ok(lambda)
-    } else {
-        Err(NotConverged { residual, iterations: most_iterations })
-    }
-}
-
-fn inner(a: &[Row<f64>], b: &[Row<f64>]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (0..3).map(|k| a[k] * b[k]).sum::<f64>()).sum()
 }

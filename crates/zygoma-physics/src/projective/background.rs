@@ -1,4 +1,4 @@
-//! A global step for offline use: Gauss-Seidel iterations at first, and a fresh factor as soon as another thread has made it
+//! A global step for offline use: Gauss-Seidel iterations until another thread has finished a fresh factor
 //! (*Progressive PD*, §5.2).
 
 use std::thread::{self, JoinHandle};
@@ -11,10 +11,10 @@ use super::prefactored::{Factored, Prefactored};
 use super::solve::GlobalStep;
 use super::system::MatrixRow;
 
-/// Iterations on a matrix whose factor, present constraints included, is being made in the background.
+/// Gauss-Seidel iterations on a matrix whose factor, including the present constraints, is computed in the background.
 ///
-/// The factor takes over after a number of solves that is given: if it is not there by then it is waited for, so that results do not depend on
-/// the speed of a machine.
+/// The factor takes over after a given number of solves. If it is not ready by then, the solver waits for it, so that results do not depend on the
+/// speed of the machine.
 pub struct Background<T: Factored> {
     iterations: GaussSeidel<T>,
     pending: Option<Pending<T>>,
@@ -26,12 +26,12 @@ pub struct Background<T: Factored> {
 type Pending<T> = JoinHandle<Result<Prefactored<T>, NotPositiveDefinite>>;
 
 impl<T: Factored> Background<T> {
-    /// Iterations on the matrix of what stays, until a factor takes over after so many solves.
+    /// Starts with iterations on the matrix of the permanent elements; a factor takes over after `switch_after` solves.
     pub fn new(matrix: &SymmetricMatrix, switch_after: usize) -> Self {
         Self { iterations: GaussSeidel::new(matrix), pending: None, factor: None, switch_after, solves: 0 }
     }
 
-    /// Replaces the transient constraints, and begins to factor `matrix`, which has them in it.
+    /// Replaces the transient constraints and starts to factor `matrix`, which includes them.
     pub fn refactor(&mut self, rows: &[MatrixRow], matrix: SymmetricMatrix) {
         self.iterations.set_transient(rows);
         (self.factor, self.solves) = (None, 0);
@@ -51,7 +51,7 @@ impl<T: Factored> GlobalStep<T> for Background<T> {
 
     fn solve(&mut self, q: &[Row<T>], s: &mut [Row<T>]) {
         if self.solves == self.switch_after {
-            // Without a factor the iterations go on.
+            // Without a factor, keep iterating.
             self.factor = self.pending.take().and_then(|thread| thread.join().ok()?.ok());
         }
         self.solves += 1;

@@ -41,11 +41,11 @@ pub(super) fn accumulate<E: Energy<R, P>, const N: usize, const R: usize, const 
     simd::run_widest(Portable(batches, x, gradient, energy))
 }
 
-/// How rows of vertices become registers of coordinates, and back.
+/// Transposes rows of vertices into registers of coordinates, and back.
 trait Corners<S: Simd>: Copy {
-    /// x, y and z of as many vertices as a register holds, from lane `part` on.
+    /// Loads x, y and z of as many vertices as a register holds, from lane `part` on.
     fn gather(self, simd: S, x: &[Row<f32>], vertices: &[u32; LANES], part: usize) -> Vec3<Wide<S>>;
-    /// Adds to the rows of vertices.
+    /// Adds forces to the rows of the vertices.
     fn scatter(
         self,
         simd: S,
@@ -56,7 +56,7 @@ trait Corners<S: Simd>: Copy {
     );
 }
 
-/// Number by number, on any machine.
+/// One number at a time, on any machine.
 #[derive(Clone, Copy)]
 struct OneByOne;
 
@@ -230,8 +230,8 @@ mod x86 {
 
     use super::{Accumulate, Corners, Energy, LANES, Row, Simd, Vec3, Wide};
 
-    /// As many rows at a time as a register has lanes. Rows k, k + 4 and so on lie side by side, so that permutations within groups of four lanes bring
-    /// all into order.
+    /// Transposes as many rows at a time as a register has lanes. Rows k, k + 4, … are loaded side by side, so that permutations within groups of
+    /// four lanes suffice.
     #[derive(Clone, Copy)]
     pub(super) struct Transposed;
 

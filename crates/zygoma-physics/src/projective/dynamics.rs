@@ -1,4 +1,4 @@
-//! Motion: implicit Euler steps, each a minimisation (*Progressive PD*, eq. 5).
+//! Motion: implicit Euler steps, each a minimisation (*Progressive PD* eq. 5).
 
 use super::elements::{Precision, Row};
 use super::solve::{GlobalStep, Inertia, SolveOptions, SolveReport, Solver};
@@ -52,12 +52,12 @@ impl<T: Precision> Dynamics<T> {
         Inertia { weights: &self.weights, predicted: &self.predicted }
     }
 
-    /// Where the free vertices were at the start of the last step.
+    /// Positions of the free vertices at the start of the last step.
     pub fn before(&self) -> &[Row<T>] {
         &self.before
     }
 
-    /// One time step (Algorithm 2). The system's forces act over it.
+    /// Makes one time step (*Progressive PD*, Algorithm 2) under the system's forces.
     pub fn step(
         &mut self,
         system: &System<T>,
@@ -70,28 +70,28 @@ impl<T: Precision> Dynamics<T> {
         report
     }
 
-    /// Begins a step: the search for its end starts at the predicted positions as the paper's does, or at the last ones where the energy
-    /// is lower there. The system must not change between this and the first search.
+    /// Begins a step. The minimisation starts at the predicted positions, as in the paper, or at the last ones if their energy is lower. The
+    /// system must not change between this and the first search.
     pub fn begin(&mut self, system: &System<T>) {
         self.predict();
-        // What is held fast to something that moves starts better where it was.
+        // Tissue attached to a moving bone starts better where it was.
         self.start.copy_from_slice(&self.before);
         for (i, predicted) in self.predicted.iter().enumerate() {
             let push = T::of(self.step * self.step / self.masses[i]);
-            // The forces are part of the energy: only inertia is predicted, and the search starts with both.
+            // The prediction holds inertia only, since forces are part of the energy; the start includes both.
             (0..3).for_each(|k| self.positions[i][k] = push.mul_add(system.forces[i][k], predicted[k]));
         }
         let inertia = Inertia { weights: &self.weights, predicted: &self.predicted };
         self.solver.choose_start(system, Some(&inertia), &mut self.positions, &mut self.start);
     }
 
-    /// Begins a step of a body that is held fast nearly everywhere: the search starts at the last positions, which have less energy than the
-    /// predicted ones then, and not even looking at these saves an evaluation.
+    /// Begins a step of a body that is attached nearly everywhere. There the last positions have less energy than the predicted ones, so
+    /// the minimisation starts at them without an evaluation to compare.
     pub fn begin_held(&mut self) {
         self.predict();
     }
 
-    /// Where inertia alone would lead.
+    /// Predicts positions from inertia alone.
     fn predict(&mut self) {
         let h = T::of(self.step);
         self.before.copy_from_slice(&self.positions[..self.masses.len()]);
@@ -100,13 +100,13 @@ impl<T: Precision> Dynamics<T> {
         }
     }
 
-    /// Transient elements are about to change between two searches of a step: the second one then need not evaluate all others again, see
+    /// Announces that transient elements will change between two searches of a step. The second search then need not re-evaluate the others; see
     /// [`Changed::Transients`](super::Changed).
     pub fn release_transients(&mut self, system: &System<T>) {
         self.solver.release_transients(system, &self.positions);
     }
 
-    /// Comes closer to the end of a step. May be called again after transient constraints have changed.
+    /// Minimises the energy of the step. May be called again after transient constraints have changed.
     pub fn search(
         &mut self,
         system: &System<T>,
@@ -117,7 +117,7 @@ impl<T: Precision> Dynamics<T> {
         self.solver.minimise(system, Some(&inertia), global, options, &mut self.positions)
     }
 
-    /// Ends a step: velocities follow from the way made.
+    /// Ends a step and derives the velocities.
     pub fn finish(&mut self) {
         let h = T::of(self.step);
         for (i, before) in self.before.iter().enumerate() {

@@ -21,7 +21,7 @@ pub struct Elements<T, E, const N: usize, const R: usize, const P: usize> {
     energy: PhantomData<fn() -> E>,
 }
 
-/// Some elements side by side. It starts with a line of the cache, so that no register is read from two.
+/// Elements side by side, aligned to cache lines so that no register load crosses one.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Batch<T, const N: usize, const R: usize, const P: usize> {
@@ -30,7 +30,7 @@ pub(super) struct Batch<T, const N: usize, const R: usize, const P: usize> {
     pub(super) parameters: [[T; LANES]; P],
 }
 
-/// A number in which groups of elements can be evaluated: `f32` on wide registers, `f64` one element at a time.
+/// A precision in which elements are evaluated: `f32` on wide registers, `f64` one element at a time.
 pub trait Precision: Real {
     /// Adds the gradient of a part of the elements and returns their energy.
     fn accumulate<E: Energy<R, P>, const N: usize, const R: usize, const P: usize>(
@@ -63,14 +63,14 @@ impl Precision for f32 {
     }
 }
 
-/// Which elements of a group are meant: all, or one of two parts that two threads can go through at once.
+/// A part of a group: all of it, or one of the two halves that two threads evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All.
     All,
-    /// Those of the first thread: all of a small group.
+    /// The first half, or all of a small group.
     First,
-    /// The others.
+    /// The second half, empty for a small group.
     Second,
 }
 
@@ -101,18 +101,18 @@ impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usi
         self.count == 0
     }
 
-    /// Forgets all elements, and keeps their memory for others.
+    /// Removes all elements and keeps their memory.
     pub fn clear(&mut self) {
         self.batches.clear();
         self.count = 0;
     }
 
-    /// Adds an element. The weights among its parameters are absolute: [`Stencil::size`] is in them already.
+    /// Adds an element. The weights among its parameters are absolute: already multiplied by [`Stencil::size`].
     pub fn push(&mut self, stencil: &Stencil<N, R>, parameters: E::Parameters<f64>) {
-        let packed = E::pack(&parameters);
+        let packed = E::pack(parameters);
         let lane = self.count % LANES;
         if lane == 0 {
-            // Lanes that are not used yet repeat the first one, without weight.
+            // Unused lanes repeat the first one, with weight zero.
             let mut batch = Batch {
                 vertices: stencil.vertices.map(|v| [v; LANES]),
                 coefficients: stencil.coefficients.map(|row| row.map(|c| [T::of(c); LANES])),
@@ -127,7 +127,7 @@ impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usi
         self.batches[element / LANES].set_packed(lane, packed);
     }
 
-    /// Changes what an element samples: another rest shape.
+    /// Replaces the stencil of an element, as for another rest shape.
     ///
     /// # Panics
     /// If there is no such element.
@@ -147,7 +147,7 @@ impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usi
     /// If there is no such element.
     pub fn set_parameters(&mut self, element: usize, parameters: E::Parameters<f64>) {
         assert!(element < self.count, "an element that was added");
-        self.batches[element / LANES].set_packed(element % LANES, E::pack(&parameters));
+        self.batches[element / LANES].set_packed(element % LANES, E::pack(parameters));
     }
 
     /// The parameters of an element.
@@ -174,7 +174,7 @@ impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usi
         self.batches[element / LANES].sample(element % LANES, x)
     }
 
-    /// All batches, to be changed.
+    /// All batches, mutably.
     pub(super) fn batches_mut(&mut self) -> &mut [Batch<T, N, R, P>] {
         &mut self.batches
     }
@@ -242,25 +242,25 @@ impl<T: Real, const N: usize, const R: usize, const P: usize> Batch<T, N, R, P> 
     }
 }
 
-/// Is given the weight and the entries of a row.
+/// A callback that receives the weight and the entries of a row.
 pub type VisitRow<'a> = dyn FnMut(f64, &[(u32, f64)]) + 'a;
 
-/// Elements of any kind.
+/// Elements of any energy.
 pub trait Group<T>: Send + Sync + Any {
     /// Adds the gradient of a part and returns its energy.
     fn accumulate(&self, part: Part, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64;
     /// Whether there is a second part.
     fn is_split(&self) -> bool;
-    /// Names the rows c and weights w whose Σ w cᵀc is this group's part of the global matrix (Z of *Progressive PD* eq. 6), as (vertex,
-    /// coefficient). A vertex may come twice.
+    /// Visits the rows c and weights w whose sum Σ w cᵀc is this group's part of the global matrix (Z of *Progressive PD* eq. 6). Entries are (vertex,
+    /// coefficient); a vertex may occur twice.
     fn each_row(&self, visit: &mut VisitRow<'_>);
-    /// Adds the exact Hessian at `x`, applied to a direction.
+    /// Adds the product of the exact Hessian at `x` and a direction.
     fn add_hessian_product(&self, x: &[Row<T>], direction: &[[f64; 3]], out: &mut [[f64; 3]]);
     /// The largest vertex that an element names, if there is an element.
     fn last_vertex(&self) -> Option<u32>;
-    /// Itself, to be changed as what it is.
+    /// Itself, mutably, for downcasting.
     fn as_any_mut(&mut self) -> &mut dyn Any;
-    /// Itself, to be read as what it is.
+    /// Itself, for downcasting.
     fn as_any(&self) -> &dyn Any;
     /// A copy.
     fn boxed(&self) -> Box<dyn Group<T>>;

@@ -1,8 +1,8 @@
 //! The global step through a few Gauss-Seidel iterations (*Progressive PD*, Algorithms 1 and 2).
 //!
-//! Vertices are gone through colour by colour; those of one colour do not touch each other, so that two threads can share them and the
-//! result does not depend on the order within it. Vertices that transient constraints act on come last, one after the other: they may touch
-//! any other. The start is D⁻¹ q, so that nothing depends on units.
+//! Vertices are processed colour by colour. Those of one colour are not connected, so that threads can share them and the result does not depend
+//! on their order. Vertices with transient constraints come last, one after the other, since they may be connected to any other. The initial guess
+//! is D⁻¹ q, so that nothing depends on units.
 
 use zygoma_numerics::simd::{self, Simd, WithSimd};
 use zygoma_numerics::{SymmetricMatrix, inverse};
@@ -11,32 +11,32 @@ use super::elements::{Precision, Row};
 use super::solve::GlobalStep;
 use super::system::MatrixRow;
 
-/// Gauss-Seidel iterations, as many as the search along directions asks for.
+/// A global step of Gauss-Seidel iterations, whose number grows when a line search fails.
 pub struct GaussSeidel<T> {
     /// The vertex at each place, colour by colour, and the place of each vertex.
     order: Vec<u32>,
     places: Vec<u32>,
-    /// Where each colour starts; one more at the end.
+    /// Start of each colour, and the total count.
     colours: Vec<usize>,
     lines: Lines<T>,
     diagonal: Vec<f64>,
     /// Entries and diagonal of transient constraints.
     extra: Vec<Vec<(u32, T)>>,
     extra_diagonal: Vec<f64>,
-    /// Places that they act on.
+    /// Places with transient constraints.
     touched: Vec<u32>,
     q: Vec<Row<T>>,
     s: Vec<Row<T>>,
     /// New rows of one colour.
     fresh: Vec<Row<T>>,
     iterations: usize,
-    /// Whether their number stays.
+    /// Whether their number is fixed.
     fixed: bool,
 }
 
-/// The lines of the matrix, place by place.
+/// The rows of the matrix, place by place.
 struct Lines<T> {
-    /// Where each line's entries start; one more at the end.
+    /// Start of the entries of each row, and the total count.
     starts: Vec<u32>,
     /// Entries beside the diagonal.
     entries: Vec<(u32, T)>,
@@ -44,15 +44,15 @@ struct Lines<T> {
     inverse: Vec<T>,
 }
 
-/// n of Algorithm 2 at the start of a step.
+/// n of *Progressive PD*, Algorithm 2, at the start of a step.
 const FIRST_ITERATIONS: usize = 2;
-/// Beyond, another iteration of the outer loop is worth more. Ours.
+/// Beyond this, another outer iteration is worth more. Ours.
 const MOST_ITERATIONS: usize = 64;
 /// Colours of this many vertices are worth a second thread. Ours.
 const MANY: usize = 1000;
 
 impl<T: Precision> GaussSeidel<T> {
-    /// Iterations on the matrix of what stays.
+    /// Iterations on the matrix of the permanent elements.
     pub fn new(matrix: &SymmetricMatrix) -> Self {
         let size = matrix.size();
         let neighbours = matrix.neighbours();
@@ -119,7 +119,7 @@ impl<T: Precision> GaussSeidel<T> {
         self.touched = touched;
     }
 
-    /// The same with always so many iterations per solve: one is what the paper compares with.
+    /// The same with a fixed number of iterations per solve. *Progressive PD* compares with one.
     pub fn with_fixed_iterations(mut self, iterations: usize) -> Self {
         (self.iterations, self.fixed) = (iterations, true);
         self
@@ -144,7 +144,7 @@ impl<T: Precision> GaussSeidel<T> {
                 let (a, b) = fresh.split_at_mut(middle);
                 rayon::join(|| go(first, a), || go(first + middle, b));
             }
-            // Those that transient constraints act on wait.
+            // Those with transient constraints are updated last.
             let waiting = self.touched.partition_point(|place| (*place as usize) < first)
                 ..self.touched.partition_point(|place| (*place as usize) < end);
             for place in &self.touched[waiting] {
@@ -256,7 +256,7 @@ fn colour_by_colour(neighbours: &[Vec<u32>]) -> (Vec<u32>, Vec<usize>) {
         taken.sort_unstable();
         taken.dedup();
         let free = (0..).zip(&taken).find(|(colour, used)| colour != *used);
-        // Without a gap, the first colour that no neighbour has; vertices not coloured yet come last in the list.
+        // The smallest colour that no neighbour has; uncoloured neighbours sort last.
         colours[vertex] = free.map_or(taken.len() as u32, |(colour, _)| colour);
     }
     let mut order: Vec<u32> = (0..neighbours.len() as u32).collect();

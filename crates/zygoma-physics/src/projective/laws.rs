@@ -73,7 +73,7 @@ fn everything<T: Precision>(block: &Block) -> System<T> {
         springs.push(&s, Length { weight: 5.0, length: s.size });
     }
     system.add(springs).unwrap();
-    let mut links = Links::new();
+    let mut links = Elements::<T, Length, 8, 1, 2>::new();
     let (a, b) = (Point::on_triangle(sheet[0], [0.2, 0.3, 0.5]), Point::vertex(rest.len() as u32 - 1));
     links.push(&b.from(&a), Length { weight: 20.0, length: b.from(&a).sample(rest)[0].length() });
     system.add_transient(links).unwrap();

@@ -1,4 +1,4 @@
-//! From the constants of materials to weights.
+//! Weights of energies from material constants.
 //!
 //! For a small strain ε, ‖F − R‖² = ε:ε and the distance to the closest gradient without change of volume is |tr ε| / √3. So
 //! ½ w_s ‖F − R‖² + ½ w_v ‖F − U Σ* Vᵀ‖² is the energy μ ε:ε + ½ λ (tr ε)² of Hooke's law for w_s = 2 μ and w_v = 3 λ. The papers' weights

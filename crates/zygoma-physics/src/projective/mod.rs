@@ -9,7 +9,6 @@
 mod adjoint;
 mod background;
 mod batches;
-mod dense;
 mod dynamics;
 mod elements;
 mod energies;
@@ -27,7 +26,6 @@ mod test_bodies;
 
 pub use adjoint::{NotConverged, adjoint};
 pub use background::Background;
-pub use dense::DenseFactor;
 pub use dynamics::Dynamics;
 pub use elements::{Elements, Group, Part, Precision, Row, VisitRow};
 pub use energies::{
@@ -39,15 +37,11 @@ pub use material::Material;
 pub use prefactored::{ColumnFactor, Factored, Prefactored, TransientError};
 pub use solve::{Changed, GlobalStep, Inertia, LineSearch, SolveOptions, SolveReport, SolveTimes, Solver};
 pub use stencil::{Point, Stencil};
-pub use system::{Evaluated, Handle, MatrixRow, RigidPoints, System, VertexBeyond, position, row};
+pub use system::{Handle, MatrixRow, System, VertexBeyond, position, row};
 
 /// Tetrahedra with strain and volume.
 pub type CorotatedTets<T> = Elements<T, CorotatedVolume, 4, 3, 4>;
 /// Tetrahedra with strain towards a shape, and volume.
 pub type ShapedTets<T> = Elements<T, ShapedCorotatedVolume, 4, 3, 13>;
-/// Links between two embedded points, each of up to four vertices: sticky springs.
-pub type Links<T> = Elements<T, Length, 8, 1, 2>;
-/// Contacts: embedded points that must not pass each other along a normal.
-pub type Contacts<T> = Elements<T, HalfSpace, 8, 1, 5>;
 /// Vertices pulled to given places.
 pub type Attachments<T> = Elements<T, Target, 1, 1, 4>;

@@ -1,6 +1,6 @@
-//! The global step through a sparse Cholesky factor, with constraints that come and go.
+//! The global step through a sparse Cholesky factor, with transient constraints.
 //!
-//! The factor is of what stays, A. Rows C of transient constraints with weights W between *candidate* vertices change the
+//! A is the matrix of the permanent elements and is factored once. Rows C of transient constraints with weights W between *candidate* vertices change the
 //! inverse by a small dense system: (A + CᵀWC)⁻¹ q = A⁻¹ (q − Cᵀλ) with λ = (W⁻¹ + C A⁻¹ Cᵀ)⁻¹ C A⁻¹ q. The compliance, A⁻¹ between
 //! candidates, is computed once; a change of constraints costs one dense factor of their number, and each solve the substitutions
 //! that lead from and to candidates once more.
@@ -10,9 +10,8 @@ use std::sync::Arc;
 use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_numerics::simd::{self, Simd, WithSimd};
-use zygoma_numerics::{Analysis, Cholesky, NotPositiveDefinite, SplitFactor, SymmetricMatrix};
+use zygoma_numerics::{Analysis, Cholesky, DenseFactor, NotPositiveDefinite, SplitFactor, SymmetricMatrix};
 
-use super::dense::DenseFactor;
 use super::elements::{Precision, Row};
 use super::solve::GlobalStep;
 use super::system::MatrixRow;
@@ -25,7 +24,7 @@ pub trait Factored: Precision {
     fn factor(matrix: &SymmetricMatrix) -> Result<Self::Factor, NotPositiveDefinite>;
     /// Solves in place.
     fn solve(factor: &mut Self::Factor, rows: &mut [Row<Self>]);
-    /// Names the rows at which right-hand sides are corrected.
+    /// Marks the rows at which right-hand sides are corrected.
     fn mark(factor: &mut Self::Factor, rows: &[u32]);
     /// Solves A x = b − c in place, for c at the marked rows only: `correct` is given A⁻¹ b there and replaces it by c.
     fn solve_corrected(
@@ -103,19 +102,19 @@ impl Factored for f64 {
     }
 }
 
-/// A global step from a factor made once.
+/// A global step with a factor computed once.
 #[derive(Clone)]
 pub struct Prefactored<T: Factored> {
     factor: T::Factor,
     /// Vertices that transient constraints may act on, and the place of each vertex among them.
     candidates: Vec<u32>,
     candidate: Vec<Option<u32>>,
-    /// How many of them were named at the start.
+    /// Number of initial candidates.
     lasting: usize,
-    /// For each candidate, the last call that asked for it, and how many calls there were.
+    /// For each candidate the last call that asked for it, and the number of calls.
     asked: Vec<u64>,
     calls: u64,
-    /// A⁻¹ between candidates, a line for each.
+    /// A⁻¹ between candidates, one row each.
     compliance: Vec<Vec<T>>,
     transient: Option<Transient>,
     scratch: Vec<Row<T>>,
@@ -123,7 +122,7 @@ pub struct Prefactored<T: Factored> {
 
 #[derive(Clone)]
 struct Transient {
-    /// Rows between the vertices that they act on, which are those marked in the factor.
+    /// Rows over the vertices that they act on, which are marked in the factor.
     rows: Vec<PlacedRow>,
     factor: DenseFactor,
     correction: Vec<[f64; 4]>,
@@ -135,7 +134,7 @@ type PlacedRow = Vec<(u32, f64)>;
 /// A transient constraint that acts on a vertex without compliance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransientError {
-    /// The vertex is no candidate.
+    /// The vertex is not a candidate.
     #[error("vertex {0} was not named as a candidate for transient constraints when the factor was made")]
     NoCandidate(u32),
     /// The constraints do not leave the matrix positive definite.
@@ -144,7 +143,7 @@ pub enum TransientError {
 }
 
 impl<T: Factored> Prefactored<T> {
-    /// Factors the matrix of what stays, and finds the compliance of the candidates.
+    /// Factors the matrix of the permanent elements and computes the compliance of the candidates.
     pub fn new(matrix: &SymmetricMatrix, candidates: &[u32]) -> Result<Self, NotPositiveDefinite> {
         let size = matrix.size();
         let mut prefactored = Self {
@@ -163,17 +162,16 @@ impl<T: Factored> Prefactored<T> {
         Ok(prefactored)
     }
 
-    /// The factor of what stays.
+    /// The factor of the permanent elements.
     pub fn factor(&self) -> &T::Factor {
         &self.factor
     }
 
-    /// Lets transient constraints act on more vertices, at most `most_new` that it does not know yet, the first ones first: each costs a third of
-    /// a solve, once. Their compliance is kept for later. Where that would be too much to keep, those not asked for the longest are forgotten,
-    /// never the ones named at the start.
+    /// Makes vertices candidates for transient constraints: at most `most_new` new ones, in order. Each costs a third of a solve, once, and its
+    /// compliance is kept. When memory runs out the least recently used are dropped, never the initial ones.
     ///
     /// # Panics
-    /// If a vertex is not there.
+    /// If a vertex does not exist.
     pub fn add_candidates(&mut self, vertices: &[u32], most_new: usize) {
         self.calls += 1;
         let mut new: Vec<u32> = Vec::new();
@@ -191,7 +189,7 @@ impl<T: Factored> Prefactored<T> {
         self.append(&new);
     }
 
-    /// Forgets all but the last asked for of what was added, and the transient constraints.
+    /// Drops all but the most recently used of the added candidates, and the transient constraints.
     fn forget(&mut self, kept: usize) {
         let mut places: Vec<usize> = (self.lasting..self.candidates.len()).collect();
         places.sort_by_key(|place| std::cmp::Reverse(self.asked[*place]));
@@ -317,15 +315,15 @@ impl<T: Precision> WithSimd for Combine<'_, T> {
 const MOST_ADDED: usize = 2000;
 /// Sweeps over one-sided constraints; each costs as many products as there are pairs of them.
 const SWEEPS: usize = 60;
-/// Rows that yield less than this share of the one that yields most are not lifted. Ours.
+/// Rows more than this much stiffer than the softest are not lifted. Ours.
 const STUBBORN: f64 = 0.01;
-/// Sweeps end when none of the constraints moves by more than this share of the largest amount.
+/// Sweeps end when no constraint moves by more than this fraction of the largest amount.
 const SETTLED: f64 = 1e-10;
 
 impl<T: Factored> Prefactored<T> {
-    /// The smallest motion (measured by the matrix of what stays) that lifts every row Σ c s along its own direction (of length 1) by at least
-    /// its amount, without pulling any: s per free vertex. Amounts may be negative, for rows that have room. Rows that yield next to nothing,
-    /// such as those between vertices that move together, are left where they are: to lift them would take everything else along.
+    /// The smallest displacement s of the free vertices, in the norm of A, that moves every row Σ c s along its own unit direction by at least its
+    /// amount, with forces that only push. Amounts may be negative, for rows with room. Rows that are next to rigid, such as those between vertices
+    /// that move together, are left alone: lifting them would drag everything else along.
     pub fn push(
         &mut self,
         rows: &[MatrixRow],
@@ -355,7 +353,7 @@ impl<T: Factored> Prefactored<T> {
     }
 }
 
-/// Projected Gauss-Seidel for forces: they push, or they are nothing.
+/// Projected Gauss-Seidel for non-negative forces.
 struct Sweep<'a> {
     couplings: &'a [f64],
     amounts: &'a [f64],
@@ -380,7 +378,7 @@ impl WithSimd for Sweep<'_> {
                 if line[i] > STUBBORN * yielding {
                     let force = f64::max(self.forces[i] + (self.amounts[i] - lifted[i]) / line[i], 0.0);
                     let change = force - self.forces[i];
-                    // Most constraints have room and stay without force: these cost nothing.
+                    // Most constraints have room and stay without force; skip them.
                     if change != 0.0 {
                         self.forces[i] = force;
                         moved = moved.max(change.abs() * line[i]);
@@ -453,7 +451,7 @@ mod tests {
         for (row, amount) in rows.iter().zip(amounts) {
             assert!(lifted(row) > amount - 1e-9, "{} {amount}", lifted(row));
         }
-        // The first is just met. What moves the flesh is A s, which must be a push along the rows that are met: nothing at the last two.
+        // The first is just met. The force A s must push along the active rows, and vanish at the last two.
         assert!((lifted(&rows[0]) - 0.4).abs() < 1e-9);
         let s: Vec<[f64; 3]> = pushed.iter().map(|x| [x[0], x[1], x[2]]).collect();
         let mut forces = vec![[0.0; 3]; size];
@@ -496,7 +494,7 @@ mod tests {
         let all: Vec<u32> = (0..size as u32 - 60).collect();
         late.add_candidates(&all, size);
         late.add_candidates(&[(size - 1) as u32; 1], 1);
-        // Those in use stay when others have to go; no more are added at once than may be.
+        // Candidates in use stay when others are dropped; at most `most_new` are added at once.
         late.add_candidates(&[700, 8, 900], 0);
         late.add_candidates(&(size as u32 - 60..size as u32).collect::<Vec<_>>(), 58);
         assert_eq!(late.candidates.len(), 2 + MOST_ADDED / 2 + 58);

@@ -1,4 +1,4 @@
-//! Shape targets from positions: every element is pulled to the shape that some displacement of the vertices gives it.
+//! Shape targets from displacements: each element aims at the shape that displaced vertices give it.
 
 use rayon::prelude::*;
 use zygoma_numerics::Real;
@@ -12,8 +12,8 @@ use super::energies::{Energy, ShapedCorotatedVolume, VolumeTarget};
 const PIECE: usize = 64;
 
 impl<T: Precision> ShapedTets<T> {
-    /// Pulls every element to the shape, and the volume, that it has where its vertices are displaced by so much (GPFM eq. 10): there it is free of
-    /// strain. No singular value of a shape is below `least`, so that elements which the displacement turns inside out still aim at a sound shape.
+    /// Makes every element aim at the shape and volume that it has under these displacements (GPFM eq. 10); there it is free of strain. Singular
+    /// values of a shape are at least `least`, so that an element which the displacements invert still aims at a valid shape.
     ///
     /// # Panics
     /// If a vertex of an element has no displacement.
@@ -33,7 +33,7 @@ impl<T: Real> Batch<T, 4, 3, 13> {
             let (shape, volume) = sound(&shape, least);
             let weights = <ShapedCorotatedVolume>::unpack(&self.packed(lane));
             let shaped = ShapedCorotatedVolume { volume: VolumeTarget::new(volume), shape, ..weights };
-            self.set_packed(lane, <ShapedCorotatedVolume>::pack(&shaped));
+            self.set_packed(lane, <ShapedCorotatedVolume>::pack(shaped));
         }
     }
 }

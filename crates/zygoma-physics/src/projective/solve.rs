@@ -1,4 +1,4 @@
-//! Finding the minimum: quasi-Newton steps around a global step (*Progressive PD*, §5).
+//! Minimisation: quasi-Newton steps around a global step (*Progressive PD*, §5).
 
 use std::time::{Duration, Instant};
 
@@ -7,59 +7,58 @@ use zygoma_numerics::{Lbfgs, vectors};
 use super::elements::{Precision, Row};
 use super::system::{Evaluated, System};
 
-/// About A⁻¹, for A the matrix of the global step over the free vertices.
+/// An approximation of A⁻¹, where A is the matrix of the global step over the free vertices.
 pub trait GlobalStep<T> {
-    /// A new minimisation starts.
+    /// Called when a minimisation starts.
     fn begin(&mut self) {}
-    /// `s` ← about A⁻¹ q.
+    /// s ≈ A⁻¹ q.
     fn solve(&mut self, q: &[Row<T>], s: &mut [Row<T>]);
-    /// Brings `s` closer to A⁻¹ q; false if it is as close as it gets.
+    /// Improves `s` towards A⁻¹ q; false if it cannot be improved.
     fn refine(&mut self, _q: &[Row<T>], _s: &mut [Row<T>]) -> bool {
         false
     }
-    /// The last direction was too long: be more accurate from now on.
+    /// Asks for more accuracy from now on, after a line search had to shorten a direction.
     fn sharpen(&mut self) {}
 }
 
-/// How far a step along a direction goes.
+/// The line search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineSearch {
-    /// Halved until the energy falls enough (Armijo): one evaluation, mostly.
+    /// Halves the step until the energy falls enough (Armijo); mostly one evaluation.
     Armijo,
-    /// Also far enough that the slope falls (weak Wolfe): for offline use.
+    /// Also requires that the slope falls (weak Wolfe), for offline use.
     Wolfe,
-    /// No check at all: plain projective dynamics.
+    /// Always takes the full step: plain projective dynamics.
     None,
 }
 
-/// What has changed since the last minimisation of a solver, which the next one goes on from.
+/// The changes of a system since the last minimisation, from which the next one continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
     /// Anything.
     Anything,
-    /// Forces only: what L-BFGS remembers still holds, since forces do not curve the energy, and the gradient is known but for them.
+    /// Forces only. The L-BFGS history stays valid, since forces add no curvature, and the gradient needs no new evaluation.
     Forces,
-    /// Forces and transient elements; the solver was told to [release](Solver::release_transients) these before they changed. The gradient of all
-    /// others is known.
+    /// Forces and transient elements, after [`release_transients`](Solver::release_transients). The gradient of all other elements is known.
     Transients,
 }
 
-/// How a minimum is looked for.
+/// Parameters of a minimisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolveOptions {
-    /// Largest number of steps.
+    /// Maximum number of steps.
     pub iterations: usize,
-    /// m, pairs that L-BFGS remembers; 0 is plain projective dynamics.
+    /// m, length of the L-BFGS history; 0 is plain projective dynamics.
     pub history: usize,
     /// Line search.
     pub line_search: LineSearch,
-    /// c of the Armijo condition (eq. 17).
+    /// c of the Armijo condition (*Progressive PD* eq. 17).
     pub decrease: f64,
-    /// Stops when the gradient has fallen to this share of the first one (Euclidean norm).
+    /// Stops when the Euclidean norm of the gradient has fallen to this fraction of the first one.
     pub tolerance: f64,
     /// Stops after a step that moved no vertex by more than this along any axis, m.
     pub least_motion: f64,
-    /// What is other than at the end of the last minimisation, where this one starts.
+    /// The changes since the end of the last minimisation, where this one starts.
     pub changed: Changed,
 }
 
@@ -77,31 +76,31 @@ impl Default for SolveOptions {
     }
 }
 
-/// How a minimisation went.
+/// The outcome of a minimisation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SolveReport {
     /// Energy at the start and after each step.
     pub energies: Vec<f64>,
-    /// When each of them was known, s after the beginning.
+    /// Time at which each was known, s from the start.
     pub seconds: Vec<f64>,
     /// Norm of the gradient at the end, and at the start.
     pub gradient: [f64; 2],
     /// Evaluations beyond one per step.
     pub extra_evaluations: usize,
-    /// Whether it ended because no step lowered the energy any more.
+    /// Whether it ended because no step lowered the energy.
     pub stalled: bool,
-    /// Where the time went.
+    /// Time spent in each stage.
     pub times: SolveTimes,
 }
 
-/// Where the time of minimisations went.
+/// Time spent in each stage of minimisations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolveTimes {
     /// Energies and gradients.
     pub evaluate: Duration,
     /// The global step.
     pub solve: Duration,
-    /// All the rest: memory of L-BFGS, and steps.
+    /// Everything else: the L-BFGS recursion, and steps.
     pub other: Duration,
 }
 
@@ -120,28 +119,28 @@ impl SolveReport {
     }
 }
 
-/// Inertia of an implicit Euler step, Σ ½ m/h² ‖x − y‖² (eq. 5).
+/// Inertia of an implicit Euler step, Σ ½ m/h² ‖x − y‖² (*Progressive PD* eq. 5).
 pub struct Inertia<'a, T> {
     /// m / h² of each free vertex.
     pub weights: &'a [T],
-    /// y, where each free vertex would go by itself.
+    /// y, the position that inertia alone predicts for each free vertex.
     pub predicted: &'a [Row<T>],
 }
 
-/// Memory of the solver, kept from step to step.
+/// A minimiser with its buffers, kept from step to step.
 #[derive(Clone)]
 pub struct Solver<T> {
     memory: Lbfgs<T>,
     gradient: Vec<Row<T>>,
     next_gradient: Vec<Row<T>>,
-    /// Sums of a second thread.
+    /// The second thread's gradient.
     spare: Vec<Row<T>>,
     start: Vec<Row<T>>,
     q: Vec<Row<T>>,
     direction: Vec<Row<T>>,
-    /// The largest energy met: the size of the terms in whose sum it is lost.
+    /// The largest energy met, which bounds the rounding error of energies.
     largest_energy: f64,
-    /// What is known at the start of a minimisation already: its gradient is in `gradient`.
+    /// An evaluation at the start of the next minimisation; its gradient is in `gradient`.
     known: Option<Evaluated>,
     /// The energy at the end of the last minimisation, and the forces in it; its gradient is in `gradient`.
     last: Option<f64>,
@@ -149,15 +148,15 @@ pub struct Solver<T> {
     times: SolveTimes,
 }
 
-/// How often a step is halved before the search gives up.
+/// Maximum number of trial steps of a line search.
 const MOST_TRIALS: usize = 12;
-/// How often a direction that leads uphill is refined.
+/// Maximum number of refinements of a direction that is not a descent direction.
 const MOST_REFINEMENTS: usize = 100;
-/// Slope that the Wolfe condition leaves.
+/// Curvature parameter of the Wolfe condition.
 const SLOPE: f64 = 0.9;
 
 impl<T: Precision> Solver<T> {
-    /// Memory for a system.
+    /// A solver for a system.
     pub fn new(system: &System<T>) -> Self {
         let rows = |count: usize| vec![[T::default(); 4]; count];
         let (all, free) = (system.vertex_count(), system.free_count());
@@ -177,8 +176,8 @@ impl<T: Precision> Solver<T> {
         }
     }
 
-    /// Of two places the one with less energy: `x`, or `other` for the free vertices, which then changes places with it. A minimisation
-    /// that starts there next need not evaluate it again.
+    /// Puts the start with less energy into `x`: either `x` itself, or `other` for the free vertices, which is swapped with it then. The next
+    /// minimisation need not evaluate it again.
     pub fn choose_start(
         &mut self,
         system: &System<T>,
@@ -191,7 +190,7 @@ impl<T: Precision> Solver<T> {
         std::mem::swap(&mut self.gradient, &mut self.next_gradient);
         x[..other.len()].swap_with_slice(other);
         let there = self.evaluate(system, inertia, x);
-        // An energy that is no number is never the lower one.
+        // NaN never wins.
         if here.energy <= there.energy {
             x[..other.len()].swap_with_slice(other);
             self.known = Some(here);
@@ -201,7 +200,7 @@ impl<T: Precision> Solver<T> {
         }
     }
 
-    /// Moves the free vertices of `x` to where the energy (with inertia, if given) is least.
+    /// Moves the free vertices of `x` towards a minimum of the energy, with inertia if given.
     pub fn minimise(
         &mut self,
         system: &System<T>,
@@ -268,7 +267,7 @@ impl<T: Precision> Solver<T> {
                     report.stalled = true;
                     break;
                 }
-                // A memory of rounding leads astray; the global step alone always leads downhill.
+                // A history of rounding errors misleads; the global step alone is always a descent direction.
                 self.memory.clear();
                 continue;
             };
@@ -293,14 +292,15 @@ impl<T: Precision> Solver<T> {
         report
     }
 
-    /// Transient elements are about to change: takes their part out of what is known about `x`, where the last minimisation ended.
+    /// Announces that transient elements will change: subtracts them from the energy and gradient known at `x`, where the last minimisation
+    /// ended.
     pub fn release_transients(&mut self, system: &System<T>, x: &[Row<T>]) {
         if let Some(energy) = self.last {
             self.last = Some(energy - self.add_transients(-1.0, system, x));
         }
     }
 
-    /// Adds a multiple of the transient elements' gradient; their energy.
+    /// Adds a multiple of the transient elements' gradient and returns their energy.
     fn add_transients(&mut self, share: f64, system: &System<T>, x: &[Row<T>]) -> f64 {
         self.next_gradient.fill([T::default(); 4]);
         let energy = system.accumulate_transients(x, &mut self.next_gradient);
@@ -311,9 +311,9 @@ impl<T: Precision> Solver<T> {
         energy
     }
 
-    /// What other forces make of the last energy and gradient.
+    /// Updates the last energy and gradient for changed forces.
     fn with_forces(&mut self, energy: f64, system: &System<T>, x: &[Row<T>]) -> Evaluated {
-        // Energy and gradient have −f·x and −f in them.
+        // They contain −f·x and −f.
         let free = system.free_count();
         let less = &mut self.next_gradient[..free];
         vectors::combine(
@@ -336,7 +336,7 @@ impl<T: Precision> Solver<T> {
         evaluated
     }
 
-    /// Algorithm 1: a direction that leads downhill, and the slope along it.
+    /// Finds a descent direction (*Progressive PD*, Algorithm 1) and returns the slope along it.
     fn find_direction(&mut self, global: &mut dyn GlobalStep<T>, free: usize) -> f64 {
         self.memory.forward(self.gradient[..free].as_flattened(), self.q.as_flattened_mut());
         let mut s = std::mem::take(&mut self.next_gradient);
@@ -355,7 +355,7 @@ impl<T: Precision> Solver<T> {
         slope
     }
 
-    /// Steps along the direction until the conditions hold; the energy there and the number of trials. The gradient there is in
+    /// Line search along the direction: the evaluation at the accepted step and the number of trials. The gradient there is in
     /// `next_gradient`.
     fn search(
         &mut self,
@@ -392,7 +392,7 @@ impl<T: Precision> Solver<T> {
         None
     }
 
-    /// Near the minimum energies differ by rounding only; their slopes then say what the energies cannot (the approximate
+    /// Near the minimum, energies differ by rounding only and slopes decide (the approximate
     /// condition of [Hager and Zhang 2005] *A new conjugate gradient method with guaranteed descent*).
     fn is_flat(&self, options: &SolveOptions, energy: f64, next: f64, slope: f64) -> bool {
         let rounding = 16.0 * T::EPSILON * self.largest_energy.max(energy.abs());

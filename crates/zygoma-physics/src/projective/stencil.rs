@@ -1,4 +1,4 @@
-//! Stencils: how vertices are sampled, z_r = Σ c_ri x_i.
+//! Stencils: linear samples of vertices, z_r = Σ c_ri x_i.
 
 use glam::{DMat3, DVec3};
 
@@ -13,12 +13,12 @@ pub struct Stencil<const N: usize, const R: usize> {
     pub size: f64,
 }
 
-/// A point that constraints may hold: a vertex, or a place that moves with up to four of them.
+/// A point for constraints: a vertex, or a point embedded in up to four of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// The vertices.
     pub vertices: [u32; 4],
-    /// Their shares; they sum to 1.
+    /// Their weights; they sum to 1.
     pub weights: [f64; 4],
 }
 
@@ -65,7 +65,7 @@ impl Stencil<2, 1> {
     }
 }
 
-/// Coefficients of differences to the first vertex become coefficients of all vertices.
+/// Turns coefficients of differences to the first vertex into coefficients of all vertices.
 fn with_first<const M: usize, const N: usize, const R: usize>(rows: [[f64; M]; R]) -> [[f64; N]; R] {
     rows.map(|row| std::array::from_fn(|i| if i == 0 { -row.iter().sum::<f64>() } else { row[i - 1] }))
 }

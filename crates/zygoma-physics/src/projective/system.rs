@@ -1,25 +1,24 @@
-//! All potentials of one body, and what they add up to.
+//! All energies of one body, and their sum.
 
 use std::marker::PhantomData;
 
-use glam::{DAffine3, DVec3};
+use glam::DVec3;
 use zygoma_numerics::simd::{self, Simd, WithSimd};
 use zygoma_numerics::{SymmetricMatrix, vectors};
 
 use super::elements::{Group, Part, Precision, Row};
 use super::solve::Inertia;
 
-/// Vertices with potentials between them.
+/// Vertices with energies between them.
 ///
-/// The first vertices are free, the others kinematic: they go where they are told and only pull. Points on rigid bodies are
-/// kinematic vertices placed by [`RigidPoints`].
+/// The first vertices are free, the others kinematic: their positions are prescribed. Points on rigid bodies are kinematic vertices too.
 pub struct System<T> {
     groups: Vec<Box<dyn Group<T>>>,
-    /// Which groups come and go.
+    /// Whether each group is transient.
     is_transient: Vec<bool>,
     vertices: usize,
     free: usize,
-    /// The force on each free vertex that depends on nothing: gravity, actuation, N.
+    /// Constant force on each free vertex, such as gravity and actuation, N.
     pub forces: Vec<Row<T>>,
 }
 
@@ -35,7 +34,7 @@ impl<T: Precision> Clone for System<T> {
     }
 }
 
-/// Where a group lies in its system.
+/// A typed handle to a group of a system.
 pub struct Handle<G> {
     index: usize,
     kind: PhantomData<fn() -> G>,
@@ -55,12 +54,12 @@ impl<G> Copy for Handle<G> {}
 pub struct VertexBeyond {
     /// The vertex named.
     pub vertex: u32,
-    /// How many there are.
+    /// Number of vertices.
     pub count: usize,
 }
 
 impl<T: Precision> System<T> {
-    /// A system without potentials.
+    /// A system without energies.
     ///
     /// # Panics
     /// If there are more free vertices than vertices.
@@ -85,13 +84,13 @@ impl<T: Precision> System<T> {
         self.free
     }
 
-    /// Adds elements that stay.
+    /// Adds permanent elements.
     pub fn add<G: Group<T>>(&mut self, group: G) -> Result<Handle<G>, VertexBeyond> {
         self.add_as(group, false)
     }
 
-    /// Adds elements that come and go, such as contacts: they are no part of [`matrix`](Self::matrix), and a global step is told of
-    /// their [`transient_rows`](Self::transient_rows) whenever they change.
+    /// Adds transient elements, such as contacts. They are not part of [`matrix`](Self::matrix); a global step is given their
+    /// [`transient_rows`](Self::transient_rows) whenever they change.
     pub fn add_transient<G: Group<T>>(&mut self, group: G) -> Result<Handle<G>, VertexBeyond> {
         self.add_as(group, true)
     }
@@ -114,12 +113,12 @@ impl<T: Precision> System<T> {
         self.groups[handle.index].as_any().downcast_ref().expect("a handle keeps its group's type")
     }
 
-    /// The elements behind a handle, to be changed. They must not name vertices that are not there.
+    /// The elements behind a handle, mutably. They must only name existing vertices.
     pub fn group_mut<G: Group<T>>(&mut self, handle: Handle<G>) -> &mut G {
         self.groups[handle.index].as_any_mut().downcast_mut().expect("a handle keeps its group's type")
     }
 
-    /// Energy of all potentials and forces; `gradient` gets one row per vertex, zero for kinematic ones.
+    /// Energy of all elements and forces; `gradient` gets one row per vertex, zero for kinematic ones.
     ///
     /// # Panics
     /// If the slices do not have one row per vertex.
@@ -131,7 +130,7 @@ impl<T: Precision> System<T> {
     ///
     /// # Panics
     /// If the slices do not have one row per vertex.
-    pub fn evaluate(
+    pub(super) fn evaluate(
         &self,
         inertia: Option<&Inertia<'_, T>>,
         x: &[Row<T>],
@@ -176,13 +175,13 @@ impl<T: Precision> System<T> {
         evaluated
     }
 
-    /// Adds the gradient of the groups that come and go, and returns their energy.
-    pub fn accumulate_transients(&self, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
+    /// Adds the gradient of the transient groups and returns their energy.
+    pub(super) fn accumulate_transients(&self, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
         let transient = self.groups.iter().zip(&self.is_transient).filter(|(_, transient)| **transient);
         transient.map(|(group, _)| group.accumulate(Part::All, x, gradient)).sum()
     }
 
-    /// The rows of the groups that come and go, over the free vertices.
+    /// The matrix rows of the transient groups, over the free vertices.
     pub fn transient_rows(&self) -> Vec<MatrixRow> {
         let mut rows = Vec::new();
         for (group, _) in self.groups.iter().zip(&self.is_transient).filter(|(_, transient)| **transient) {
@@ -208,13 +207,13 @@ impl<T: Precision> System<T> {
         entries
     }
 
-    /// The matrix of the global step over the free vertices for the groups that stay: Z = Σ w GᵀG plus a diagonal, M / h² of a step or
-    /// nothing (eq. 6). It is positive definite if something holds every part.
+    /// The matrix of the global step over the free vertices for the permanent groups: Z = Σ w GᵀG plus a diagonal, M / h² of a step or
+    /// nothing (*Progressive PD* eq. 6). It is positive definite if every connected part is attached.
     pub fn matrix(&self, diagonal: &[f64]) -> SymmetricMatrix {
         self.sum_rows(diagonal, |transient| !transient)
     }
 
-    /// The same with the groups that come and go.
+    /// The same with the transient groups.
     pub fn matrix_with_transients(&self, diagonal: &[f64]) -> SymmetricMatrix {
         self.sum_rows(diagonal, |_| true)
     }
@@ -235,7 +234,7 @@ impl<T: Precision> System<T> {
         SymmetricMatrix::from_entries(self.free, &entries)
     }
 
-    /// The exact Hessian of the potentials at `x`, applied to a direction over all vertices.
+    /// The product of the exact Hessian at `x` and a direction over all vertices.
     pub fn hessian_product(&self, x: &[Row<T>], direction: &[[f64; 3]]) -> Vec<[f64; 3]> {
         let mut out = vec![[0.0; 3]; self.vertices];
         for group in &self.groups {
@@ -246,16 +245,16 @@ impl<T: Precision> System<T> {
     }
 }
 
-/// What an evaluation says beside the gradient.
+/// The result of an evaluation besides the gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Evaluated {
+pub(super) struct Evaluated {
     /// The energy.
-    pub energy: f64,
+    pub(super) energy: f64,
     /// The square of the gradient's Euclidean norm.
-    pub square: f64,
+    pub(super) square: f64,
 }
 
-/// What is left to add to the sums of two threads: each other's, forces and inertia.
+/// Adds the other thread's sums, forces and inertia to a gradient.
 struct AddRest<'a, T> {
     forces: &'a [Row<T>],
     /// Weights and predicted positions.
@@ -270,7 +269,7 @@ impl<T: Precision> WithSimd for AddRest<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Evaluated {
         let Self { forces, inertia, other, x, gradient } = self;
-        // All four numbers of a row, without the one that is only carried along.
+        // All four numbers of a row, with the padding masked out.
         let seen = [T::of(1.0), T::of(1.0), T::of(1.0), T::default()];
         let (mut energies, mut squares) = ([0.0; 4], [0.0; 4]);
         for (row, other) in gradient.iter_mut().zip(other) {
@@ -306,25 +305,6 @@ pub struct MatrixRow {
     pub weight: f64,
     /// Free vertices, ascending, with their coefficients.
     pub entries: Vec<(u32, f64)>,
-}
-
-/// Kinematic vertices that lie on a rigid body.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RigidPoints {
-    /// The vertices and where they are on the body.
-    pub points: Vec<(u32, DVec3)>,
-}
-
-impl RigidPoints {
-    /// Puts the vertices where a pose of the body has them.
-    ///
-    /// # Panics
-    /// If a vertex is not there.
-    pub fn place<T: Precision>(&self, pose: &DAffine3, x: &mut [Row<T>]) {
-        for (vertex, point) in &self.points {
-            x[*vertex as usize] = row(pose.transform_point3(*point));
-        }
-    }
 }
 
 /// A position as a row.

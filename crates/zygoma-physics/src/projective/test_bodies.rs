@@ -50,7 +50,7 @@ impl Block {
         Self { positions, tets, counts }
     }
 
-    /// Renumbers so that vertices that `keep` comes first, the others last; gives how many come first.
+    /// Renumbers so that `free` vertices come first; returns their number.
     pub(super) fn free_first(&mut self, free: impl Fn(DVec3) -> bool) -> usize {
         let (first, last): (Vec<usize>, Vec<usize>) =
             (0..self.positions.len()).partition(|v| free(self.positions[*v]));

@@ -13,21 +13,21 @@ use super::{Shell, ShellParams, Stiffness};
 pub(super) const LANES: usize = 8;
 
 /// Neighbours in sorted order share vertices, and an addition would wait for the store before it; so each run of `RUN`
-/// is gone through in steps of `STRIDE`.
+/// is processed in steps of `STRIDE`.
 const RUN: usize = 256;
 const STRIDE: usize = 16;
 
 /// Eight edges, number by number. Those that fill up the last group have no stiffness.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Edges {
-    /// Where the closest points lie on the edge and between the opposite vertices.
+    /// Parameters of the closest points on the edge and between the opposite vertices.
     pub(super) on_edge: [f32; LANES],
     pub(super) across: [f32; LANES],
     pub(super) spring_stiffness: [f32; LANES],
     pub(super) spring_length: [f32; LANES],
     pub(super) bend_stiffness: [f32; LANES],
     pub(super) bend_length: [f32; LANES],
-    /// Which side q lies on at rest, see [`Bend::side`](super::Bend), over the sine at which it is bent through.
+    /// [`Bend::side`](super::Bend) divided by the sine at which the element counts as bent through.
     pub(super) bend_side: [f32; LANES],
     /// Largest allowed length of the spring, squared.
     pub(super) longest_squared: [f32; LANES],
@@ -49,7 +49,7 @@ pub(super) struct Singles {
     pub(super) edges: Edges,
 }
 
-/// Where the four vertices of a triangle's edges are among its six.
+/// The four vertices of each of a triangle's edges among its six.
 pub(super) const CORNERS: [[usize; 4]; 3] = [[0, 1, 2, 3], [1, 2, 0, 4], [2, 0, 1, 5]];
 
 /// Springs and bending elements in single precision, in the order of the stepper's vertices.
@@ -105,7 +105,7 @@ impl Edges {
         self.longest_squared[lane] = (element.longest * element.longest) as f32;
     }
 
-    /// Adds the forces of one edge, and says whether it is too long.
+    /// Adds the forces of one edge; returns whether it is too long.
     fn add_forces(&self, lane: usize, vertices: [usize; 4], positions: &[Vec4], forces: &mut [Vec4]) -> bool {
         let [a, b, c, d] = vertices.map(|v| positions[v]);
         let (s, t) = (self.on_edge[lane], self.across[lane]);
@@ -196,7 +196,7 @@ impl Elastic {
         }
     }
 
-    /// Pulls the ends of listed edges together until they are no longer than allowed, or than `wanted` has them; only the
+    /// Pulls the ends of listed edges together until they are no longer than allowed, or than in the `wanted` positions; only the
     /// first `free` vertices move.
     pub(super) fn limit_strain(&self, listed: &[u32], positions: &mut [Vec4], wanted: &[Vec4], free: usize) {
         for element in listed {
@@ -254,8 +254,8 @@ fn elements(shell: &Shell, stiffness: &Stiffness, params: &ShellParams) -> Vec<E
 /// The vertices and the edges of a triangle.
 type WithEdges = ([u32; 3], [usize; 3]);
 
-/// Triangles of which no two have an edge in common, with their edges; and the edges of none of them. Going from
-/// neighbour to neighbour leaves the fewest.
+/// Chooses triangles without common edges; returns them with their edges, and the remaining edges. A breadth-first order leaves
+/// the fewest.
 fn choose(shell: &Shell, elements: &[Element]) -> (Vec<WithEdges>, Vec<usize>) {
     let mut by_ends: Vec<([u32; 2], usize)> =
         shell.springs.iter().enumerate().map(|(edge, spring)| (spring.ends, edge)).collect();
@@ -297,7 +297,7 @@ fn choose(shell: &Shell, elements: &[Element]) -> (Vec<WithEdges>, Vec<usize>) {
     (chosen, (0..elements.len()).filter(|edge| !taken[*edge]).collect())
 }
 
-/// Every run of neighbours in steps.
+/// Iterates over every run with the stride.
 fn strided<T>(list: &[T]) -> impl Iterator<Item = &T> {
     list.chunks(RUN).flat_map(|run| (0..STRIDE).flat_map(move |start| run.iter().skip(start).step_by(STRIDE)))
 }
@@ -305,6 +305,7 @@ fn strided<T>(list: &[T]) -> impl Iterator<Item = &T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shell::length_energy::LengthEnergy;
     use crate::shell::test_shells::bumpy_sheet;
     use glam::DVec3;
 
@@ -329,15 +330,14 @@ mod tests {
         for spring in &shell.springs {
             let [a, b] = spring.ends.map(|v| v as usize);
             let edge = moved[b] - moved[a];
-            let pull = spring.rest_length
-                * stiffness.of_spring(spring)
-                * (1.0 - spring.rest_length / edge.length())
-                * edge;
+            let energy = LengthEnergy::spring(spring.rest_length);
+            let pull = spring.rest_length * stiffness.of_spring(spring) * energy.gradient(edge);
             wanted[a] += pull;
             wanted[b] -= pull;
         }
         for bend in &shell.bends {
-            let pull = bend.scale * stiffness.of_bend(bend) * bend.pull(&moved);
+            let energy = LengthEnergy::bend(bend.free_distance(&moved));
+            let pull = bend.scale * stiffness.of_bend(bend) * energy.gradient(bend.span(&moved));
             for i in 0..4 {
                 wanted[bend.vertices[i] as usize] -= bend.weights[i] * pull;
             }

@@ -1,4 +1,4 @@
-//! What the rest shape decides: areas, springs and bending elements.
+//! Areas, springs and bending elements of the rest shape.
 
 use glam::DVec3;
 
@@ -17,10 +17,10 @@ pub struct Spring {
 /// the segment between the two opposite vertices, and r is the length of q at rest, or zero while the element is bent
 /// through.
 ///
-/// Eq. 9 also resists being flattened, ‖q‖ < r. There the direction of q is mostly shear rather than bending, and its
+/// IFA eq. 9 also resists being flattened, ‖q‖ < r. There the direction of q is mostly shear rather than bending, and its
 /// energy has a peak at q = 0 that no actuation can hold a shell on: on a real rig of 8,000 triangles hundreds of
 /// elements sat on it, the equilibrium jumped with every small change of stiffness, and no fit came near its end. Without
-/// it the energy is convex (it is the convex envelope of eq. 9 in q). Flattened skin still resists being bent through.
+/// it the energy is convex (it is the convex envelope of IFA eq. 9 in q). Flattened skin still resists being bent through.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bend {
     /// The two vertices of the common edge, then the two opposite ones.
@@ -31,8 +31,8 @@ pub struct Bend {
     pub scale: f64,
     /// Length of q at rest.
     pub rest_distance: f64,
-    /// Which side of the surface q points to at rest: +1 along the normal, −1 against it, and 0 where q
-    /// is not a matter of side (closest points at the end of a segment).
+    /// Side of the surface that q points to at rest: +1 along the normal, −1 against it, and 0 where q
+    /// has no side (closest points at the end of a segment).
     pub side: f64,
 }
 
@@ -40,8 +40,8 @@ pub struct Bend {
 const LARGEST_SCALE: f64 = 30.0;
 
 /// A bending element is bent through where q points to the wrong side of the surface. From the surface itself to this
-/// sine of the angle beyond it, what is free of q fades out: with a sudden change, skin whose q lies nearly in the surface
-/// trembles for ever. Ours.
+/// sine of the angle beyond it, the free length fades out; with a jump, skin whose q lies nearly in the surface would jitter
+/// for ever. Ours.
 pub(super) const SIDEWAYS: f64 = 0.5;
 
 impl Spring {
@@ -85,14 +85,14 @@ impl Bend {
 
     /// The length up to which q is free: that at rest, or zero while the element is bent through.
     ///
-    /// Eq. 9 knows lengths only, so an element pushed through flat would settle on the wrong side; with zero
+    /// IFA eq. 9 depends on lengths only, so an element pushed through flat would come to rest on the wrong side; with zero
     /// it is drawn back to flat. In between the length fades out.
     pub fn free_distance(&self, positions: &[DVec3]) -> f64 {
         let lift = self.span(positions).normalize_or_zero().dot(self.normal(positions));
         self.rest_distance * (1.0 + lift * self.side / SIDEWAYS).clamp(0.0, 1.0)
     }
 
-    /// What q has beyond its free length: the pull of the element per unit of `scale` κ.
+    /// Excess of q over its free length: the pull of the element per unit of `scale` κ.
     pub fn pull(&self, positions: &[DVec3]) -> DVec3 {
         let q = self.span(positions);
         q.normalize_or_zero() * (q.length() - self.free_distance(positions)).max(0.0)

@@ -1,18 +1,18 @@
-//! Finding the equilibrium of an [`EquilibriumProblem`], and its adjoint.
+//! The equilibrium of an [`EquilibriumProblem`], and its adjoint.
 
 use glam::DVec3;
-use zygoma_numerics::{Budget, Cholesky, SymmetricMatrix};
+use zygoma_numerics::{Budget, CgEnd, CgStatus, Cholesky, SymmetricMatrix, conjugate_gradients};
 
 use super::{EquilibriumProblem, Weights};
 
-/// When the search for an equilibrium ends.
+/// Stopping criteria of Newton's method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewtonParams {
-    /// The largest force that may remain at a vertex, as the distance over which actuation makes it up, m.
+    /// Largest residual force at a vertex, divided by its actuation stiffness, m.
     pub tolerance: f64,
-    /// The search fails after this many factorisations.
+    /// Fails after this many factorisations.
     pub max_factors: usize,
-    /// The search fails when this is over.
+    /// Fails when this is used up.
     pub budget: Budget,
 }
 
@@ -22,33 +22,32 @@ impl Default for NewtonParams {
     }
 }
 
-/// The search for an equilibrium failed: the shell is too stiff or tangled for the number of steps allowed, or the time is
-/// over.
+/// Newton's method did not converge: the shell is too stiff or tangled for the allowed number of steps, or time ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the shell found no equilibrium in the number of steps allowed")]
+#[error("no equilibrium of the shell was found in the number of steps allowed")]
 pub struct NotConverged;
 
-/// An equilibrium, with what helps to find the next one nearby.
+/// An equilibrium, with a factor that helps to find the next one nearby.
 pub struct Equilibrium {
     /// Positions of the vertices of the [`EquilibriumProblem`], the free ones first.
     pub x: Vec<DVec3>,
-    /// How many times the matrix was factored, in all searches so far.
+    /// Number of factorisations so far.
     pub factors: usize,
-    /// A factor of the second derivatives at or near `x`. It only leads the way, and what is reached is judged in `f64`: `f32`
-    /// does that in half the time.
+    /// A factor of the Hessian at or near `x`, in `f32`, which takes half the time. It only proposes steps; convergence is decided in
+    /// `f64`.
     factor: Cholesky<f32>,
-    /// A right-hand side in its precision.
+    /// Buffer for a right-hand side in `f32`.
     column: Vec<f32>,
     matrix: SymmetricMatrix,
-    /// Which of [`DAMPING`] the factor was made with.
+    /// Index into [`DAMPING`] of the factor.
     level: usize,
 }
 
-/// The shares of negative curvature that are left out of a factor, from none to all.
+/// Fractions of negative curvature that are removed before factoring, tried in order.
 const DAMPING: [f64; 4] = [0.0, 0.3, 0.6, 1.0];
 
 impl Equilibrium {
-    /// The equilibrium that is found from the target.
+    /// Finds the equilibrium, starting at the target.
     pub fn new(
         problem: &EquilibriumProblem,
         weights: &Weights,
@@ -57,7 +56,7 @@ impl Equilibrium {
         Self::from(problem, weights, problem.target().to_vec(), params)
     }
 
-    /// The equilibrium that is found from given positions of the vertices of the [`EquilibriumProblem`].
+    /// Finds the equilibrium, starting at given positions of the problem's vertices.
     ///
     /// # Panics
     /// If there are not as many as the [`EquilibriumProblem`] has vertices.
@@ -72,7 +71,7 @@ impl Equilibrium {
         Ok(equilibrium)
     }
 
-    /// Given positions, not searched from yet: memory to [`restart`](Self::restart) in.
+    /// Allocates memory at given positions without solving; call [`restart`](Self::restart) to solve.
     ///
     /// # Panics
     /// If there are not as many as the [`EquilibriumProblem`] has vertices.
@@ -88,8 +87,8 @@ impl Equilibrium {
         Ok(Self { x, factors: 1, factor, column: Vec::new(), matrix, level: 0 })
     }
 
-    /// Starts anew from positions near an equilibrium, for the same vertices pulled to another target, in memory that is
-    /// there already. Nothing of what was found before has a say.
+    /// Solves from new positions, for the same vertices and another target, in the memory at hand. The result does not depend on
+    /// earlier solves.
     ///
     /// # Panics
     /// If there are not as many positions as the [`EquilibriumProblem`] has vertices, or it is one of other vertices.
@@ -106,7 +105,7 @@ impl Equilibrium {
         self.search(problem, weights, params, true)
     }
 
-    /// Moves on to the equilibrium under other weights. After an error `x` is not an equilibrium.
+    /// Solves for other weights, starting at the last equilibrium. After an error `x` is not an equilibrium.
     pub fn update(
         &mut self,
         problem: &EquilibriumProblem,
@@ -116,7 +115,7 @@ impl Equilibrium {
         self.search(problem, weights, params, false)
     }
 
-    /// Newton's method that keeps a factor as long as it makes good progress.
+    /// Newton's method that keeps a factor while it converges well.
     fn search(
         &mut self,
         problem: &EquilibriumProblem,
@@ -151,7 +150,7 @@ impl Equilibrium {
                 if after <= before - 1e-4 * share * slope {
                     break Some(after);
                 }
-                // Near the end the change drowns in the last digits of the energy: there the forces decide.
+                // Near the minimum the change of energy is lost to rounding: the forces decide.
                 if (after - before).abs() <= 1e-9 * before.abs() {
                     problem.gradient(weights, &trial, &mut at_trial);
                     if remaining(&at_trial, problem.actuation()) < 0.9 * miss {
@@ -176,7 +175,7 @@ impl Equilibrium {
             problem.gradient(weights, &self.x, &mut gradient);
             let left = remaining(&gradient, problem.actuation());
             fresh = false;
-            // A kept factor costs a tenth of a new one, so it must win less than a tenth of the digits.
+            // A solve costs a tenth of a factorisation, so a kept factor may converge more slowly.
             if left > params.tolerance && (left > 0.25 * miss || share < 1.0) {
                 self.renew(problem, weights, limit)?;
                 fresh = true;
@@ -186,9 +185,8 @@ impl Equilibrium {
         Ok(())
     }
 
-    /// Factors the second derivatives at `x`; where they are not positive definite, with less and less of
-    /// what bends them down. Between two equilibria the unabridged ones are right again only at the end, so
-    /// the next try starts one level below the last success.
+    /// Factors the Hessian at `x`, removing more and more negative curvature until it is positive definite. The exact Hessian is mostly
+    /// usable again only near an equilibrium, so each call starts one level below the last success.
     fn renew(
         &mut self,
         problem: &EquilibriumProblem,
@@ -210,8 +208,8 @@ impl Equilibrium {
         Err(NotConverged)
     }
 
-    /// Solves ∂²Ψ/∂x² λ = `rhs` at the equilibrium (IFA eq. 20) by conjugate gradients on the exact second
-    /// derivatives, preconditioned with the factor at hand. Fails where the equilibrium is not stable.
+    /// Solves ∂²Ψ/∂x² λ = `rhs` at the equilibrium (IFA eq. 20) by conjugate gradients on the exact
+    /// Hessian, preconditioned with the factor at hand. Fails where the equilibrium is not stable.
     pub fn adjoint(
         &mut self,
         problem: &EquilibriumProblem,
@@ -227,8 +225,8 @@ impl Equilibrium {
         self.conjugate_gradients(rhs, 12)?.ok_or(NotConverged)
     }
 
-    /// Renews the factor at the equilibrium, so that [`sensitivity`](Self::sensitivity) is exact. Where the equilibrium is
-    /// not stable the factor stays an approximate one.
+    /// Refactors at the equilibrium, so that [`sensitivity`](Self::sensitivity) is exact. At an unstable equilibrium the factor stays
+    /// approximate.
     pub fn refresh(&mut self, problem: &EquilibriumProblem, weights: &Weights) {
         for damping in DAMPING {
             self.factors += 1;
@@ -239,8 +237,8 @@ impl Equilibrium {
         }
     }
 
-    /// The derivative of `direction` · x of one free vertex by the forces on all free vertices: what
-    /// [`adjoint`](Self::adjoint) gives for that vertex alone, as exact as the factor at hand.
+    /// The derivative of `direction` · x of one free vertex with respect to the forces on all free vertices: the
+    /// [`adjoint`](Self::adjoint) of that vertex alone, as exact as the factor at hand.
     pub fn sensitivity(&mut self, vertex: usize, direction: DVec3) -> Vec<DVec3> {
         let mut rhs = vec![0.0; self.matrix.size()];
         rhs[3 * vertex..3 * vertex + 3].copy_from_slice(&direction.to_array());
@@ -250,59 +248,48 @@ impl Equilibrium {
 
     /// Solves with the factor at hand, in place.
     fn solve_roughly(&mut self, rhs: &mut [f64]) {
-        self.column.clear();
-        self.column.extend(rhs.iter().map(|value| *value as f32));
-        self.factor.solve_in_place(&mut self.column);
-        rhs.iter_mut().zip(&self.column).for_each(|(value, found)| *value = f64::from(*found));
+        solve_in_f32(&mut self.factor, &mut self.column, rhs);
     }
 
     fn conjugate_gradients(
         &mut self,
         rhs: &[DVec3],
-        rounds: usize,
+        iterations: usize,
     ) -> Result<Option<Vec<DVec3>>, NotConverged> {
-        let mut r: Vec<f64> = rhs.iter().flat_map(DVec3::to_array).collect();
-        let goal = 1e-9 * dot(&r, &r).sqrt();
-        let mut x = vec![0.0; r.len()];
-        let mut z = r.clone();
-        self.solve_roughly(&mut z);
-        let mut direction = z.clone();
-        let mut along = dot(&r, &z);
-        let mut product = vec![[0.0]; r.len()];
-        for _ in 0..rounds {
-            if dot(&r, &r).sqrt() <= goal {
-                break;
+        let rhs: Vec<f64> = rhs.iter().flat_map(DVec3::to_array).collect();
+        let norm = |r: &[f64]| r.iter().map(|r| r * r).sum::<f64>().sqrt();
+        let goal = 1e-9 * norm(&rhs);
+        let mut product = vec![[0.0]; rhs.len()];
+        let Self { factor, column, matrix, .. } = self;
+        let multiply = |v: &[f64], out: &mut [f64]| {
+            matrix.multiply(v.as_chunks::<1>().0, &mut product);
+            out.copy_from_slice(product.as_flattened());
+        };
+        let precondition = |v: &[f64], out: &mut [f64]| {
+            out.copy_from_slice(v);
+            solve_in_f32(factor, column, out);
+        };
+        let is_done = |status: &CgStatus<'_>| norm(status.residual) <= goal;
+        let found = conjugate_gradients(&rhs, multiply, precondition, is_done, iterations);
+        match found.end {
+            CgEnd::Converged => {
+                Ok(Some(found.x.as_chunks::<3>().0.iter().map(|v| DVec3::from_array(*v)).collect()))
             }
-            self.matrix.multiply(direction.as_chunks::<1>().0, &mut product);
-            let product = product.as_flattened();
-            let curvature = dot(&direction, product);
-            if curvature <= 0.0 {
-                return Err(NotConverged);
-            }
-            let share = along / curvature;
-            for i in 0..x.len() {
-                x[i] += share * direction[i];
-                r[i] -= share * product[i];
-            }
-            z.copy_from_slice(&r);
-            self.solve_roughly(&mut z);
-            let next = dot(&r, &z);
-            let keep = next / along;
-            along = next;
-            for i in 0..x.len() {
-                direction[i] = z[i] + keep * direction[i];
-            }
+            CgEnd::OutOfIterations => Ok(None),
+            CgEnd::NotPositiveDefinite => Err(NotConverged),
         }
-        let done = dot(&r, &r).sqrt() <= goal;
-        Ok(done.then(|| x.as_chunks::<3>().0.iter().map(|v| DVec3::from_array(*v)).collect()))
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+/// Solves with a factor in single precision, in place; `column` is its memory.
+fn solve_in_f32(factor: &mut Cholesky<f32>, column: &mut Vec<f32>, rhs: &mut [f64]) {
+    column.clear();
+    column.extend(rhs.iter().map(|value| *value as f32));
+    factor.solve_in_place(column);
+    rhs.iter_mut().zip(column).for_each(|(value, found)| *value = f64::from(*found));
 }
 
-/// The largest force, as the distance over which the actuation makes it up.
+/// The largest residual force divided by the actuation stiffness.
 fn remaining(gradient: &[DVec3], actuation: &[f64]) -> f64 {
     gradient.iter().zip(actuation).map(|(force, a)| force.length() / a).fold(0.0, f64::max)
 }

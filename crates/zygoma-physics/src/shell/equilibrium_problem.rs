@@ -1,17 +1,18 @@
-//! A shell, or a part of it, at rest between its elasticity and the pull towards one target.
+//! The quasistatic problem of a shell, or a part of it, between its elasticity and the actuation towards one target.
 //!
-//! Ψ(x) = Σ ½ aᵢ ‖xᵢ − tᵢ‖² + Σ ½ k (‖q‖ − r)², the quasistatic form of IFA eq. 4 without lagging (§4.2):
-//! q joins the ends of a spring or the closest points of a bending element, r is the length it should have. Bending
-//! elements do not push: see [`Bend`](super::Bend).
+//! Ψ(x) = Σ ½ aᵢ ‖xᵢ − tᵢ‖² + Σ ½ k (‖q‖ − r)², the quasistatic form of IFA eq. 4 without lagging (IFA §4.2):
+//! q joins the ends of a spring or the closest points of a bending element, and r is its free length. Bending elements do not push: see
+//! [`Bend`](super::Bend).
 
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 use zygoma_numerics::{Analysis, SymmetricMatrix};
 
+use super::length_energy::LengthEnergy;
 use super::{Shell, ShellParams, Stiffness};
 
-/// The part of a shell that may move towards a target, while all other vertices are held there.
+/// The free vertices of a shell with their elements and a target; all other vertices are fixed at the target.
 #[derive(Debug)]
 pub struct EquilibriumProblem {
     part: Arc<Part>,
@@ -19,15 +20,15 @@ pub struct EquilibriumProblem {
     bends: Vec<Element<4>>,
 }
 
-/// What does not depend on the target.
+/// The parts of a problem that do not depend on the target.
 #[derive(Debug)]
 struct Part {
-    /// Local to shell vertices: first those that may move, then the held ones next to them.
+    /// Shell vertices by local number: first the free ones, then their fixed neighbours.
     vertices: Vec<u32>,
     free: usize,
     actuation: Vec<f64>,
     springs: Vec<Element<2>>,
-    /// The shell's numbers of the bending elements.
+    /// Indices of the bending elements in the shell.
     bends: Vec<u32>,
     blocks: Blocks,
     analysis: Arc<Analysis>,
@@ -45,10 +46,7 @@ pub struct Weights {
 struct Element<const N: usize> {
     vertices: [u32; N],
     weights: [f64; N],
-    /// r, the length that q should have.
-    length: f64,
-    /// Whether it only pulls, and is slack below that length.
-    slack: bool,
+    energy: LengthEnergy,
     /// Weight per unit of stiffness: l^r for springs, ‖e‖/h̄ for bending elements.
     scale: f64,
 }
@@ -57,42 +55,10 @@ impl<const N: usize> Element<N> {
     fn span(&self, x: &[DVec3]) -> DVec3 {
         (0..N).map(|i| self.weights[i] * x[self.vertices[i] as usize]).sum()
     }
-
-    fn is_slack(&self, length: f64) -> bool {
-        self.slack && length <= self.length
-    }
-
-    /// (‖q‖ − r)²
-    fn energy(&self, q: DVec3) -> f64 {
-        let length = q.length();
-        if self.is_slack(length) { 0.0 } else { (length - self.length).powi(2) }
-    }
-
-    /// ∂/∂q of ½ (‖q‖ − r)².
-    fn pull(&self, q: DVec3) -> DVec3 {
-        let length = q.length();
-        if self.is_slack(length) { DVec3::ZERO } else { q - self.length * q.normalize_or_zero() }
-    }
-
-    /// ∂²/∂q² of ½ (‖q‖ − r)², without the share `damping` of what is negative in it.
-    fn curvature(&self, q: DVec3, damping: f64) -> DMat3 {
-        let length = q.length();
-        if self.is_slack(length) {
-            return DMat3::ZERO;
-        }
-        if self.length == 0.0 || length < 1e-12 {
-            return DMat3::IDENTITY;
-        }
-        let along = q / length;
-        let across = 1.0 - self.length / length;
-        let across = if across < 0.0 { (1.0 - damping) * across } else { across };
-        let outer = DMat3::from_cols(along * along.x, along * along.y, along * along.z);
-        DMat3::from_diagonal(DVec3::splat(across)) + outer * (1.0 - across)
-    }
 }
 
 impl EquilibriumProblem {
-    /// The equilibrium of the `free` vertices of a shell pulled to `target`; all others are held at it.
+    /// The problem of the `free` vertices of a shell under actuation towards `target`; all others are fixed there.
     ///
     /// # Panics
     /// If `target` or `free` is not as long as the shell has vertices.
@@ -109,14 +75,19 @@ impl EquilibriumProblem {
         for spring in &shell.springs {
             if let Some(ends) = localise(spring.ends, free, &mut local, &mut vertices) {
                 let (weights, length) = ([1.0, -1.0], spring.rest_length);
-                springs.push(Element { vertices: ends, weights, length, slack: false, scale: length });
+                springs.push(Element {
+                    vertices: ends,
+                    weights,
+                    energy: LengthEnergy::spring(length),
+                    scale: length,
+                });
             }
         }
         let (mut bends, mut numbers) = (Vec::new(), Vec::new());
         for (number, bend) in (0u32..).zip(&shell.bends) {
             if let Some(ends) = localise(bend.vertices, free, &mut local, &mut vertices) {
-                let (weights, length) = (bend.weights, bend.free_distance(target));
-                bends.push(Element { vertices: ends, weights, length, slack: true, scale: bend.scale });
+                let energy = LengthEnergy::bend(bend.free_distance(target));
+                bends.push(Element { vertices: ends, weights: bend.weights, energy, scale: bend.scale });
                 numbers.push(number);
             }
         }
@@ -128,14 +99,14 @@ impl EquilibriumProblem {
         Self { part: Arc::new(part), target, bends }
     }
 
-    /// The same vertices of the same shell pulled to another target. What the pattern decides is shared.
+    /// The same problem with another target. The symbolic analysis is shared.
     ///
     /// # Panics
     /// If `target` is not as long as the shell has vertices.
     pub fn retargeted(&self, shell: &Shell, target: &[DVec3]) -> Self {
         assert_eq!(target.len(), shell.vertex_count(), "one target per vertex");
         let bend = |(element, number): (&Element<4>, &u32)| Element {
-            length: shell.bends[*number as usize].free_distance(target),
+            energy: LengthEnergy::bend(shell.bends[*number as usize].free_distance(target)),
             ..*element
         };
         Self {
@@ -145,12 +116,12 @@ impl EquilibriumProblem {
         }
     }
 
-    /// The shell's numbers of the vertices here; the first [`free_count`](Self::free_count) may move.
+    /// Shell vertices by local number; the first [`free_count`](Self::free_count) are free.
     pub fn vertices(&self) -> &[u32] {
         &self.part.vertices
     }
 
-    /// How many vertices may move.
+    /// Number of free vertices.
     pub fn free_count(&self) -> usize {
         self.part.free
     }
@@ -160,12 +131,12 @@ impl EquilibriumProblem {
         self.part.springs.len() + self.bends.len()
     }
 
-    /// Targets of the vertices here: where the search for an equilibrium may start.
+    /// Targets by local number: a start for the search.
     pub fn target(&self) -> &[DVec3] {
         &self.target
     }
 
-    /// p^max A / ε^r of every free vertex.
+    /// Actuation stiffness p^max A / ε^r of every free vertex (IFA eq. 5).
     pub fn actuation(&self) -> &[f64] {
         &self.part.actuation
     }
@@ -179,7 +150,7 @@ impl EquilibriumProblem {
         self.part.blocks.matrix.clone()
     }
 
-    /// What the elements weigh under a stiffness of the whole shell.
+    /// Weights of the elements for a stiffness of the whole shell.
     pub fn weights(&self, stiffness: &Stiffness) -> Weights {
         let mean = |values: &[f64], local: &[u32]| {
             local.iter().map(|v| values[self.part.vertices[*v as usize] as usize]).sum::<f64>()
@@ -196,7 +167,7 @@ impl EquilibriumProblem {
         }
     }
 
-    /// Ψ(x), up to the constant of the held vertices.
+    /// Ψ(x), up to a constant.
     pub fn energy(&self, weights: &Weights, x: &[DVec3]) -> f64 {
         let actuation: f64 =
             (0..self.part.free).map(|i| self.part.actuation[i] * x[i].distance_squared(self.target[i])).sum();
@@ -214,7 +185,7 @@ impl EquilibriumProblem {
         add_gradient(&self.bends, &weights.bends, x, &mut out[..self.part.free]);
     }
 
-    /// ∂²Ψ/∂x² of the free vertices, without the share `damping` of each element's negative curvature: 0 is exact,
+    /// ∂²Ψ/∂x² of the free vertices, less the fraction `damping` of each element's negative curvature: 0 is exact,
     /// 1 is always positive definite.
     pub fn hessian(&self, weights: &Weights, x: &[DVec3], damping: f64, out: &mut SymmetricMatrix) {
         let mut sums = vec![DMat3::ZERO; self.part.blocks.count];
@@ -226,7 +197,7 @@ impl EquilibriumProblem {
         self.part.blocks.write(&sums, out);
     }
 
-    /// Adds λᵀ ∂²Ψ/∂x∂κ to the derivatives by the stiffness of every vertex of the shell.
+    /// Adds λᵀ ∂²Ψ/∂x∂κ to the gradient with respect to the stiffness of every vertex of the shell.
     pub fn add_stiffness_gradient(&self, x: &[DVec3], adjoint: &[DVec3], out: &mut Stiffness) {
         self.add_mixed(&self.part.springs, x, adjoint, &mut out.strain);
         self.add_mixed(&self.bends, x, adjoint, &mut out.bending);
@@ -240,7 +211,7 @@ impl EquilibriumProblem {
         out: &mut [f64],
     ) {
         for element in elements {
-            let pull = element.pull(element.span(x));
+            let pull = element.energy.gradient(element.span(x));
             let mut along = 0.0;
             for i in 0..N {
                 if let Some(adjoint) = adjoint.get(element.vertices[i] as usize) {
@@ -254,8 +225,8 @@ impl EquilibriumProblem {
     }
 }
 
-/// The force that is left at every vertex of a whole shell, as the distance over which actuation makes it up, m.
-/// Written apart from [`EquilibriumProblem`], so that what one of them says can be checked by the other.
+/// The residual force at every vertex of a whole shell, divided by its actuation stiffness, m.
+/// Written independently of [`EquilibriumProblem`], so that each checks the other.
 ///
 /// # Panics
 /// If `target` or `x` is not as long as the shell has vertices.
@@ -289,7 +260,7 @@ pub fn imbalance(
     forces.iter().enumerate().map(|(v, force)| force.length() / actuation(v)).collect()
 }
 
-/// Local numbers of an element's vertices, or nothing if none may move. Held vertices are added as met.
+/// Local numbers of an element's vertices, or none if no vertex is free. Fixed vertices are appended when first met.
 fn localise<const N: usize>(
     ends: [u32; N],
     free: usize,
@@ -310,12 +281,12 @@ fn localise<const N: usize>(
 }
 
 fn energy_of<const N: usize>(elements: &[Element<N>], weights: &[f64], x: &[DVec3]) -> f64 {
-    elements.iter().zip(weights).map(|(e, weight)| weight * e.energy(e.span(x))).sum()
+    elements.iter().zip(weights).map(|(e, weight)| weight * e.energy.doubled(e.span(x))).sum()
 }
 
 fn add_gradient<const N: usize>(elements: &[Element<N>], weights: &[f64], x: &[DVec3], out: &mut [DVec3]) {
     for (element, weight) in elements.iter().zip(weights) {
-        let force = *weight * element.pull(element.span(x));
+        let force = *weight * element.energy.gradient(element.span(x));
         for i in 0..N {
             if let Some(sum) = out.get_mut(element.vertices[i] as usize) {
                 *sum += element.weights[i] * force;
@@ -334,7 +305,7 @@ fn add_hessian<const N: usize>(
 ) {
     let pairs = N * (N + 1) / 2;
     for ((element, weight), slots) in elements.iter().zip(weights).zip(slots.chunks_exact(pairs)) {
-        let curvature = *weight * element.curvature(element.span(x), damping);
+        let curvature = *weight * element.energy.hessian(element.span(x), damping);
         let mut slot = slots.iter();
         for i in 0..N {
             for j in 0..=i {
@@ -346,14 +317,14 @@ fn add_hessian<const N: usize>(
     }
 }
 
-/// The sparse matrix as symmetric 3×3 blocks, and where each element adds to them.
+/// The sparse matrix as symmetric 3×3 blocks, and the slots that each element adds to.
 #[derive(Debug)]
 struct Blocks {
     count: usize,
-    /// Column by column: where its blocks start; the first is the diagonal one.
+    /// First block of each column, which is the diagonal one.
     starts: Vec<u32>,
     diagonal: Vec<u32>,
-    /// For every element its pairs (0,0), (1,0), (1,1), ...; `u32::MAX` where a vertex is held.
+    /// For every element its pairs (0,0), (1,0), (1,1), ...; `u32::MAX` where a vertex is fixed.
     springs: Vec<u32>,
     bends: Vec<u32>,
     /// The scalar matrix of these blocks, all zero.

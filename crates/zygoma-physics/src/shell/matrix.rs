@@ -5,7 +5,7 @@ use zygoma_numerics::SymmetricMatrix;
 use super::{Shell, ShellParams, Stiffness};
 
 /// ∂²Ψ/∂x² with lagged directions: constant, and the same for x, y and z, so one row per vertex (IFA eq. 11).
-pub fn step_matrix(shell: &Shell, stiffness: &Stiffness, params: &ShellParams) -> SymmetricMatrix {
+pub(super) fn step_matrix(shell: &Shell, stiffness: &Stiffness, params: &ShellParams) -> SymmetricMatrix {
     let mut matrix = elastic_matrix(shell, stiffness);
     for (vertex, area) in shell.area.iter().enumerate() {
         matrix.add(vertex, vertex, rigid_resistance(params, *area));
@@ -13,13 +13,13 @@ pub fn step_matrix(shell: &Shell, stiffness: &Stiffness, params: &ShellParams) -
     matrix
 }
 
-/// What a vertex of this area adds to the matrix apart from springs and bending: inertia, damping and actuation.
+/// The diagonal entry of a vertex of this area from inertia, damping and actuation.
 pub(super) fn rigid_resistance(params: &ShellParams, area: f64) -> f64 {
     let inertia = 1.0 / (params.step_time * params.step_time) + params.damping / params.step_time;
     params.density * area * inertia + params.actuation(area)
 }
 
-/// The part of springs and bending elements.
+/// The matrix of springs and bending elements.
 fn elastic_matrix(shell: &Shell, stiffness: &Stiffness) -> SymmetricMatrix {
     let mut entries = Vec::with_capacity(3 * shell.springs.len() + 10 * shell.bends.len());
     for spring in &shell.springs {

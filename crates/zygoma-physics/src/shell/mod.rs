@@ -1,8 +1,8 @@
-//! A thin skin of springs: stretching along edges, bending across them, and a pull towards a target.
+//! A thin elastic shell: springs along edges, bending across them, and actuation towards a target.
 //!
-//! The model of *Interactive Facial Animation* (IFA), §3.1. Lengths are in units where the face is 1 m
-//! high. [`Shell`] holds what the rest shape decides, [`Stiffness`] what is fitted, [`ShellParams`] what a
-//! user may tune.
+//! The model of *Interactive Facial Animation* (IFA), §3.1. Lengths are in units where the face is 1 m high. [`Shell`] is the rest shape,
+//! [`Stiffness`] is fitted, [`ShellParams`] are for users. A [`Stepper`] simulates motion; an [`EquilibriumProblem`] is solved for a static
+//! [`Equilibrium`].
 
 mod elastic;
 #[cfg(target_arch = "x86_64")]
@@ -10,6 +10,7 @@ mod elastic_avx2;
 mod elements;
 mod equilibrium;
 mod equilibrium_problem;
+mod length_energy;
 mod matrix;
 mod params;
 mod stepper;
@@ -22,7 +23,7 @@ use zygoma_geometry::{TriMeshError, check_mesh};
 pub use elements::{Bend, Spring};
 pub use equilibrium::{Equilibrium, NewtonParams, NotConverged};
 pub use equilibrium_problem::{EquilibriumProblem, Weights, imbalance};
-pub use matrix::step_matrix;
+use matrix::step_matrix;
 pub use params::ShellParams;
 pub use stepper::{FrameMotion, StepMatrices, StepOrder, Stepper};
 
@@ -50,7 +51,7 @@ pub struct Stiffness {
     pub bending: Vec<f64>,
 }
 
-/// Why a mesh cannot be a shell.
+/// A mesh that cannot be a shell.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ShellError {
     /// The arrays do not make a mesh.
@@ -59,7 +60,7 @@ pub enum ShellError {
     /// A triangle without area.
     #[error("triangle {0} has no area; remesh the surface or remove the triangle")]
     Degenerate(usize),
-    /// A vertex in no triangle, which nothing would hold.
+    /// A vertex in no triangle, which would have no stiffness.
     #[error("vertex {0} belongs to no triangle; remove it")]
     Loose(usize),
 }

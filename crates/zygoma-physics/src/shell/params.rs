@@ -1,4 +1,4 @@
-//! What a user may tune about a shell.
+//! Parameters of a shell.
 
 use serde::{Deserialize, Serialize};
 use zygoma_numerics::{Checked, Ranged};
@@ -7,21 +7,21 @@ use zygoma_numerics::{Checked, Ranged};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShellParams {
-    /// ε^r, reproducibility tolerance: how far a vertex may settle from its target, m.
+    /// ε^r, reproducibility tolerance: largest distance of a vertex at rest from its target, m.
     pub tolerance: f64,
-    /// p^max, the largest actuation pressure, N/m². Eq. 5.
+    /// p^max, the largest actuation pressure, N/m² (IFA eq. 5).
     pub max_pressure: f64,
     /// Δt, time from frame to frame of the built-in clock, s.
     pub frame_time: f64,
     /// Δt^s, time step of the physics, s. It is part of the factored matrix.
     pub step_time: f64,
-    /// ρ, surface density, kg/m². Eq. 2.
+    /// ρ, surface density, kg/m² (IFA eq. 2).
     pub density: f64,
-    /// ν, damping of velocities. Eq. 10.
+    /// ν, damping of velocities (IFA eq. 10).
     pub damping: f64,
-    /// α^e, share of the inertial estimate in the lagged positions. Eq. 12.
+    /// α^e, weight of the inertial prediction in the lagged positions (IFA eq. 12).
     pub lag_blend: f64,
-    /// δ^thin, how deep thin parts such as ears and nose may be pushed, m. §4.4.
+    /// δ^thin, how deep thin parts such as ears and nose may be pushed, m (IFA §4.4).
     pub thin_depth: f64,
     /// ε^max, largest edge strain after the constraints. The paper names it without a use; limiting the
     /// strain of every edge is our reading.
@@ -61,7 +61,7 @@ impl Checked for ShellParams {
 }
 
 impl ShellParams {
-    /// Stiffness of the actuation of a vertex with this area: p^max A / ε^r, N/m. Eq. 5.
+    /// Stiffness of the actuation of a vertex with this area: p^max A / ε^r, N/m (IFA eq. 5).
     pub fn actuation(&self, area: f64) -> f64 {
         self.max_pressure * area / self.tolerance
     }

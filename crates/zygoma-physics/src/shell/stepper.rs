@@ -1,7 +1,7 @@
 //! A shell in motion: one prefactored solve per time step (IFA §3.1, Algorithm 1 lines 7–11).
 //!
 //! The incremental potential is quadratic once the directions of springs and bending elements are lagged, so its
-//! minimum is one Newton step away from any point. We start it at x̂ (eq. 12), where a spring's force needs no
+//! minimum is one Newton step away from any point. We start it at x̂ (IFA eq. 12), where a spring's force needs no
 //! other positions than the lagged direction itself.
 
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::elastic::Elastic;
 use super::matrix::rigid_resistance;
 use super::{Shell, ShellParams, Stiffness, step_matrix};
 
-/// How the frame in which the shell is simulated moves, for the inertial forces in it. In shell units.
+/// Motion of the frame in which the shell is simulated, for inertial forces. In shell units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameMotion {
-    /// Acceleration that acts on everything alike: gravity less the acceleration of the frame's origin.
+    /// Uniform acceleration: gravity minus the acceleration of the frame's origin.
     pub acceleration: Vec3,
     /// Angular velocity of the frame, rad/s, in the frame.
     pub angular_velocity: Vec3,
@@ -38,7 +38,7 @@ pub struct StepOrder {
     analysis: PackedAnalysis,
 }
 
-/// What depends on stiffness and parameters: replaced as a whole when these change.
+/// The factored matrix and all else that depends on stiffness and parameters; replaced as a whole when these change.
 #[derive(Debug)]
 pub struct StepMatrices {
     pub(super) elastic: Elastic,
@@ -139,14 +139,13 @@ impl StepMatrices {
         &self.mass
     }
 
-    /// What each vertex adds to the force that displaces the whole shell alike at the end of a step: inertia, damping and
-    /// actuation. Springs and bending elements only pass force on from vertex to vertex, so the sum of these times
-    /// the corrections of some constraint is the force of that constraint.
+    /// Force per uniform displacement of each vertex at the end of a step: inertia, damping and actuation. Springs and bending elements only
+    /// transmit force between vertices, so the sum of these times the corrections of a constraint is the force of that constraint.
     pub fn resistance(&self) -> &[f32] {
         &self.resistance
     }
 
-    /// One over the [resistance](Self::resistance): how far a force at a vertex moves it.
+    /// The inverse of the [resistance](Self::resistance): displacement of a vertex per force.
     pub fn compliance(&self) -> &[f32] {
         &self.compliance
     }
@@ -208,7 +207,7 @@ impl Stepper {
         &self.positions
     }
 
-    /// Positions one step ago, to show the time between two steps.
+    /// Positions one step ago, for interpolation between steps.
     pub fn earlier(&self) -> &[Vec4] {
         &self.earlier
     }
@@ -238,18 +237,18 @@ impl Stepper {
         std::mem::replace(&mut self.matrices, matrices)
     }
 
-    /// Puts the shell somewhere, moving at some velocity.
+    /// Sets positions and velocities.
     pub fn place(&mut self, positions: &[Vec4], velocities: &[Vec4]) {
         self.positions.copy_from_slice(positions);
         self.earlier.copy_from_slice(positions);
         self.velocities.copy_from_slice(velocities);
     }
 
-    /// Gradient of the step's potential at x̂: the first half of the work of a step.
+    /// Assembles the gradient of the step's potential at x̂: the first half of a step.
     pub fn assemble(&mut self, target: &[Vec4], motion: &FrameMotion) {
         let matrices = &*self.matrices;
         let (step, lag) = (matrices.step, matrices.lag);
-        // With x̂ − x̃ = (α − 1) h v and x̂ − xⁿ = α h v, eq. 3 and 10 leave these multiples of m v.
+        // With x̂ − x̃ = (α − 1) h v and x̂ − xⁿ = α h v, IFA eq. 3 and 10 leave these multiples of m v.
         let momentum = (1.0 - lag) / step - matrices.damping * lag;
         let free = self.order.free;
         let bound = Vec4::splat(matrices.tolerance);
@@ -257,7 +256,7 @@ impl Stepper {
             let (x, v) = (self.positions[i], self.velocities[i]);
             let ahead = lag * step * v;
             self.lagged[i] = x + ahead;
-            // Eq. 6: the target is never farther away than ε^r.
+            // IFA eq. 6: the target is never farther away than ε^r.
             let pull = (target[i] - x).clamp(-bound, bound) - ahead;
             self.residual[i] = matrices.mass[i] * momentum * v + matrices.actuation[i] * pull;
         }
@@ -292,8 +291,8 @@ impl Stepper {
         !self.overstretched.is_empty()
     }
 
-    /// Limits the strain of edges that were overstretched (ε^max), pulling both ends together, unless they are `wanted` to be
-    /// that long.
+    /// Limits the strain of edges that were overstretched (ε^max), pulling both ends together, unless the `wanted` positions
+    /// are that far apart.
     pub fn limit_strain(&mut self, wanted: &[Vec4]) {
         let free = self.order.free;
         self.matrices.elastic.limit_strain(&self.overstretched, &mut self.next, wanted, free);

@@ -32,7 +32,7 @@ fn no_output_replaces_an_input() {
         .collect();
     let names = listing(path);
     let face = ["simulate", "face.safetensors", "--take", "take.csv"];
-    let flesh = ["perform", "rig.glb", "--take", "take.csv"];
+    let flesh = ["simulate", "rig.glb", "--take", "take.csv"];
     let cases: [Vec<&str>; 14] = [
         vec!["info", "rig.glb", "--sheet", "rig.glb"],
         vec!["info", "rig.glb", "--sheet", "./small/../rig.glb"],
@@ -127,7 +127,7 @@ mod special {
         // A file larger than its limit, without a byte on the disk.
         std::fs::File::create(path.join("large.toml")).unwrap().set_len(1 << 40).unwrap();
         std::fs::File::create(path.join("large.safetensors")).unwrap().set_len(1 << 40).unwrap();
-        let perform = ["perform", "small", "--take", "take.csv", "-o", "out.pc2", "--triangles", "300"];
+        let perform = ["simulate", "small", "--take", "take.csv", "-o", "out.pc2", "--triangles", "300"];
         let cases: [(Vec<&str>, &str); 11] = [
             (vec!["info", "pipe.glb"], "this is a pipe"),
             (vec!["info", "pipe.csv"], "this is a pipe"),

@@ -112,7 +112,7 @@ fn weights_that_look_like_percent_are_told() {
     // No body holds at a weight of 80, and a simulation that had to be given up says so too.
     let bodies: [&[&str]; 2] = [
         &["simulate", "face.safetensors", "--take", "percent.csv", "-o", "out.pc2"],
-        &["perform", "small", "--take", "percent.csv", "-o", "out.pc2", "--triangles", "300"],
+        &["simulate", "small", "--take", "percent.csv", "-o", "out.pc2", "--triangles", "300"],
     ];
     for args in bodies {
         let output = zygoma(path, args);
@@ -142,7 +142,7 @@ fn instruction_sets_agree() {
     let touched = ["--take", "take.csv", "--touch", "poke.toml", "-o", "out.pc2", "--fps", "30"];
     let bodies = [
         ("shell", [&["simulate", "face.safetensors"][..], &touched].concat()),
-        ("flesh", [&["perform", "small", "--triangles", "300"][..], &touched].concat()),
+        ("flesh", [&["simulate", "small", "--triangles", "300"][..], &touched].concat()),
     ];
     for (body, args) in bodies {
         let surfaces = |set: &str| -> Vec<Vec3> {

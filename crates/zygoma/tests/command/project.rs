@@ -130,6 +130,60 @@ fn cited_works_are_in_the_references() {
     }
 }
 
+/// Crates in which every equation is cited with its paper.
+const CITED_WITH_PAPER: [&str; 3] = ["zygoma-numerics", "zygoma-geometry", "zygoma-physics"];
+
+#[test]
+fn equations_are_cited_with_their_paper() {
+    let references = read("docs/REFERENCES.md");
+    let keys: Vec<&str> =
+        references.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next()).collect();
+    for source in CITED_WITH_PAPER.iter().flat_map(|name| rust_sources(&root().join("crates").join(name))) {
+        let text = std::fs::read_to_string(&source).expect("a source file");
+        for (number, line) in (1..).zip(text.lines()) {
+            let Some(before) = before_equation(line) else { continue };
+            assert!(
+                keys.iter().any(|key| before.contains(key)),
+                "{}:{number} cites an equation without the key of its paper",
+                source.display()
+            );
+        }
+    }
+}
+
+/// The part of a comment before "eq. 7", if it names an equation.
+fn before_equation(line: &str) -> Option<&str> {
+    let (_, comment) = line.split_once("//")?;
+    let place = comment.find("eq. ").or_else(|| comment.find("Eq. "))?;
+    comment[place + 4..].starts_with(|c: char| c.is_ascii_digit()).then(|| &comment[..place])
+}
+
+#[test]
+fn each_energy_has_its_derivative_test() {
+    let mut energies = Vec::new();
+    for source in rust_sources(&root().join("crates/zygoma-physics/src")) {
+        let text = std::fs::read_to_string(&source).expect("a source file");
+        for line in text.lines().filter(|line| line.starts_with("impl Energy<")) {
+            let name = line.split(" for ").nth(1).expect("a type").trim_end_matches(" {");
+            let test = format!("fn {}_derivatives_match_finite_differences(", snake_case(name));
+            assert!(text.contains(&test), "{} has no test {test}", source.display());
+            energies.push(name.to_owned());
+        }
+    }
+    assert!(energies.len() >= 13, "only {energies:?}");
+}
+
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(c.to_lowercase());
+    }
+    snake
+}
+
 /// A comment's `[Author year]`, brackets escaped as rustdoc wants it or not.
 fn cited_key(line: &str) -> Option<&str> {
     let comment = line.trim_start().strip_prefix("//")?;

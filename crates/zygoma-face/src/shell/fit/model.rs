@@ -4,7 +4,7 @@
 //! directions as there are vertices at the barrier; no short memory of steps can learn that. But each of these
 //! directions is known: it is how that vertex moves with the stiffness, one solve with the factor at hand.
 
-use zygoma_numerics::Budget;
+use zygoma_numerics::{Budget, CgStatus, conjugate_gradients};
 use zygoma_physics::shell::Shell;
 
 use super::FitParams;
@@ -121,30 +121,16 @@ impl Model {
     /// also one at which the budget was over.
     pub(super) fn solve(&self, downhill: &[f64], budget: &Budget) -> Vec<f64> {
         let jacobi = self.jacobi();
-        let precondition = |r: &[f64]| -> Vec<f64> { r.iter().zip(&jacobi).map(|(r, j)| r / j).collect() };
-        let mut r = downhill.to_vec();
-        let mut x = vec![0.0; r.len()];
-        let mut z = precondition(&r);
-        let mut direction = z.clone();
-        let mut along = dot(&r, &z);
-        let goal = 1e-6 * along;
-        for _ in 0..300 {
-            if along <= goal || budget.is_over() {
-                break;
-            }
-            let product = self.multiply(&direction);
-            let share = along / dot(&direction, &product);
-            for i in 0..x.len() {
-                x[i] += share * direction[i];
-                r[i] -= share * product[i];
-            }
-            z = precondition(&r);
-            let next = dot(&r, &z);
-            let keep = next / along;
-            along = next;
-            direction.iter_mut().zip(&z).for_each(|(d, z)| *d = z + keep * *d);
-        }
-        x
+        let precondition = |r: &[f64], out: &mut [f64]| {
+            out.iter_mut().zip(r.iter().zip(&jacobi)).for_each(|(out, (r, j))| *out = r / j);
+        };
+        let multiply = |v: &[f64], out: &mut [f64]| out.copy_from_slice(&self.multiply(v));
+        let mut goal = None;
+        let is_done = |status: &CgStatus<'_>| {
+            let goal = *goal.get_or_insert(1e-6 * status.preconditioned_square);
+            status.preconditioned_square <= goal || budget.is_over()
+        };
+        conjugate_gradients(downhill, multiply, precondition, is_done, 300).x
     }
 
     /// Makes the barrier steeper for vertices that a step would take most of the way to it, or through it;
@@ -186,8 +172,4 @@ impl Model {
     pub(super) fn rows(&self) -> &[Row] {
         &self.rows
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

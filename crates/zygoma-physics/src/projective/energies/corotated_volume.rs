@@ -24,7 +24,7 @@ impl Energy<3, 4> for CorotatedVolume {
     const WEIGHTS: usize = 2;
     type Parameters<T: Lane> = CorotatedVolume<T>;
 
-    fn pack(p: &CorotatedVolume) -> [f64; 4] {
+    fn pack(p: CorotatedVolume) -> [f64; 4] {
         [p.strain_weight, p.volume_weight, p.volume.determinant, p.volume.cube_root]
     }
 

@@ -40,7 +40,7 @@ where
     K: Energy<R, P>,
     K::Parameters<f64>: Debug + PartialEq,
 {
-    let packed = K::pack(p);
+    let packed = K::pack(*p);
     assert_eq!(*p, K::unpack(&packed));
     let stream = Keyed::new(11, z[0][0].to_bits());
     let (along, other) = (random::<R>(stream, 0, 1.0), random::<R>(stream, 40, 1.0));
@@ -105,7 +105,7 @@ pub(super) fn closest<K: Energy<R, P>, const R: usize, const P: usize>(
     p: &K::Parameters<f64>,
     z: &[Vec3<f64>; R],
 ) -> [Vec3<f64>; R] {
-    moved(z, &K::evaluate(p, z).1, -1.0 / K::pack(p)[0])
+    moved(z, &K::evaluate(p, z).1, -1.0 / K::pack(*p)[0])
 }
 
 /// A sample near or far from another one.

@@ -19,7 +19,7 @@ pub struct GradientTarget<T = f64> {
 impl Energy<3, 10> for GradientTarget {
     type Parameters<T: Lane> = GradientTarget<T>;
 
-    fn pack(p: &GradientTarget) -> [f64; 10] {
+    fn pack(p: GradientTarget) -> [f64; 10] {
         let [[a, b, c], [d, e, f], [g, h, i]] = p.gradient;
         [p.weight, a, b, c, d, e, f, g, h, i]
     }

@@ -22,7 +22,7 @@ pub struct HalfSpace<T = f64> {
 impl Energy<1, 5> for HalfSpace {
     type Parameters<T: Lane> = HalfSpace<T>;
 
-    fn pack(p: &HalfSpace) -> [f64; 5] {
+    fn pack(p: HalfSpace) -> [f64; 5] {
         let [x, y, z] = p.normal;
         [p.weight, x, y, z, p.offset]
     }

@@ -20,7 +20,7 @@ pub struct Length<T = f64> {
 impl Energy<1, 2> for Length {
     type Parameters<T: Lane> = Length<T>;
 
-    fn pack(p: &Length) -> [f64; 2] {
+    fn pack(p: Length) -> [f64; 2] {
         [p.weight, p.length]
     }
 

@@ -22,7 +22,7 @@ pub struct Line<T = f64> {
 impl Energy<1, 7> for Line {
     type Parameters<T: Lane> = Line<T>;
 
-    fn pack(p: &Line) -> [f64; 7] {
+    fn pack(p: Line) -> [f64; 7] {
         let ([x, y, z], [nx, ny, nz]) = (p.target, p.direction);
         [p.weight, x, y, z, nx, ny, nz]
     }

@@ -56,10 +56,10 @@ pub trait Energy<const R: usize, const P: usize>: Send + Sync + 'static {
     const WEIGHTS: usize = 1;
 
     /// The named parameters of one element, or of as many as a register holds.
-    type Parameters<T: Lane>;
+    type Parameters<T: Lane>: Copy;
 
     /// The parameters in the order in which elements store them.
-    fn pack(parameters: &Self::Parameters<f64>) -> [f64; P];
+    fn pack(parameters: Self::Parameters<f64>) -> [f64; P];
 
     /// The inverse of [`pack`](Self::pack).
     fn unpack<T: Lane>(packed: &[T; P]) -> Self::Parameters<T>;

@@ -22,7 +22,7 @@ pub struct Shape<T = f64> {
 impl Energy<3, 10> for Shape {
     type Parameters<T: Lane> = Shape<T>;
 
-    fn pack(p: &Shape) -> [f64; 10] {
+    fn pack(p: Shape) -> [f64; 10] {
         let [[a, b, c], [d, e, f], [g, h, i]] = p.shape;
         [p.weight, a, b, c, d, e, f, g, h, i]
     }

@@ -44,7 +44,7 @@ impl Energy<3, 13> for ShapedCorotatedVolume {
     const WEIGHTS: usize = 2;
     type Parameters<T: Lane> = ShapedCorotatedVolume<T>;
 
-    fn pack(p: &ShapedCorotatedVolume) -> [f64; 13] {
+    fn pack(p: ShapedCorotatedVolume) -> [f64; 13] {
         let [[a, b, c], [d, e, f], [g, h, i]] = p.shape;
         let VolumeTarget { determinant, cube_root } = p.volume;
         [p.strain_weight, p.volume_weight, determinant, cube_root, a, b, c, d, e, f, g, h, i]

@@ -19,7 +19,7 @@ pub struct Strain<T = f64> {
 impl Energy<3, 1> for Strain {
     type Parameters<T: Lane> = Strain<T>;
 
-    fn pack(p: &Strain) -> [f64; 1] {
+    fn pack(p: Strain) -> [f64; 1] {
         [p.weight]
     }
 

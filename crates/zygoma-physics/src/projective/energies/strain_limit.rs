@@ -22,7 +22,7 @@ pub struct StrainLimit<T = f64> {
 impl Energy<3, 3> for StrainLimit {
     type Parameters<T: Lane> = StrainLimit<T>;
 
-    fn pack(p: &StrainLimit) -> [f64; 3] {
+    fn pack(p: StrainLimit) -> [f64; 3] {
         [p.weight, p.low, p.high]
     }
 

@@ -18,7 +18,7 @@ pub struct Target<T = f64> {
 impl Energy<1, 4> for Target {
     type Parameters<T: Lane> = Target<T>;
 
-    fn pack(p: &Target) -> [f64; 4] {
+    fn pack(p: Target) -> [f64; 4] {
         let [x, y, z] = p.target;
         [p.weight, x, y, z]
     }

@@ -24,7 +24,7 @@ pub struct TriangleArea<T = f64> {
 impl Energy<2, 2> for TriangleArea {
     type Parameters<T: Lane> = TriangleArea<T>;
 
-    fn pack(p: &TriangleArea) -> [f64; 2] {
+    fn pack(p: TriangleArea) -> [f64; 2] {
         [p.weight, p.area]
     }
 

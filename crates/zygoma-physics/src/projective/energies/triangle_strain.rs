@@ -17,7 +17,7 @@ pub struct TriangleStrain<T = f64> {
 impl Energy<2, 1> for TriangleStrain {
     type Parameters<T: Lane> = TriangleStrain<T>;
 
-    fn pack(p: &TriangleStrain) -> [f64; 1] {
+    fn pack(p: TriangleStrain) -> [f64; 1] {
         [p.weight]
     }
 

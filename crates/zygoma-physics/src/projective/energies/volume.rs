@@ -42,7 +42,7 @@ impl VolumeTarget {
 impl Energy<3, 3> for Volume {
     type Parameters<T: Lane> = Volume<T>;
 
-    fn pack(p: &Volume) -> [f64; 3] {
+    fn pack(p: Volume) -> [f64; 3] {
         [p.weight, p.volume.determinant, p.volume.cube_root]
     }
 

@@ -34,12 +34,7 @@ impl Subject {
         }
         let rig_args = RigArgs { rig: args.input.clone(), reading: args.reading.clone() };
         let rig = input::read_rig(&rig_args)?;
-        Ok(Self {
-            read: None,
-            rig,
-            rig_path: args.input.clone(),
-            body: args.body.unwrap_or(BodyArg::Tissue),
-        })
+        Ok(Self { read: None, rig, rig_path: args.input.clone(), body: args.body.unwrap_or(BodyArg::Tissue) })
     }
 
     fn open_face(args: &SimulateArgs, format: Format) -> anyhow::Result<Self> {

@@ -18,7 +18,7 @@ fn flesh_of_a_rig_without_bones_performs_with_painted_thickness_and_free_parts()
     let folder = small_folder();
     let path = folder.path();
     let perform =
-        ["perform", "small", "--take", "take.csv", "--triangles", "300", "--fps", "10", "-o", "out.pc2"];
+        ["simulate", "small", "--take", "take.csv", "--triangles", "300", "--fps", "10", "-o", "out.pc2"];
     let plain = report(path, &perform);
     assert_eq!(plain["bones"], "none", "{plain}");
     assert_eq!(plain["free_parts"], serde_json::json!([]));
@@ -62,7 +62,7 @@ fn the_built_in_head_is_known_and_other_heads_bring_their_bones() {
     for (rig, bones) in known {
         let told = report(
             path,
-            &["perform", rig, "--take", "take.csv", "--triangles", "500", "--fps", "4", "-o", "out.pc2"],
+            &["simulate", rig, "--take", "take.csv", "--triangles", "500", "--fps", "4", "-o", "out.pc2"],
         );
         assert_eq!(told["bones"], bones, "{told}");
         assert_eq!(told["free_parts"], serde_json::json!([]), "human ears are not that long");
@@ -75,13 +75,12 @@ fn flesh_is_touched_and_follows_markers() {
     let path = folder.path();
     let press = "[[push]]\nat = \"cheek-left\"\nfrom = 0.1\nto = 0.9\ndepth = 4\nradius = 12\n";
     std::fs::write(path.join("press.toml"), press).expect("a file");
-    let rest = ["perform", "small", "--triangles", "300", "--fps", "20", "-o", "out.pc2"];
+    let rest = ["simulate", "small", "--triangles", "300", "--fps", "20", "-o", "out.pc2"];
     let with = |more: &[&'static str]| [&rest[..], more].concat();
     let pressed = report(path, &with(&["--take", "take.csv", "--touch", "press.toml"]));
-    let touched = &pressed["touched"];
-    assert_eq!(touched["touches"], 1, "{pressed}");
-    assert!(touched["penetration_percent"].as_f64().unwrap() < 0.6, "{touched}");
-    assert!(touched["force_n"].as_f64().unwrap() > 0.01, "{touched}");
+    assert_eq!(pressed["touches"], 1, "{pressed}");
+    assert!(pressed["penetration_percent"].as_f64().unwrap() < 0.6, "{pressed}");
+    assert!(pressed["force_n"].as_f64().unwrap() > 0.01, "{pressed}");
 
     // The middle of the square and a corner of its inner part; the first is not seen in between.
     let header = "time,middle.x,middle.y,middle.z,side.x,side.y,side.z\nrest,#220,,,#110,,\n";
@@ -117,7 +116,7 @@ fn what_no_flesh_can_be_made_of_is_told_in_a_sentence() {
     let folder = small_folder();
     let path = folder.path();
     let with = |more: &[&'static str]| {
-        [&["perform", "small", "--take", "take.csv", "-o", "out.pc2"][..], more].concat()
+        [&["simulate", "small", "--take", "take.csv", "-o", "out.pc2"][..], more].concat()
     };
     for (params, told) in [
         ("poisson = 0.6", "poisson is 0.6"),
@@ -130,14 +129,14 @@ fn what_no_flesh_can_be_made_of_is_told_in_a_sentence() {
         assert!(error.contains(&format!("bad.toml: {told}; it must be")), "{error}");
     }
     let error = fail(path, &with(&["--triangles", "3"]));
-    assert!(error.contains("small: 3 triangles") && error.contains("100 to 200000"), "{error}");
+    assert!(error.contains("small: a mesh of 3 triangles") && error.contains("100 to 200000"), "{error}");
     let error = fail(path, &with(&["--fps", "1e12"]));
     assert!(error.contains("'take'") && error.contains("--fps"), "{error}");
-    let error = fail(path, &["perform", "small", "--markers", "none.csv", "-o", "out.pc2"]);
+    let error = fail(path, &["simulate", "small", "--markers", "none.csv", "-o", "out.pc2"]);
     assert_eq!(error.matches("os error").count(), 1, "{error}");
     let flat = "v 0 0 0\nv 0.1 0 0\nv 0.2 0 0\nf 1 2 3\n";
     std::fs::write(path.join("flat.obj"), flat).expect("a file");
-    let error = fail(path, &["perform", "flat.obj", "--take", "take.csv", "-o", "out.pc2"]);
+    let error = fail(path, &["simulate", "flat.obj", "--take", "take.csv", "-o", "out.pc2"]);
     assert!(error.contains("flat.obj: the mesh has no part"), "{error}");
 }
 
@@ -150,7 +149,7 @@ fn a_rig_without_the_shapes_of_a_take_says_so() {
     }
     let told = succeed(
         path,
-        &["perform", "small", "--take", "take.csv", "--triangles", "300", "--fps", "5", "-o", "out.pc2"],
+        &["simulate", "small", "--take", "take.csv", "--triangles", "300", "--fps", "5", "-o", "out.pc2"],
     );
     assert!(told.contains("no shape of the rig has the name of one of the take's 4 tracks"), "{told}");
     assert!(told.contains("no lips were found") && told.contains("neither bones nor a shape"), "{told}");
@@ -164,7 +163,7 @@ fn a_shaken_head_is_the_same_at_any_frame_rate() {
     let surfaces = |fps: &str| -> Vec<Vec<f32>> {
         succeed(
             path,
-            &["perform", "small", "--take", "shake", "--triangles", "300", "--fps", fps, "-o", "out.pc2"],
+            &["simulate", "small", "--take", "shake", "--triangles", "300", "--fps", fps, "-o", "out.pc2"],
         );
         let bytes = std::fs::read(path.join("out.pc2")).expect("a file");
         let word = |at: usize| *bytes[at..].first_chunk::<4>().expect("a number");
@@ -229,7 +228,7 @@ fn a_beard_rides_on_a_touched_cheek() {
     let below = bearded_rig(path);
     let press = "[[push]]\nat = [50, -20, 40]\nfrom = 0.1\nto = 0.9\ndepth = 6\nradius = 12\n";
     std::fs::write(path.join("press.toml"), press).expect("a file");
-    let perform = ["perform", "bearded.glb", "--take", "take.csv", "--touch", "press.toml"];
+    let perform = ["simulate", "bearded.glb", "--take", "take.csv", "--touch", "press.toml"];
     let rest = ["--triangles", "300", "--fps", "10"];
     let told = report(path, &[&perform[..], &rest[..], &["-o", "out.pc2"]].concat());
     let caches: Vec<&str> =

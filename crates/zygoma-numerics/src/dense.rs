@@ -1,8 +1,8 @@
 //! A small dense Cholesky factor.
 
-use zygoma_numerics::simd::{self, Simd, WithSimd};
+use crate::simd::{self, Simd, WithSimd};
 
-/// U of Uᵀ U, row by row, the upper triangle only.
+/// The Cholesky factor U of a small dense matrix UᵀU: the upper triangle, row by row.
 #[derive(Clone, Debug)]
 pub struct DenseFactor {
     size: usize,
@@ -10,7 +10,7 @@ pub struct DenseFactor {
 }
 
 impl DenseFactor {
-    /// Factors a symmetric matrix, of which entries on and above the diagonal are asked for. None if it is not positive definite.
+    /// Factors a symmetric matrix from its entries on and above the diagonal. None if it is not positive definite.
     pub fn new(size: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Self> {
         let mut upper = Vec::with_capacity(size * (size + 1) / 2);
         for i in 0..size {
@@ -28,7 +28,7 @@ impl DenseFactor {
         simd::run_widest(Factor(size, &mut upper)).then_some(Self { size, upper })
     }
 
-    /// Solves for three right-hand sides in place; a fourth number is carried along.
+    /// Solves for three right-hand sides in place; the fourth number of a row is padding.
     ///
     /// # Panics
     /// If there is not one row for each of the matrix.
@@ -38,7 +38,7 @@ impl DenseFactor {
     }
 }
 
-/// Row after row, each less its products with the rows above it: eight of these at a time, so that it is read and written once for all.
+/// Factors row by row: subtracts the products with the rows above, eight at a time so that the row is read and written once for all of them.
 struct Factor<'a>(usize, &'a mut [f64]);
 
 const AT_ONCE: usize = 8;
@@ -52,7 +52,7 @@ impl WithSimd for Factor<'_> {
         for i in 0..size {
             let (above, rest) = upper.split_at_mut(start);
             let row = &mut rest[..size - i];
-            // Row k starts at column k: what lies above this one ends where it ends.
+            // Row k starts at column k; all rows end at the same column.
             let mut end = 0;
             for first in (0..i).step_by(AT_ONCE) {
                 let mut others = [&above[..0]; AT_ONCE];
@@ -98,7 +98,7 @@ fn subtract<S: Simd, const COUNT: usize>(simd: S, row: &mut [f64], others: [&[f6
     }
     let (head, tail) = S::as_mut_simd_f64s(row);
     for k in 0..COUNT {
-        // So that no access below needs a check.
+        // Equal lengths avoid bounds checks below.
         (wide[k], last[k]) = (&wide[k][..head.len()], &last[k][..tail.len()]);
     }
     for (place, value) in head.iter_mut().enumerate() {
@@ -144,7 +144,7 @@ impl WithSimd for Substitute<'_> {
             start -= size - i;
             let row = &upper[start..start + size - i];
             let (own, after) = rhs[i..].split_at_mut(1);
-            // Four sums do not wait for each other.
+            // Four independent sums hide latency.
             let mut sums = [[0.0; 4]; 4];
             let (u, u_last) = row[1..].as_chunks::<4>();
             let (x, x_last) = after.as_chunks::<4>();
