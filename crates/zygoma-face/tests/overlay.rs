@@ -79,7 +79,7 @@ fn springs_are_shown_while_lips_stick_and_dry_lips_have_none() {
     let springs = performing.sticky_springs();
     assert!(!springs.is_empty() && springs.len() == performing.lips().sticky);
     assert!(!performing.lip_contacts().is_empty());
-    // The jaw opens within a frame, and springs of some millimetres break soon (PPD eq. 16): they are looked at before.
+    // The jaw opens within a frame, and springs of some millimetres break soon (PPD *Progressive PD* eq. 16): they are looked at before.
     hold(&mut performing, &[("jawOpen", 0.2)], 1);
     let longest = performing.sticky_springs().iter().map(|[a, b]| a.distance(*b)).fold(0.0, f32::max);
     assert!(longest > 2e-4, "they are drawn out: {longest}");

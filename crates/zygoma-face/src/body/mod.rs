@@ -7,6 +7,7 @@ pub(crate) mod head_path;
 mod rig;
 
 use std::any::Any;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use glam::Vec3;
@@ -16,6 +17,9 @@ use zygoma_numerics::BadParam;
 pub use rig::RigBody;
 
 use crate::contact::{Colliders, GrabId};
+
+/// Components of gravity that can be simulated, m/s².
+pub(crate) const GRAVITY: RangeInclusive<f64> = -1e3..=1e3;
 
 /// The next known state of the rig, which a body follows.
 #[derive(Clone, Copy, Debug)]

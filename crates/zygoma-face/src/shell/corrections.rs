@@ -14,7 +14,7 @@ use zygoma_rig::SparseDeltas;
 use super::BuildError;
 use super::model::{Correction, PairCorrection};
 
-/// Corrections below this share of the height are left out (eq. 13).
+/// Corrections below this share of the height are left out (IFA eq. 13).
 pub(super) const CLIP: f64 = 1e-4;
 
 /// A shape is corrected at half weight too where the correction of the whole misses by more than this share of the

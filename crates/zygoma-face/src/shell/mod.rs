@@ -22,5 +22,4 @@ pub use model::{
     ShellShape, Tally,
 };
 pub use poses::take_poses;
-pub(crate) use run::GRAVITY;
 pub use run::{Deviation, Frame, ParamsChange, RunError, RunParams, ShellBody, Stages};

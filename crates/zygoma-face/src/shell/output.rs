@@ -2,7 +2,7 @@
 //! it is compared with the plain rig.
 //!
 //! The fit certifies the shell at equilibria where the free lengths of bending elements are those of the target, so that there is
-//! an energy to descend. A running shell takes them where it is, as the lagged positions of eq. 8. Here it has the last word.
+//! an energy to descend. A running shell takes them where it is, as the lagged positions of IFA eq. 8. Here it has the last word.
 
 use std::sync::Arc;
 

@@ -64,7 +64,7 @@ impl TissueBody {
         }
     }
 
-    /// Finds actuations for an equilibrium without inertia, gravity and contact: found for the step itself (eq. 11), they would cancel
+    /// Finds actuations for an equilibrium without inertia, gravity and contact: found for the step itself (*Progressive PD* eq. 11), they would cancel
     /// its inertia.
     pub(super) fn find_actuations(&mut self, force: &mut ForceDrive, weights: &[f32], iterations: usize) {
         let began = Instant::now();

@@ -10,9 +10,9 @@ use zygoma_numerics::{Analysis, Cholesky, NotPositiveDefinite, SymmetricMatrix};
 /// How the surface under the skin is made. The paper publishes no values; these are ours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct HypodermisParams {
-    /// w_smooth of eq. 13, for a Laplacian in units of length (the offset from the mean of the neighbours).
+    /// w_smooth of *Progressive PD* eq. 13, for a Laplacian in units of length (the offset from the mean of the neighbours).
     pub(super) smooth: f64,
-    /// w_lap of eq. 13.
+    /// w_lap of *Progressive PD* eq. 13.
     pub(super) keep_curvature: f64,
 }
 
@@ -150,7 +150,7 @@ pub(super) fn seen_normals(skin: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3>
     around.iter().map(direction).collect()
 }
 
-/// Solves eq. 13 for any extruded surface t.
+/// Solves *Progressive PD* eq. 13 for any extruded surface t.
 struct Smoother {
     factor: std::cell::RefCell<Cholesky>,
     /// w_lap LᵀL x₀.

@@ -40,7 +40,7 @@ const ROUNDS: usize = 40;
 pub(super) const MOST: usize = 300;
 /// Contacts kept of those that push the same flesh.
 const ALIKE: usize = 3;
-/// r of eq. 16: a spring of 2 mm breaks with probability 0.1 in a frame of 40 ms.
+/// r of *Progressive PD* eq. 16: a spring of 2 mm breaks with probability 0.1 in a frame of 40 ms.
 const BREAK_RATE: f32 = 450.7;
 
 /// Two lips, what is between them, and what holds them together.
@@ -351,7 +351,7 @@ impl LipContact {
         }
     }
 
-    /// Breaks springs by chance (PPD eq. 16): the longer, the likelier.
+    /// Breaks springs by chance (PPD *Progressive PD* eq. 16): the longer, the likelier.
     fn break_springs(&mut self, step_time: f64, seed: u64) {
         self.tick += 1;
         let (positions, tick) = (&self.positions, self.tick);

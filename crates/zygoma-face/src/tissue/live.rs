@@ -5,7 +5,7 @@ use zygoma_numerics::{Checked, Ranged};
 
 use super::params::{STICKINESS, TissueParams};
 use super::run::TissueBody;
-use crate::shell::GRAVITY;
+use crate::body::GRAVITY;
 
 /// The largest stiffness of sticky lips, N/m per m² of lip: as hard as contact.
 const STICKIEST: f64 = 3e7;

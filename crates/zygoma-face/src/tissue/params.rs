@@ -7,7 +7,7 @@ use zygoma_numerics::{Checked, Ranged};
 use zygoma_physics::projective::Material;
 
 use super::hypodermis::HypodermisParams;
-use crate::shell::GRAVITY;
+use crate::body::GRAVITY;
 
 /// Stiffness of sticky lips, N/m per m² of lip, where nothing else is asked for. Ours: lips stretch by some millimetres before they part.
 pub const STICKY: f64 = 2e6;
@@ -33,13 +33,13 @@ pub enum Actuation {
 pub struct TissueParams {
     /// How expressions drive the flesh.
     pub actuation: Actuation,
-    /// τ of eq. 12, thickness of the flesh, m. Where a fold leaves no room it becomes thinner by itself.
+    /// τ of *Progressive PD* eq. 12, thickness of the flesh, m. Where a fold leaves no room it becomes thinner by itself.
     pub thickness: f64,
     /// Over a skull flesh reaches down to the bone, but is no thinner and no thicker than these, m.
     pub thickness_range: [f64; 2],
-    /// w_smooth of eq. 13.
+    /// w_smooth of *Progressive PD* eq. 13.
     pub smooth: f64,
-    /// w_lap of eq. 13.
+    /// w_lap of *Progressive PD* eq. 13.
     pub keep_curvature: f64,
     /// Young's modulus of the flesh, Pa: skin with the fat below it.
     pub young: f64,

@@ -37,6 +37,57 @@ fn a_crate_never_uses_one_below_it() {
     }
 }
 
+/// The modules of zygoma-face in the order of ARCHITECTURE.md's second table, which is the order of their layers.
+fn face_modules() -> Vec<String> {
+    let rooms = read("ARCHITECTURE.md");
+    let rows =
+        rooms.lines().filter_map(|line| line.strip_prefix("| [`")?.split_once("`](crates/zygoma-face/src/"));
+    rows.filter(|(name, rest)| rest.starts_with(&format!("{name})")))
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+#[test]
+fn a_module_of_the_face_never_uses_one_below_it() {
+    let modules = face_modules();
+    assert!(modules.len() >= 6, "{modules:?}");
+    for (index, module) in modules.iter().enumerate() {
+        // Bodies stand beside each other.
+        let is_body = |name: &str| ["shell", "tissue"].contains(&name);
+        let folder = root().join("crates/zygoma-face/src").join(module);
+        for source in rust_sources(&folder).iter().filter(|path| !path.to_string_lossy().contains("tests")) {
+            let text = std::fs::read_to_string(source).expect("a source file");
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for (below, used) in modules.iter().enumerate().filter(|(_, used)| *used != module) {
+                let is_allowed = below < index && !(is_body(module) && is_body(used));
+                let path = format!("crate::{used}");
+                let uses = code.clone().any(|line| line.contains(&path));
+                assert!(is_allowed || !uses, "{} uses {path}, which is not above it", source.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn words_of_the_glossary_exist_in_the_code() {
+    let text = read("ARCHITECTURE.md");
+    let (_, words) = text.split_once("## Words").expect("a glossary");
+    let (words, _) = words.split_once("\n## ").expect("a next chapter");
+    let names: Vec<&str> = words.split('`').skip(1).step_by(2).collect();
+    assert!(names.len() >= 8, "{names:?}");
+    let sources: String = rust_sources(&root().join("crates"))
+        .iter()
+        .map(|path| std::fs::read_to_string(path).expect("a source file"))
+        .collect();
+    for name in names {
+        let defined =
+            ["struct", "trait", "enum"].iter().any(|kind| sources.contains(&format!("pub {kind} {name}")));
+        let defined = defined || sources.contains(&format!("pub(crate) struct {name}"));
+        assert!(defined, "the glossary names `{name}`, which does not exist");
+    }
+}
+
 #[test]
 fn every_crate_has_its_layer() {
     let folders = std::fs::read_dir(root().join("crates")).expect("the crates folder");
@@ -131,7 +182,7 @@ fn cited_works_are_in_the_references() {
 }
 
 /// Crates in which every equation is cited with its paper.
-const CITED_WITH_PAPER: [&str; 3] = ["zygoma-numerics", "zygoma-geometry", "zygoma-physics"];
+const CITED_WITH_PAPER: [&str; 4] = ["zygoma-numerics", "zygoma-geometry", "zygoma-physics", "zygoma-face"];
 
 #[test]
 fn equations_are_cited_with_their_paper() {

@@ -45,7 +45,7 @@ pub struct Expression {
 pub struct FitProgress {
     /// Iterations so far.
     pub iteration: usize,
-    /// ℒ of eq. 16.
+    /// ℒ of IFA eq. 16.
     pub loss: f64,
     /// The worst distance of a vertex from its target in any expression, over ε^r.
     pub worst: f64,

@@ -139,7 +139,7 @@ const PLANS: usize = 8;
 /// A feasible point with its loss.
 struct Point {
     logs: Vec<f64>,
-    /// Eq. 18 and 19, and eq. 17 with λ^r = 1.
+    /// IFA eq. 18 and 19, and eq. 17 with λ^r = 1.
     parts: [Part; 2],
     worst: f64,
 }

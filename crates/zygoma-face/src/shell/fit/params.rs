@@ -14,11 +14,11 @@ pub struct FitParams {
     pub target_strain: f64,
     /// κ^tb, the bending stiffness to come close to, N/m.
     pub target_bending: f64,
-    /// λ^r, weight of the barrier. Eq. 17.
+    /// λ^r, weight of the barrier. IFA eq. 17.
     pub barrier: f64,
-    /// λ^ts and λ^tb, weight of the distance from the target stiffness. Eq. 18.
+    /// λ^ts and λ^tb, weight of the distance from the target stiffness. IFA eq. 18.
     pub target_weight: f64,
-    /// λ^l, weight of smoothness. Eq. 19.
+    /// λ^l, weight of smoothness. IFA eq. 19.
     pub smoothness: f64,
     /// Weight of ½ A (ln κ/κ^t)², the mild penalty on extremes that §4.3 recommends without a formula. Ours.
     pub extremes: f64,

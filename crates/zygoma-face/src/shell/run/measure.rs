@@ -18,7 +18,7 @@ pub struct Deviation {
 
 impl ShellBody {
     /// How far the last frame is from the plain rig with the same weights or target surface, at full resolution. The
-    /// rig's own displacements below the clip of the detail (eq. 13) count as nothing.
+    /// rig's own displacements below the clip of the detail (IFA eq. 13) count as nothing.
     pub fn deviation(&self) -> Deviation {
         let (mut sum, mut count) = (0.0f64, 0usize);
         let mut worst = 0.0f32;

@@ -26,7 +26,6 @@ use crate::shell::model::ShellModel;
 use contact::{Bone, Skin, Supports, Travel, is_beyond};
 use head::HeadMotion;
 pub use measure::Deviation;
-pub(crate) use params::GRAVITY;
 use params::Pending;
 pub use params::{ParamsChange, RunError, RunParams};
 use rig::CoarseRig;
@@ -543,7 +542,7 @@ impl ShellBody {
         }
     }
 
-    /// The whole mesh from the shell (eq. 14).
+    /// The whole mesh from the shell (IFA eq. 14).
     fn warp(&mut self) {
         let height = self.face.height as f32;
         for (shown, rest) in self.shown.iter_mut().zip(self.rig.rest()) {

@@ -1,6 +1,5 @@
 //! What may be changed while a face runs.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
@@ -8,13 +7,11 @@ use serde::{Deserialize, Serialize};
 use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite, Ranged};
 use zygoma_physics::shell::{ShellParams, StepMatrices, StepOrder, Stiffness};
 
+use crate::body::GRAVITY;
 use crate::shell::model::{CertifiedFace, NoShell, ShellModel};
 
 /// Gravity where most faces live, along −Y, m/s².
 const EARTH: [f64; 3] = [0.0, -9.81, 0.0];
-
-/// Gravity that can be simulated, m/s².
-pub(crate) const GRAVITY: RangeInclusive<f64> = -1e3..=1e3;
 
 /// Parameters of a running face.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,7 +26,7 @@ pub struct RunParams {
     /// Gravity under which the artist's neutral was made, m/s², in the head's frame: skin only feels what differs from
     /// it. An upright head on Earth feels nothing.
     pub rest_gravity: [f64; 3],
-    /// Whether fine detail (eq. 13) is added.
+    /// Whether fine detail (IFA eq. 13) is added.
     pub detail: bool,
     /// Whether frames come with normals.
     pub normals: bool,

@@ -262,7 +262,7 @@ fn a_finger_feels_what_the_actuation_of_the_skin_withstands() {
         running.colliders_mut().get_mut(touch).unwrap().pose = Pose::at(Vec3::new(0.01, 0.0, z));
         running.advance(0.01);
     }
-    // Springs only pass force on: far from held edges, what presses is borne by the actuation alone (eq. 5, 6).
+    // Springs only pass force on: far from held edges, what presses is borne by the actuation alone (IFA eq. 5, 6).
     let (params, order) = (&running.face.fitted.params, running.stepper.order());
     let bound = Vec3::splat(params.tolerance as f32);
     let (mut force, mut torque) = (Vec3::ZERO, Vec3::ZERO);

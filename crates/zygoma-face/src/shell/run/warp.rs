@@ -1,4 +1,4 @@
-//! The whole mesh from the shell (eq. 14).
+//! The whole mesh from the shell (IFA eq. 14).
 
 use glam::{Vec3, Vec4, Vec4Swizzles};
 use zygoma_numerics::simd::{Simd, WithSimd, run};

@@ -30,7 +30,7 @@ fn parting(tissue: &Arc<Tissue>, rate: f64, later: f64) -> Vec<usize> {
     counts
 }
 
-/// PPD eq. 16: in a frame of 40 ms a spring without length breaks with probability ½ (1 − tanh 2) = 0.018, one of 2 mm with 0.1; in a shorter
+/// PPD *Progressive PD* eq. 16: in a frame of 40 ms a spring without length breaks with probability ½ (1 − tanh 2) = 0.018, one of 2 mm with 0.1; in a shorter
 /// step with what gives the same over a frame.
 #[test]
 fn springs_break_at_the_papers_rate() {
