@@ -117,6 +117,18 @@ impl TriangleTree {
         point: Vec3,
         within: f32,
     ) -> Option<Nearest> {
+        self.closest_among(positions, triangles, point, within, |_| true)
+    }
+
+    /// The closest point within a distance on those triangles that are `accepted`.
+    pub fn closest_among(
+        &self,
+        positions: &[Vec3],
+        triangles: &[[u32; 3]],
+        point: Vec3,
+        within: f32,
+        accepted: impl Fn(u32) -> bool,
+    ) -> Option<Nearest> {
         if self.order.is_empty() {
             return None;
         }
@@ -148,7 +160,7 @@ impl TriangleTree {
                 let nearer = best.is_none_or(|b| {
                     distance < b.distance || (distance == b.distance && triangle < b.triangle)
                 });
-                if distance <= reach && nearer {
+                if distance <= reach && nearer && accepted(triangle) {
                     best = Some(Nearest { triangle, barycentric, point: on, distance });
                     reach = distance;
                 }

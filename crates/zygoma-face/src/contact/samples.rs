@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use glam::{Vec3, Vec4, Vec4Swizzles};
+use glam::{DVec3, Vec3, Vec4, Vec4Swizzles};
 use zygoma_geometry::embedding::Embedding;
 
 use super::points::Layer;
@@ -31,9 +31,11 @@ pub(crate) struct Samples {
     free: usize,
 }
 
-/// In which order a body has the vertices of a face's shell; the first places are free to move.
+/// In which order a body has the vertices of its skin; the first places are free to move.
 #[derive(Clone, Copy)]
 pub(crate) struct Order<'a> {
+    /// The vertices at rest, in heights of the face.
+    pub(crate) rest: &'a [DVec3],
     /// Place of each vertex.
     pub(crate) places: &'a [u32],
     /// Vertex at each place.
@@ -92,7 +94,7 @@ impl Samples {
             samples.ends.push(samples.vertices.len() as u32);
             let group = most(point).unwrap_or(0) as usize;
             let (corners, weights) = points[*point];
-            let rest = face.shell.rest[order.vertices[group] as usize].as_vec3();
+            let rest = order.rest[order.vertices[group] as usize].as_vec3();
             let at: Vec3 = (0..3).map(|i| weights[i] * face.neutral[corners[i] as usize]).sum();
             samples.reach[group] = samples.reach[group].max(at.distance(rest));
             samples.group_ends[group] += 1;

@@ -1,11 +1,13 @@
 //! Live flesh, after *Progressive PD*.
 //!
-//! [`Tissue`] is a layer of tetrahedra under a face's shell, attached to the bone; a [`TissueBody`] drives it with forces that hold
-//! the artist's shapes, so that it follows the rig and still has weight.
+//! [`Tissue`] is tetrahedra under a face's skin, each vertex with its [`Tie`]: one layer under the face's own coarse mesh, attached to the bone,
+//! or any [`TissueVolume`] down to the bones. A [`TissueBody`] drives it with the artist's shapes, so that it follows the rig and still has
+//! weight.
 
 mod blendforces;
 mod bone_attachment;
 mod clock;
+mod coarse_skin;
 mod collider_contact;
 mod contraction;
 mod control;
@@ -18,6 +20,7 @@ mod free_tests;
 mod hold;
 mod hypodermis;
 mod inertia;
+mod layer;
 mod lip_contact;
 mod live;
 mod markers;
@@ -39,6 +42,8 @@ mod study;
 #[cfg(test)]
 mod tests;
 mod tissue;
+mod tissue_mesh;
+mod volume;
 
 pub use live::LiveParams;
 pub use markers::{MarkerError, MarkerMiss, Markers};
@@ -50,3 +55,4 @@ pub use run::{LipReport, TissueBody};
 pub use stages::Stages;
 pub use study::StepProblem;
 pub use tissue::{Tissue, TissueInput};
+pub use tissue_mesh::{Tie, TissueVolume};

@@ -4,8 +4,10 @@ use glam::Vec3;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_physics::projective::Row;
 
+use super::coarse_skin::CoarseSkin;
 use super::run::TissueBody;
 use super::tissue::Layout;
+use super::tissue_mesh::TissueMesh;
 use crate::contact::{
     Below, Colliders, ContactScale, Grab, GrabId, HeadWay, LONGEST_GRAB, Order, Samples, Touchable,
 };
@@ -49,19 +51,25 @@ pub(super) struct SkinPoints {
 
 impl SkinPoints {
     /// The points of a face's skin, with the rows of the flesh that carry them.
-    pub(super) fn new(face: &Face, embedding: &Embedding, layout: &Layout) -> Self {
-        let order = Order { places: &layout.rows, vertices: &layout.vertices, free: layout.free };
-        let area = |vertex: usize| (face.shell.area[vertex] * face.height * face.height) as f32;
+    pub(super) fn new(
+        face: &Face,
+        (skin, embedding): (&CoarseSkin, &Embedding),
+        flesh: &TissueMesh,
+        layout: &Layout,
+    ) -> Self {
+        let order =
+            Order { rest: &skin.rest, places: &layout.rows, vertices: &layout.vertices, free: layout.free };
+        let area = |vertex: &u32| skin.areas[flesh.above[*vertex as usize] as usize] as f32;
         let follows = |v: &u32| embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
         let coarse: Vec<[u32; 3]> =
-            face.shell.triangles.iter().map(|t| t.map(|v| layout.rows[v as usize])).collect();
+            skin.triangles.iter().map(|t| t.map(|v| layout.rows[v as usize])).collect();
         let rows: std::collections::BTreeSet<u32> = coarse.iter().flatten().copied().collect();
         Self {
             rows: rows.into_iter().collect(),
             samples: Samples::new(face, embedding, &order),
             triangles: face.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect(),
             coarse,
-            areas: layout.vertices.iter().map(|v| area(*v as usize % face.shell.area.len())).collect(),
+            areas: layout.vertices.iter().map(area).collect(),
             height: face.height as f32,
         }
     }

@@ -168,7 +168,12 @@ impl ShellBody {
         let matrices = params.matrices(&face, &order)?;
         let stepper = Stepper::new(&face.shell, order.clone(), Arc::new(matrices));
         let rig = CoarseRig::new(&face, &order);
-        let rows = Order { places: &order.places, vertices: &order.vertices, free: order.free };
+        let rows = Order {
+            rest: &face.shell.rest,
+            places: &order.places,
+            vertices: &order.vertices,
+            free: order.free,
+        };
         let samples = Samples::new(&face, &face.embedding, &rows);
         let place = |v: u32| order.places[v as usize];
         let embedding = (face.embedding.vertices.iter().zip(&face.embedding.weights))
