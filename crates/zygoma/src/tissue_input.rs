@@ -60,6 +60,7 @@ impl RigInside {
             bones: self.bones.as_ref(),
             thickness: self.thickness.as_deref(),
             free: &self.free,
+            volume: None,
         }
     }
 

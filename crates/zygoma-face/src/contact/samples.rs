@@ -30,22 +30,22 @@ pub(crate) struct Samples {
     free: usize,
 }
 
-/// The skin of a face at full resolution, and the coarse skin that it follows, in a body's unit of length.
+/// The skin of a face at full resolution, in a body's unit of length.
 #[derive(Clone, Copy)]
 pub(crate) struct SampledSkin<'a> {
     /// A vertex for each point of the simulated skin.
     pub(crate) skin: &'a [u32],
     pub(crate) triangles: &'a [[u32; 3]],
     pub(crate) neutral: &'a [Vec3],
-    /// The coarse skin at rest.
-    pub(crate) rest: &'a [DVec3],
     /// The face's height.
     pub(crate) height: f32,
 }
 
-/// In which order a body has the vertices of a face's shell; the first places are free to move.
+/// In which order a body has the vertices of its skin; the first places are free to move.
 #[derive(Clone, Copy)]
 pub(crate) struct Order<'a> {
+    /// The vertices at rest, in the body's unit.
+    pub(crate) rest: &'a [DVec3],
     /// Place of each vertex.
     pub(crate) places: &'a [u32],
     /// Vertex at each place.
@@ -105,7 +105,7 @@ impl Samples {
             samples.ends.push(samples.vertices.len() as u32);
             let group = most(point).unwrap_or(0) as usize;
             let (corners, weights) = points[*point];
-            let rest = face.rest[order.vertices[group] as usize].as_vec3();
+            let rest = order.rest[order.vertices[group] as usize].as_vec3();
             let at: Vec3 = (0..3).map(|i| weights[i] * face.neutral[corners[i] as usize]).sum();
             samples.reach[group] = samples.reach[group].max(at.distance(rest));
             samples.group_ends[group] += 1;

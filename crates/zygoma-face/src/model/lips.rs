@@ -41,15 +41,15 @@ pub(crate) struct Lips {
 }
 
 impl Lips {
-    /// Finds the lips of a face; none where no shape parts them.
-    pub(crate) fn find(face: &FaceModel, jaw: &[usize]) -> Self {
+    /// Finds the lips of a face and of a coarse skin on it, whose vertices are given by where they lie; none where no shape parts them.
+    pub(crate) fn find(face: &FaceModel, jaw: &[usize], places: &[SurfacePoint]) -> Self {
         let scaled = Scaled::new(face);
         let Some(Opening { points, seeds }) = Opening::find(&scaled, jaw) else {
             return Self::default();
         };
         let sides = sides(&scaled, &points, &seeds);
         let side = |vertex: u32| sides[points.of_vertex[vertex as usize] as usize];
-        let coarse = face.coarse.on_mesh.iter().map(|place| side(nearest_corner(face, place))).collect();
+        let coarse = places.iter().map(|place| side(nearest_corner(face, place))).collect();
         let (mut upper, mut lower) = (Vec::new(), Vec::new());
         for vertex in &points.hanging {
             match side(*vertex) {
@@ -80,8 +80,8 @@ impl Lips {
 }
 
 impl Lips {
-    /// Makes no lip follow the other: a coarse triangle at a corner of the mouth may reach from one to the other.
-    pub(crate) fn part(&self, embedding: &mut Embedding, face: &FaceModel) {
+    /// Makes no lip follow the other: a coarse triangle at a corner of the mouth may reach from one to the other. `rest` is the coarse skin.
+    pub(crate) fn part(&self, embedding: &mut Embedding, face: &FaceModel, rest: &[DVec3]) {
         for (vertex, point) in &self.copies {
             let is_lower = *point as usize >= self.upper;
             let place = *vertex as usize;
@@ -99,7 +99,7 @@ impl Lips {
             }
             let at = face.neutral[place].as_dvec3();
             let own = (0..self.coarse.len()).filter(|v| self.coarse[*v] == Some(is_lower));
-            let distance = |v: &usize| face.coarse.positions[*v].distance_squared(at);
+            let distance = |v: &usize| rest[*v].distance_squared(at);
             if let Some(nearest) = own.min_by(|a, b| distance(a).total_cmp(&distance(b))) {
                 embedding.vertices[place] = [nearest as u32; 3];
                 embedding.weights[place] = [all, 0.0, 0.0];

@@ -230,10 +230,17 @@ fn a_new_body_performs_at_once() {
     let rig_frames = performance(&still).run(&mut plain, &mut ()).unwrap();
     assert!(rig_frames.deviations.iter().all(|d| d.worst < 1e-6), "the rig is the rig");
     let mut echo = Echo { rig: RigBody::new(&face), shown: face.neutral.clone() };
-    let echoed = performance(&still).run(&mut echo, &mut ()).unwrap();
-    for frame in 1..echoed.frames.count() {
-        assert_eq!(echoed.frames.frame(frame).unwrap(), rig_frames.frames.frame(frame - 1).unwrap());
+    let mut last = face.neutral.clone();
+    for weight in [0.0, 0.3, 1.0, 0.2] {
+        let weights = vec![weight; face.shapes.len()];
+        for body in [&mut echo as &mut dyn Body, &mut plain] {
+            body.drive(Drive::Weights(&weights)).unwrap();
+        }
+        assert_eq!(echo.advance(1.0 / FPS).positions, last, "one frame late");
+        last.copy_from_slice(plain.advance(1.0 / FPS).positions);
     }
+    let echoed = performance(&still).run(&mut echo, &mut ()).unwrap();
+    assert_eq!(echoed.frames.count(), rig_frames.frames.count());
     let refused = performance(&poked).run(&mut echo, &mut ()).err().unwrap().to_string();
     assert_eq!(refused, "the echo cannot be touched; choose another body");
     assert!(plain.restore(&echo.save()).is_err(), "a state of another body");

@@ -1,4 +1,4 @@
-//! What the underside of the flesh stands on: the cranium, or the jaw that moves, or something between them.
+//! Bones that tissue is attached to: the cranium, or the jaw that moves, or something between them.
 
 use glam::DVec3;
 use zygoma_geometry::rigid::RigidMotion;
@@ -15,11 +15,9 @@ const FEELS: f64 = 0.01;
 /// A bone is nearer than the other if its distance is below the other's by this share of their sum. Ours.
 const NEARER: f64 = 0.3;
 
-/// Where the underside of the flesh is held.
+/// How bones move, and what is attached to them.
 pub(super) struct BoneAttachment {
     jaw: JawMotion,
-    /// How far each vertex goes with the jaw: 0 stays with the cranium.
-    shares: Vec<f64>,
     kind: Kind,
 }
 
@@ -34,11 +32,13 @@ enum Kind {
     },
 }
 
-/// A vertex of the flesh's underside at rest.
+/// Where ligaments hold a vertex at rest.
 pub(super) struct AttachmentPoint<'a> {
-    pub(super) vertex: usize,
     pub(super) at: DVec3,
+    /// How far the bone there goes with the jaw: 0 stays with the cranium.
+    pub(super) jaw: f64,
     /// The skin above it.
+    pub(super) above: usize,
     pub(super) skin: DVec3,
     /// How every shape moves the skin.
     pub(super) moves: &'a [Vec<DVec3>],
@@ -102,15 +102,26 @@ impl JawShapes<'_> {
 }
 
 impl BoneAttachment {
-    /// The footing that the skin shows: what it carries along rides on the jaw.
-    pub(super) fn of_skin(shapes: &JawShapes) -> Self {
+    /// The attachment that the skin shows: what it carries along rides on the jaw. Beside it how far each of the skin's vertices does.
+    pub(super) fn of_skin(shapes: &JawShapes) -> (Self, Vec<f64>) {
         let jaw = shapes.motion();
         let shares = shapes.shares(&jaw);
-        Self { jaw, shares, kind: Kind::Skin { shapes: shapes.shapes.to_vec() } }
+        (Self { jaw, kind: Kind::Skin { shapes: shapes.shapes.to_vec() } }, shares)
     }
 
-    /// The footing on bones: what is near one goes with it, and what is far from all of them as the skin above it does.
-    pub(super) fn on_bones(jaw: JawMotion, shapes: &JawShapes, below: &[Below], thickness: &[f64]) -> Self {
+    /// Attachment to bones whose jaw moves as given.
+    pub(super) fn rigid(jaw: JawMotion) -> Self {
+        Self { jaw, kind: Kind::Bones }
+    }
+
+    /// The attachment to bones, and how far what is below each of the skin's vertices goes with the jaw: what is near a bone goes with it, and
+    /// what is far from all of them as the skin above it does.
+    pub(super) fn on_bones(
+        jaw: JawMotion,
+        shapes: &JawShapes,
+        below: &[Below],
+        thickness: &[f64],
+    ) -> (Self, Vec<f64>) {
         let mut shares = shapes.shares(&jaw);
         for ((share, below), thickness) in shares.iter_mut().zip(below).zip(thickness) {
             let [cranium, mandible] = below.distances;
@@ -120,7 +131,7 @@ impl BoneAttachment {
             let felt = smooth_step(1.0 - gap / FEELS);
             *share += felt * (bone - *share);
         }
-        Self { jaw, shares, kind: Kind::Bones }
+        (Self::rigid(jaw), shares)
     }
 
     /// Where the jaw is.
@@ -128,9 +139,9 @@ impl BoneAttachment {
         self.jaw.pose(weights)
     }
 
-    /// Where a foot is for some weights and the jaw's pose.
+    /// Where an attachment is for some weights and the jaw's pose.
     pub(super) fn place(&self, foot: &AttachmentPoint, weights: &[f32], pose: &RigidMotion) -> DVec3 {
-        let share = self.shares[foot.vertex];
+        let share = foot.jaw;
         match &self.kind {
             Kind::Bones => foot.at + share * (pose.apply(foot.at) - foot.at),
             Kind::Skin { shapes } => {
@@ -142,10 +153,10 @@ impl BoneAttachment {
     }
 }
 
-/// How far some shapes carry the skin above a foot.
+/// How far some shapes carry the skin above an attachment.
 pub(super) fn carried(shapes: &[usize], weights: &[f32], foot: &AttachmentPoint) -> DVec3 {
     let active = shapes.iter().filter(|shape| weights[**shape] != 0.0);
-    active.map(|shape| f64::from(weights[*shape]) * foot.moves[*shape][foot.vertex]).sum()
+    active.map(|shape| f64::from(weights[*shape]) * foot.moves[*shape][foot.above]).sum()
 }
 
 pub(super) fn smooth_step(x: f64) -> f64 {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use glam::{DMat2, DMat3, DVec2, DVec3};
 use zygoma_physics::projective::Stencil;
 
-use super::hypodermis::Flesh;
+use super::tissue_mesh::TissueMesh;
 
 /// Share of its length to which skin is squeezed by force alone. Ours: in most expressions skin keeps more, and stays as it is.
 const BORNE: f64 = 0.95;
@@ -27,7 +27,7 @@ pub(super) struct MuscleContraction {
     has: Vec<bool>,
 }
 
-/// Flesh under a triangle of the skin.
+/// Tissue right under a triangle of the skin.
 struct Prism {
     corners: [u32; 3],
     /// From the triangle's plane at rest into space: two axes and the normal.
@@ -54,11 +54,15 @@ impl ContractedShape {
 
 impl MuscleContraction {
     /// Which flesh some shape squeezes beyond what it bears; the first vertices of the flesh are the skin.
-    pub(super) fn find(flesh: &Flesh, triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Self {
+    pub(super) fn find(flesh: &TissueMesh, triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Self {
         let rest = &flesh.mesh.positions;
         let mut found = Self { has: vec![false; flesh.mesh.tets.len()], ..Self::default() };
-        for (triangle, first) in flesh.triangles.iter().zip((0..).step_by(3)) {
-            let corners = triangles[*triangle as usize];
+        let mut first = 0;
+        for under_one in flesh.triangle_above.chunk_by(|a, b| a == b) {
+            let tets = first..first + under_one.len() as u32;
+            first = tets.end;
+            let Some(triangle) = under_one[0] else { continue };
+            let corners = triangles[triangle as usize];
             let Some(mut prism) = Prism::new(corners, rest) else { continue };
             let squeezes = |moved: &Vec<DVec3>| {
                 let at = corners.map(|v| rest[v as usize] + moved[v as usize]);
@@ -68,7 +72,7 @@ impl MuscleContraction {
                 let is_sound =
                     |tet: &u32| Stencil::tetrahedron(rest, flesh.mesh.tets[*tet as usize]).is_some();
                 let begin = found.tets.len();
-                found.tets.extend((first..first + 3).filter(is_sound));
+                found.tets.extend(tets.filter(is_sound));
                 prism.tets = begin..found.tets.len();
                 found.prisms.push(prism);
             }

@@ -9,6 +9,7 @@ use zygoma_physics::projective::{
 use super::contraction::ContractedShape;
 use super::params::Actuation;
 use super::tissue::{Layout, Tissue};
+use super::tissue_mesh::Tie;
 
 /// Thickness of skin without flesh, m. Ours.
 const BARE_SKIN: f64 = 2e-3;
@@ -38,10 +39,11 @@ impl Tissue {
     pub(super) fn system<T: Precision>(&self, layout: &Layout) -> (System<T>, Expressed<T>) {
         let positions = &self.flesh.mesh.positions;
         let rest: Vec<DVec3> = layout.vertices.iter().map(|v| positions[*v as usize]).collect();
-        let element = |tet: &[u32; 4]| {
-            let stencil = Stencil::tetrahedron(&rest, tet.map(|v| layout.rows[v as usize]))?;
-            let [strain, volume] = self.stiffness.of_element(tet);
-            let mut weights = self.params.material().corotated_volume(stencil.size);
+        let element = |tet: &usize| {
+            let corners = self.flesh.mesh.tets[*tet].map(|v| layout.rows[v as usize]);
+            let stencil = Stencil::tetrahedron(&rest, corners)?;
+            let [strain, volume] = self.stiffness.of_element(&self.flesh.skin_corners(*tet));
+            let mut weights = self.flesh.materials[*tet].corotated_volume(stencil.size);
             weights.strain_weight *= strain;
             weights.volume_weight *= volume;
             Some((stencil, weights))
@@ -55,10 +57,10 @@ impl Tissue {
                 self.shortening.tets.iter().map(|tet| *tet as usize).collect(),
             ),
         };
-        for (stencil, weights) in plain.iter().filter_map(|tet| element(&self.flesh.mesh.tets[*tet])) {
+        for (stencil, weights) in plain.iter().filter_map(element) {
             tets.push(&stencil, weights);
         }
-        for (stencil, weights) in pulled.iter().filter_map(|tet| element(&self.flesh.mesh.tets[*tet])) {
+        for (stencil, weights) in pulled.iter().filter_map(element) {
             let weights = [weights.strain_weight, weights.volume_weight];
             shaped.push(&stencil, shaped_parameters(weights, &ContractedShape::NOT));
         }
@@ -68,7 +70,7 @@ impl Tissue {
             edges.push(&stencil, self.bare_edge(*ends, |v| positions[v as usize]));
         }
         let is_held = |vertex: &u32| self.hold_stiffness(*vertex as usize) > 0.0;
-        let held: Vec<u32> = (0..2 * self.skin_count() as u32).filter(is_held).collect();
+        let held: Vec<u32> = (0..positions.len() as u32).filter(is_held).collect();
         let mut holds = Attachments::new();
         for vertex in held.iter().map(|vertex| *vertex as usize) {
             holds.push(&Stencil::vertex(layout.rows[vertex]), self.hold(vertex, positions[vertex]));
@@ -94,12 +96,8 @@ impl Tissue {
         system: &mut System<T>,
         expressed: &Expressed<T>,
     ) {
-        let (skin, pose) = (self.skin_count(), self.jaw_pose(weights));
-        let place = |vertex: usize| match vertex.checked_sub(skin) {
-            None => self.target(moved, vertex),
-            Some(below) => self.attachment(weights, &pose, below),
-        };
-        self.put(&place, system, expressed);
+        let pose = self.jaw_pose(weights);
+        self.put(&|vertex| self.attached_place(weights, moved, &pose, vertex), system, expressed);
     }
 
     /// As [`stand`](Self::stand), and the flesh that the rig squeezes becomes as short as it.
@@ -168,18 +166,18 @@ impl Tissue {
         Target { weight: self.hold_stiffness(vertex), target: at.to_array() }
     }
 
-    /// How stiffly a vertex is held, N/m: the underside by the bone, the skin by the tone of the muscles where forces drive it.
+    /// How stiffly a vertex is held, N/m: by ligaments to the bone, the skin by the tone of the muscles where forces drive it.
     fn hold_stiffness(&self, vertex: usize) -> f64 {
-        let skin = self.skin_count();
-        let per_area = match (vertex.checked_sub(skin), self.params.actuation) {
+        let above = self.flesh.above[vertex] as usize;
+        let per_area = match (self.flesh.ties[vertex], self.params.actuation) {
             // With no element around it nothing else would hold it.
             _ if self.is_alone[vertex] => self.params.attachment(),
-            _ if self.is_loose[vertex % skin] => 0.0,
-            (Some(below), _) => self.params.attachment() * self.stiffness.attachment[below],
-            (None, Actuation::Forces) => self.params.tone,
-            (None, Actuation::Shapes) => 0.0,
+            _ if self.surface.is_loose[above] => 0.0,
+            (Tie::Ligaments { .. }, _) => self.params.attachment() * self.stiffness.attachment[above],
+            (Tie::Skin, Actuation::Forces) => self.params.tone,
+            _ => 0.0,
         };
-        per_area * self.areas[vertex % skin]
+        per_area * self.surface.areas[above]
     }
 }
 

@@ -27,7 +27,8 @@ impl ForceDrive {
         let (layout, skin) = (&tissue.layout, tissue.skin_count());
         let markers = layout.vertices[..layout.free].iter().take_while(|v| (**v as usize) < skin).count();
         let rows = &layout.vertices[..markers];
-        let response = tissue.moves.iter().map(|moves| rows.iter().map(|v| moves[*v as usize]).collect());
+        let response =
+            tissue.surface.moves.iter().map(|moves| rows.iter().map(|v| moves[*v as usize]).collect());
         Self {
             blendforces: Blendforces::new(&tissue.forces),
             control: Control::new(response.collect(), tissue.params.regularisation),
@@ -76,8 +77,10 @@ impl TissueBody {
         let moved = self.tissue.moved(weights);
         self.tissue.express(weights, &moved, &mut self.system, &mut self.expressed);
         let layout = &self.tissue.layout;
+        let pose = self.tissue.jaw_pose(weights);
         for place in layout.free..layout.vertices.len() {
-            self.goal[place] = row(self.tissue.target(&moved, layout.vertices[place] as usize));
+            let vertex = layout.vertices[place] as usize;
+            self.goal[place] = row(self.tissue.kinematic_place(&moved, &pose, vertex));
         }
         self.clear_contact();
         let options = SolveOptions { iterations, least_motion: SETTLED, ..Default::default() };

@@ -11,6 +11,7 @@ use super::hold::{Holder, base_shape, only};
 use super::progress::{Teller, TissueError};
 use super::stiffness::Posed;
 use super::tissue::Tissue;
+use super::tissue_mesh::Tie;
 use crate::model::FaceModel;
 
 /// Finds what holds expressions.
@@ -38,7 +39,7 @@ impl<'a> Forces<'a> {
         // Below the skin, and where it is loose, what is left is the tolerance of the equilibrium.
         let force = |(place, g): (usize, &Row<f32>)| {
             let vertex = tissue.layout.vertices[place] as usize;
-            let is_driven = vertex < tissue.skin_count() && !tissue.is_loose[vertex];
+            let is_driven = tissue.flesh.ties[vertex] == Tie::Skin && !tissue.surface.is_loose[vertex];
             if is_driven { position(g) } else { DVec3::ZERO }
         };
         let forces = gradient[..tissue.layout.free].iter().enumerate().map(force).collect();
@@ -100,9 +101,10 @@ impl Tissue {
             teller.tell(shape, shapes)?;
             let weights = only(shapes, &[shape]);
             let jaw = self.jaw_pose(&weights);
-            let feet = (0..self.skin_count()).map(|v| self.attachment(&weights, &jaw, v)).collect();
-            let mut shapes = vec![ContractedShape::NOT; self.flesh.mesh.tets.len()];
             let moved = self.moved(&weights);
+            let foot = |vertex| self.attached_place(&weights, &moved, &jaw, vertex);
+            let feet = (0..self.flesh.mesh.positions.len()).map(foot).collect();
+            let mut shapes = vec![ContractedShape::NOT; self.flesh.mesh.tets.len()];
             self.shortening.each(
                 |v| self.target(&moved, v as usize),
                 |_, tets, shortened| {

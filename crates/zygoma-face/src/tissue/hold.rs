@@ -8,6 +8,7 @@ use zygoma_rig::arkit;
 use super::elements::Expressed;
 use super::params::Actuation;
 use super::tissue::{Layout, Tissue};
+use super::tissue_mesh::Tie;
 use crate::model::FaceModel;
 
 /// Finds the balance of the flesh below the skin of expressions.
@@ -22,11 +23,9 @@ pub(super) struct Holder<'a> {
 
 impl<'a> Holder<'a> {
     pub(super) fn new(tissue: &'a Tissue) -> Result<Self, NotPositiveDefinite> {
-        let count = tissue.skin_count();
-        let is_free: Vec<bool> = (0..2 * count)
-            .map(|v| (v >= count || tissue.is_loose[v]) && !tissue.is_held[v % count])
-            .collect();
-        let pinned = Layout::new(&tissue.flesh.mesh.positions[..count], &is_free);
+        let is_pinned = |v: usize| tissue.flesh.ties[v] == Tie::Skin && !tissue.surface.is_loose[v];
+        let pinned =
+            Layout::new(&tissue.flesh, &tissue.surface, |v| !is_pinned(v) && !tissue.is_kinematic(v));
         let (system, expressed) = tissue.system::<f32>(&pinned);
         let global = Prefactored::<f32>::new(&system.matrix(&[]), &[])?;
         Ok(Self { tissue, pinned, system, expressed, global })
@@ -40,8 +39,9 @@ impl<'a> Holder<'a> {
             Actuation::Shapes => tissue.stand(weights, &moved, &mut self.system, &self.expressed),
             Actuation::Forces => tissue.express(weights, &moved, &mut self.system, &mut self.expressed),
         }
-        let mut x: Vec<Row<f32>> =
-            pinned.vertices.iter().map(|v| row(tissue.target(&moved, *v as usize))).collect();
+        let pose = tissue.jaw_pose(weights);
+        let place = |v: &u32| row(tissue.kinematic_place(&moved, &pose, *v as usize));
+        let mut x: Vec<Row<f32>> = pinned.vertices.iter().map(place).collect();
         let options = SolveOptions { iterations: 40, tolerance: 1e-3, ..Default::default() };
         Solver::new(&self.system).minimise(&self.system, None, &mut self.global, &options, &mut x);
         pinned.rows.iter().map(|place| position(&x[*place as usize])).collect()

@@ -27,8 +27,7 @@ const ROUNDS: usize = 12;
 const SLIVER_ROUNDS: usize = 4;
 
 /// The flesh between skin and hypodermis: the skin's vertices first, then as many below them.
-#[derive(Default)]
-pub(super) struct Flesh {
+pub(super) struct Hypodermis {
     pub(super) mesh: TetMesh,
     /// The skin's triangle above each three tetrahedra.
     pub(super) triangles: Vec<u32>,
@@ -36,7 +35,7 @@ pub(super) struct Flesh {
     pub(super) bare: Vec<[u32; 3]>,
 }
 
-impl Flesh {
+impl Hypodermis {
     /// Builds the flesh under a skin. Where elements would be inverted or flat, the flesh becomes thinner by itself; prisms with
     /// elements that stay unsound are left out, and those that the caller flags.
     pub(super) fn new(
@@ -214,9 +213,14 @@ mod tests {
     fn a_sphere_gets_a_shell_of_the_wanted_thickness() {
         let (positions, triangles) = shapes::sphere(20, 30);
         let skin: Vec<DVec3> = positions.iter().map(|p| 0.1 * p.as_dvec3()).collect();
-        let flesh =
-            Flesh::new(&skin, &triangles, vec![0.01; skin.len()], &vec![false; triangles.len()], &PARAMS)
-                .unwrap();
+        let flesh = Hypodermis::new(
+            &skin,
+            &triangles,
+            vec![0.01; skin.len()],
+            &vec![false; triangles.len()],
+            &PARAMS,
+        )
+        .unwrap();
         assert_eq!(flesh.mesh.inverted(), 0);
         assert_eq!(flesh.mesh.tets.len(), 3 * triangles.len());
         for v in 0..skin.len() {
@@ -234,9 +238,14 @@ mod tests {
             DVec3::new(p.x, p.y, 0.008 * (-((p.x - 0.05) / 0.006).powi(2)).exp())
         };
         let skin: Vec<DVec3> = flat.iter().map(ridge).collect();
-        let flesh =
-            Flesh::new(&skin, &triangles, vec![0.008; skin.len()], &vec![false; triangles.len()], &PARAMS)
-                .unwrap();
+        let flesh = Hypodermis::new(
+            &skin,
+            &triangles,
+            vec![0.008; skin.len()],
+            &vec![false; triangles.len()],
+            &PARAMS,
+        )
+        .unwrap();
         assert_eq!(flesh.mesh.inverted(), 0);
         assert!(flesh.bare.is_empty(), "no element is left out");
         let depths: Vec<f64> =

@@ -134,14 +134,14 @@ impl Markers {
             Ok(Point { corners, weights, rest: place.as_dvec3(), marker: at.as_dvec3() })
         };
         let points: Vec<Point> = places.iter().enumerate().map(find).collect::<Result<_, _>>()?;
-        let shapes = tissue.moves.len();
+        let shapes = tissue.surface.moves.len();
         let (mut flesh, mut detail) = (Vec::with_capacity(shapes), Vec::with_capacity(shapes));
         for shape in 0..shapes {
             let embedding = &tissue.skin.embedding;
             let follow = |vertex: u32| -> DVec3 {
                 let vertex = vertex as usize;
                 let carriers = embedding.vertices[vertex].iter().zip(embedding.weights[vertex]);
-                carriers.map(|(v, w)| f64::from(w) * tissue.moves[shape][*v as usize]).sum()
+                carriers.map(|(v, w)| f64::from(w) * tissue.surface.moves[shape][*v as usize]).sum()
             };
             flesh.push(points.iter().map(|point| point.of(follow)).collect::<Vec<_>>());
             let mut drawn = vec![Vec3::ZERO; neutral.len()];

@@ -41,13 +41,9 @@ impl Tissue {
 
     /// All vertices, the skin where the rig has it, what lies below where the bone has it.
     fn on_bone(&self, weights: &[f32]) -> Vec<DVec3> {
-        let count = self.skin_count();
         let (moved, pose) = (self.moved(weights), self.jaw_pose(weights));
-        let place = |vertex: usize| match vertex.checked_sub(count) {
-            None => self.target(&moved, vertex),
-            Some(below) => self.attachment(weights, &pose, below),
-        };
-        (0..2 * count).map(place).collect()
+        let place = |vertex: usize| self.attached_place(weights, &moved, &pose, vertex);
+        (0..self.flesh.mesh.positions.len()).map(place).collect()
     }
 
     /// All vertices where the rig has them: what lies below the skin as the shapes have it, or, where forces drive it, as the bone does.
@@ -57,6 +53,7 @@ impl Tissue {
         }
         let mut displacements: Vec<Row<f32>> = vec![[0.0; 4]; self.layout.rows.len()];
         self.shape_targets.blend(weights, &mut displacements);
+        self.move_bones(weights, &mut displacements);
         let moved = self.layout.rows.iter().map(|row| position(&displacements[*row as usize]));
         self.flesh.mesh.positions.iter().zip(moved).map(|(rest, moved)| *rest + moved).collect()
     }

@@ -1,12 +1,14 @@
 //! Live flesh, after *Progressive PD*.
 //!
-//! [`Tissue`] is a layer of tetrahedra under a face's shell, attached to the bone; a [`TissueBody`] drives it with forces that hold
-//! the artist's shapes, so that it follows the rig and still has weight.
+//! [`Tissue`] is tetrahedra under a face's skin, each vertex with its [`Tie`]: one layer under the face's own coarse mesh, attached to the bone,
+//! or any [`TissueVolume`] down to the bones. A [`TissueBody`] drives it with the artist's shapes, so that it follows the rig and still has
+//! weight.
 
 mod blendforces;
 mod body;
 mod bone_attachment;
 mod clock;
+mod coarse_skin;
 mod collider_contact;
 mod contraction;
 mod control;
@@ -19,6 +21,7 @@ mod free_tests;
 mod hold;
 mod hypodermis;
 mod inertia;
+mod layer;
 mod lip_contact;
 mod live;
 mod markers;
@@ -40,6 +43,8 @@ mod study;
 #[cfg(test)]
 mod tests;
 mod tissue;
+mod tissue_mesh;
+mod volume;
 
 pub use live::LiveParams;
 pub use markers::{MarkerError, MarkerMiss, Markers};
@@ -51,3 +56,4 @@ pub use run::{LipReport, TissueBody};
 pub use stages::Stages;
 pub use study::StepProblem;
 pub use tissue::{Tissue, TissueInput};
+pub use tissue_mesh::{Tie, TissueVolume};

@@ -7,17 +7,27 @@ use zygoma_physics::projective::position;
 use super::lip_contact::MOST;
 use super::run::TissueBody;
 use super::tissue::Tissue;
+use super::tissue_mesh::Tie;
 
 impl Tissue {
-    /// The tetrahedra, by vertices: those of the skin come first, then what lies below them, in the same order.
+    /// The tetrahedra, by vertices; those of the skin come first.
     pub fn tets(&self) -> &[[u32; 4]] {
         &self.flesh.mesh.tets
     }
 
-    /// How thick the flesh below each vertex of the shell is at rest, m.
+    /// The tie of each vertex.
+    pub fn ties(&self) -> &[Tie] {
+        &self.flesh.ties
+    }
+
+    /// How thick the flesh below each vertex of the skin is at rest, m: down to the deepest vertex that lies below it.
     pub fn thickness(&self) -> Vec<f64> {
-        let (skin, below) = self.flesh.mesh.positions.split_at(self.skin_count());
-        skin.iter().zip(below).map(|(skin, below)| skin.distance(*below)).collect()
+        let mut thickness = vec![0.0_f64; self.skin_count()];
+        for (at, above) in self.flesh.mesh.positions.iter().zip(&self.flesh.above) {
+            let depth = self.surface.positions[*above as usize].distance(*at);
+            thickness[*above as usize] = thickness[*above as usize].max(depth);
+        }
+        thickness
     }
 
     /// The flesh at rest, m.
@@ -56,7 +66,7 @@ impl TissueBody {
         let mut around = vec![[0.0; 2]; count];
         for (tet, [before, after]) in self.tissue.tets().iter().zip(self.volumes()) {
             for vertex in tet {
-                let sums = &mut around[*vertex as usize % count];
+                let sums = &mut around[self.tissue.flesh.above[*vertex as usize] as usize];
                 *sums = [sums[0] + before, sums[1] + after];
             }
         }

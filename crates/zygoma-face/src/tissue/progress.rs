@@ -38,6 +38,9 @@ pub enum TissueError {
     /// Nowhere is the skin wide enough for an element below it.
     #[error("there is no room for flesh under the skin; give it less thickness or more triangles")]
     NoRoom,
+    /// A tetrahedral mesh that cannot be simulated.
+    #[error("the tetrahedral mesh cannot be simulated: {0}")]
+    Mesh(String),
     /// The caller wished so.
     #[error("the making of flesh was given up")]
     Abandoned,

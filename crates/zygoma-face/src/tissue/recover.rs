@@ -8,7 +8,7 @@ use super::tissue::Tissue;
 impl Tissue {
     /// Which vertices of the whole mesh hang free: no bone and no muscle holds them.
     pub fn free_vertices(&self) -> Vec<bool> {
-        let is_free = |corners: &[u32; 3]| corners.iter().any(|v| self.is_loose[*v as usize]);
+        let is_free = |corners: &[u32; 3]| corners.iter().any(|v| self.surface.is_loose[*v as usize]);
         self.skin.embedding.vertices.iter().map(is_free).collect()
     }
 
@@ -18,7 +18,7 @@ impl Tissue {
         let mut is_broken = vec![false; self.skin_count()];
         for element in elements.iter().filter(|element| plain.binary_search(element).is_err()) {
             for vertex in self.flesh.mesh.tets[*element as usize] {
-                is_broken[vertex as usize % self.skin_count()] = true;
+                is_broken[self.flesh.above[vertex as usize] as usize] = true;
             }
         }
         let embedding = &self.skin.embedding;
@@ -35,8 +35,7 @@ impl TissueBody {
     /// there. What is not finite goes back wholly.
     pub fn return_to_rig(&mut self, shares: &[f32]) {
         let tissue = self.tissue.clone();
-        let count = tissue.skin_count();
-        let mut share_of = vec![0.0_f64; count];
+        let mut share_of = vec![0.0_f64; tissue.skin_count()];
         let embedding = &tissue.skin.embedding;
         for ((corners, weights), share) in embedding.vertices.iter().zip(&embedding.weights).zip(shares) {
             for (corner, weight) in corners.iter().zip(weights) {
@@ -48,7 +47,7 @@ impl TissueBody {
         for place in 0..tissue.layout.free {
             let vertex = tissue.layout.vertices[place] as usize;
             let target = targets[vertex];
-            let share = share_of[vertex % count];
+            let share = share_of[tissue.flesh.above[vertex] as usize];
             let back = |x: &mut Row<f32>| {
                 let here = position(x);
                 *x = row(if here.is_finite() { here.lerp(target, share) } else { target });

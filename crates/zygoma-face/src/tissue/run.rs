@@ -107,7 +107,7 @@ impl TissueBody {
             Actuation::Shapes => None,
             Actuation::Forces => Some(Box::new(ForceDrive::new(&tissue, &rest))),
         };
-        let none = vec![0.0; tissue.moves.len()];
+        let none = vec![0.0; tissue.surface.moves.len()];
         let mut performing = Self {
             head: Head::still(layout.free),
             clock: Clock::new(&rest, &none),
@@ -246,6 +246,7 @@ impl TissueBody {
     /// Blends the shapes' volumes by the actuations.
     fn blend(&mut self) {
         self.tissue.shape_targets.blend(&self.actuations, &mut self.displaced);
+        self.tissue.move_bones(&self.actuations, &mut self.displaced);
         for ((goal, rest), way) in self.goal.iter_mut().zip(&self.rest).zip(&self.displaced) {
             (0..3).for_each(|k| goal[k] = rest[k] + way[k]);
         }

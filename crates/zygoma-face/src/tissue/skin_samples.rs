@@ -4,8 +4,10 @@ use glam::Vec3;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_physics::projective::Row;
 
+use super::coarse_skin::CoarseSkin;
 use super::run::TissueBody;
 use super::tissue::Layout;
+use super::tissue_mesh::TissueMesh;
 use crate::contact::{
     Below, Colliders, ContactScale, Grab, GrabId, HeadWay, LONGEST_GRAB, Order, SampledSkin, Samples,
 };
@@ -49,26 +51,35 @@ pub(super) struct SkinPoints {
 
 impl SkinPoints {
     /// The points of a face's skin, with the rows of the flesh that carry them.
-    pub(super) fn new(face: &FaceModel, embedding: &Embedding, layout: &Layout) -> Self {
-        let order = Order { places: &layout.rows, vertices: &layout.vertices, free: layout.free };
-        let areas = face.coarse.areas();
-        let skin = SampledSkin {
+    pub(super) fn new(
+        face: &FaceModel,
+        (skin, embedding): (&CoarseSkin, &Embedding),
+        flesh: &TissueMesh,
+        layout: &Layout,
+    ) -> Self {
+        let order = Order {
+            rest: &skin.positions,
+            places: &layout.rows,
+            vertices: &layout.vertices,
+            free: layout.free,
+        };
+        let sampled = SampledSkin {
             skin: &face.skin,
             triangles: &face.triangles,
             neutral: &face.neutral,
-            rest: &face.coarse.positions,
             height: face.height as f32,
         };
+        let area = |vertex: &u32| skin.areas[flesh.above[*vertex as usize] as usize] as f32;
         let follows = |v: &u32| embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
         let coarse: Vec<[u32; 3]> =
-            face.coarse.triangles.iter().map(|t| t.map(|v| layout.rows[v as usize])).collect();
+            skin.triangles.iter().map(|t| t.map(|v| layout.rows[v as usize])).collect();
         let rows: std::collections::BTreeSet<u32> = coarse.iter().flatten().copied().collect();
         Self {
             rows: rows.into_iter().collect(),
-            samples: Samples::new(&skin, embedding, &order),
+            samples: Samples::new(&sampled, embedding, &order),
             triangles: face.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect(),
             coarse,
-            areas: layout.vertices.iter().map(|v| areas[*v as usize % areas.len()] as f32).collect(),
+            areas: layout.vertices.iter().map(area).collect(),
             height: face.height as f32,
         }
     }

@@ -14,7 +14,7 @@ use super::TissueParams;
 use super::bone_attachment::smooth_step;
 use super::contraction::ContractedShape;
 use super::elements::shaped_parameters;
-use super::hypodermis::Flesh;
+use super::tissue_mesh::{Tie, TissueMesh};
 
 /// Skin that no expression moves is attached so much more firmly than the parameters say, and skin that they move by a share of the height (4 mm
 /// at life size) so much. Ours: a shaken scalp moves by a part of what cheeks do.
@@ -57,11 +57,10 @@ impl StiffnessMap {
         Self { attachment: farthest.iter().map(attachment).collect(), ..Self::uniform(count) }
     }
 
-    /// Strain and volume of an element between vertices of the skin and those below them.
-    pub(super) fn of_element(&self, vertices: &[u32]) -> [f64; 2] {
-        let count = self.strain.len();
+    /// Strain and volume of an element below vertices of the skin.
+    pub(super) fn of_element(&self, skin: &[u32]) -> [f64; 2] {
         [&self.strain, &self.volume]
-            .map(|map| vertices.iter().map(|v| map[*v as usize % count]).sum::<f64>() / vertices.len() as f64)
+            .map(|map| skin.iter().map(|v| map[*v as usize]).sum::<f64>() / skin.len() as f64)
     }
 }
 
@@ -136,7 +135,7 @@ impl Regions {
 pub(super) struct Posed {
     /// All vertices: the skin where the shape has it, what is below it in balance.
     pub(super) positions: Vec<DVec3>,
-    /// Where the bone holds what is below.
+    /// Where the bone holds each vertex that is tied to it by ligaments; those of others are not looked at.
     pub(super) feet: Vec<DVec3>,
     /// Displacement of the skin, B_b.
     pub(super) moves: Vec<DVec3>,
@@ -146,7 +145,7 @@ pub(super) struct Posed {
 
 /// The flesh whose stiffness is looked for.
 pub(super) struct StiffnessFit<'a> {
-    pub(super) flesh: &'a Flesh,
+    pub(super) flesh: &'a TissueMesh,
     pub(super) triangles: &'a [[u32; 3]],
     pub(super) areas: &'a [f64],
     /// Vertices of the skin that take part.
@@ -190,17 +189,17 @@ impl StiffnessFit<'_> {
 
     /// The matrix of the quadratic form in the weights that one pose adds, with the best c_b put in; none for a shape that moves nothing.
     fn misfit(&self, pose: &Posed) -> Option<Vec<f64>> {
-        let count = self.areas.len();
+        let (count, above) = (self.areas.len(), &self.flesh.above);
         let forces = self.forces(pose);
         let size = forces.len();
         // Forces per area, each counted by its area, so that the fit does not depend on the mesh.
         let product = |a: &[DVec3], b: &[DVec3]| -> f64 {
             (0..a.len())
-                .filter(|v| self.is_counted[v % count])
-                .map(|v| a[v].dot(b[v]) / self.areas[v % count])
+                .filter(|v| self.is_counted[above[*v] as usize])
+                .map(|v| a[v].dot(b[v]) / self.areas[above[v] as usize])
                 .sum()
         };
-        let along: Vec<DVec3> = (0..2 * count)
+        let along: Vec<DVec3> = (0..above.len())
             .map(|v| if v < count { self.areas[v] * pose.moves[v] } else { DVec3::ZERO })
             .collect();
         let length = product(&along, &along);
@@ -221,13 +220,12 @@ impl StiffnessFit<'_> {
 
     /// g_k: the force of each region and kind at weight 1 on every vertex.
     fn forces(&self, pose: &Posed) -> Vec<Vec<DVec3>> {
-        let count = self.areas.len();
-        let rest = &self.flesh.mesh.positions;
+        let (rest, above) = (&self.flesh.mesh.positions, &self.flesh.above);
         let x: Vec<Row<f64>> = pose.positions.iter().map(|p| row(*p)).collect();
-        let material = self.params.material();
-        let mut forces = vec![vec![DVec3::ZERO; 2 * count]; KINDS * self.regions.count];
-        let mut gradient: Vec<Row<f64>> = vec![[0.0; 4]; 2 * count];
-        for (tet, goal) in self.flesh.mesh.tets.iter().zip(&pose.shapes) {
+        let mut forces = vec![vec![DVec3::ZERO; rest.len()]; KINDS * self.regions.count];
+        let mut gradient: Vec<Row<f64>> = vec![[0.0; 4]; rest.len()];
+        let elements = self.flesh.mesh.tets.iter().zip(&self.flesh.materials);
+        for ((tet, material), goal) in elements.zip(&pose.shapes) {
             let Some(stencil) = Stencil::tetrahedron(rest, *tet) else { continue };
             let whole = material.corotated_volume(stencil.size);
             let only = [[whole.strain_weight, 0.0], [0.0, whole.volume_weight]];
@@ -237,7 +235,7 @@ impl StiffnessFit<'_> {
                 tet.iter().for_each(|v| gradient[*v as usize] = [0.0; 4]);
                 element.accumulate(Part::All, &x, &mut gradient);
                 for corner in tet {
-                    for (region, share) in &self.regions.shares[*corner as usize % count] {
+                    for (region, share) in &self.regions.shares[above[*corner as usize] as usize] {
                         for v in tet {
                             forces[KINDS * *region as usize + kind][*v as usize] +=
                                 0.25 * share * position(&gradient[*v as usize]);
@@ -246,10 +244,11 @@ impl StiffnessFit<'_> {
                 }
             }
         }
-        for v in 0..count {
-            let pull = self.params.attachment() * self.areas[v] * (pose.positions[count + v] - pose.feet[v]);
-            for (region, share) in &self.regions.shares[v] {
-                forces[KINDS * *region as usize + 2][count + v] += *share * pull;
+        for v in (0..rest.len()).filter(|v| matches!(self.flesh.ties[*v], Tie::Ligaments { .. })) {
+            let skin = above[v] as usize;
+            let pull = self.params.attachment() * self.areas[skin] * (pose.positions[v] - pose.feet[v]);
+            for (region, share) in &self.regions.shares[skin] {
+                forces[KINDS * *region as usize + 2][v] += *share * pull;
             }
         }
         forces

@@ -9,8 +9,9 @@ use zygoma_physics::projective::{
 
 use super::TissueParams;
 use super::contraction::ContractedShape;
-use super::hypodermis::Flesh;
+use super::hypodermis::Hypodermis;
 use super::stiffness::{FitOptions, Posed, Regions, StiffnessFit, StiffnessMap};
+use super::tissue_mesh::{Tie, TissueMesh};
 
 const SIDE: f64 = 0.12;
 const SHAPES: usize = 8;
@@ -18,7 +19,7 @@ const SUBSPACE: usize = 14;
 const ROUNDS: usize = 40;
 
 struct Slab {
-    flesh: Flesh,
+    flesh: TissueMesh,
     triangles: Vec<[u32; 3]>,
     areas: Vec<f64>,
     params: TissueParams,
@@ -29,7 +30,7 @@ impl Slab {
         let (flat, triangles) = shapes::square(10);
         let skin: Vec<DVec3> = flat.iter().map(|p| SIDE * p.as_dvec3()).collect();
         let params = TissueParams { thickness: 0.01, ..TissueParams::default() };
-        let flesh = Flesh::new(
+        let Hypodermis { mesh, triangles: above, bare } = Hypodermis::new(
             &skin,
             &triangles,
             vec![params.thickness; skin.len()],
@@ -42,6 +43,16 @@ impl Slab {
             let [a, b, c] = t.map(|v| skin[v as usize]);
             t.iter().for_each(|v| areas[*v as usize] += (b - a).cross(c - a).length() / 6.0);
         }
+        let count = skin.len();
+        let ties = [Tie::Skin, Tie::Ligaments { jaw: 0.0 }].map(|tie| vec![tie; count]).concat();
+        let flesh = TissueMesh {
+            ties,
+            above: [0, 1].map(|_| (0..count as u32).collect::<Vec<_>>()).concat(),
+            materials: vec![params.material(); mesh.tets.len()],
+            triangle_above: above.iter().flat_map(|triangle| [Some(*triangle); 3]).collect(),
+            bare,
+            mesh,
+        };
         Self { flesh, triangles, areas, params }
     }
 
@@ -53,10 +64,10 @@ impl Slab {
         let count = self.areas.len();
         let rest = &self.flesh.mesh.positions;
         let mut tets = CorotatedTets::new();
-        for tet in &self.flesh.mesh.tets {
+        for (index, tet) in self.flesh.mesh.tets.iter().enumerate() {
             let stencil = Stencil::tetrahedron(rest, *tet).unwrap();
-            let [strain, volume] = stiffness.of_element(tet);
-            let mut weights = self.params.material().corotated_volume(stencil.size);
+            let [strain, volume] = stiffness.of_element(&self.flesh.skin_corners(index));
+            let mut weights = self.flesh.materials[index].corotated_volume(stencil.size);
             weights.strain_weight *= strain;
             weights.volume_weight *= volume;
             tets.push(&stencil, weights);
@@ -138,7 +149,7 @@ impl Slab {
             loads = vectors.iter().map(|weights| mix(&moved, weights, &none)).collect();
             answers = vectors.iter().map(|w| mix(&answers, w, &self.flesh.mesh.positions)).collect();
         }
-        let feet = self.flesh.mesh.positions[count..].to_vec();
+        let feet = self.flesh.mesh.positions.clone();
         let posed = |answer: &Vec<DVec3>| Posed {
             positions: answer.clone(),
             feet: feet.clone(),
@@ -209,11 +220,11 @@ fn bounds_and_the_mean_are_kept() {
     let regions = Regions::spread(slab.skin(), 6);
     let moves: Vec<DVec3> =
         slab.skin().iter().map(|p| 0.004 * DVec3::new((40.0 * p.y).sin(), 0.0, (60.0 * p.x).cos())).collect();
-    let below = slab.flesh.mesh.positions[count..].to_vec();
+    let feet = slab.flesh.mesh.positions.clone();
+    let below = feet[count..].iter();
     let above = slab.skin().iter().zip(&moves).map(|(p, d)| *p + *d);
     let shapes = vec![ContractedShape::NOT; slab.flesh.mesh.tets.len()];
-    let pose =
-        Posed { positions: above.chain(below.iter().copied()).collect(), feet: below.clone(), moves, shapes };
+    let pose = Posed { positions: above.chain(below.copied()).collect(), feet: feet.clone(), moves, shapes };
     let (found, misfit) = slab.fit(&regions, &[pose], &FitOptions { bounds: [0.5, 2.0], smooth: 0.1 });
     let all = || found.strain.iter().chain(&found.volume).chain(&found.attachment);
     assert!(all().all(|w| (0.5 - 1e-9..2.0 + 1e-9).contains(w)));

@@ -269,7 +269,8 @@ fn lips_are_found_by_what_parts_them_where_no_shape_is_named_for_it() {
     let (mesh, face) = &*FACE;
     let (jaw, mut nameless) = (jaw_driven_shapes(mesh), face.clone());
     nameless.shapes.iter_mut().enumerate().for_each(|(k, shape)| shape.name = format!("shape {k}"));
-    let [known, found] = [face, &nameless].map(|face| crate::model::Lips::find(face, &jaw));
+    let [known, found] =
+        [face, &nameless].map(|face| crate::model::Lips::find(face, &jaw, &face.coarse.on_mesh));
     assert!(known.upper > 0 && known.upper < known.vertices.len());
     // Another jaw shape may part a little more at the corners of the mouth, but both lips are the same two.
     for (known, found) in [
@@ -281,5 +282,8 @@ fn lips_are_found_by_what_parts_them_where_no_shape_is_named_for_it() {
         assert!(share > 0.9, "{share} of {} and {} vertices", known.len(), found.len());
     }
     let backwards: Vec<usize> = jaw.iter().rev().copied().collect();
-    assert!(crate::model::Lips::find(&nameless, &backwards).vertices == found.vertices, "in any order");
+    assert!(
+        crate::model::Lips::find(&nameless, &backwards, &face.coarse.on_mesh).vertices == found.vertices,
+        "in any order"
+    );
 }

@@ -2,30 +2,30 @@
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
-use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::curve::along_curve;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_geometry::topology::half_edges;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_numerics::{Checked, NotPositiveDefinite};
-use zygoma_physics::projective::{Factored, Prefactored, System};
+use zygoma_physics::projective::{Factored, Prefactored, Row, System, row};
 use zygoma_rig::arkit;
 
 use super::TissueParams;
 use super::bone_attachment::{AttachmentPoint, BoneAttachment, JawShapes, carried};
+use super::coarse_skin::CoarseSkin;
 use super::contraction::MuscleContraction;
-use super::depth::Depths;
-use super::hypodermis::{Flesh, seen_normals};
+use super::layer::Layer;
 use super::params::Actuation;
 use super::progress::{Teller, TissueError, TissueProgress};
 use super::shape_targets::ShapeTargets;
 use super::skin_samples::SkinPoints;
 use super::stiffness::{FitOptions, Regions, StiffnessFit, StiffnessMap};
+use super::tissue_mesh::{Tie, TissueMesh, TissueVolume};
 use crate::model::Bones;
 use crate::model::Continue;
+use crate::model::FaceModel;
 use crate::model::Lips;
-use crate::model::{FaceModel, FaceShape};
 
 /// An element that a shape presses to less than this share of its volume is crushed. Ours, as those below: combinations of shapes and
 /// motion press it further.
@@ -53,12 +53,15 @@ pub struct TissueInput<'a> {
     pub thickness: Option<&'a [f64]>,
     /// Which vertices of the whole mesh are left free: no bone and no muscle holds them. Empty for none.
     pub free: &'a [bool],
+    /// The flesh as a tetrahedral mesh, where there is one, such as the fill of a head's anatomy. Without, it is one layer under the face's
+    /// own coarse mesh, as thick as is said above.
+    pub volume: Option<&'a TissueVolume>,
 }
 
 impl<'a> TissueInput<'a> {
     /// A face of which nothing more is known.
     pub fn new(face: &'a FaceModel, jaw: &'a [usize]) -> Self {
-        Self { face, jaw, bones: None, thickness: None, free: &[] }
+        Self { face, jaw, bones: None, thickness: None, free: &[], volume: None }
     }
 }
 
@@ -69,30 +72,26 @@ pub struct Tissue {
     pub(super) skin: Skin,
     pub(super) lips: Lips,
     pub(super) touchable: SkinPoints,
-    pub(super) flesh: Flesh,
+    /// The flesh's own skin.
+    pub(super) surface: CoarseSkin,
+    pub(super) flesh: TissueMesh,
     pub(super) layout: Layout,
     /// Mass of each row, kg.
     pub(super) masses: Vec<f64>,
-    /// Displacement of the skin by each shape at weight 1.
-    pub(super) moves: Vec<Vec<DVec3>>,
-    /// The same, where it is not zero.
+    /// Displacement of the skin by each shape at weight 1, where it is not zero.
     sparse_moves: Vec<Runs>,
     /// What the flesh is attached to.
-    footing: BoneAttachment,
+    bones: BoneAttachment,
+    /// Vertices that are rigidly on a bone that moves.
+    on_jaw: Vec<u32>,
     /// Shapes that carry what is below the skin along though they move no bone.
     carrying: Vec<usize>,
-    /// Vertices of the skin that nothing holds, nor what lies below them.
-    pub(super) is_loose: Vec<bool>,
     /// Vertices of the flesh that belong to no element.
     pub(super) is_alone: Vec<bool>,
     /// Where the shapes have all of the flesh, which they drive unless forces do.
     pub(super) shape_targets: ShapeTargets,
     /// The force on each free row that holds each shape at weight 1: the blendforces, where these drive it.
     pub(super) forces: Vec<Vec<DVec3>>,
-    /// Vertices of the skin that follow the rig exactly, with what lies below them.
-    pub(super) is_held: Vec<bool>,
-    /// Area of each vertex' skin, m².
-    pub(super) areas: Vec<f64>,
     /// Edges of the skin that has no flesh below it.
     pub(super) bare_edges: Vec<[u32; 2]>,
     /// The flesh that shapes squeeze, where forces drive it.
@@ -100,6 +99,33 @@ pub struct Tissue {
     /// How stiff the flesh is from place to place.
     pub(super) stiffness: StiffnessMap,
     misfit: Option<f64>,
+}
+
+/// Flesh as it is described by an input.
+struct Described {
+    surface: CoarseSkin,
+    flesh: TissueMesh,
+    /// From which the flesh can be made anew, if it is one layer.
+    layer: Option<Layer>,
+    bones: BoneAttachment,
+}
+
+impl Described {
+    /// `bony` are the shapes that move the bone of the jaw.
+    fn of(input: &TissueInput, bony: &[usize], params: &TissueParams) -> Result<Self, TissueError> {
+        fn jaw_shapes<'a>(surface: &'a CoarseSkin, shapes: &'a [usize]) -> JawShapes<'a> {
+            JawShapes { skin: &surface.positions, moves: &surface.moves, shapes }
+        }
+        if let Some(volume) = input.volume {
+            let (surface, flesh) = volume.under_face(input, params)?;
+            let of_skin = || jaw_shapes(&surface, bony).motion();
+            let bones = BoneAttachment::rigid(input.bones.map_or_else(of_skin, |bones| bones.jaw.clone()));
+            return Ok(Self { surface, flesh, layer: None, bones });
+        }
+        let surface = CoarseSkin::of_shell(input);
+        let (layer, bones) = Layer::new(input, &surface, &jaw_shapes(&surface, bony), params);
+        Ok(Self { flesh: layer.make(&surface)?, surface, layer: Some(layer), bones })
+    }
 }
 
 /// The whole mesh of a face: how it follows the flesh.
@@ -111,12 +137,11 @@ pub(super) struct Skin {
 }
 
 impl Skin {
-    /// `moves` are those of the shell, in metres.
-    fn new(face: &FaceModel, lips: &Lips, moves: &[Vec<DVec3>]) -> Self {
-        let mut embedding = face.embedding.clone();
-        lips.part(&mut embedding, face);
+    fn new(face: &FaceModel, lips: &Lips, surface: &CoarseSkin) -> Self {
+        let mut embedding = surface.embedding.clone();
+        lips.part(&mut embedding, face, &surface.positions);
         let detail = |shape: usize| {
-            let coarse: Vec<Vec3> = moves[shape].iter().map(|d| d.as_vec3()).collect();
+            let coarse: Vec<Vec3> = surface.moves[shape].iter().map(|d| d.as_vec3()).collect();
             let mut dense = face.displacements(shape);
             for (vertex, offset) in dense.iter_mut().enumerate() {
                 *offset -= embedding.displacement(vertex, &coarse);
@@ -142,11 +167,15 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// For the vertices of a skin, and as many below them.
-    pub(super) fn new(skin: &[DVec3], is_free: &[bool]) -> Self {
-        let order = along_curve(skin);
-        let all = order.iter().copied().chain(order.iter().map(|vertex| vertex + skin.len() as u32));
-        let (free, held): (Vec<u32>, Vec<u32>) = all.partition(|vertex| is_free[*vertex as usize]);
+    /// Orders the vertices of some flesh under a skin: those below it as the skin above them.
+    pub(super) fn new(flesh: &TissueMesh, skin: &CoarseSkin, is_free: impl Fn(usize) -> bool) -> Self {
+        let order = along_curve(&skin.positions);
+        let mut ranks = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(rank, vertex)| ranks[*vertex as usize] = rank);
+        let mut below: Vec<u32> = (order.len() as u32..flesh.above.len() as u32).collect();
+        below.sort_by_key(|vertex| ranks[flesh.above[*vertex as usize] as usize]);
+        let all = order.into_iter().chain(below);
+        let (free, held): (Vec<u32>, Vec<u32>) = all.partition(|vertex| is_free(*vertex as usize));
         let count = free.len();
         let vertices: Vec<u32> = free.into_iter().chain(held).collect();
         let mut rows = vec![0; vertices.len()];
@@ -172,61 +201,43 @@ impl Tissue {
         let may_go_on = params.fit_stiffness || params.actuation == Actuation::Forces;
         let mut teller = Teller::new(progress, may_go_on);
         let TissueInput { face, jaw, .. } = *input;
-        let triangles = &face.coarse.triangles;
-        let skin = face.coarse.positions.clone();
-        let count = skin.len();
-        let areas = face.coarse.areas();
-        let is_loose = loose_vertices(input);
-        let is_held: Vec<bool> = (0..count).map(|v| face.coarse.is_held[v] && !is_loose[v]).collect();
-        let layout = Layout::new(&skin, &(0..2 * count).map(|v| !is_held[v % count]).collect::<Vec<_>>());
-        let moves = skin_moves(face, &is_loose);
-        let lips = Lips::find(face, jaw);
-        let depths = Depths::find(input, &skin, &seen_normals(&skin, triangles), params);
-        let make = |thickness: &[f64], left_out: &[bool]| {
-            let flesh = Flesh::new(&skin, triangles, thickness.to_vec(), left_out, &params.hypodermis())?;
-            if flesh.mesh.tets.is_empty() { Err(TissueError::NoRoom) } else { Ok(flesh) }
-        };
         let (carrying, bony): (Vec<usize>, Vec<usize>) = jaw.iter().partition(|shape| closes(face, **shape));
-        let jaw_shapes = JawShapes { skin: &skin, moves: &moves, shapes: &bony };
-        let footing = match input.bones {
-            Some(bones) => {
-                BoneAttachment::on_bones(bones.jaw.clone(), &jaw_shapes, &depths.below, &depths.thickness)
-            }
-            None => BoneAttachment::of_skin(&jaw_shapes),
-        };
+        let Described { surface, flesh, layer, bones } = Described::of(input, &bony, params)?;
+        flesh.check(&surface)?;
+        let layout = Layout::new(&flesh, &surface, |v| !is_kinematic(&flesh, &surface, v));
+        let lips = Lips::find(face, jaw, &surface.places);
+        let skin = Skin::new(face, &lips, &surface);
         let stiffness = match params.actuation {
             Actuation::Shapes => {
-                let soft = moves.iter().enumerate().filter(|(shape, _)| !jaw.contains(shape));
-                StiffnessMap::by_motion(soft.map(|(_, moves)| &moves[..]), count, face.height)
+                let soft = surface.moves.iter().enumerate().filter(|(shape, _)| !jaw.contains(shape));
+                let moves = soft.map(|(_, moves)| &moves[..]);
+                StiffnessMap::by_motion(moves, surface.positions.len(), face.height)
             }
-            Actuation::Forces => StiffnessMap::uniform(count),
+            Actuation::Forces => StiffnessMap::uniform(surface.positions.len()),
         };
-        let flesh = make(&depths.thickness, &vec![false; triangles.len()])?;
-        let whole = Skin::new(face, &lips, &moves);
+        let on_jaw = (0u32..).zip(&flesh.ties).filter(|(_, tie)| **tie == Tie::Jaw);
         let mut tissue = Self {
-            touchable: SkinPoints::new(face, &whole.embedding, &layout),
-            skin: whole,
+            touchable: SkinPoints::new(face, (&surface, &skin.embedding), &flesh, &layout),
+            on_jaw: on_jaw.map(|(vertex, _)| vertex).collect(),
+            sparse_moves: surface.moves.iter().map(|moves| sparse(moves)).collect(),
+            surface,
+            skin,
             lips,
             masses: Vec::new(),
             shortening: MuscleContraction::default(),
             bare_edges: Vec::new(),
             is_alone: Vec::new(),
-            sparse_moves: moves.iter().map(|moves| sparse(moves)).collect(),
-            moves,
-            footing,
+            bones,
             carrying,
-            is_loose,
             forces: Vec::new(),
             shape_targets: ShapeTargets::default(),
             params: params.clone(),
-            flesh: Flesh::default(),
+            flesh: TissueMesh::default(),
             layout,
-            is_held,
-            areas,
             stiffness,
             misfit: None,
         };
-        tissue.put_flesh(flesh, triangles);
+        tissue.put_flesh(flesh);
         match params.actuation {
             Actuation::Shapes => {
                 if params.fit_stiffness {
@@ -235,7 +246,7 @@ impl Tissue {
                 tissue.shape_targets = ShapeTargets::find(&tissue, face, &mut teller)?;
             }
             Actuation::Forces => {
-                tissue.find_flesh_and_forces(face, depths.thickness, make, &mut teller)?;
+                tissue.find_flesh_and_forces(face, layer, &mut teller)?;
                 if params.fit_stiffness {
                     tissue.fit_stiffness(face, &mut teller)?;
                     tissue.forces = tissue.find_forces(face, &mut teller)?.0;
@@ -245,41 +256,42 @@ impl Tissue {
         Ok(tissue)
     }
 
-    /// Finds the blendforces. Where a shape crushes an element, the flesh becomes thinner, and where that is not enough, there is none.
+    /// Finds the blendforces. Where a shape crushes an element of a layer, it becomes thinner, and where that is not enough, there is none.
     fn find_flesh_and_forces(
         &mut self,
         face: &FaceModel,
-        mut thickness: Vec<f64>,
-        make: impl Fn(&[f64], &[bool]) -> Result<Flesh, TissueError>,
+        mut layer: Option<Layer>,
         teller: &mut Teller,
     ) -> Result<(), TissueError> {
-        let (count, triangles) = (self.skin_count(), &face.coarse.triangles);
-        let mut left_out = vec![false; triangles.len()];
         for look in 0..LOOKS {
             let (forces, fullness) = self.find_forces(face, teller)?;
             self.forces = forces;
+            let Some(layer) = &mut layer else { break };
             let (thins, leaves_out) = (look < THINNINGS, look + 1 >= THINNINGS);
             let least = if thins { CRUSHED } else { INVERTED };
             let crushed: Vec<usize> = (0..fullness.len()).filter(|tet| fullness[*tet] < least).collect();
             if crushed.is_empty() || look + 1 == LOOKS {
                 break;
             }
-            let mut is_thin = vec![false; count];
+            let mut is_thin = vec![false; self.skin_count()];
             for tet in &crushed {
-                self.flesh.mesh.tets[*tet].iter().for_each(|v| is_thin[*v as usize % count] = thins);
-                left_out[self.flesh.triangles[*tet / 3] as usize] |= leaves_out && fullness[*tet] < INVERTED;
+                self.flesh.skin_corners(*tet).iter().for_each(|v| is_thin[*v as usize] = thins);
+                if let Some(triangle) = self.flesh.triangle_above[*tet] {
+                    layer.left_out[triangle as usize] |= leaves_out && fullness[*tet] < INVERTED;
+                }
             }
-            (0..count).filter(|v| is_thin[*v]).for_each(|v| thickness[v] *= THINNER);
-            self.put_flesh(make(&thickness, &left_out)?, triangles);
+            let thin = layer.thickness.iter_mut().zip(is_thin).filter(|(_, is_thin)| *is_thin);
+            thin.for_each(|(thickness, _)| *thickness *= THINNER);
+            self.put_flesh(layer.make(&self.surface)?);
         }
         Ok(())
     }
 
     /// Other flesh under the same skin.
-    fn put_flesh(&mut self, flesh: Flesh, triangles: &[[u32; 3]]) {
+    fn put_flesh(&mut self, flesh: TissueMesh) {
         self.masses = masses(&flesh, &self.layout, self.params.density);
         if self.params.actuation == Actuation::Forces {
-            self.shortening = MuscleContraction::find(&flesh, triangles, &self.moves);
+            self.shortening = MuscleContraction::find(&flesh, &self.surface.triangles, &self.surface.moves);
         }
         self.bare_edges = edges(&flesh.bare);
         self.is_alone = vec![true; flesh.mesh.positions.len()];
@@ -291,17 +303,17 @@ impl Tissue {
     fn fit_stiffness(&mut self, face: &FaceModel, teller: &mut Teller) -> Result<(), TissueError> {
         let options =
             FitOptions { bounds: self.params.stiffness_bounds, smooth: self.params.stiffness_smooth };
+        let CoarseSkin { is_held, is_loose, .. } = &self.surface;
         let is_counted: Vec<bool> =
-            self.is_held.iter().zip(&self.is_loose).map(|(held, loose)| !held && !loose).collect();
-        let regions =
-            Regions::spread(&self.flesh.mesh.positions[..self.skin_count()], self.params.stiffness_regions);
+            is_held.iter().zip(is_loose).map(|(held, loose)| !held && !loose).collect();
+        let regions = Regions::spread(&self.surface.positions, self.params.stiffness_regions);
         // The balance below the skin depends on what is found.
         for _ in 0..STIFFNESS_ROUNDS {
             let poses = self.poses(face, teller)?;
             let fit = StiffnessFit {
                 flesh: &self.flesh,
-                triangles: &face.coarse.triangles,
-                areas: &self.areas,
+                triangles: &self.surface.triangles,
+                areas: &self.surface.areas,
                 is_counted: &is_counted,
                 regions: &regions,
                 params: &self.params,
@@ -324,7 +336,7 @@ impl Tissue {
 
     /// Where the lower jaw is for some weights, in the head's frame; unmoved where no shape moves it.
     pub fn jaw_pose(&self, weights: &[f32]) -> RigidMotion {
-        self.footing.pose(weights)
+        self.bones.pose(weights)
     }
 
     /// Number of tetrahedra.
@@ -344,19 +356,57 @@ impl Tissue {
 
     /// Number of vertices of the skin.
     pub(super) fn skin_count(&self) -> usize {
-        self.areas.len()
+        self.surface.positions.len()
     }
 
-    /// Where the bone has the hypodermis under a vertex, for some weights and the jaw's pose.
-    pub(super) fn attachment(&self, weights: &[f32], pose: &RigidMotion, vertex: usize) -> DVec3 {
-        let positions = &self.flesh.mesh.positions;
-        let foot = AttachmentPoint {
-            vertex,
-            at: positions[self.skin_count() + vertex],
-            skin: positions[vertex],
-            moves: &self.moves,
+    /// Whether a vertex goes where the rig or a bone has it, whatever acts on it.
+    pub(super) fn is_kinematic(&self, vertex: usize) -> bool {
+        is_kinematic(&self.flesh, &self.surface, vertex)
+    }
+
+    /// Where ligaments, bone or the rig have a vertex, for some weights, by which the rig moves the skin, and the jaw's pose.
+    pub(super) fn attached_place(
+        &self,
+        weights: &[f32],
+        moved: &[DVec3],
+        pose: &RigidMotion,
+        vertex: usize,
+    ) -> DVec3 {
+        let Tie::Ligaments { jaw } = self.flesh.ties[vertex] else {
+            return self.kinematic_place(moved, pose, vertex);
         };
-        self.footing.place(&foot, weights, pose) + carried(&self.carrying, weights, &foot)
+        let above = self.flesh.above[vertex] as usize;
+        let foot = AttachmentPoint {
+            at: self.flesh.mesh.positions[vertex],
+            jaw,
+            above,
+            skin: self.surface.positions[above],
+            moves: &self.surface.moves,
+        };
+        self.bones.place(&foot, weights, pose) + carried(&self.carrying, weights, &foot)
+    }
+
+    /// Where a vertex is if it goes with the bone that it is on or else with the skin above it, for the skin moved by so much and the jaw's
+    /// pose.
+    pub(super) fn kinematic_place(&self, moved: &[DVec3], pose: &RigidMotion, vertex: usize) -> DVec3 {
+        let rest = self.flesh.mesh.positions[vertex];
+        match self.flesh.ties[vertex] {
+            Tie::Cranium => rest,
+            Tie::Jaw => pose.apply(rest),
+            _ => self.target(moved, vertex),
+        }
+    }
+
+    /// Puts displacements of the rows on the jaw to where its rigid motion has them for some weights: a blend of them is not rigid.
+    pub(super) fn move_bones(&self, weights: &[f32], displacements: &mut [Row<f32>]) {
+        if self.on_jaw.is_empty() {
+            return;
+        }
+        let pose = self.jaw_pose(weights);
+        for vertex in self.on_jaw.iter().map(|vertex| *vertex as usize) {
+            let rest = self.flesh.mesh.positions[vertex];
+            displacements[self.layout.rows[vertex] as usize] = row(pose.apply(rest) - rest);
+        }
     }
 
     /// How far the rig moves each vertex of the skin for some weights.
@@ -369,7 +419,7 @@ impl Tissue {
 
     /// Where the rig has a vertex of the skin, or what lies below it and goes along, for the skin moved by so much.
     pub(super) fn target(&self, moved: &[DVec3], vertex: usize) -> DVec3 {
-        self.flesh.mesh.positions[vertex] + moved[vertex % self.skin_count()]
+        self.flesh.mesh.positions[vertex] + moved[self.flesh.above[vertex] as usize]
     }
 }
 
@@ -382,24 +432,13 @@ fn edges(triangles: &[[u32; 3]]) -> Vec<[u32; 2]> {
     edges
 }
 
-/// Which vertices of the shell lie where the whole mesh is left free.
-fn loose_vertices(input: &TissueInput) -> Vec<bool> {
-    let is_free = |v: u32| input.free.get(v as usize).copied().unwrap_or(false);
-    let face = input.face;
-    let on = |place: &SurfacePoint| face.triangles[place.triangle as usize].iter().all(|v| is_free(*v));
-    face.coarse.on_mesh.iter().map(on).collect()
-}
-
-/// Displacement of the shell by each shape at weight 1, m; where it is loose it follows none.
-fn skin_moves(face: &FaceModel, is_loose: &[bool]) -> Vec<Vec<DVec3>> {
-    let move_of = |shape: &FaceShape| -> Vec<DVec3> {
-        let dense = shape.coarse.to_dense(is_loose.len());
-        let moved = |(offset, loose): (&Vec3, &bool)| {
-            if *loose { DVec3::ZERO } else { offset.as_dvec3() }
-        };
-        dense.iter().zip(is_loose).map(moved).collect()
-    };
-    face.shapes.iter().map(move_of).collect()
+/// Whether a vertex of some flesh goes where the rig or a bone has it: on bones, and where the skin is held, with its ligaments below.
+fn is_kinematic(flesh: &TissueMesh, skin: &CoarseSkin, vertex: usize) -> bool {
+    match flesh.ties[vertex] {
+        Tie::Free => false,
+        Tie::Skin | Tie::Ligaments { .. } => skin.is_held[flesh.above[vertex] as usize],
+        Tie::Cranium | Tie::Jaw => true,
+    }
 }
 
 fn sparse(moves: &[DVec3]) -> Runs {
@@ -412,7 +451,7 @@ fn closes(face: &FaceModel, shape: usize) -> bool {
     arkit::recognise(&face.shapes[shape].name).is_some_and(|recognised| recognised.shape == "mouthClose")
 }
 
-fn masses(flesh: &Flesh, layout: &Layout, density: f64) -> Vec<f64> {
+fn masses(flesh: &TissueMesh, layout: &Layout, density: f64) -> Vec<f64> {
     let mut masses = vec![0.0; layout.rows.len()];
     for (tet, volume) in flesh.mesh.tets.iter().zip(flesh.mesh.volumes()) {
         tet.iter().for_each(|v| masses[layout.rows[*v as usize] as usize] += 0.25 * density * volume);

@@ -119,6 +119,18 @@ impl<P: Point> TriangleTree<P> {
         point: P,
         within: P::Scalar,
     ) -> Option<Nearest<P>> {
+        self.closest_among(positions, triangles, point, within, |_| true)
+    }
+
+    /// The closest point within a distance on those triangles that are `accepted`.
+    pub fn closest_among(
+        &self,
+        positions: &[P],
+        triangles: &[[u32; 3]],
+        point: P,
+        within: P::Scalar,
+        accepted: impl Fn(u32) -> bool,
+    ) -> Option<Nearest<P>> {
         if self.order.is_empty() {
             return None;
         }
@@ -150,7 +162,7 @@ impl<P: Point> TriangleTree<P> {
                 let nearer = best.is_none_or(|b| {
                     distance < b.distance || (distance == b.distance && triangle < b.triangle)
                 });
-                if distance <= reach && nearer {
+                if distance <= reach && nearer && accepted(triangle) {
                     best = Some(Nearest { triangle, barycentric, point: on, distance });
                     reach = distance;
                 }

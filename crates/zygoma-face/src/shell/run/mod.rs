@@ -174,14 +174,14 @@ impl ShellBody {
         let matrices = params.matrices(&face, &order)?;
         let stepper = Stepper::new(&face.shell, order.clone(), Arc::new(matrices));
         let rig = CoarseRig::new(&face, &order);
-        let rows = Order { places: &order.places, vertices: &order.vertices, free: order.free };
-        let skin = SampledSkin {
-            skin: &face.skin,
-            triangles: &face.triangles,
-            neutral: &face.neutral,
+        let rows = Order {
             rest: &face.shell.rest,
-            height: 1.0,
+            places: &order.places,
+            vertices: &order.vertices,
+            free: order.free,
         };
+        let skin =
+            SampledSkin { skin: &face.skin, triangles: &face.triangles, neutral: &face.neutral, height: 1.0 };
         let samples = Samples::new(&skin, &face.embedding, &rows);
         let place = |v: u32| order.places[v as usize];
         let embedding = (face.embedding.vertices.iter().zip(&face.embedding.weights))

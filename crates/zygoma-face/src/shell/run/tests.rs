@@ -577,8 +577,8 @@ fn shells_whose_parts_do_not_fit_are_refused_when_they_are_to_run() {
     type Damage = fn(&mut FittedShell);
     let damages: [(&str, Damage); 5] = [
         ("depth has", |shell| shell.depth.truncate(3)),
-        ("strain and bending has", |shell| shell.stiffness.strain[2] = f64::NAN),
-        ("corrections has", |shell| shell.corrections.clear()),
+        ("strain and bending has", |shell| shell.stiffness.strain[2] = -1.0),
+        ("residual has", |shell| shell.neutral_residual.truncate(1)),
         ("step_time", |shell| shell.params.step_time = 0.0),
         ("step_time", |shell| shell.params.step_time = 1e-9),
     ];

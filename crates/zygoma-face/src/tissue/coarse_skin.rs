@@ -1,0 +1,65 @@
+//! The skin of tissue: the surface through which a face drives it and is carried by it.
+
+use glam::{DVec3, Vec3};
+use zygoma_geometry::closest::SurfacePoint;
+use zygoma_geometry::embedding::Embedding;
+
+use super::tissue::TissueInput;
+use crate::model::{FaceModel, FaceShape};
+
+/// A coarse surface on a face's skin.
+pub(super) struct CoarseSkin {
+    /// Vertices at rest, m.
+    pub(super) positions: Vec<DVec3>,
+    pub(super) triangles: Vec<[u32; 3]>,
+    /// Area around each vertex, m².
+    pub(super) areas: Vec<f64>,
+    /// Where the vertices lie on the whole mesh.
+    pub(super) places: Vec<SurfacePoint>,
+    /// How the whole mesh follows the vertices.
+    pub(super) embedding: Embedding,
+    /// Displacement of the vertices by each shape at weight 1, m; where they are loose they follow none.
+    pub(super) moves: Vec<Vec<DVec3>>,
+    /// Vertices that follow the rig exactly.
+    pub(super) is_held: Vec<bool>,
+    /// Vertices that nothing holds, nor what lies below them.
+    pub(super) is_loose: Vec<bool>,
+}
+
+impl CoarseSkin {
+    /// The face's own coarse mesh.
+    pub(super) fn of_shell(input: &TissueInput) -> Self {
+        let face = input.face;
+        let is_loose = loose_vertices(input, &face.coarse.on_mesh);
+        Self {
+            positions: face.coarse.positions.clone(),
+            triangles: face.coarse.triangles.clone(),
+            areas: face.coarse.areas(),
+            places: face.coarse.on_mesh.clone(),
+            embedding: face.embedding.clone(),
+            moves: shell_moves(face, &is_loose),
+            is_held: face.coarse.is_held.iter().zip(&is_loose).map(|(held, loose)| *held && !loose).collect(),
+            is_loose,
+        }
+    }
+}
+
+/// Which places lie where the whole mesh is left free.
+pub(super) fn loose_vertices(input: &TissueInput, places: &[SurfacePoint]) -> Vec<bool> {
+    let is_free = |v: u32| input.free.get(v as usize).copied().unwrap_or(false);
+    let face = input.face;
+    let on = |place: &SurfacePoint| face.triangles[place.triangle as usize].iter().all(|v| is_free(*v));
+    places.iter().map(on).collect()
+}
+
+/// Displacement of the shell by each shape at weight 1, m.
+fn shell_moves(face: &FaceModel, is_loose: &[bool]) -> Vec<Vec<DVec3>> {
+    let move_of = |shape: &FaceShape| -> Vec<DVec3> {
+        let dense = shape.coarse.to_dense(is_loose.len());
+        let moved = |(offset, loose): (&Vec3, &bool)| {
+            if *loose { DVec3::ZERO } else { offset.as_dvec3() }
+        };
+        dense.iter().zip(is_loose).map(moved).collect()
+    };
+    face.shapes.iter().map(move_of).collect()
+}
