@@ -98,7 +98,8 @@ pub(crate) struct InfoArgs {
 #[command(after_help = "Examples:\n  zygoma build face.glb -o face.safetensors\n  \
                         zygoma build face.glb -o face.safetensors --take MySlate_1.csv --report page\n  \
                         zygoma build ICT/FaceXModel -o ict.safetensors --triangles 8000 --fit-seconds 30\n  \
-                        zygoma build face.glb -o preview.safetensors --quick")]
+                        zygoma build face.glb -o preview.safetensors --quick\n  \
+                        zygoma build face.glb -o face.safetensors --for shell,tissue")]
 pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) rig: RigArgs,
@@ -107,7 +108,11 @@ pub(crate) struct BuildArgs {
     #[arg(short, long, value_name = "FACE")]
     pub(crate) out: PathBuf,
 
-    /// Triangles of the simulated shell [default: 4000].
+    /// Bodies that the face is built for: the fit of a shell takes a minute, tissue some seconds.
+    #[arg(long = "for", value_name = "BODY", value_delimiter = ',', default_value = "shell")]
+    pub(crate) bodies: Vec<BuildFor>,
+
+    /// Triangles of the simulated skin [default: 4000].
     #[arg(long)]
     pub(crate) triangles: Option<usize>,
 
@@ -234,6 +239,15 @@ pub(crate) struct SimulateArgs {
 
     #[command(flatten)]
     pub(crate) performance: PerformanceArgs,
+}
+
+/// A body that a face can be built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum BuildFor {
+    /// Skin that can be touched, within a certified bound of the rig's look.
+    Shell,
+    /// Live soft tissue.
+    Tissue,
 }
 
 /// Which body performs.

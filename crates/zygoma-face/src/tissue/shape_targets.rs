@@ -43,11 +43,19 @@ impl ShapeTargets {
                 let way = after[*vertex as usize] - before[*vertex as usize];
                 row(if way.length() > STILL { way } else { DVec3::ZERO })
             };
-            let rows: Vec<Row<f32>> = tissue.layout.vertices.iter().map(moved).collect();
-            shapes.push(Runs::from_dense(rows.as_flattened(), 8));
+            shapes.push(tissue.layout.vertices.iter().map(moved).collect::<Vec<Row<f32>>>());
         }
         teller.end_round();
-        Ok(Self { shapes })
+        Ok(Self::of_rows(shapes.into_iter()))
+    }
+
+    /// From the displacement of every row by each shape.
+    pub(super) fn of_rows(shapes: impl Iterator<Item = Vec<Row<f32>>>) -> Self {
+        Self { shapes: shapes.map(|rows| Runs::from_dense(rows.as_flattened(), 8)).collect() }
+    }
+
+    pub(super) fn shape_count(&self) -> usize {
+        self.shapes.len()
     }
 
     /// Displacement of every row for some weights.

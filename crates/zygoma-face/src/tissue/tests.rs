@@ -1,4 +1,5 @@
 mod clock;
+mod keeping;
 mod markers;
 mod sticking;
 mod touching;

@@ -239,6 +239,7 @@ impl Tissue {
         };
         tissue.put_flesh(flesh);
         match params.actuation {
+            Actuation::Shapes if tissue.take_solved(face) => {}
             Actuation::Shapes => {
                 if params.fit_stiffness {
                     tissue.fit_stiffness(face, &mut teller)?;

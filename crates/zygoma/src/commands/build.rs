@@ -13,21 +13,27 @@ use zygoma_face::shell::{
     BuildInput, BuildParams, BuildProgress, BuildReport, build_with_report, take_poses,
 };
 use zygoma_face::shell::{CertifiedFace, Searched, Tally};
+use zygoma_face::tissue::TissueParams;
 use zygoma_head::built_in_takes;
 use zygoma_rig::Take;
+use zygoma_rig::jaw::jaw_driven_shapes;
 
-use crate::cli::BuildArgs;
+use crate::cli::{BuildArgs, BuildFor};
+use crate::commands::simulate::tissue;
 use crate::commands::{animated, input};
 use crate::progress::Progress;
 use crate::reports;
+use crate::tissue_input::RigInside;
 
 /// What a build found, for people and programs.
 #[derive(Serialize)]
 struct Summary {
     face: String,
     height_metres: f64,
-    /// ε^r, m.
-    tolerance_metres: f64,
+    /// Bodies that it was built for.
+    bodies: Vec<String>,
+    /// ε^r, m; `null` without a shell.
+    tolerance_metres: Option<f64>,
     vertices: usize,
     shell_vertices: usize,
     shell_triangles: usize,
@@ -82,20 +88,34 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     zygoma_files::check_room(zygoma_files::folder_of(&args.out), bytes as u64)?;
     let poses = take_poses(&rig, &takes);
     let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &poses };
-    let (mut face, report) =
-        build_with_progress(&what, &params).with_context(|| args.rig.rig.display().to_string())?;
+    let named = || args.rig.rig.display().to_string();
+    let (mut face, report) = if args.bodies.contains(&BuildFor::Shell) {
+        build_with_progress(&what, &params).with_context(named)?
+    } else {
+        let budget = params.budget.within(params.seconds);
+        let face = FaceModel::new(&rig.name, rig.skin(), params.triangles, &budget).with_context(named)?;
+        (face, BuildReport::default())
+    };
+    if args.bodies.contains(&BuildFor::Tissue) {
+        let inside = RigInside::new(&rig, &face, jaw_driven_shapes(rig.skin()), None, &[])?;
+        let solved = tissue::build_with_progress(&inside.tissue(&face), &TissueParams::default())
+            .with_context(named)?
+            .solved();
+        solved.iter().for_each(|solved| face.add_section(solved));
+    }
     face.origin = Origin::of_rig(&rig, &args.rig.rig, args.rig.reading.identity.as_deref());
     animated::make_folder_for(&args.out)?;
     face.write(&args.out)?;
-    if let Some(folder) = &args.report {
+    let shell = FittedShell::of(&face).ok();
+    if let (Some(folder), Some(_)) = (&args.report, &shell) {
         reports::build::write(folder, &face, &rig, &report)?;
     }
-    let shell = FittedShell::of(&face)?;
-    let certified = shell.certified.as_ref();
+    let certified = shell.as_ref().and_then(|shell| shell.certified.as_ref());
     let summary = Summary {
         face: args.out.display().to_string(),
         height_metres: face.height,
-        tolerance_metres: face.height * shell.params.tolerance,
+        bodies: face.sections.keys().cloned().collect(),
+        tolerance_metres: shell.as_ref().map(|shell| face.height * shell.params.tolerance),
         vertices: face.vertex_count(),
         shell_vertices: face.coarse.vertex_count(),
         shell_triangles: face.coarse.triangles.len(),
@@ -103,10 +123,11 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
         certified_worst: certified.and_then(|c| c.shapes.worst),
         certified: certified.is_some_and(CertifiedFace::holds),
         not_certified: match certified {
+            None if shell.is_none() => Some("the face was not built for a shell".to_owned()),
             None => Some("the stiffness was not fitted".to_owned()),
             Some(certified) => certified.gap(),
         },
-        certificate: shell.certified.clone(),
+        certificate: certified.cloned(),
         missed: report.shapes.iter().filter(|shape| !holds(shape)).map(|shape| shape.name.clone()).collect(),
         iterations: certified.map_or(0, |c| c.iterations),
         seconds: began.elapsed().as_secs_f64(),
@@ -170,13 +191,17 @@ fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "{}: {} vertices follow a shell of {} triangles; the face is {:.1} cm high; built in {:.1} s",
+        "{}: {} vertices follow a coarse skin of {} triangles; the face is {:.1} cm high; built for {} in {:.1} s",
         summary.face,
         summary.vertices,
         summary.shell_triangles,
         100.0 * summary.height_metres,
+        if summary.bodies.is_empty() { "no body".to_owned() } else { summary.bodies.join(" and ") },
         summary.seconds
     )?;
+    if !summary.bodies.iter().any(|body| body == "shell") {
+        return Ok(());
+    }
     if let Some(why) = &summary.not_certified {
         writeln!(out, "not certified: {why}")?;
     } else {
@@ -203,7 +228,7 @@ fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
     }
     if let Some(output) = summary.certificate.as_ref().and_then(|c| c.output) {
         let millimetres = |tally: &Tally| match tally.worst {
-            Some(worst) => format!("{:.2} mm", 1e3 * summary.tolerance_metres * worst),
+            Some(worst) => format!("{:.2} mm", 1e3 * summary.tolerance_metres.unwrap_or(0.0) * worst),
             None => "an unknown distance".to_owned(),
         };
         writeln!(

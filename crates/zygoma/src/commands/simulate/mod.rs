@@ -137,6 +137,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
             let inside = RigInside::new(rig, face, jaw, args.thickness.as_deref(), &args.free)?;
             let tissue = tissue::build_with_progress(&inside.tissue(face), &params);
             let tissue = Arc::new(tissue.with_context(|| args.input.display().to_string())?);
+            subject.keep(face, &tissue);
             let read = |path: &std::path::PathBuf| FollowedMarkers::read(path, &tissue);
             let markers = args.markers.as_ref().map(read).transpose()?;
             let body = Box::new(tissue::body_of(rig, &tissue, markers.as_ref())?);

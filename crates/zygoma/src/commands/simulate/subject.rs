@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use zygoma_face::model::{BodySection, FaceCache, FaceModel, Origin};
+use zygoma_face::model::{BodySection, FaceCache, FaceModel, Origin, PrepareError};
 use zygoma_face::shell::{BuildInput, BuildParams, FittedShell, take_poses};
+use zygoma_face::tissue::{SolvedTissue, Tissue};
 use zygoma_numerics::Budget;
 use zygoma_rig::Rig;
 use zygoma_rig::formats::Limits;
@@ -24,6 +25,8 @@ pub(super) struct Subject {
     pub(super) body: BodyArg,
     /// The face, if it was read.
     read: Option<FaceModel>,
+    /// Where tissue is kept, and its key there.
+    kept: Option<(FaceCache, u64)>,
 }
 
 impl Subject {
@@ -34,7 +37,13 @@ impl Subject {
         }
         let rig_args = RigArgs { rig: args.input.clone(), reading: args.reading.clone() };
         let rig = input::read_rig(&rig_args)?;
-        Ok(Self { read: None, rig, rig_path: args.input.clone(), body: args.body.unwrap_or(BodyArg::Tissue) })
+        Ok(Self {
+            read: None,
+            kept: None,
+            rig,
+            rig_path: args.input.clone(),
+            body: args.body.unwrap_or(BodyArg::Tissue),
+        })
     }
 
     fn open_face(args: &SimulateArgs, format: Format) -> anyhow::Result<Self> {
@@ -52,6 +61,7 @@ impl Subject {
             rig_path: origin.unwrap_or_else(|| args.input.clone()),
             body: args.body.unwrap_or(built_for),
             read: Some(face),
+            kept: None,
         })
     }
 
@@ -64,13 +74,34 @@ impl Subject {
         let named = || args.input.display().to_string();
         let mut face = match self.body {
             BodyArg::Shell => self.shell(triangles, args.no_cache).with_context(named)?,
-            BodyArg::Tissue | BodyArg::Rig => {
-                let mesh = self.rig.skin();
-                FaceModel::new(&self.rig.name, mesh, triangles, &Budget::default()).with_context(named)?
-            }
+            BodyArg::Tissue => self.tissue(triangles, args.no_cache).with_context(named)?,
+            BodyArg::Rig => self.bare(triangles).with_context(named)?,
         };
         face.origin = Origin::of_rig(&self.rig, &args.input, args.reading.identity.as_deref());
         Ok(face)
+    }
+
+    fn bare(&self, triangles: usize) -> Result<FaceModel, PrepareError> {
+        FaceModel::new(&self.rig.name, self.rig.skin(), triangles, &Budget::default())
+    }
+
+    /// A face under which tissue may have been solved before.
+    fn tissue(&mut self, triangles: usize, no_cache: bool) -> Result<FaceModel, PrepareError> {
+        let cache = if no_cache { None } else { FaceCache::of_user() };
+        let key = FaceCache::key(self.rig.skin(), &("tissue", triangles));
+        let found = cache.as_ref().and_then(|cache| cache.find(key, self.rig.skin()));
+        self.kept = cache.map(|cache| (cache, key));
+        found.map_or_else(|| self.bare(triangles), Ok)
+    }
+
+    /// Keeps tissue that was solved now, so that the same rig need not wait again.
+    pub(super) fn keep(&self, face: &FaceModel, tissue: &Tissue) {
+        let (Some((cache, key)), Some(solved)) = (&self.kept, tissue.solved()) else { return };
+        if face.section::<SolvedTissue>().and_then(Result::ok).as_ref() != Some(&solved) {
+            let mut face = face.clone();
+            face.add_section(&solved);
+            cache.keep(*key, &face);
+        }
     }
 
     /// A face with a fitted shell, from the cache if it is there.

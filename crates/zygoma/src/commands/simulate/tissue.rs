@@ -55,7 +55,7 @@ pub(super) fn params(args: &SimulateArgs) -> anyhow::Result<TissueParams> {
 }
 
 /// Builds tissue and shows how far it is.
-pub(super) fn build_with_progress(input: &TissueInput, params: &TissueParams) -> Result<Tissue, TissueError> {
+pub(crate) fn build_with_progress(input: &TissueInput, params: &TissueParams) -> Result<Tissue, TissueError> {
     let mut bar = Progress::new("solving the tissue of every shape", 100);
     Tissue::build(input, params, &mut |now| {
         bar.set((100.0 * now.done()) as usize);
