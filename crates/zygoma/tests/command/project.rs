@@ -131,7 +131,8 @@ fn cited_works_are_in_the_references() {
 }
 
 /// Crates in which every equation is cited with its paper.
-const CITED_WITH_PAPER: [&str; 3] = ["zygoma-numerics", "zygoma-geometry", "zygoma-physics"];
+const CITED_WITH_PAPER: [&str; 6] =
+    ["zygoma-numerics", "zygoma-geometry", "zygoma-picture", "zygoma-rig", "zygoma-physics", "zygoma-head"];
 
 #[test]
 fn equations_are_cited_with_their_paper() {
