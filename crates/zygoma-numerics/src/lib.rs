@@ -5,7 +5,8 @@
 //! - Sparse: a [`SymmetricMatrix`] is factored by [`Cholesky`] (an [`Analysis`] is shared by all matrices of a pattern). [`PackedFactor`] solves for
 //!   three right-hand sides in `f32` within a frame, [`SplitFactor`] does so on two threads, [`nested_dissection`] orders for both.
 //! - Dense: [`DenseFactor`]. Without a factor: [`conjugate_gradients`].
-//! - Optimisation: [`Lbfgs`] is the recursion around any initial inverse Hessian, [`vectors`] its long vectors.
+//! - Optimisation: [`Newton`] keeps its factor while that converges well; [`Lbfgs`] is the recursion around any initial inverse Hessian, [`vectors`]
+//!   its long vectors.
 //! - [`svd3`] decomposes 3×3 matrices sixteen at a time, [`simd`] runs kernels on the widest registers, [`low_rank`] compresses frames under a bound on
 //!   the largest error.
 //! - [`random`] numbers depend on their purpose, never on the order of calls. [`Checked`] keeps parameters in range, and a [`Budget`] is a
@@ -39,6 +40,7 @@ mod conjugate_gradients;
 mod dense;
 mod dissection;
 mod lbfgs;
+mod newton;
 mod packed;
 mod packed_kernels;
 mod params;
@@ -53,6 +55,7 @@ pub use conjugate_gradients::{CgEnd, CgSolution, CgStatus, conjugate_gradients};
 pub use dense::DenseFactor;
 pub use dissection::nested_dissection;
 pub use lbfgs::{Lbfgs, Real};
+pub use newton::{Newton, NewtonParams, NewtonProblem, NotConverged};
 pub use packed::{PackedAnalysis, PackedFactor, Row};
 pub use params::{BadParam, Checked, Ranged};
 pub use split::SplitFactor;

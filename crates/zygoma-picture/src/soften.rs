@@ -128,8 +128,8 @@ impl Gather<'_> {
         Some(Arrival { depth: -hit.position.z, ambient: open[0] * open[1], key })
     }
 
-    /// One minus the obscurance within a radius: the estimator of [McGuire et al. 2012]
-    /// *Scalable ambient obscurance*, Eq. 1, over a sunflower of taps on the screen.
+    /// One minus the obscurance within a radius: the estimator of
+    /// [McGuire et al. 2012] *Scalable ambient obscurance*, Eq. 1, over a sunflower of taps on the screen.
     fn openness(
         &self,
         pixels: &Pixels,

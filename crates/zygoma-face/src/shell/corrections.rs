@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use glam::{DVec3, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
-use zygoma_numerics::{Budget, Stop};
+use zygoma_numerics::{Budget, NewtonParams, Stop};
 use zygoma_physics::shell::{
-    Equilibrium, EquilibriumProblem, FrameMotion, NewtonParams, Shell, ShellParams, StepMatrices, StepOrder,
-    Stepper, Stiffness,
+    Equilibrium, EquilibriumProblem, FrameMotion, Shell, ShellParams, StepMatrices, StepOrder, Stepper,
+    Stiffness,
 };
 use zygoma_rig::SparseDeltas;
 

@@ -23,7 +23,7 @@ pub(crate) const fn pull(at: [f64; 3], by: [f64; 3], size: f64) -> Pull {
 
 impl Pull {
     /// Displacement of a point. Three scales are mixed so that it dies off with the fifth power of the distance
-    /// (eq. 10 of the paper): a local pull stays local.
+    /// (\[de Goes and James 2017\] eq. 10): a local pull stays local.
     pub(crate) fn offset(&self, p: DVec3) -> DVec3 {
         let [e1, e2, e3] = [self.size, 1.2 * self.size, 1.44 * self.size];
         let w1 = 1.0;
@@ -36,10 +36,10 @@ impl Pull {
     }
 }
 
-/// b/a of the paper's eq. 1.
+/// b/a of \[de Goes and James 2017\] eq. 1.
 const B: f64 = 1.0 / (4.0 * (1.0 - POISSON));
 
-/// Eq. 6 of the paper with a = 1.
+/// \[de Goes and James 2017\] eq. 6 with a = 1.
 fn one(r: DVec3, force: DVec3, e: f64) -> DVec3 {
     let length = (r.length_squared() + e * e).sqrt();
     let cube = length.powi(3);

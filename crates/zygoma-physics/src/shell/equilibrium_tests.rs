@@ -1,9 +1,9 @@
 use glam::{DQuat, DVec3};
-use zygoma_numerics::SymmetricMatrix;
+use zygoma_numerics::{NewtonParams, SymmetricMatrix};
 
 use super::*;
+use crate::shell::Equilibrium;
 use crate::shell::test_shells::bumpy_sheet;
-use crate::shell::{Equilibrium, NewtonParams};
 
 fn uneven(count: usize) -> Stiffness {
     let value = |i: usize| 2.0 + (i as f64).sin();

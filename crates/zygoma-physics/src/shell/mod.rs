@@ -21,7 +21,7 @@ use glam::DVec3;
 use zygoma_geometry::{TriMeshError, check_mesh};
 
 pub use elements::{Bend, Spring};
-pub use equilibrium::{Equilibrium, NewtonParams, NotConverged};
+pub use equilibrium::Equilibrium;
 pub use equilibrium_problem::{EquilibriumProblem, Weights, imbalance};
 use matrix::step_matrix;
 pub use params::ShellParams;

@@ -320,8 +320,9 @@ impl Stepper {
 mod tests {
     use super::*;
     use crate::shell::test_shells::bumpy_sheet;
-    use crate::shell::{Equilibrium, EquilibriumProblem, NewtonParams};
+    use crate::shell::{Equilibrium, EquilibriumProblem};
     use glam::DVec3;
+    use zygoma_numerics::NewtonParams;
 
     fn stepper(shell: &Shell, params: &ShellParams, free: &[bool], strain: f64, bending: f64) -> Stepper {
         let order = Arc::new(StepOrder::new(shell, free));

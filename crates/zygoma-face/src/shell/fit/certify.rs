@@ -3,9 +3,9 @@
 use glam::DVec3;
 use rayon::prelude::*;
 use serde::Serialize;
-use zygoma_numerics::Budget;
+use zygoma_numerics::{Budget, NewtonParams};
 use zygoma_physics::shell::{
-    Equilibrium, EquilibriumProblem, NewtonParams, Shell, ShellParams, Stiffness, Weights, imbalance,
+    Equilibrium, EquilibriumProblem, Shell, ShellParams, Stiffness, Weights, imbalance,
 };
 
 use crate::shell::model::Tally;

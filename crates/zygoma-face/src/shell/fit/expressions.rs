@@ -2,8 +2,8 @@
 
 use glam::DVec3;
 use rayon::prelude::*;
-use zygoma_numerics::Budget;
-use zygoma_physics::shell::{Equilibrium, EquilibriumProblem, NewtonParams, NotConverged, Shell, Stiffness};
+use zygoma_numerics::{Budget, NewtonParams, NotConverged};
+use zygoma_physics::shell::{Equilibrium, EquilibriumProblem, Shell, Stiffness};
 
 use super::loss::stiffness_of;
 use super::model::{Row, entries};
