@@ -83,6 +83,9 @@ pub(crate) struct LipContactDetector {
     depths: Vec<f32>,
     /// Where the rig has the lips.
     followed: Vec<Vec3>,
+    /// Memory for following them: the depths that come next, and both ends of a part of the way.
+    next_depths: Vec<f32>,
+    part_of_way: [Vec<Vec3>; 2],
     /// Length of a cell.
     cell: f32,
     /// Two coordinates across the axis, and the one along it.
@@ -132,6 +135,8 @@ impl LipContactDetector {
             is_unordered,
             depths: vec![0.0; positions.len()],
             followed: positions.to_vec(),
+            next_depths: vec![0.0; positions.len()],
+            part_of_way: [positions.to_vec(), positions.to_vec()],
             cell,
             flat: vec![Vec3::ZERO; positions.len()],
             grids: std::array::from_fn(|_| Grid::default()),
@@ -161,17 +166,22 @@ impl LipContactDetector {
         let way = |(from, to): (&Vec3, &Vec3)| from.distance(*to);
         let farthest = self.followed.iter().zip(positions).map(way).fold(0.0, f32::max);
         let parts = ((farthest / PART_OF_WAY).ceil() as usize).clamp(1, MOST_PARTS);
-        let from = self.followed.clone();
+        let [mut from, mut to] = std::mem::take(&mut self.part_of_way);
+        from.copy_from_slice(&self.followed);
         for part in 1..=parts {
             let share = part as f32 / parts as f32;
-            let to: Vec<Vec3> = from.iter().zip(positions).map(|(a, b)| a.lerp(*b, share)).collect();
+            for (to, (a, b)) in to.iter_mut().zip(from.iter().zip(positions)) {
+                *to = a.lerp(*b, share);
+            }
             self.follow_part(&to);
         }
+        self.part_of_way = [from, to];
     }
 
     fn follow_part(&mut self, positions: &[Vec3]) {
         let found = self.lay_out(positions, 0.0);
-        let mut depths = vec![0.0; self.depths.len()];
+        let mut depths = std::mem::take(&mut self.next_depths);
+        depths.fill(0.0);
         if let Some((area, heights)) = &found {
             let moved = |v: u32| positions[v as usize].distance(self.followed[v as usize]);
             for vertex in self.vertices_near(*heights) {
@@ -183,7 +193,7 @@ impl LipContactDetector {
                 }
             }
         }
-        self.depths = depths;
+        self.next_depths = std::mem::replace(&mut self.depths, depths);
         self.followed.copy_from_slice(positions);
     }
 
@@ -675,6 +685,25 @@ mod tests {
         pushed.forget(&apart);
         pushed.follow(&below);
         assert_eq!(pushed.find(&below, NEAR), []);
+    }
+
+    #[test]
+    fn following_the_rig_asks_for_no_memory() {
+        let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
+        let (_, through) = sheets(8, |x, _| 0.2 * x, |_, _| 0.008);
+        let mut order = Order::new(&lips, rest.len() / 2, &rest);
+        let mut there_and_back = || [&through, &rest].map(|positions| order.follow(positions));
+        // A worker of its own: handing work to another thread may ask for memory.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        pool.install(|| {
+            there_and_back();
+            let memory = allocation_counter::measure(|| {
+                there_and_back();
+            });
+            assert_eq!(memory.count_total, 0);
+        });
+        order.follow(&through);
+        assert!(order.depths.iter().any(|depth| *depth > 0.005), "the way was followed");
     }
 
     #[test]
