@@ -199,7 +199,7 @@ fn equations_are_cited_with_their_paper() {
     }
 }
 
-/// The part of a comment before "eq. 7", if it names an equation.
+/// The part of a comment before the number of an equation, if it names one.
 fn before_equation(line: &str) -> Option<&str> {
     let (_, comment) = line.split_once("//")?;
     let place = comment.find("eq. ").or_else(|| comment.find("Eq. "))?;
