@@ -10,6 +10,7 @@ use super::nearest::Nearest;
 use super::prisms::{split_positions, tissue};
 use super::{Anatomy, Bone};
 use crate::Head;
+use crate::base::Base;
 use crate::parts::jaw_shapes;
 use crate::template::Template;
 
@@ -19,19 +20,47 @@ const COVER: f64 = 1.3e-3;
 /// Ridges keep this far off the lips, and off the outer skin.
 const LIP_GAP: f64 = 0.7e-3;
 
-/// Pushes bones under the skin of their head at rest, the mandible in every pose of the jaw too; both sides alike.
-pub(super) fn cover_bones(anatomy: &mut Anatomy, head: &Head) {
+/// A skin that bones must stay under, and where the mandible is then.
+pub(crate) struct Pose {
+    skin: Skin,
+    mandible: DAffine3,
+}
+
+impl Pose {
+    /// The pose of a skin with the template's vertices, in metres.
+    pub(crate) fn new(base: &Base, skin: &[DVec3], mandible: DAffine3) -> Self {
+        Self { skin: Skin::new(base, skin), mandible }
+    }
+}
+
+/// Whether the two sides of a head are mirror images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sides {
+    /// They are, and bones are kept so.
+    Alike,
+    /// They differ.
+    Apart,
+}
+
+/// The poses of a built-in head: at rest, then every shape that moves the jaw.
+pub(super) fn poses(head: &Head) -> Vec<Pose> {
+    let base = &Template::of(head.options.level).base;
+    let mut poses = vec![Pose::new(base, &posed(&head.skin, "neutral"), DAffine3::IDENTITY)];
+    poses.par_extend(jaw_shapes().into_par_iter().map(|(name, weights)| {
+        Pose::new(base, &posed(&head.skin, name), Anatomy::mandible_motion(head, &weights))
+    }));
+    poses
+}
+
+/// Pushes the cranium under the skin of the first pose, which is at rest, and the mandible under the skin of every pose.
+pub(crate) fn cover_bones(anatomy: &mut Anatomy, poses: &[Pose], sides: Sides) {
     const PASSES: usize = 2;
-    let rest = Skin::of(head, "neutral");
-    push_in(&mut anatomy.cranium, &rest, DAffine3::IDENTITY);
-    let mut poses = vec![(rest, DAffine3::IDENTITY)];
-    let posed = jaw_shapes().into_par_iter();
-    poses.par_extend(
-        posed.map(|(name, weights)| (Skin::of(head, name), Anatomy::mandible_motion(head, &weights))),
-    );
+    if let Some(rest) = poses.first() {
+        push_in(&mut anatomy.cranium, &rest.skin, DAffine3::IDENTITY, sides);
+    }
     for _ in 0..PASSES {
-        for (skin, motion) in &poses {
-            push_in(&mut anatomy.mandible, skin, *motion);
+        for pose in poses {
+            push_in(&mut anatomy.mandible, &pose.skin, pose.mandible, sides);
         }
     }
 }
@@ -44,11 +73,9 @@ struct Skin {
 }
 
 impl Skin {
-    fn of(head: &Head, expression: &str) -> Self {
-        let base = &Template::of(head.options.level).base;
-        let positions = posed(&head.skin, expression);
+    fn new(base: &Base, positions: &[DVec3]) -> Self {
         let some = |keep: &dyn Fn(usize) -> bool| {
-            Nearest::new(&positions, &base.triangles, |t| t.iter().all(|v| keep(*v as usize)))
+            Nearest::new(positions, &base.triangles, |t| t.iter().all(|v| keep(*v as usize)))
         };
         Self {
             all: some(&|_| true),
@@ -71,11 +98,12 @@ impl Skin {
     }
 }
 
-fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3) {
+fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3, sides: Sides) {
     const PASSES: usize = 3;
     let back = motion.inverse();
     let mirror = bone.surface.mirror.clone();
-    let symmetric = motion.matrix3.x_axis.x > 1.0 - 1e-9 && motion.translation.x.abs() < 1e-9;
+    let alike = sides == Sides::Alike;
+    let symmetric = alike && motion.matrix3.x_axis.x > 1.0 - 1e-9 && motion.translation.x.abs() < 1e-9;
     // A pose that is its own mirror image is looked at on one side; others come in pairs, which see both.
     let free: Vec<usize> = (0..mirror.len()).filter(|v| !symmetric || mirror[*v] as usize >= *v).collect();
     for _ in 0..PASSES {
@@ -93,6 +121,10 @@ fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3) {
         }
         for (v, p) in moved {
             let other = mirror[v] as usize;
+            if !alike {
+                bone.surface.positions[v] = p;
+                continue;
+            }
             bone.surface.positions[other] = DVec3::new(-p.x, p.y, p.z);
             bone.surface.positions[v] = if other == v { DVec3::new(0.0, p.y, p.z) } else { p };
         }
@@ -100,7 +132,7 @@ fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3) {
 }
 
 /// Untangles prisms: layers under inverted ones are smoothed until none is left or nothing helps.
-pub(super) fn wraps(anatomy: &mut Anatomy) {
+pub(crate) fn wraps(anatomy: &mut Anatomy) {
     const SWEEPS: usize = 40;
     let triangles = anatomy.skin_wrap.triangles.clone();
     let count = anatomy.skin_wrap.positions.len();
