@@ -5,13 +5,15 @@ use std::sync::OnceLock;
 use crate::base::Base;
 use crate::landmarks::Places;
 use crate::shapes::{self, Posed, Poser};
-use crate::{Level, bake};
+use crate::{Level, bake, fields};
 
 /// One level of the template with its shapes, in template space.
 pub(crate) struct Template {
     pub(crate) base: Base,
     /// How far each vertex follows the jaw.
     pub(crate) jaw: Vec<f64>,
+    /// How far each vertex follows soft dials.
+    pub(crate) softness: Vec<f64>,
     /// The 52 shapes of the skin.
     pub(crate) shapes: Vec<Posed>,
     /// Landmarks, contours and regions.
@@ -34,7 +36,8 @@ impl Template {
         };
         let (jaw, seal): (Vec<f64>, Vec<f64>) = (whole(&kept.jaw), whole(&kept.seal));
         let shapes = shapes::all(&Poser { base: &base, jaw: &jaw, seal: &seal });
-        let mut template = Self { base, jaw, shapes, places: Places::default() };
+        let softness = fields::softness(&base);
+        let mut template = Self { base, jaw, softness, shapes, places: Places::default() };
         template.places = Places::new(&template);
         template
     }

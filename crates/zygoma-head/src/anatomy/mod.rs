@@ -23,6 +23,7 @@ mod nearest;
 mod prisms;
 mod repair;
 mod rig;
+mod untangle;
 mod wraps;
 
 use glam::{DAffine3, DVec3};
@@ -100,9 +101,10 @@ pub struct Anatomy {
 impl Anatomy {
     /// The anatomy of a head.
     pub fn new(head: &Head) -> Self {
-        let mut anatomy = Self::carried(|p| head.warp.apply(p) / METRE);
+        let mut anatomy = Self::carried(|p, softness| head.warp.apply(p, softness) / METRE);
         repair::cover_bones(&mut anatomy, &repair::poses(head), Sides::Alike);
         repair::wraps(&mut anatomy);
+        repair::fill(&mut anatomy);
         anatomy
     }
 
@@ -118,7 +120,7 @@ impl Anatomy {
         let half = &keep::kept().bones[1].positions;
         let halves = Halves::of(half);
         let motion = weights.motion(1.0);
-        let carry = |p: DVec3| head.warp.apply(p) / METRE;
+        let carry = |p: DVec3| head.warp.apply(p, 0.0) / METRE;
         let sample: Vec<DVec3> = halves.positions(half).into_iter().step_by(EVERY).collect();
         let from: Vec<DVec3> = sample.iter().map(|p| carry(*p)).collect();
         let to: Vec<DVec3> = sample.iter().map(|p| carry(motion.transform_point3(*p))).collect();

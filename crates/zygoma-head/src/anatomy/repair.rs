@@ -8,7 +8,8 @@ use super::cover::{is_lip, is_outer};
 use super::fit::posed;
 use super::nearest::Nearest;
 use super::prisms::{split_positions, tissue};
-use super::{Anatomy, Bone};
+use super::untangle::untangle;
+use super::{Anatomy, Bone, Tie};
 use crate::Head;
 use crate::base::Base;
 use crate::parts::jaw_shapes;
@@ -180,6 +181,21 @@ pub(crate) fn wraps(anatomy: &mut Anatomy) {
             (&anatomy.skin_wrap.positions, &anatomy.muscle_wrap.positions, &anatomy.skull_wrap.positions);
         anatomy.soft_tissue = tissue(skin, muscle, &triangles);
         anatomy.muscle = tissue(muscle, skull, &triangles);
+    }
+}
+
+/// Puts inverted tetrahedra of a symmetric fill right on one side, and mirrors them.
+pub(super) fn fill(anatomy: &mut Anatomy) {
+    if anatomy.fill.inverted() == 0 {
+        return;
+    }
+    let mirror = &anatomy.fill_mirror;
+    let is_free = |v: usize| mirror[v] as usize > v && anatomy.fill_ties[v] == Tie::Flesh;
+    let held: Vec<bool> = (0..mirror.len()).map(|v| !is_free(v)).collect();
+    untangle(&mut anatomy.fill, &held);
+    for v in (0..mirror.len()).filter(|v| !held[*v]) {
+        let p = anatomy.fill.positions[v];
+        anatomy.fill.positions[mirror[v] as usize] = DVec3::new(-p.x, p.y, p.z);
     }
 }
 
