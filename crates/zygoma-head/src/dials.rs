@@ -37,6 +37,13 @@ pub(crate) const SKIN_TONE: &str = "skin_tone";
 pub(crate) const HAIR_TONE: &str = "hair_tone";
 pub(crate) const EYE_TONE: &str = "eye_tone";
 
+impl Dial {
+    /// Whether it changes the head's form, and not only its colours.
+    pub(crate) fn shapes_the_head(&self) -> bool {
+        ![SKIN_TONE, HAIR_TONE, EYE_TONE].contains(&self.name)
+    }
+}
+
 fn none(_: DVec3) -> DVec3 {
     DVec3::ZERO
 }
@@ -308,6 +315,17 @@ impl DialValues {
             let sum: f64 = (0..4).map(|draw| unit(i, draw)).sum();
             (SPREAD * (0.5 * sum - 1.0)).clamp(-1.0, 1.0)
         }))
+    }
+
+    /// The value of the dial at a place in [`DIALS`].
+    pub(crate) fn at(&self, index: usize) -> f64 {
+        self.0[index]
+    }
+
+    /// The same settings with another value for the dial at a place in [`DIALS`].
+    pub(crate) fn with(mut self, index: usize, value: f64) -> Self {
+        self.0[index] = value;
+        self
     }
 
     /// A dial's value; 0 for a name that no dial has.

@@ -2,6 +2,9 @@
 
 use std::sync::OnceLock;
 
+use glam::DVec3;
+use zygoma_geometry::icp::{IcpTarget, SurfaceHit};
+
 use crate::base::Base;
 use crate::landmarks::Places;
 use crate::shapes::{self, Posed, Poser};
@@ -18,6 +21,7 @@ pub(crate) struct Template {
     pub(crate) shapes: Vec<Posed>,
     /// Landmarks, contours and regions.
     pub(crate) places: Places,
+    search: OnceLock<Option<IcpTarget>>,
 }
 
 impl Template {
@@ -25,6 +29,12 @@ impl Template {
     pub(crate) fn of(level: Level) -> &'static Template {
         static LEVELS: [OnceLock<Template>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
         LEVELS[level as usize].get_or_init(|| Template::new(level))
+    }
+
+    /// Closest points of the skin at rest.
+    pub(crate) fn closest_on_skin(&self, p: DVec3) -> Option<SurfaceHit> {
+        let search = self.search.get_or_init(|| IcpTarget::new(&self.base.rest, &self.base.triangles));
+        search.as_ref()?.closest(p)
     }
 
     fn new(level: Level) -> Self {
@@ -37,7 +47,8 @@ impl Template {
         let (jaw, seal): (Vec<f64>, Vec<f64>) = (whole(&kept.jaw), whole(&kept.seal));
         let shapes = shapes::all(&Poser { base: &base, jaw: &jaw, seal: &seal });
         let softness = fields::softness(&base);
-        let mut template = Self { base, jaw, softness, shapes, places: Places::default() };
+        let mut template =
+            Self { base, jaw, softness, shapes, places: Places::default(), search: OnceLock::new() };
         template.places = Places::new(&template);
         template
     }

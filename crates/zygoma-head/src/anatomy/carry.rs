@@ -4,7 +4,6 @@ use std::sync::OnceLock;
 
 use glam::DVec3;
 use rayon::prelude::*;
-use zygoma_geometry::surface_search::SurfaceSearch;
 use zygoma_geometry::tets::TetMesh;
 
 use super::halves::Halves;
@@ -50,6 +49,18 @@ impl Anatomy {
     }
 }
 
+/// Nodes of the template's whole fill, in template space.
+pub(crate) fn template_fill() -> Vec<DVec3> {
+    let half = &keep::kept().fill;
+    Halves::of(half).positions(half)
+}
+
+/// Vertices of the template's whole mandible, in template space.
+pub(crate) fn template_mandible() -> Vec<DVec3> {
+    let half = &keep::kept().bones[1].positions;
+    Halves::of(half).positions(half)
+}
+
 /// Softness of bone and of skin.
 const BONE: f64 = 0.0;
 const SKIN: f64 = 1.0;
@@ -67,9 +78,8 @@ fn find_softness(kept: &keep::Kept, ties: &[Tie]) -> Vec<f64> {
     /// Enough for a field that starts half way to settle: flesh is some ten elements thick.
     const SWEEPS: usize = 60;
     let template = Template::of(Level::High);
-    let skin = SurfaceSearch::new(&template.base.rest, &template.base.triangles);
     let at_skin = |p: &DVec3| {
-        let point = skin.closest(*p);
+        let Some(point) = template.closest_on_skin(*p) else { return SKIN };
         let corners = template.base.triangles[point.triangle as usize];
         (0..3).map(|i| point.barycentric[i] * template.softness[corners[i] as usize]).sum::<f64>()
     };

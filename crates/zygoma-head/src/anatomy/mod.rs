@@ -28,12 +28,16 @@ mod wraps;
 
 use glam::{DAffine3, DVec3};
 use zygoma_geometry::rigid::fit_rigid_motion;
+use zygoma_geometry::similarity::Similarity;
 use zygoma_geometry::tets::TetMesh;
 
 use crate::{Head, JawWeights};
+pub(crate) use carry::{template_fill, template_mandible};
+pub use checks::Inverted;
 use halves::Halves;
 pub use keep::bake;
-use repair::Sides;
+pub(crate) use repair::{Pose, Sides, cover_bones, wraps as repair_wraps};
+pub(crate) use untangle::untangle;
 
 /// Millimetres of template space in a metre.
 const METRE: f64 = 1000.0;
@@ -106,6 +110,23 @@ impl Anatomy {
         repair::wraps(&mut anatomy);
         repair::fill(&mut anatomy);
         anatomy
+    }
+
+    /// The anatomy moved, turned and scaled.
+    pub(crate) fn moved(mut self, by: &Similarity) -> Self {
+        let surfaces = [
+            &mut self.cranium.surface,
+            &mut self.mandible.surface,
+            &mut self.skin_wrap,
+            &mut self.muscle_wrap,
+            &mut self.skull_wrap,
+        ];
+        let volumes = [&mut self.soft_tissue, &mut self.muscle, &mut self.fill];
+        let lists = surfaces.map(|surface| &mut surface.positions).into_iter();
+        for positions in lists.chain(volumes.map(|volume| &mut volume.positions)) {
+            positions.iter_mut().for_each(|p| *p = by.apply(*p));
+        }
+        self
     }
 
     /// The rigid motion of a head's mandible for a set of jaw weights, in metres.

@@ -39,8 +39,18 @@ impl Pose {
 pub(crate) enum Sides {
     /// They are, and bones are kept so.
     Alike,
-    /// They differ.
+    /// They differ, as in a head that was fitted.
     Apart,
+}
+
+impl Sides {
+    /// How far out bone may lie before it is pushed in, in metres. Dials never press it out of the skin, a fit may.
+    fn reach(self) -> f64 {
+        match self {
+            Self::Alike => COVER,
+            Self::Apart => 0.02,
+        }
+    }
 }
 
 /// The poses of a built-in head: at rest, then every shape that moves the jaw.
@@ -85,10 +95,10 @@ impl Skin {
         }
     }
 
-    /// The way to where a point of a bone keeps its distances; nothing if it does.
-    fn step(&self, p: DVec3, ridge: bool) -> Option<DVec3> {
+    /// The way to where a point of a bone keeps its distances; nothing if it does. Skin farther away than `reach` is not seen.
+    fn step(&self, p: DVec3, ridge: bool, reach: f64) -> Option<DVec3> {
         if !ridge {
-            let found = self.all.find(p, COVER)?;
+            let found = self.all.find(p, reach)?;
             return (found.signed > -COVER).then(|| -(found.signed + COVER) * found.normal);
         }
         if let Some(found) = self.outer.find(p, COVER) {
@@ -100,20 +110,20 @@ impl Skin {
 }
 
 fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3, sides: Sides) {
-    const PASSES: usize = 3;
+    let passes = if sides == Sides::Alike { 3 } else { 10 };
     let back = motion.inverse();
     let mirror = bone.surface.mirror.clone();
     let alike = sides == Sides::Alike;
     let symmetric = alike && motion.matrix3.x_axis.x > 1.0 - 1e-9 && motion.translation.x.abs() < 1e-9;
     // A pose that is its own mirror image is looked at on one side; others come in pairs, which see both.
     let free: Vec<usize> = (0..mirror.len()).filter(|v| !symmetric || mirror[*v] as usize >= *v).collect();
-    for _ in 0..PASSES {
+    for _ in 0..passes {
         let positions = &bone.surface.positions;
         let moved: Vec<(usize, DVec3)> = free
             .par_iter()
             .filter_map(|v| {
                 let p = motion.transform_point3(positions[*v]);
-                let step = skin.step(p, bone.ridge[*v])?;
+                let step = skin.step(p, bone.ridge[*v], sides.reach())?;
                 Some((*v, back.transform_point3(p + step)))
             })
             .collect();
@@ -176,12 +186,46 @@ pub(crate) fn wraps(anatomy: &mut Anatomy) {
             }
         }
     }
+    changed |= straighten(anatomy, &triangles);
     if changed {
         let (skin, muscle, skull) =
             (&anatomy.skin_wrap.positions, &anatomy.muscle_wrap.positions, &anatomy.skull_wrap.positions);
         anatomy.soft_tissue = tissue(skin, muscle, &triangles);
         anatomy.muscle = tissue(muscle, skull, &triangles);
     }
+}
+
+/// Turns the offsets under prisms that are still inverted towards the skin's normal and shortens them, which makes any prism
+/// valid in the end. Says whether anything was to do.
+fn straighten(anatomy: &mut Anatomy, triangles: &[[u32; 3]]) -> bool {
+    const SWEEPS: usize = 60;
+    const SHORTER: f64 = 0.93;
+    let skin = anatomy.skin_wrap.positions.clone();
+    let mut normals = vec![DVec3::ZERO; skin.len()];
+    for t in triangles {
+        let [a, b, c] = t.map(|v| skin[v as usize]);
+        t.iter().for_each(|v| normals[*v as usize] += (b - a).cross(c - a));
+    }
+    let mut changed = false;
+    for _ in 0..SWEEPS {
+        let bad = triangles.iter().filter(|t| !is_valid(anatomy, **t));
+        let mut moving: Vec<usize> = bad.flatten().map(|v| *v as usize).collect();
+        if moving.is_empty() {
+            break;
+        }
+        changed = true;
+        moving.sort_unstable();
+        moving.dedup();
+        for v in moving {
+            let normal = normals[v].normalize_or_zero();
+            for layer in [&mut anatomy.muscle_wrap.positions, &mut anatomy.skull_wrap.positions] {
+                let offset = layer[v] - skin[v];
+                let straight = -offset.length() * normal;
+                layer[v] = skin[v] + SHORTER * offset.lerp(straight, 0.3);
+            }
+        }
+    }
+    changed
 }
 
 /// Puts inverted tetrahedra of a symmetric fill right on one side, and mirrors them.
