@@ -1,7 +1,8 @@
 //! Who the head is: named dials, each a smooth warp of space.
 //!
-//! Skin, parts, shapes and anatomy all go through the same [`Warp`], so they move together. Around each eye the warp
-//! turns into a similarity, so that eyeballs stay round and lids keep closing over them.
+//! Skin, parts, shapes and anatomy all go through the same [`Warp`], so they move together. Soft dials stand for fat and
+//! sagging skin: they move the skin in full, bones and teeth not at all, and flesh in between by its softness. Around each
+//! eye the warp turns into a similarity, so that eyeballs stay round and lids keep closing over them.
 
 use glam::{DQuat, DVec3};
 
@@ -20,6 +21,8 @@ pub struct Dial {
     pub name: &'static str,
     /// What turning it up does.
     pub about: &'static str,
+    /// Whether it moves soft tissue only, and no bone.
+    pub soft: bool,
     field: Field,
 }
 
@@ -33,6 +36,13 @@ const EYE_HEIGHT: &str = "eye_height";
 pub(crate) const SKIN_TONE: &str = "skin_tone";
 pub(crate) const HAIR_TONE: &str = "hair_tone";
 pub(crate) const EYE_TONE: &str = "eye_tone";
+
+impl Dial {
+    /// Whether it changes the head's form, and not only its colours.
+    pub(crate) fn shapes_the_head(&self) -> bool {
+        ![SKIN_TONE, HAIR_TONE, EYE_TONE].contains(&self.name)
+    }
+}
 
 fn none(_: DVec3) -> DVec3 {
     DVec3::ZERO
@@ -60,15 +70,17 @@ fn face(p: DVec3) -> f64 {
 
 /// All dials.
 pub const DIALS: [Dial; 36] = [
-    Dial { name: "size", about: "the whole head larger", field: |p| 0.05 * p },
+    Dial { name: "size", about: "the whole head larger", soft: false, field: |p| 0.05 * p },
     Dial {
         name: "face_width",
         about: "a wider face",
+        soft: false,
         field: |p| at(0.06 * p.x * ramp(110.0, 30.0, p.y), 0.0, 0.0),
     },
     Dial {
         name: "face_length",
         about: "a longer face below the eyes",
+        soft: false,
         field: |p| {
             at(
                 0.0,
@@ -80,45 +92,53 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "cranium_width",
         about: "a wider skull",
+        soft: false,
         field: |p| at(0.06 * p.x * ramp(0.0, 70.0, p.y), 0.0, 0.0),
     },
     Dial {
         name: "cranium_height",
         about: "a higher crown",
+        soft: false,
         field: |p| at(0.0, 0.11 * (p.y - 40.0).max(0.0) * ramp(40.0, 90.0, p.y), 0.0),
     },
     Dial {
         name: "cranium_depth",
         about: "a deeper back of the head",
+        soft: false,
         field: |p| at(0.0, 0.0, 0.09 * (p.z + 10.0).min(0.0) * ramp(-70.0, 20.0, p.y)),
     },
     Dial {
         name: "forehead",
         about: "a fuller, steeper forehead",
+        soft: false,
         field: |p| bump(p, at(0.0, 78.0, 84.0), at(55.0, 32.0, 40.0), at(0.0, 0.0, 5.5)),
     },
     Dial {
         name: "brow_ridge",
         about: "a stronger brow ridge",
+        soft: false,
         field: |p| bump(p, at(24.0, 38.0, 86.0), at(18.0, 11.0, 22.0), at(0.0, -0.5, 2.6)),
     },
     Dial {
         name: "brow_height",
         about: "higher brows",
+        soft: false,
         field: |p| bump(p, at(26.0, 40.0, 86.0), at(20.0, 13.0, 25.0), at(0.0, 2.6, 0.0)),
     },
-    Dial { name: EYE_SIZE, about: "larger eyes", field: none },
-    Dial { name: EYE_SPACING, about: "eyes further apart", field: none },
-    Dial { name: EYE_TILT, about: "outer corners of the eyes higher", field: none },
-    Dial { name: EYE_HEIGHT, about: "eyes higher", field: none },
+    Dial { name: EYE_SIZE, about: "larger eyes", soft: false, field: none },
+    Dial { name: EYE_SPACING, about: "eyes further apart", soft: false, field: none },
+    Dial { name: EYE_TILT, about: "outer corners of the eyes higher", soft: false, field: none },
+    Dial { name: EYE_HEIGHT, about: "eyes higher", soft: false, field: none },
     Dial {
         name: "nose_length",
         about: "a longer nose",
+        soft: false,
         field: |p| bump(p, at(0.0, -16.0, 104.0), at(17.0, 16.0, 22.0), at(0.0, -3.4, 0.6)),
     },
     Dial {
         name: "nose_width",
         about: "wider wings of the nose",
+        soft: false,
         field: |p| {
             at(0.20 * soft_clamp(p.x, 18.0), 0.0, 0.0)
                 * bell(p.x, 26.0)
@@ -129,31 +149,37 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "nose_bridge",
         about: "a higher bridge of the nose",
+        soft: false,
         field: |p| bump(p, at(0.0, 8.0, 98.0), at(11.0, 15.0, 18.0), at(0.0, 0.0, 3.2)),
     },
     Dial {
         name: "nose_tip",
         about: "a tip that points up",
+        soft: false,
         field: |p| bump(p, at(0.0, -15.0, 114.0), at(13.0, 11.0, 13.0), at(0.0, 3.2, 0.8)),
     },
     Dial {
         name: "nose_protrusion",
         about: "a nose that stands out",
+        soft: false,
         field: |p| bump(p, at(0.0, -13.0, 110.0), at(15.0, 17.0, 20.0), at(0.0, 0.0, 3.6)),
     },
     Dial {
         name: "cheekbones",
         about: "wider, higher cheekbones",
+        soft: false,
         field: |p| bump(p, at(54.0, -4.0, 52.0), at(18.0, 15.0, 28.0), at(3.6, 1.0, 1.4)),
     },
     Dial {
         name: "cheeks",
         about: "fuller cheeks",
+        soft: true,
         field: |p| bump(p, at(46.0, -36.0, 58.0), at(20.0, 22.0, 28.0), at(4.2, 0.0, 2.2)),
     },
     Dial {
         name: "mouth_width",
         about: "a wider mouth",
+        soft: false,
         field: |p| {
             let near = bell(p.y + 46.0, 17.0) * ramp(55.0, 85.0, p.z) * bell(p.x, 40.0);
             at(0.17 * p.x, 0.0, -0.0012 * p.x * p.x) * near
@@ -162,6 +188,7 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "lip_fullness",
         about: "fuller lips",
+        soft: false,
         field: |p| {
             let t = p.y - line_y(p.x.abs().min(CORNER_X));
             let near = bell(p.x, 22.0) * bell(t, 10.0) * ramp(84.0, 100.0, p.z + 0.02 * p.x * p.x);
@@ -171,16 +198,19 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "mouth_height",
         about: "a higher mouth",
+        soft: false,
         field: |p| bump(p, at(0.0, -47.0, 96.0), at(34.0, 17.0, 34.0), at(0.0, 2.4, 0.0)),
     },
     Dial {
         name: "muzzle",
         about: "a mouth that stands out",
+        soft: false,
         field: |p| bump(p, at(0.0, -46.0, 104.0), at(30.0, 20.0, 30.0), at(0.0, 0.0, 3.2)),
     },
     Dial {
         name: "jaw_width",
         about: "a wider jaw",
+        soft: false,
         field: |p| {
             at(
                 0.11 * p.x * ramp(-5.0, -50.0, p.y) * ramp(-118.0, -86.0, p.y) * ramp(-35.0, 5.0, p.z),
@@ -192,11 +222,13 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "jaw_angle",
         about: "a lower, squarer corner of the jaw",
+        soft: false,
         field: |p| bump(p, at(50.0, -54.0, 16.0), at(18.0, 18.0, 24.0), at(2.4, -3.6, -1.0)),
     },
     Dial {
         name: "chin_width",
         about: "a broader chin",
+        soft: false,
         field: |p| {
             at(0.22 * soft_clamp(p.x, 22.0), 0.0, 0.0) * bell(p.y + 82.0, 17.0) * ramp(50.0, 80.0, p.z)
         },
@@ -204,16 +236,19 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "chin_length",
         about: "a longer chin",
+        soft: false,
         field: |p| bump(p, at(0.0, -90.0, 86.0), at(30.0, 20.0, 34.0), at(0.0, -4.2, 0.0)),
     },
     Dial {
         name: "chin_protrusion",
         about: "a chin that stands out",
+        soft: false,
         field: |p| bump(p, at(0.0, -84.0, 96.0), at(24.0, 17.0, 28.0), at(0.0, 0.0, 4.2)),
     },
     Dial {
         name: "ear_size",
         about: "larger ears",
+        soft: false,
         field: |p| {
             let near = |x: f64| ramp(64.0, 76.0, x) * bell(p.y - 6.0, 44.0) * bell(p.z + 16.0, 40.0);
             0.10 * (p - at(68.0 * p.x.signum(), 2.0, -8.0)) * near(p.x.abs())
@@ -222,6 +257,7 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "neck_width",
         about: "a thicker neck",
+        soft: false,
         field: |p| {
             let near = ramp(-60.0, -125.0, p.y);
             at(0.12 * p.x, 0.0, 0.12 * (p.z + 26.0)) * near
@@ -230,6 +266,7 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "weight",
         about: "more fat under the skin",
+        soft: true,
         field: |p| {
             bump(p, at(46.0, -42.0, 48.0), at(24.0, 28.0, 34.0), at(5.0, -1.0, 2.0))
                 + bump(p, at(0.0, -102.0, 58.0), at(34.0, 18.0, 30.0), at(0.0, -5.0, 0.5))
@@ -239,6 +276,7 @@ pub const DIALS: [Dial; 36] = [
     Dial {
         name: "age",
         about: "older: sunken temples, sagging cheeks, thinner lips, a longer nose and ears",
+        soft: true,
         field: |p| {
             let t = p.y - line_y(p.x.abs().min(CORNER_X));
             let lips = bell(p.x, 22.0) * bell(t, 10.0) * ramp(84.0, 100.0, p.z + 0.02 * p.x * p.x);
@@ -249,9 +287,9 @@ pub const DIALS: [Dial; 36] = [
                 + at(0.0, -0.14 * t, -0.8) * lips
         },
     },
-    Dial { name: SKIN_TONE, about: "darker skin", field: none },
-    Dial { name: HAIR_TONE, about: "lighter hair", field: none },
-    Dial { name: EYE_TONE, about: "from blue over green to brown eyes", field: none },
+    Dial { name: SKIN_TONE, about: "darker skin", soft: false, field: none },
+    Dial { name: HAIR_TONE, about: "lighter hair", soft: false, field: none },
+    Dial { name: EYE_TONE, about: "from blue over green to brown eyes", soft: false, field: none },
 ];
 
 /// The dial settings of one head, in the order of [`DIALS`].
@@ -277,6 +315,17 @@ impl DialValues {
             let sum: f64 = (0..4).map(|draw| unit(i, draw)).sum();
             (SPREAD * (0.5 * sum - 1.0)).clamp(-1.0, 1.0)
         }))
+    }
+
+    /// The value of the dial at a place in [`DIALS`].
+    pub(crate) fn at(&self, index: usize) -> f64 {
+        self.0[index]
+    }
+
+    /// The same settings with another value for the dial at a place in [`DIALS`].
+    pub(crate) fn with(mut self, index: usize, value: f64) -> Self {
+        self.0[index] = value;
+        self
     }
 
     /// A dial's value; 0 for a name that no dial has.
@@ -330,7 +379,10 @@ const STRENGTH: f64 = 1.4;
 /// The smooth map of template space that makes one particular head, in millimetres.
 #[derive(Clone, Debug)]
 pub struct Warp {
-    turned: Vec<(f64, Field)>,
+    /// Dials that move bone and skin alike, with their strengths.
+    firm: Vec<(f64, Field)>,
+    /// Dials that move soft tissue only.
+    soft: Vec<(f64, Field)>,
     eye: EyeFrame,
 }
 
@@ -348,17 +400,16 @@ pub struct EyeFrame {
 impl Warp {
     /// The warp of a set of dials.
     pub fn new(dials: &DialValues) -> Self {
-        let turned: Vec<_> = DIALS
-            .iter()
-            .zip(dials.0)
-            .filter(|(_, value)| *value != 0.0)
-            .map(|(d, v)| (STRENGTH * v, d.field))
-            .collect();
-        let mut warp = Self { turned, eye: EyeFrame { centre: eyes::CENTRE, scale: 1.0, tilt: 0.0 } };
-        let centre = warp.body(eyes::CENTRE);
+        let turned = |soft: bool| {
+            let dials = DIALS.iter().zip(dials.0).filter(move |(d, value)| d.soft == soft && *value != 0.0);
+            dials.map(|(d, v)| (STRENGTH * v, d.field)).collect()
+        };
+        let eye = EyeFrame { centre: eyes::CENTRE, scale: 1.0, tilt: 0.0 };
+        let mut warp = Self { firm: turned(false), soft: turned(true), eye };
+        let centre = warp.body(eyes::CENTRE, 0.0);
         const STEP: f64 = 8.0;
         let across = |axis: DVec3| {
-            warp.body(eyes::CENTRE + STEP * axis).distance(warp.body(eyes::CENTRE - STEP * axis))
+            warp.body(eyes::CENTRE + STEP * axis, 0.0).distance(warp.body(eyes::CENTRE - STEP * axis, 0.0))
         };
         let mean = (across(DVec3::X) * across(DVec3::Y) * across(DVec3::Z)).cbrt() / (2.0 * STEP);
         warp.eye = EyeFrame {
@@ -374,15 +425,18 @@ impl Warp {
         self.eye
     }
 
-    fn body(&self, p: DVec3) -> DVec3 {
-        p + self.turned.iter().map(|(value, field)| *value * field(p)).sum::<DVec3>()
+    fn body(&self, p: DVec3, softness: f64) -> DVec3 {
+        let sum =
+            |dials: &[(f64, Field)]| dials.iter().map(|(value, field)| *value * field(p)).sum::<DVec3>();
+        let firm = p + sum(&self.firm);
+        if softness == 0.0 { firm } else { firm + softness * sum(&self.soft) }
     }
 
-    /// Where a point of template space goes.
-    pub fn apply(&self, p: DVec3) -> DVec3 {
+    /// Where a point of template space goes; `softness` runs from 0 for bone to 1 for skin.
+    pub fn apply(&self, p: DVec3, softness: f64) -> DVec3 {
         let side = if p.x < 0.0 { -1.0 } else { 1.0 };
         let left = at(p.x.abs(), p.y, p.z);
-        let body = self.body(left);
+        let body = self.body(left, softness);
         let q = left - eyes::CENTRE;
         let near = 1.0 - ramp(eyes::MARGIN + 3.0, eyes::MARGIN + 24.0, q.length());
         let eye = self.eye.centre + self.eye.scale * (DQuat::from_rotation_z(self.eye.tilt) * q);

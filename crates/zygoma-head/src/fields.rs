@@ -49,6 +49,21 @@ pub(crate) fn seal(base: &Base) -> Vec<f64> {
     })
 }
 
+/// How far each vertex follows soft dials: outer skin does, the mouth bag stays with teeth and bones. Touching lips have
+/// the same place and so the same softness.
+pub(crate) fn softness(base: &Base) -> Vec<f64> {
+    /// From here on behind the front of the lips the bag stays.
+    const LIP_DEPTH: f64 = 14.0;
+    let of = |(p, part): (&DVec3, &Part)| match part {
+        Part::UpperBag | Part::LowerBag => {
+            let front = lips::front_z(p.x.abs().min(lips::CORNER_X));
+            ramp(front - LIP_DEPTH, front - 2.0, p.z)
+        }
+        _ => 1.0,
+    };
+    base.rest.iter().zip(&base.parts).map(of).collect()
+}
+
 /// Skin over bone.
 fn bones(base: &Base, v: usize) -> Wish {
     let p = DVec3::new(base.rest[v].x.abs(), base.rest[v].y, base.rest[v].z);

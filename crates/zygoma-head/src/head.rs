@@ -82,8 +82,8 @@ impl Head {
             uvs: uv::skin(base),
             shapes: template.shapes.iter().map(|s| (s.name.clone(), s.offsets.clone())).collect(),
         };
-        let skin = warped(&skin_part, &warp);
-        let parts = parts::all().iter().map(|part| warped(part, &warp)).collect();
+        let skin = warped(&skin_part, &warp, |v| template.softness[v]);
+        let parts = parts::all().iter().map(|part| warped(part, &warp, |_| part.softness())).collect();
         Self {
             options: *options,
             dials,
@@ -114,7 +114,12 @@ impl Head {
             skin: 0,
             expressions: Vec::new(),
             joints: vec![
-                joint(JointRole::Head, "head", 0, self.warp.apply(DVec3::new(0.0, -40.0, -20.0)) / METRE),
+                joint(
+                    JointRole::Head,
+                    "head",
+                    0,
+                    self.warp.apply(DVec3::new(0.0, -40.0, -20.0), 0.0) / METRE,
+                ),
                 joint(JointRole::Jaw, "jaw", 1, self.jaw_joint()),
                 joint(JointRole::LeftEye, "eye_left", 2, eye),
                 joint(JointRole::RightEye, "eye_right", 3, DVec3::new(-eye.x, eye.y, eye.z)),
@@ -138,7 +143,7 @@ impl Head {
 
     /// Middle of the axis through both jaw joints; the axis runs along X.
     pub fn jaw_joint(&self) -> DVec3 {
-        self.warp.apply(JOINT) / METRE
+        self.warp.apply(JOINT, 0.0) / METRE
     }
 
     /// The rigid motion of the lower jaw for a set of jaw weights, in metres.
@@ -154,8 +159,9 @@ impl Head {
 }
 
 /// A template part on this head, in metres.
-fn warped(part: &Part, warp: &Warp) -> HeadMesh {
-    let rest: Vec<DVec3> = part.positions.par_iter().map(|p| warp.apply(*p) / METRE).collect();
+fn warped(part: &Part, warp: &Warp, softness: impl Fn(usize) -> f64 + Sync) -> HeadMesh {
+    let carry = |v: usize, p: DVec3| warp.apply(p, softness(v)) / METRE;
+    let rest: Vec<DVec3> = part.positions.par_iter().enumerate().map(|(v, p)| carry(v, *p)).collect();
     let opened = part.shapes.iter().find(|(name, _)| name == "jawOpen").map(|(_, offsets)| offsets);
     let shapes = part.shapes.par_iter().map(|(name, offsets)| {
         // The lips' seal is made over the open jaw, so that the two together stay sealed on every head.
@@ -165,8 +171,8 @@ fn warped(part: &Part, warp: &Warp) -> HeadMesh {
                 return DVec3::ZERO;
             }
             let start = from.map_or(part.positions[v], |opened| part.positions[v] + opened[v]);
-            let before = if from.is_some() { warp.apply(start) / METRE } else { rest[v] };
-            warp.apply(start + *offset) / METRE - before
+            let before = if from.is_some() { carry(v, start) } else { rest[v] };
+            carry(v, start + *offset) - before
         });
         (name.clone(), moved.collect())
     });

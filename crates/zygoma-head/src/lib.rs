@@ -17,6 +17,7 @@
 //!   the texture; `takes` the built-in takes; [`checks`] says what must hold for every head.
 //! - [`anatomy`] lies under the skin: bones, wraps with their tissue and a fill, sculpted and kept in
 //!   `assets/anatomy.bin`, carried along by the same warp.
+//! - [`fit`] brings skin and anatomy into any other head.
 
 pub mod anatomy;
 mod bake;
@@ -26,6 +27,7 @@ pub mod dials;
 mod error;
 mod extract;
 mod fields;
+pub mod fit;
 mod head;
 mod jaw;
 mod landmarks;

@@ -1,7 +1,9 @@
 //! Laws of the anatomy: bones under the skin, no inverted element, both sides alike, the mouth open.
 
+use glam::DVec3;
 use zygoma_geometry::topology::EdgeCounts;
 use zygoma_head::anatomy::{Anatomy, Tie, checks};
+use zygoma_head::dials::DIALS;
 use zygoma_head::{Head, HeadOptions, Level};
 
 const MILLIMETRE: f64 = 1e-3;
@@ -71,4 +73,34 @@ fn the_same_head_has_the_same_anatomy_to_the_last_bit() {
     assert_eq!(a.fill, b.fill);
     assert_eq!(a.cranium, b.cranium);
     assert_eq!(a.muscle, b.muscle);
+}
+
+#[test]
+fn soft_dials_move_skin_but_neither_bones_nor_teeth() {
+    let made = |dial: &str, value: f64| {
+        let mut options = HeadOptions { level: Level::High, ..HeadOptions::default() };
+        options.dials.set(dial, value).expect("the dial exists");
+        let head = Head::new(&options);
+        let anatomy = Anatomy::new(&head);
+        (head, anatomy)
+    };
+    let (plain_head, plain) = head(0);
+    let largest = |a: &[DVec3], b: &[DVec3]| a.iter().zip(b).map(|(p, q)| p.distance(*q)).fold(0.0, f64::max);
+    let soft = DIALS.iter().filter(|dial| dial.soft).map(|dial| dial.name);
+    for (dial, value) in soft.flat_map(|dial| [(dial, -1.0), (dial, 1.0)]) {
+        let (other_head, other) = made(dial, value);
+        for (a, b) in [(&plain.cranium, &other.cranium), (&plain.mandible, &other.mandible)] {
+            let moved = largest(&a.surface.positions, &b.surface.positions);
+            assert!(moved < 0.1 * MILLIMETRE, "{dial} {value} moves bone by {moved} m");
+        }
+        for (a, b) in
+            plain_head.parts.iter().zip(&other_head.parts).filter(|(a, _)| a.name.starts_with("teeth"))
+        {
+            assert_eq!(a.positions, b.positions, "{dial} {value}: {}", a.name);
+        }
+        assert!(largest(&plain_head.skin.positions, &other_head.skin.positions) > 2.0 * MILLIMETRE);
+        assert_eq!(checks::inverted(&other), checks::Inverted::default(), "{dial} {value}");
+        assert!(checks::asymmetry(&other) < 1e-6);
+        assert!(checks::wrap_gaps(&other).into_iter().all(|gap| gap > 0.5 * MILLIMETRE), "{dial} {value}");
+    }
 }

@@ -4,7 +4,7 @@
 //!
 //! - Sparse: a [`SymmetricMatrix`] is factored by [`Cholesky`] (an [`Analysis`] is shared by all matrices of a pattern). [`PackedFactor`] solves for
 //!   three right-hand sides in `f32` within a frame, [`SplitFactor`] does so on two threads, [`nested_dissection`] orders for both.
-//! - Dense: [`DenseFactor`]. Without a factor: [`conjugate_gradients`].
+//! - Dense: [`DenseFactor`], and [`LuFactor`] where a matrix is not positive definite. Without a factor: [`conjugate_gradients`].
 //! - Optimisation: [`Newton`] keeps its factor while that converges well; [`Lbfgs`] is the recursion around any initial inverse Hessian, [`vectors`]
 //!   its long vectors.
 //! - [`svd3`] decomposes 3×3 matrices sixteen at a time, [`simd`] runs kernels on the widest registers, [`low_rank`] compresses frames under a bound on
@@ -40,6 +40,7 @@ mod conjugate_gradients;
 mod dense;
 mod dissection;
 mod lbfgs;
+mod lu;
 mod newton;
 mod packed;
 mod packed_kernels;
@@ -55,6 +56,7 @@ pub use conjugate_gradients::{CgEnd, CgSolution, CgStatus, conjugate_gradients};
 pub use dense::DenseFactor;
 pub use dissection::nested_dissection;
 pub use lbfgs::{Lbfgs, Real};
+pub use lu::{LuFactor, Singular};
 pub use newton::{Newton, NewtonParams, NewtonProblem, NotConverged};
 pub use packed::{PackedAnalysis, PackedFactor, Row};
 pub use params::{BadParam, Checked, Ranged};

@@ -10,6 +10,7 @@ use super::nearest::Nearest;
 use super::prisms::split_positions;
 use super::{Anatomy, Bone, Surface};
 use crate::Head;
+use crate::base::Base;
 use crate::sculpt::lips;
 use crate::template::Template;
 
@@ -41,8 +42,20 @@ pub fn covers(head: &Head, anatomy: &Anatomy, all_shapes: bool) -> Vec<Cover> {
     names.into_iter().map(|name| cover(head, anatomy, &name)).collect()
 }
 
+/// Depths of all bone vertices, ridges aside, under a skin with the template's vertices; negative where bone sticks out. Depths
+/// beyond 3 cm are left out.
+pub(crate) fn skin_covers(base: &Base, skin: &[DVec3], anatomy: &Anatomy) -> Vec<f64> {
+    let search = Nearest::new(skin, &base.triangles, |_| true);
+    let bones = [&anatomy.cranium, &anatomy.mandible].into_iter();
+    let points = bones.flat_map(|bone| bone.surface.positions.iter().zip(&bone.ridge));
+    let depth = |(p, _): (&DVec3, &bool)| search.find(*p, FAR).map(|found| -found.signed);
+    points.filter(|(_, ridge)| !**ridge).filter_map(depth).collect()
+}
+
+/// Distances are not looked for beyond this, in metres.
+const FAR: f64 = 0.03;
+
 fn cover(head: &Head, anatomy: &Anatomy, expression: &str) -> Cover {
-    const FAR: f64 = 0.03;
     let base = &Template::of(head.options.level).base;
     let parts = &base.parts;
     let skin = posed(&head.skin, expression);

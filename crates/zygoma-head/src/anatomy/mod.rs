@@ -1,10 +1,11 @@
 //! What lies under the skin: bones, the layered wraps with their tissue, and the fill between skin and bone.
 //!
 //! Everything is sculpted once in template space and kept; a head's anatomy is that template carried along by the
-//! head's own [`Warp`], then checked and repaired.
+//! head's own map, then repaired against its skin.
 
 mod arches;
 mod bones;
+mod carry;
 pub mod checks;
 mod cover;
 pub mod cut_away;
@@ -22,20 +23,21 @@ mod nearest;
 mod prisms;
 mod repair;
 mod rig;
+mod untangle;
 mod wraps;
 
-use std::sync::OnceLock;
-
 use glam::{DAffine3, DVec3};
-use rayon::prelude::*;
-use zygoma_geometry::TriMesh;
 use zygoma_geometry::rigid::fit_rigid_motion;
+use zygoma_geometry::similarity::Similarity;
 use zygoma_geometry::tets::TetMesh;
 
-use crate::dials::Warp;
 use crate::{Head, JawWeights};
+pub(crate) use carry::{template_fill, template_mandible};
+pub use checks::Inverted;
 use halves::Halves;
 pub use keep::bake;
+pub(crate) use repair::{Pose, Sides, cover_bones, wraps as repair_wraps};
+pub(crate) use untangle::untangle;
 
 /// Millimetres of template space in a metre.
 const METRE: f64 = 1000.0;
@@ -103,10 +105,28 @@ pub struct Anatomy {
 impl Anatomy {
     /// The anatomy of a head.
     pub fn new(head: &Head) -> Self {
-        let mut anatomy = Self::warped(&head.warp);
-        repair::cover_bones(&mut anatomy, head);
+        let mut anatomy = Self::carried(|p, softness| head.warp.apply(p, softness) / METRE);
+        repair::cover_bones(&mut anatomy, &repair::poses(head), Sides::Alike);
         repair::wraps(&mut anatomy);
+        repair::fill(&mut anatomy);
         anatomy
+    }
+
+    /// The anatomy moved, turned and scaled.
+    pub(crate) fn moved(mut self, by: &Similarity) -> Self {
+        let surfaces = [
+            &mut self.cranium.surface,
+            &mut self.mandible.surface,
+            &mut self.skin_wrap,
+            &mut self.muscle_wrap,
+            &mut self.skull_wrap,
+        ];
+        let volumes = [&mut self.soft_tissue, &mut self.muscle, &mut self.fill];
+        let lists = surfaces.map(|surface| &mut surface.positions).into_iter();
+        for positions in lists.chain(volumes.map(|volume| &mut volume.positions)) {
+            positions.iter_mut().for_each(|p| *p = by.apply(*p));
+        }
+        self
     }
 
     /// The rigid motion of a head's mandible for a set of jaw weights, in metres.
@@ -121,76 +141,10 @@ impl Anatomy {
         let half = &keep::kept().bones[1].positions;
         let halves = Halves::of(half);
         let motion = weights.motion(1.0);
-        let carry = |p: DVec3| head.warp.apply(p) / METRE;
+        let carry = |p: DVec3| head.warp.apply(p, 0.0) / METRE;
         let sample: Vec<DVec3> = halves.positions(half).into_iter().step_by(EVERY).collect();
         let from: Vec<DVec3> = sample.iter().map(|p| carry(*p)).collect();
         let to: Vec<DVec3> = sample.iter().map(|p| carry(motion.transform_point3(*p))).collect();
         fit_rigid_motion(&from, &to).to_affine()
     }
-
-    /// The template's anatomy carried along by a warp, before any repair.
-    fn warped(warp: &Warp) -> Self {
-        let kept = keep::kept();
-        let carry =
-            |half: &[DVec3]| -> Vec<DVec3> { half.par_iter().map(|p| warp.apply(*p) / METRE).collect() };
-        let surface = |half: &[DVec3], triangles: &[[u32; 3]]| {
-            let halves = Halves::of(half);
-            Surface {
-                positions: halves.positions(&carry(half)),
-                triangles: halves.triangles(triangles),
-                mirror: halves.mirror,
-            }
-        };
-        let bone = |mesh: &TriMesh| {
-            let ridge: Vec<bool> = mesh.positions.iter().map(|p| bones::is_ridge(*p)).collect();
-            let ridge = Halves::of(&mesh.positions).values(&ridge);
-            Bone { surface: surface(&mesh.positions, &mesh.triangles), ridge }
-        };
-        let [skin_wrap, muscle_wrap, skull_wrap] =
-            kept.wraps.each_ref().map(|layer| surface(layer, &kept.wrap_triangles));
-        let halves = Halves::of(&kept.fill);
-        Self {
-            cranium: bone(&kept.bones[0]),
-            mandible: bone(&kept.bones[1]),
-            soft_tissue: prisms::tissue(&skin_wrap.positions, &muscle_wrap.positions, &skin_wrap.triangles),
-            muscle: prisms::tissue(&muscle_wrap.positions, &skull_wrap.positions, &skin_wrap.triangles),
-            skin_wrap,
-            muscle_wrap,
-            skull_wrap,
-            fill: TetMesh { positions: halves.positions(&carry(&kept.fill)), tets: halves.tets(&kept.tets) },
-            fill_ties: halves.values(ties()),
-            fill_mirror: halves.mirror,
-        }
-    }
-}
-
-/// What each node of the kept half fill hangs on.
-fn ties() -> &'static [Tie] {
-    static TIES: OnceLock<Vec<Tie>> = OnceLock::new();
-    TIES.get_or_init(|| find_ties(keep::kept()))
-}
-
-fn find_ties(kept: &keep::Kept) -> Vec<Tie> {
-    let mesh = TetMesh { positions: kept.fill.clone(), tets: kept.tets.clone() };
-    let mut on_boundary = vec![false; kept.fill.len()];
-    let is_middle = |face: &[u32; 3]| face.iter().all(|v| kept.fill[*v as usize].x == 0.0);
-    for v in mesh.boundary().iter().filter(|face| !is_middle(face)).flatten() {
-        on_boundary[*v as usize] = true;
-    }
-    let search = |bone: &TriMesh| nearest::Nearest::new(&bone.positions, &bone.triangles, |_| true);
-    let [cranium, mandible] = kept.bones.each_ref().map(search);
-    const REACH: f64 = 0.75;
-    let tie = |(p, boundary): (&DVec3, &bool)| {
-        let signed = |bone: &nearest::Nearest| bone.find(*p, 12.0).map_or(f64::MAX, |f| f.signed);
-        let (c, m) = (signed(&cranium), signed(&mandible));
-        if c.min(m) < REACH {
-            return if c <= m { Tie::Cranium } else { Tie::Mandible };
-        }
-        match boundary {
-            true if p.y < crate::sculpt::skull::NECK_END + 0.01 => Tie::Neck,
-            true => Tie::Skin,
-            false => Tie::Flesh,
-        }
-    };
-    kept.fill.iter().zip(&on_boundary).map(tie).collect()
 }

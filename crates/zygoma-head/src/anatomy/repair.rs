@@ -8,8 +8,10 @@ use super::cover::{is_lip, is_outer};
 use super::fit::posed;
 use super::nearest::Nearest;
 use super::prisms::{split_positions, tissue};
-use super::{Anatomy, Bone};
+use super::untangle::untangle;
+use super::{Anatomy, Bone, Tie};
 use crate::Head;
+use crate::base::Base;
 use crate::parts::jaw_shapes;
 use crate::template::Template;
 
@@ -19,19 +21,57 @@ const COVER: f64 = 1.3e-3;
 /// Ridges keep this far off the lips, and off the outer skin.
 const LIP_GAP: f64 = 0.7e-3;
 
-/// Pushes bones under the skin of their head at rest, the mandible in every pose of the jaw too; both sides alike.
-pub(super) fn cover_bones(anatomy: &mut Anatomy, head: &Head) {
+/// A skin that bones must stay under, and where the mandible is then.
+pub(crate) struct Pose {
+    skin: Skin,
+    mandible: DAffine3,
+}
+
+impl Pose {
+    /// The pose of a skin with the template's vertices, in metres.
+    pub(crate) fn new(base: &Base, skin: &[DVec3], mandible: DAffine3) -> Self {
+        Self { skin: Skin::new(base, skin), mandible }
+    }
+}
+
+/// Whether the two sides of a head are mirror images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sides {
+    /// They are, and bones are kept so.
+    Alike,
+    /// They differ, as in a head that was fitted.
+    Apart,
+}
+
+impl Sides {
+    /// How far out bone may lie before it is pushed in, in metres. Dials never press it out of the skin, a fit may.
+    fn reach(self) -> f64 {
+        match self {
+            Self::Alike => COVER,
+            Self::Apart => 0.02,
+        }
+    }
+}
+
+/// The poses of a built-in head: at rest, then every shape that moves the jaw.
+pub(super) fn poses(head: &Head) -> Vec<Pose> {
+    let base = &Template::of(head.options.level).base;
+    let mut poses = vec![Pose::new(base, &posed(&head.skin, "neutral"), DAffine3::IDENTITY)];
+    poses.par_extend(jaw_shapes().into_par_iter().map(|(name, weights)| {
+        Pose::new(base, &posed(&head.skin, name), Anatomy::mandible_motion(head, &weights))
+    }));
+    poses
+}
+
+/// Pushes the cranium under the skin of the first pose, which is at rest, and the mandible under the skin of every pose.
+pub(crate) fn cover_bones(anatomy: &mut Anatomy, poses: &[Pose], sides: Sides) {
     const PASSES: usize = 2;
-    let rest = Skin::of(head, "neutral");
-    push_in(&mut anatomy.cranium, &rest, DAffine3::IDENTITY);
-    let mut poses = vec![(rest, DAffine3::IDENTITY)];
-    let posed = jaw_shapes().into_par_iter();
-    poses.par_extend(
-        posed.map(|(name, weights)| (Skin::of(head, name), Anatomy::mandible_motion(head, &weights))),
-    );
+    if let Some(rest) = poses.first() {
+        push_in(&mut anatomy.cranium, &rest.skin, DAffine3::IDENTITY, sides);
+    }
     for _ in 0..PASSES {
-        for (skin, motion) in &poses {
-            push_in(&mut anatomy.mandible, skin, *motion);
+        for pose in poses {
+            push_in(&mut anatomy.mandible, &pose.skin, pose.mandible, sides);
         }
     }
 }
@@ -44,11 +84,9 @@ struct Skin {
 }
 
 impl Skin {
-    fn of(head: &Head, expression: &str) -> Self {
-        let base = &Template::of(head.options.level).base;
-        let positions = posed(&head.skin, expression);
+    fn new(base: &Base, positions: &[DVec3]) -> Self {
         let some = |keep: &dyn Fn(usize) -> bool| {
-            Nearest::new(&positions, &base.triangles, |t| t.iter().all(|v| keep(*v as usize)))
+            Nearest::new(positions, &base.triangles, |t| t.iter().all(|v| keep(*v as usize)))
         };
         Self {
             all: some(&|_| true),
@@ -57,10 +95,10 @@ impl Skin {
         }
     }
 
-    /// The way to where a point of a bone keeps its distances; nothing if it does.
-    fn step(&self, p: DVec3, ridge: bool) -> Option<DVec3> {
+    /// The way to where a point of a bone keeps its distances; nothing if it does. Skin farther away than `reach` is not seen.
+    fn step(&self, p: DVec3, ridge: bool, reach: f64) -> Option<DVec3> {
         if !ridge {
-            let found = self.all.find(p, COVER)?;
+            let found = self.all.find(p, reach)?;
             return (found.signed > -COVER).then(|| -(found.signed + COVER) * found.normal);
         }
         if let Some(found) = self.outer.find(p, COVER) {
@@ -71,20 +109,21 @@ impl Skin {
     }
 }
 
-fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3) {
-    const PASSES: usize = 3;
+fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3, sides: Sides) {
+    let passes = if sides == Sides::Alike { 3 } else { 10 };
     let back = motion.inverse();
     let mirror = bone.surface.mirror.clone();
-    let symmetric = motion.matrix3.x_axis.x > 1.0 - 1e-9 && motion.translation.x.abs() < 1e-9;
+    let alike = sides == Sides::Alike;
+    let symmetric = alike && motion.matrix3.x_axis.x > 1.0 - 1e-9 && motion.translation.x.abs() < 1e-9;
     // A pose that is its own mirror image is looked at on one side; others come in pairs, which see both.
     let free: Vec<usize> = (0..mirror.len()).filter(|v| !symmetric || mirror[*v] as usize >= *v).collect();
-    for _ in 0..PASSES {
+    for _ in 0..passes {
         let positions = &bone.surface.positions;
         let moved: Vec<(usize, DVec3)> = free
             .par_iter()
             .filter_map(|v| {
                 let p = motion.transform_point3(positions[*v]);
-                let step = skin.step(p, bone.ridge[*v])?;
+                let step = skin.step(p, bone.ridge[*v], sides.reach())?;
                 Some((*v, back.transform_point3(p + step)))
             })
             .collect();
@@ -93,6 +132,10 @@ fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3) {
         }
         for (v, p) in moved {
             let other = mirror[v] as usize;
+            if !alike {
+                bone.surface.positions[v] = p;
+                continue;
+            }
             bone.surface.positions[other] = DVec3::new(-p.x, p.y, p.z);
             bone.surface.positions[v] = if other == v { DVec3::new(0.0, p.y, p.z) } else { p };
         }
@@ -100,7 +143,7 @@ fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3) {
 }
 
 /// Untangles prisms: layers under inverted ones are smoothed until none is left or nothing helps.
-pub(super) fn wraps(anatomy: &mut Anatomy) {
+pub(crate) fn wraps(anatomy: &mut Anatomy) {
     const SWEEPS: usize = 40;
     let triangles = anatomy.skin_wrap.triangles.clone();
     let count = anatomy.skin_wrap.positions.len();
@@ -143,11 +186,60 @@ pub(super) fn wraps(anatomy: &mut Anatomy) {
             }
         }
     }
+    changed |= straighten(anatomy, &triangles);
     if changed {
         let (skin, muscle, skull) =
             (&anatomy.skin_wrap.positions, &anatomy.muscle_wrap.positions, &anatomy.skull_wrap.positions);
         anatomy.soft_tissue = tissue(skin, muscle, &triangles);
         anatomy.muscle = tissue(muscle, skull, &triangles);
+    }
+}
+
+/// Turns the offsets under prisms that are still inverted towards the skin's normal and shortens them, which makes any prism
+/// valid in the end. Says whether anything was to do.
+fn straighten(anatomy: &mut Anatomy, triangles: &[[u32; 3]]) -> bool {
+    const SWEEPS: usize = 60;
+    const SHORTER: f64 = 0.93;
+    let skin = anatomy.skin_wrap.positions.clone();
+    let mut normals = vec![DVec3::ZERO; skin.len()];
+    for t in triangles {
+        let [a, b, c] = t.map(|v| skin[v as usize]);
+        t.iter().for_each(|v| normals[*v as usize] += (b - a).cross(c - a));
+    }
+    let mut changed = false;
+    for _ in 0..SWEEPS {
+        let bad = triangles.iter().filter(|t| !is_valid(anatomy, **t));
+        let mut moving: Vec<usize> = bad.flatten().map(|v| *v as usize).collect();
+        if moving.is_empty() {
+            break;
+        }
+        changed = true;
+        moving.sort_unstable();
+        moving.dedup();
+        for v in moving {
+            let normal = normals[v].normalize_or_zero();
+            for layer in [&mut anatomy.muscle_wrap.positions, &mut anatomy.skull_wrap.positions] {
+                let offset = layer[v] - skin[v];
+                let straight = -offset.length() * normal;
+                layer[v] = skin[v] + SHORTER * offset.lerp(straight, 0.3);
+            }
+        }
+    }
+    changed
+}
+
+/// Puts inverted tetrahedra of a symmetric fill right on one side, and mirrors them.
+pub(super) fn fill(anatomy: &mut Anatomy) {
+    if anatomy.fill.inverted() == 0 {
+        return;
+    }
+    let mirror = &anatomy.fill_mirror;
+    let is_free = |v: usize| mirror[v] as usize > v && anatomy.fill_ties[v] == Tie::Flesh;
+    let held: Vec<bool> = (0..mirror.len()).map(|v| !is_free(v)).collect();
+    untangle(&mut anatomy.fill, &held);
+    for v in (0..mirror.len()).filter(|v| !held[*v]) {
+        let p = anatomy.fill.positions[v];
+        anatomy.fill.positions[mirror[v] as usize] = DVec3::new(-p.x, p.y, p.z);
     }
 }
 

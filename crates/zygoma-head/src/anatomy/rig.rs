@@ -11,31 +11,34 @@ use crate::parts::jaw_shapes;
 impl Anatomy {
     /// Bones and wraps as meshes of the head's rig; the mandible has the shapes that move the jaw.
     pub fn rig_meshes(&self, head: &Head) -> Vec<RigMesh> {
-        let mut mandible = still("mandible", &self.mandible.surface);
+        let mut mandible = self.mandible.surface.rig_mesh("mandible");
         mandible.shapes = jaw_shapes()
             .into_iter()
             .map(|(name, weights)| moved(name, &self.mandible.surface, Self::mandible_motion(head, &weights)))
             .collect();
         vec![
-            still("cranium", &self.cranium.surface),
+            self.cranium.surface.rig_mesh("cranium"),
             mandible,
-            still("skin_wrap", &self.skin_wrap),
-            still("muscle_wrap", &self.muscle_wrap),
-            still("skull_wrap", &self.skull_wrap),
+            self.skin_wrap.rig_mesh("skin_wrap"),
+            self.muscle_wrap.rig_mesh("muscle_wrap"),
+            self.skull_wrap.rig_mesh("skull_wrap"),
         ]
     }
 }
 
-fn still(name: &str, surface: &Surface) -> RigMesh {
-    RigMesh {
-        name: name.to_owned(),
-        positions: surface.positions.iter().map(|p| p.as_vec3()).collect(),
-        faces: Faces::from_triangles(&surface.triangles),
-        uvs: None,
-        shapes: Vec::new(),
-        regions: Vec::new(),
-        to_rig: DAffine3::IDENTITY,
-        quantum: 1e-7,
+impl Surface {
+    /// A still mesh of a rig, in the rig's own space.
+    pub fn rig_mesh(&self, name: &str) -> RigMesh {
+        RigMesh {
+            name: name.to_owned(),
+            positions: self.positions.iter().map(|p| p.as_vec3()).collect(),
+            faces: Faces::from_triangles(&self.triangles),
+            uvs: None,
+            shapes: Vec::new(),
+            regions: Vec::new(),
+            to_rig: DAffine3::IDENTITY,
+            quantum: 1e-7,
+        }
     }
 }
 

@@ -24,6 +24,11 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// How far it follows soft dials: lashes grow in skin, all else sits in bone or in the eye.
+    pub(crate) fn softness(&self) -> f64 {
+        if self.name.starts_with("lashes") { 1.0 } else { 0.0 }
+    }
+
     /// The mirror image of a part of the left side, with its shapes.
     fn mirrored(&self, name: &'static str) -> Self {
         let reflected = |points: &[DVec3]| points.iter().map(|p| reflect(*p)).collect();

@@ -1,0 +1,247 @@
+//! Who is it, in the built-in head's own words: dials and pose that bring its skin nearest to a target.
+
+use glam::{DQuat, DVec3};
+use rayon::prelude::*;
+use zygoma_geometry::rbf::farthest_points;
+use zygoma_geometry::similarity::Similarity;
+
+use super::METRE;
+use super::register::{data_weights, vertex_normals};
+use super::target::{Partners, Target};
+use crate::Level;
+use crate::base::Base;
+use crate::dials::{DIALS, DialValues, Warp};
+use crate::template::Template;
+
+/// Skin points that decide, and those that tell good starts from bad ones.
+const POINTS: usize = 1500;
+const FEW: usize = 400;
+const ROUNDS: usize = 12;
+/// A dial at 1 costs as much as this distance at every point, in metres: dials that the target says nothing about stay at 0.
+const PRIOR: f64 = 1.5e-4;
+/// Distances beyond this count less and less, in metres.
+const ROBUST: f64 = 4e-3;
+/// Pairs farther apart than this, or whose normals disagree, do not count.
+const REACH: f64 = 0.03;
+const AGREEMENT: f64 = 0.4;
+/// Weight of distances along the skin, beside 1 for those across it.
+const SLIDE: f64 = 0.1;
+/// A cranium looks the same from many sides and would say how the face is pitched: it counts for this much.
+const CRANIUM_WEIGHT: f64 = 0.1;
+/// Pose: three turns, three shifts, one scale.
+const POSE: usize = 7;
+
+/// Dials and pose of the template.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DialFit {
+    pub(super) dials: DialValues,
+    /// From the head's frame to the target's, both in metres.
+    pub(super) pose: Similarity,
+}
+
+/// A template point with its vertex' softness and its triangles' mean normal, in template space.
+struct Sample {
+    vertex: usize,
+    place: DVec3,
+    softness: f64,
+    weight: f64,
+}
+
+/// Fits dials and pose by Gauss–Newton steps inside iterated closest points; dials stay within −1 to 1.
+///
+/// Closest points slide from eye to cheek without noticing, so several starts, moved along the face and pitched, are taken and
+/// the one whose features fit best in the end is refined.
+pub(super) fn fit_dials(target: &Target) -> DialFit {
+    let (few, many) = (samples(FEW), samples(POINTS));
+    let partners = target.partners();
+    let tried = starts().into_par_iter().map(|start| {
+        let fit = rounds(&partners, start, &few, ROUNDS);
+        (misfit(&fit, &few, target), fit)
+    });
+    let tried: Vec<(f64, DialFit)> = tried.collect();
+    let best = tried.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    let best =
+        best.map_or(DialFit { dials: DialValues::default(), pose: Similarity::IDENTITY }, |(_, fit)| *fit);
+    let mut fit = best;
+    for _ in 0..ROUNDS {
+        step(&mut fit, &many, &partners);
+    }
+    fit
+}
+
+fn rounds(partners: &Partners, start: Similarity, samples: &[Sample], count: usize) -> DialFit {
+    let mut fit = DialFit { dials: DialValues::default(), pose: start };
+    for _ in 0..count {
+        step(&mut fit, samples, partners);
+    }
+    fit
+}
+
+/// As it is, and moved up and down and pitched about the face.
+fn starts() -> Vec<Similarity> {
+    const SHIFTS: [f64; 5] = [0.0, -0.012, 0.012, -0.024, 0.024];
+    const PITCHES: [f64; 3] = [0.0, -0.12, 0.12];
+    /// Near the middle of the face, in metres.
+    const FACE: DVec3 = DVec3::new(0.0, -0.02, 0.06);
+    let moved = |(shift, pitch): (f64, f64)| {
+        let rotation = DQuat::from_rotation_x(pitch);
+        let translation = FACE - rotation * FACE + DVec3::new(0.0, shift, 0.0);
+        Similarity { scale: 1.0, rotation, translation }
+    };
+    SHIFTS.iter().flat_map(|shift| PITCHES.map(|pitch| (*shift, pitch))).map(moved).collect()
+}
+
+/// In front, from the chin to above the brows.
+fn is_face(p: DVec3) -> bool {
+    p.z > 40.0 && p.y < 60.0
+}
+
+/// Points of the skin: half of them spread evenly, half where the mesh is dense, which is at eyes, nose and mouth.
+fn samples(count: usize) -> Vec<Sample> {
+    let template = Template::of(Level::High);
+    let weights = data_weights(&template.base);
+    let outer: Vec<usize> = (0..weights.len()).filter(|v| weights[*v] == 1.0).collect();
+    let places: Vec<DVec3> = outer.iter().map(|v| template.base.rest[*v]).collect();
+    let even = farthest_points(&places, count / 2).into_iter().map(|i| outer[i as usize]);
+    let dense = outer.iter().copied().step_by((2 * outer.len() / count).max(1));
+    let sample = |vertex: usize| Sample {
+        vertex,
+        place: template.base.rest[vertex],
+        softness: template.softness[vertex],
+        weight: if is_face(template.base.rest[vertex]) { 1.0 } else { CRANIUM_WEIGHT },
+    };
+    even.chain(dense).map(sample).collect()
+}
+
+/// Weighted sum of the points' distances; those without a partner, or whose normals disagree, count as far off.
+fn misfit(fit: &DialFit, samples: &[Sample], target: &Target) -> f64 {
+    const FAR: f64 = 0.01;
+    let base = &Template::of(Level::High).base;
+    let (skin, normals) = dialled(base, &Warp::new(&fit.dials));
+    let back = fit.pose.inverse();
+    let distance = |sample: &Sample| {
+        let p = skin[sample.vertex];
+        let Some(hit) = target.closest_inside(fit.pose.apply(p)) else { return FAR };
+        let agrees = (back.rotation * hit.normal).dot(normals[sample.vertex]) > 0.7;
+        if agrees { p.distance(back.apply(hit.point)).min(FAR) } else { FAR }
+    };
+    samples.iter().map(|sample| sample.weight * distance(sample)).sum::<f64>()
+}
+
+/// Skin and normals of the head that a warp makes, in metres.
+fn dialled(base: &Base, warp: &Warp) -> (Vec<DVec3>, Vec<DVec3>) {
+    let skin: Vec<DVec3> = base.rest.iter().map(|p| warp.apply(*p, 1.0) / METRE).collect();
+    let normals = vertex_normals(&skin, &base.triangles);
+    (skin, normals)
+}
+
+fn step(fit: &mut DialFit, samples: &[Sample], partners: &Partners) {
+    let base = &Template::of(Level::High).base;
+    let warp = Warp::new(&fit.dials);
+    let (_, normals) = dialled(base, &warp);
+    let back = fit.pose.inverse();
+    // One row for each pair: derivative of the distance to the tangent plane by pose and dials.
+    let changed: Vec<Option<Warp>> = (0..DIALS.len())
+        .map(|k| DIALS[k].shapes_the_head().then(|| Warp::new(&fit.dials.with(k, fit.dials.at(k) + STEP))))
+        .collect();
+    let row = |sample: &Sample| {
+        let p = warp.apply(sample.place, sample.softness) / METRE;
+        let own = fit.pose.rotation * normals[sample.vertex];
+        let (place, normal) = partners.best(fit.pose.apply(p), own)?;
+        let (q, normal) = (back.apply(place), back.rotation * normal);
+        if p.distance(q) > REACH || normal.dot(normals[sample.vertex]) < AGREEMENT {
+            return None;
+        }
+        let moved = |other: &Warp| (other.apply(sample.place, sample.softness) / METRE - p) / STEP;
+        let moved: Vec<DVec3> =
+            changed.iter().map(|other| other.as_ref().map_or(DVec3::ZERO, moved)).collect();
+        let side = normal.any_orthonormal_vector();
+        let robust = sample.weight / (1.0 + (p.distance(q) / ROBUST).powi(2));
+        // The distance to the tangent plane counts in full, the way along it a little.
+        let axes = [(normal, robust), (side, SLIDE * robust), (normal.cross(side), SLIDE * robust)];
+        Some(axes.map(|(axis, weight)| {
+            let turn = p.cross(axis);
+            let mut row = vec![turn.x, turn.y, turn.z, axis.x, axis.y, axis.z, p.dot(axis)];
+            row.extend(moved.iter().map(|moved| moved.dot(axis)));
+            (row, (q - p).dot(axis), weight)
+        }))
+    };
+    let rows: Vec<(Vec<f64>, f64, f64)> = samples.iter().filter_map(row).flatten().collect();
+    let size = POSE + DIALS.len();
+    let mut matrix = vec![vec![0.0; size]; size];
+    let mut right = vec![0.0; size];
+    for (row, residual, weight) in &rows {
+        for i in 0..size {
+            right[i] += weight * row[i] * residual;
+            for j in 0..size {
+                matrix[i][j] += weight * row[i] * row[j];
+            }
+        }
+    }
+    let prior = PRIOR * PRIOR * rows.len().max(1) as f64 / 3.0;
+    let mut bounds = vec![(f64::MIN, f64::MAX); size];
+    for k in 0..DIALS.len() {
+        let value = fit.dials.at(k);
+        matrix[POSE + k][POSE + k] += prior;
+        right[POSE + k] -= prior * value;
+        bounds[POSE + k] = if DIALS[k].shapes_the_head() { (-1.0 - value, 1.0 - value) } else { (0.0, 0.0) };
+    }
+    let x = bounded_minimum(&matrix, &right, &bounds);
+    for k in 0..DIALS.len() {
+        fit.dials = fit.dials.with(k, (fit.dials.at(k) + x[POSE + k]).clamp(-1.0, 1.0));
+    }
+    let pose = Similarity {
+        scale: 1.0 + x[6].clamp(-0.3, 0.3),
+        rotation: DQuat::from_scaled_axis(DVec3::new(x[0], x[1], x[2])),
+        translation: DVec3::new(x[3], x[4], x[5]),
+    };
+    fit.pose = fit.pose.after(&pose);
+}
+
+/// Difference in a dial for its derivative.
+const STEP: f64 = 1e-3;
+
+/// Minimises ½ xᵀ A x − bᵀ x within bounds, one coordinate after the other.
+fn bounded_minimum(matrix: &[Vec<f64>], right: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
+    const SWEEPS: usize = 2000;
+    const CONVERGED: f64 = 1e-9;
+    let mut x = vec![0.0; right.len()];
+    for _ in 0..SWEEPS {
+        let mut largest = 0.0f64;
+        for i in 0..x.len() {
+            if matrix[i][i] <= 0.0 {
+                continue;
+            }
+            let slope: f64 = right[i] - matrix[i].iter().zip(&x).map(|(a, x)| a * x).sum::<f64>();
+            let new = (x[i] + slope / matrix[i][i]).clamp(bounds[i].0, bounds[i].1);
+            largest = largest.max((new - x[i]).abs());
+            x[i] = new;
+        }
+        if largest < CONVERGED {
+            break;
+        }
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bounded_minimum_satisfies_its_conditions() {
+        let matrix = vec![vec![4.0, 1.0, 0.5], vec![1.0, 3.0, -1.0], vec![0.5, -1.0, 2.0]];
+        let right = [9.0, -2.0, 0.3];
+        let bounds = [(-1.0, 1.0), (-1.0, 1.0), (f64::MIN, f64::MAX)];
+        let x = bounded_minimum(&matrix, &right, &bounds);
+        for i in 0..3 {
+            let slope = (0..3).map(|j| matrix[i][j] * x[j]).sum::<f64>() - right[i];
+            match x[i] {
+                value if value == bounds[i].0 => assert!(slope > 0.0),
+                value if value == bounds[i].1 => assert!(slope < 0.0),
+                _ => assert!(slope.abs() < 1e-8),
+            }
+        }
+        assert_eq!(x[0], 1.0);
+    }
+}

@@ -1,0 +1,168 @@
+//! The built-in head fitted into any other: its skin registered to a neutral mesh, its bones, wraps and fill carried below.
+//!
+//! [`fit`] takes a mesh and, where they are known, landmarks. `target` keeps the outer skin, `align` finds the head,
+//! `dials` says who it is in the built-in head's own words, `register` draws the skin to the mesh (with
+//! `elastic`), and `inside` carries bones and flesh under it (with `fill`). Everything happens in the head's own frame, in
+//! metres; the result comes back in the mesh's.
+
+mod align;
+mod dials;
+mod elastic;
+mod fill;
+mod inside;
+mod jaw;
+mod measure;
+mod register;
+mod target;
+
+use std::time::Instant;
+
+use glam::DVec3;
+use rayon::prelude::*;
+use zygoma_geometry::similarity::Similarity;
+
+use crate::Level;
+use crate::anatomy::Anatomy;
+use crate::dials::{DialValues, Warp};
+use crate::template::Template;
+pub use measure::{Distances, FitReport};
+use target::Target;
+
+/// Millimetres of template space in a metre.
+const METRE: f64 = 1000.0;
+
+/// Why a head could not be fitted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// Too little is left of the mesh.
+    #[error("the skin has {triangles} triangles, too few for a face (at least {least} are needed)")]
+    TooSmall {
+        /// Triangles of the skin.
+        triangles: usize,
+        /// Triangles that are needed.
+        least: usize,
+    },
+    /// A coordinate is infinite or not a number.
+    #[error("vertex {vertex} has a coordinate that is not a finite number")]
+    NotFinite {
+        /// The vertex.
+        vertex: usize,
+    },
+    /// A triangle names a vertex that does not exist.
+    #[error("a triangle uses vertex {vertex}, but the mesh has {count} vertices")]
+    Index {
+        /// The vertex.
+        vertex: u32,
+        /// Number of vertices.
+        count: usize,
+    },
+    /// A landmark's number is not one of the 68.
+    #[error("landmark {0} does not exist: the standard landmarks are numbered 0 to 67")]
+    Landmark(usize),
+    /// No place was found where the mesh looks like a head.
+    #[error(
+        "no head was found in the mesh: the best alignment is {misfit_mm:.1} mm off on average; give landmarks to say where the face is"
+    )]
+    NoHead {
+        /// Mean distance of the best alignment, in millimetres of a life-size head.
+        misfit_mm: f64,
+    },
+    /// A linear system had no solution.
+    #[error("the surface could not be deformed: its triangles are degenerate")]
+    Unsolvable,
+}
+
+/// A neutral head to be fitted: any unit, any axes.
+#[derive(Clone, Copy, Debug)]
+pub struct FitInput<'a> {
+    /// Vertices of the mesh.
+    pub positions: &'a [DVec3],
+    /// Its triangles, counter-clockwise from outside.
+    pub triangles: &'a [[u32; 3]],
+    /// Other meshes of the head that hide what lies behind them: eyeballs and teeth, if known.
+    pub inner: &'a [(&'a [DVec3], &'a [[u32; 3]])],
+    /// Where standard landmarks lie, by their number (0 to 67, in the order of
+    /// [`Places::landmarks`](crate::Places::landmarks)); may be empty.
+    pub landmarks: &'a [(usize, DVec3)],
+}
+
+/// A template vertex that belongs at a place.
+#[derive(Clone, Copy, Debug)]
+struct Landmark {
+    vertex: u32,
+    place: DVec3,
+}
+
+/// The built-in head fitted to a mesh; all positions are in the mesh's frame and unit.
+#[derive(Clone, Debug)]
+pub struct FittedHead {
+    /// From the built-in head's frame, in metres, to the mesh.
+    pub to_mesh: Similarity,
+    /// Dials that come nearest to the head.
+    pub dials: DialValues,
+    /// The skin: the built-in head's vertices at [`Level::High`].
+    pub skin: Vec<DVec3>,
+    /// Triangles of the skin.
+    pub triangles: Vec<[u32; 3]>,
+    /// Bones, wraps and fill.
+    pub anatomy: Anatomy,
+    /// How well it fits.
+    pub report: FitReport,
+}
+
+/// Fits the built-in head and its anatomy to a neutral head.
+pub fn fit(input: &FitInput<'_>) -> Result<FittedHead, FitError> {
+    let started = Instant::now();
+    let template = Template::of(Level::High);
+    let base = &template.base;
+    let landmarks = named(template, input.landmarks)?;
+    let mesh = Target::new(input.positions, input.triangles, input.inner)?;
+    let start = align::find(&mesh, &landmarks)?;
+    let aligned = started.elapsed();
+    let (low, high) = bounds(&base.rest);
+    let near = mesh.around_head(&start, low / METRE - WIDE_MARGIN, high / METRE + WIDE_MARGIN)?;
+    let dial_fit = dials::fit_dials(&near);
+    let warp = Warp::new(&dial_fit.dials);
+    let carried = |v: usize| warp.apply(base.rest[v], template.softness[v]) / METRE;
+    let by_dials: Vec<DVec3> = (0..base.rest.len()).into_par_iter().map(carried).collect();
+    let dialled = started.elapsed();
+
+    let to_mesh = start.after(&dial_fit.pose);
+    let (low, high) = bounds(&by_dials);
+    let head = near.around_head(&dial_fit.pose, low - MARGIN, high + MARGIN)?;
+    let back = to_mesh.inverse();
+    let here: Vec<Landmark> =
+        landmarks.iter().map(|mark| Landmark { place: back.apply(mark.place), ..*mark }).collect();
+    let skin = register::register(base, &by_dials, &head, &here)?;
+    let registered = started.elapsed();
+    let inside = inside::fit_inside(template, &warp, &by_dials, &skin)?;
+    let mut report = measure::report(template, &head, &by_dials, &skin, &inside);
+    report.seconds = [aligned, dialled - aligned, registered - dialled, started.elapsed() - registered]
+        .map(|time| time.as_secs_f64());
+    Ok(FittedHead {
+        to_mesh,
+        dials: dial_fit.dials,
+        skin: skin.iter().map(|p| to_mesh.apply(*p)).collect(),
+        triangles: base.triangles.clone(),
+        anatomy: inside.anatomy.moved(&to_mesh),
+        report,
+    })
+}
+
+/// Room around the head within which the mesh counts, in metres; the rest is body.
+const MARGIN: DVec3 = DVec3::splat(0.02);
+/// The same before the head's own form is known.
+const WIDE_MARGIN: DVec3 = DVec3::splat(0.05);
+
+fn bounds(points: &[DVec3]) -> (DVec3, DVec3) {
+    points.iter().fold((DVec3::MAX, DVec3::MIN), |(low, high), p| (low.min(*p), high.max(*p)))
+}
+
+/// The template vertices of numbered landmarks.
+fn named(template: &Template, landmarks: &[(usize, DVec3)]) -> Result<Vec<Landmark>, FitError> {
+    let vertex = |(number, place): &(usize, DVec3)| {
+        let vertex = template.places.landmarks.get(*number).ok_or(FitError::Landmark(*number))?;
+        Ok(Landmark { vertex: *vertex, place: *place })
+    };
+    landmarks.iter().map(vertex).collect()
+}
