@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 use zygoma_face::body::Body;
-use zygoma_face::contact::{ColliderId, ColliderMotion, GrabId};
+use zygoma_face::contact::{ColliderId, ColliderMotion, Colliders, GrabId};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
@@ -160,6 +160,6 @@ impl Hands {
 
 /// Contact forces on the points of the skin, N.
 pub(crate) fn contact_forces(body: &dyn Body, part: &Part) -> Vec<(u32, f32)> {
-    let contacts = body.colliders().into_iter().flat_map(|colliders| colliders.contacts());
+    let contacts = body.colliders().into_iter().flat_map(Colliders::contacts);
     contacts.map(|contact| (part.point_of_vertex[contact.vertex as usize], contact.force.length())).collect()
 }

@@ -410,7 +410,7 @@ impl Session {
             let weights = self.performer.control_weights(&self.model);
             self.recorder.push(seconds, &self.displacements, &weights, &self.pose);
         }
-        if self.number.wrapping_sub(self.acknowledged) < IN_FLIGHT {
+        if !self.is_behind() {
             let header = FrameHeader {
                 number: self.number + 1,
                 input: self.input,
@@ -425,9 +425,14 @@ impl Session {
         Ok(())
     }
 
+    /// Whether as many frames are under way as may be.
+    fn is_behind(&self) -> bool {
+        self.number.wrapping_sub(self.acknowledged) >= IN_FLIGHT
+    }
+
     /// Advances the body that is shown; gives flags and stages of the frame.
     fn advance_body(&mut self, seconds: f64) -> Result<(u32, Vec<f32>), Closed> {
-        let (kind, skin) = (self.bodies.shown(), self.model.rig.skin);
+        let (kind, skin, is_behind) = (self.bodies.shown(), self.model.rig.skin, self.is_behind());
         if kind == RIG && !self.performer.has_moved(skin) {
             return Ok((0, Vec::new()));
         }
@@ -448,7 +453,8 @@ impl Session {
             _ => flag::SIMULATED,
         };
         let (stages, renamed) = (running.stage_milliseconds(), running.renamed_stages());
-        let pace = if kind == RIG { None } else { running.report() };
+        // A tab that does not fetch its frames gets no figures either.
+        let pace = if kind == RIG || is_behind { None } else { running.report() };
         let figures = pace.and_then(|_| tissue::report(running.body()));
         if renamed {
             self.send_body()?;
