@@ -26,7 +26,7 @@ fn run() -> Result<(), String> {
     for entry in settings.iter().chain(&["index.html", "src"]) {
         println!("cargo::rerun-if-changed={}", sources.join(entry).display());
     }
-    // What was removed from the sources must not live on.
+    // Files that were removed from the sources must go here too.
     let _ = std::fs::remove_dir_all(work.join("src"));
     copy(&sources, &work)?;
     install(&work)?;

@@ -168,7 +168,7 @@ export class Viewer {
     });
   }
 
-  /** What has moved since, in millimetres: the most, where, and how far along the old normal. */
+  /** The largest displacement since, in millimetres: its length, its part along the old normal, and its region. */
   moved() {
     return this.page.evaluate(() => {
       const { head } = window.zygoma.stage;

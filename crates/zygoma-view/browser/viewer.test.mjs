@@ -234,7 +234,7 @@ describe("seeing the physics", () => {
     await page.getByLabel("Split: rig | simulated").uncheck();
   });
 
-  test("materials change live, and leaving the certified range is told", async () => {
+  test("materials change live, and the page says when the certificate no longer holds", async () => {
     const { page } = viewer;
     await viewer.isBuilt();
     await viewer.until(() => window.zygoma.state.certificate.value?.holds === true);
@@ -257,27 +257,48 @@ describe("seeing the physics", () => {
 });
 
 describe("rig, shell and tissue", () => {
-  const isTissue = () => viewer.until(() => window.zygoma.state.body.value.shown === "tissue" && (window.zygoma.frame()?.flags & 16) !== 0);
+  const isTissue = () => viewer.until(() => window.zygoma.state.body.value.shown === "tissue" && window.zygoma.state.bodies.value[window.zygoma.frame()?.body]?.name === "tissue");
   const hold = async (name, value) => {
     await viewer.page.getByLabel("Search expressions").fill(name);
     await viewer.page.locator(".left").getByLabel(name, { exact: true }).fill(String(value));
     await viewer.page.getByLabel("Search expressions").fill("");
   };
-  test("the making of tissue tells how far it is, and can be cancelled", async () => {
+  test("the page offers every body that the server tells of", async () => {
     const { page } = viewer;
-    // It may be a matter of seconds: it is cancelled as soon as it tells of some progress.
+    const labels = () => page.locator(".bodies label").allInnerTexts();
+    assert.deepEqual(await labels(), ["Rig", "Shell", "Tissue"]);
+    const about = await page.locator(".bodies label").last().getAttribute("title");
+    assert.match(about, /soft tissue.*[.]$/);
+    await page.evaluate(() => {
+      const { bodies } = window.zygoma.state;
+      window.known = bodies.value;
+      bodies.set([...bodies.value, { name: "echo", label: "Echo", about: "Repeats the rig one frame late.", hasVolume: false }]);
+    });
+    assert.deepEqual(await labels(), ["Rig", "Shell", "Tissue", "Echo"]);
+    await page.getByRole("radio", { name: "Echo" }).check();
+    // The page asks for it by name; this server has no such body.
+    await page.locator(".error").getByText("there is no body 'echo'").waitFor();
+    await page.locator(".error").getByRole("button", { name: "Close" }).click();
+    await page.evaluate(() => window.zygoma.state.bodies.set(window.known));
+    await page.getByRole("radio", { name: "Shell" }).check();
+    await viewer.until(() => window.zygoma.state.body.value.wanted === "shell");
+  });
+
+  test("building tissue shows its progress, and can be cancelled", async () => {
+    const { page } = viewer;
+    // It may be a matter of seconds: it is cancelled as soon as there is some progress.
     await page.evaluate(() => {
       window.cancelledAt = null;
-      window.zygoma.state.body.watch(({ share }) => {
-        if (share === null || share < 0.05 || window.cancelledAt !== null) return;
-        window.cancelledAt = share;
-        document.querySelector(".growth button").click();
+      window.zygoma.state.body.watch(({ fraction }) => {
+        if (fraction === null || fraction < 0.05 || window.cancelledAt !== null) return;
+        window.cancelledAt = fraction;
+        document.querySelector(".body-build button").click();
       });
     });
     await page.getByRole("radio", { name: "Tissue" }).check();
     await viewer.until(() => window.cancelledAt !== null);
-    await page.getByText("Making tissue").waitFor({ state: "hidden" });
-    assert.ok((await page.evaluate(() => window.cancelledAt)) < 1, "before it was made");
+    await page.getByText("Building tissue").waitFor({ state: "hidden" });
+    assert.ok((await page.evaluate(() => window.cancelledAt)) < 1, "before it was built");
     assert.equal(await page.getByRole("radio", { name: "Shell" }).isChecked(), true);
     assert.doesNotMatch(page.url(), /body=/);
   });
@@ -293,12 +314,12 @@ describe("rig, shell and tissue", () => {
     const kept = () => page.evaluate(() => ({ camera: window.zygoma.stage.camera.position.toArray(), weights: [...window.zygoma.frame().weights], take: window.zygoma.state.take.value }));
     const before = await kept();
     await page.getByRole("radio", { name: "Tissue" }).check();
-    await page.getByText("Making tissue").waitFor();
-    await viewer.screenshot("making-tissue");
+    await page.getByText("Building tissue").waitFor();
+    await viewer.screenshot("building-tissue");
     await isTissue();
     assert.deepEqual(await kept(), before);
     assert.match(page.url(), /[?]body=tissue/);
-    await viewer.until(() => /ms.*Volume.*%.*contacts.*springs/s.test(document.querySelector(".flesh-figures").innerText));
+    await viewer.until(() => /ms.*Volume.*%.*contacts.*springs/s.test(document.querySelector(".tissue-figures").innerText));
     const stages = () => page.locator(".graph-keys").innerText();
     assert.deepEqual((await stages()).split(/\s+/), ["encoding", "control", "evaluate", "solve", "search", "contact", "surface"]);
     const moved = await viewer.moved();
@@ -310,7 +331,7 @@ describe("rig, shell and tissue", () => {
     assert.deepEqual(await kept(), before);
     assert.equal(await stages(), "encoding");
     await page.keyboard.press("b");
-    await viewer.until(() => window.zygoma.state.body.value.shown === "shell" && (window.zygoma.frame().flags & 17) === 1);
+    await viewer.until(() => window.zygoma.state.body.value.shown === "shell" && window.zygoma.frame().body === 1 && (window.zygoma.frame().flags & 1) === 1);
     await page.keyboard.press("b");
     await isTissue();
     assert.equal(await page.getByRole("radio", { name: "Tissue" }).isChecked(), true);
@@ -320,17 +341,17 @@ describe("rig, shell and tissue", () => {
     const { page } = viewer;
     const whole = await viewer.picture();
     await page.getByLabel("Cut", { exact: true }).check();
-    await viewer.until(() => window.zygoma.stage.flesh.triangles > 100);
+    await viewer.until(() => window.zygoma.stage.tissue.triangles > 100);
     assert.match(await page.locator(".legend").innerText(), /Volume change.*−20 %.*20 %/s);
     const cut = await viewer.picture();
     assert.ok(difference(whole, cut) > 0.05, "half of the head is cut away");
-    const triangles = await page.evaluate(() => window.zygoma.stage.flesh.triangles);
+    const triangles = await page.evaluate(() => window.zygoma.stage.tissue.triangles);
     await viewer.screenshot("cut-side");
-    await page.getByLabel("Place of the cut").fill("0.7");
-    await viewer.until((triangles) => window.zygoma.stage.flesh.triangles !== triangles, triangles);
+    await page.getByLabel("Position of the cut").fill("0.7");
+    await viewer.until((triangles) => window.zygoma.stage.tissue.triangles !== triangles, triangles);
     assert.ok(difference(cut, await viewer.picture()) > 0.02, "the cut moves");
     await page.getByRole("radio", { name: "Level" }).check();
-    await page.getByLabel("Place of the cut").fill("0.42");
+    await page.getByLabel("Position of the cut").fill("0.42");
     await page.evaluate(() => window.zygoma.stage.look(20, 40));
     await viewer.moreFrames();
     await viewer.screenshot("cut-level");
@@ -346,7 +367,7 @@ describe("rig, shell and tissue", () => {
     const { page } = viewer;
     const at = await viewer.place("left cheek");
     await page.mouse.dblclick(at.x, at.y);
-    await viewer.until(() => window.zygoma.stage.flesh.triangles > 100);
+    await viewer.until(() => window.zygoma.stage.tissue.triangles > 100);
     const { cut, off, slant } = await page.evaluate(() => {
       const { stage, state } = window.zygoma;
       const { normal, height } = stage.cutPlane;
@@ -402,9 +423,9 @@ describe("rig, shell and tissue", () => {
   test("sticky springs hold lips that met, and part", async () => {
     const { page } = viewer;
     await page.getByLabel("Sticky lips", { exact: true }).check();
-    await page.getByLabel("Springs and contacts of the lips").check();
+    await page.getByLabel("Show lip contacts and springs").check();
     await hold("Mouth close", 0.25);
-    await viewer.until(() => window.zygoma.state.flesh.value.sticky > 10 && window.zygoma.state.flesh.value.contacts > 5);
+    await viewer.until(() => window.zygoma.state.tissue.value.sticky > 10 && window.zygoma.state.tissue.value.contacts > 5);
     await viewer.screenshot("lips-met");
     const isDrawnOut = (length) => {
       const { numbers = [], scale = 0 } = window.zygoma.frame().sections.find(({ kind }) => kind === 4) ?? {};
@@ -419,9 +440,9 @@ describe("rig, shell and tissue", () => {
     await viewer.until(isDrawnOut, 3e-4);
     await viewer.screenshot("lips-part");
     await hold("Jaw open", 0.7);
-    await viewer.until(() => window.zygoma.state.flesh.value.sticky === 0);
+    await viewer.until(() => window.zygoma.state.tissue.value.sticky === 0);
     await page.getByLabel("Sticky lips", { exact: true }).uncheck();
-    await page.getByLabel("Springs and contacts of the lips").uncheck();
+    await page.getByLabel("Show lip contacts and springs").uncheck();
     await page.getByRole("button", { name: "Release all expressions" }).click();
   });
 
@@ -429,7 +450,7 @@ describe("rig, shell and tissue", () => {
     const { page } = viewer;
     await viewer.until(() => window.zygoma.frame().weights.every((weight) => weight === 0));
     const at = await viewer.place("left cheek");
-    // Flesh comes to rest after its weights do.
+    // Tissue comes to rest after its weights do.
     do {
       await viewer.remember();
       await viewer.moreFrames();
@@ -446,7 +467,7 @@ describe("rig, shell and tissue", () => {
     await viewer.until(() => (window.zygoma.frame().flags & 1) === 0);
     await page.mouse.move(at.x, at.y);
     await page.mouse.down();
-    await page.locator(".error").getByText("the plain rig cannot be touched").waitFor();
+    await page.locator(".error").getByText("the rig cannot be touched").waitFor();
     await page.mouse.up();
     await page.locator(".error").getByRole("button", { name: "Close" }).click();
     await page.getByRole("radio", { name: "Shell" }).check();
@@ -619,7 +640,7 @@ describe("the page itself", () => {
     // The face that was built before is at hand.
     await tab.isBuilt();
     await tab.isTouchable();
-    // What was held is held again, and can be let go.
+    // Held values are held again, and can be let go.
     await tab.until(() => window.zygoma.frame().weights.some((weight) => weight === 0.5));
     assert.equal(await tab.page.locator(".slider.held").count(), 1);
     await tab.page.getByLabel("Take", { exact: true }).selectOption("-1");

@@ -10,7 +10,7 @@ use zygoma_face::shell::{BuildError, BuildParams, BuildProgress, build};
 use zygoma_numerics::{Budget, Stop};
 use zygoma_rig::RigMesh;
 
-use crate::grower::Grower;
+use crate::body_builder::BodyBuilder;
 use crate::model::Model;
 use crate::turns::{NoTurn, PATIENCE, Turns};
 
@@ -32,8 +32,8 @@ pub(crate) struct Library {
     cache: Option<FaceCache>,
     /// One build at a time: the second often wants the first one's face.
     turns: Turns,
-    /// What puts flesh under them.
-    pub(crate) grower: Grower,
+    /// Builds bodies from them.
+    pub(crate) bodies: BodyBuilder,
 }
 
 /// Which face is wanted.
@@ -45,27 +45,31 @@ pub(crate) enum Quality {
     Fitted,
 }
 
-/// Where a build stands.
-#[derive(Clone, Debug, PartialEq)]
+/// Progress of a build.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
+    /// The present stage, in words; empty for nothing.
     pub(crate) stage: &'static str,
-    pub(crate) share: Option<f64>,
+    /// Fraction of the work that is done, where known.
+    pub(crate) fraction: Option<f64>,
+    /// Seconds since it began.
     pub(crate) seconds: f64,
+    /// Worst distance from a target over the tolerance, while fitting.
     pub(crate) worst: Option<f64>,
 }
 
-/// What a thread that builds tells.
-enum Told {
+/// A message of a thread that builds.
+enum Update {
     Progress(BuildProgress),
-    Made(Result<Box<FaceModel>, BuildError>),
+    Ended(Result<Box<FaceModel>, BuildError>),
 }
 
 /// How a build ended.
 #[derive(Clone, Debug)]
-pub(crate) enum Ended {
-    /// With a face.
-    Made(Arc<FaceModel>),
-    /// Because it was told to.
+pub(crate) enum Outcome<T> {
+    /// With a result.
+    Done(T),
+    /// It was cancelled.
     Cancelled,
     /// With a reason, as a sentence.
     Failed(String),
@@ -74,7 +78,7 @@ pub(crate) enum Ended {
 impl Library {
     /// A library that keeps faces in a cache, if there is one.
     pub(crate) fn new(cache: Option<FaceCache>) -> Self {
-        Self { made: Mutex::new(Vec::new()), cache, turns: Turns::default(), grower: Grower::default() }
+        Self { made: Mutex::new(Vec::new()), cache, turns: Turns::default(), bodies: BodyBuilder::default() }
     }
 
     /// Whether the fitted face of a mesh is at hand.
@@ -89,60 +93,60 @@ impl Library {
         triangles: usize,
         quality: Quality,
         cancel: &Arc<AtomicBool>,
-        tell: &mut dyn FnMut(Progress),
-    ) -> Ended {
+        report: &mut dyn FnMut(Progress),
+    ) -> Outcome<Arc<FaceModel>> {
         let began = Instant::now();
         let (name, mesh) = (&model.rig.name, model.rig.skin());
         let params = params(triangles, quality);
         let key = FaceCache::key(mesh, &params);
         let mut waits = || {
             let seconds = began.elapsed().as_secs_f64();
-            tell(Progress { stage: "waiting for another build", share: None, seconds, worst: None });
+            report(Progress { stage: "waiting for another build", seconds, ..Progress::default() });
             self.find(key, mesh).is_none()
         };
         let turn = self.turns.take(cancel, &mut waits);
         if let Some(face) = self.find(key, mesh) {
-            return Ended::Made(face);
+            return Outcome::Done(face);
         }
         let _turn = match turn {
             Ok(turn) => turn,
-            Err(NoTurn::Unwanted) => return Ended::Cancelled,
+            Err(NoTurn::Unwanted) => return Outcome::Cancelled,
             Err(NoTurn::Stuck) => {
-                return Ended::Failed(format!(
-                    "{name}: builds that were cancelled have not ended yet; try again later, or start zygoma again"
+                return Outcome::Failed(format!(
+                    "{name}: cancelled builds are still running; try again later, or restart zygoma"
                 ));
             }
         };
         let most = params.fit.max_iterations;
-        let told = self.start(model.clone(), params, cancel.clone());
-        let mut tell = |now: &BuildProgress| tell(described(now, most, began.elapsed().as_secs_f64()));
-        match listen(name, &told, cancel, &mut tell) {
+        let updates = self.start(model.clone(), params, cancel.clone());
+        let mut report = |now: &BuildProgress| report(described(now, most, began.elapsed().as_secs_f64()));
+        match listen(name, &updates, cancel, &mut report) {
             Ok(face) => {
                 let face = Arc::new(*face);
                 self.keep(key, &face, quality);
-                Ended::Made(face)
+                Outcome::Done(face)
             }
-            Err(ended) => ended,
+            Err(outcome) => outcome,
         }
     }
 
     /// Builds on threads of its own.
-    fn start(&self, model: Arc<Model>, params: BuildParams, cancel: Arc<AtomicBool>) -> Receiver<Told> {
-        let (sender, told) = channel();
+    fn start(&self, model: Arc<Model>, params: BuildParams, cancel: Arc<AtomicBool>) -> Receiver<Update> {
+        let (sender, updates) = channel();
         let running = self.turns.count();
         let params = BuildParams { budget: Budget::cancelled_by(cancel.clone()), ..params };
         std::thread::spawn(move || {
             let _running = running;
             let mut progress = |now| {
                 // Nobody listens to what was cancelled.
-                let _ = sender.send(Told::Progress(now));
+                let _ = sender.send(Update::Progress(now));
                 if cancel.load(Ordering::Relaxed) { Continue::Abandon } else { Continue::Yes }
             };
             let made = in_background(|| build(&model.rig.name, model.rig.skin(), &params, &mut progress));
             // As above.
-            let _ = sender.send(Told::Made(made.map(Box::new)));
+            let _ = sender.send(Update::Ended(made.map(Box::new)));
         });
-        told
+        updates
     }
 
     fn find(&self, key: u64, mesh: &RigMesh) -> Option<Arc<FaceModel>> {
@@ -180,25 +184,25 @@ impl Library {
 /// Listens to a build until it ends or is cancelled, whichever is first.
 fn listen(
     name: &str,
-    told: &Receiver<Told>,
+    updates: &Receiver<Update>,
     cancel: &AtomicBool,
-    tell: &mut dyn FnMut(&BuildProgress),
-) -> Result<Box<FaceModel>, Ended> {
+    report: &mut dyn FnMut(&BuildProgress),
+) -> Result<Box<FaceModel>, Outcome<Arc<FaceModel>>> {
     loop {
         if cancel.load(Ordering::Relaxed) {
-            return Err(Ended::Cancelled);
+            return Err(Outcome::Cancelled);
         }
-        match told.recv_timeout(PATIENCE) {
-            Ok(Told::Progress(now)) => tell(&now),
-            Ok(Told::Made(Ok(face))) => return Ok(face),
+        match updates.recv_timeout(PATIENCE) {
+            Ok(Update::Progress(now)) => report(&now),
+            Ok(Update::Ended(Ok(face))) => return Ok(face),
             // The worker may notice first that it was cancelled.
-            Ok(Told::Made(Err(error))) if error.stopped() == Some(Stop::Cancelled) => {
-                return Err(Ended::Cancelled);
+            Ok(Update::Ended(Err(error))) if error.stopped() == Some(Stop::Cancelled) => {
+                return Err(Outcome::Cancelled);
             }
-            Ok(Told::Made(Err(error))) => return Err(Ended::Failed(format!("{name}: {error}"))),
+            Ok(Update::Ended(Err(error))) => return Err(Outcome::Failed(format!("{name}: {error}"))),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Ended::Failed(format!("{name}: the build ended unexpectedly")));
+                return Err(Outcome::Failed(format!("{name}: the build ended unexpectedly")));
             }
         }
     }
@@ -233,9 +237,9 @@ fn params(triangles: usize, quality: Quality) -> BuildParams {
     }
 }
 
-/// What is being done, in words, and how much of the whole is done.
+/// The present stage in words, and the fraction of the whole that is done.
 fn described(now: &BuildProgress, most: usize, seconds: f64) -> Progress {
-    let progress = |stage, share, worst| Progress { stage, share: Some(share), seconds, worst };
+    let progress = |stage, done, worst| Progress { stage, fraction: Some(done), seconds, worst };
     match now {
         BuildProgress::Meshing => progress("making the simulation mesh", 0.02, None),
         BuildProgress::Fitting(fit) => {
@@ -255,17 +259,17 @@ mod tests {
 
     #[test]
     fn a_cancelled_build_is_not_waited_for() {
-        let (worker, told) = channel();
+        let (worker, updates) = channel();
         let cancelled = AtomicBool::new(true);
-        let heard = listen("head", &told, &cancelled, &mut |_| {});
-        assert!(matches!(heard, Err(Ended::Cancelled)), "though its worker has not said a word");
-        worker.send(Told::Made(Err(Stop::Cancelled.into()))).unwrap();
-        let heard = listen("head", &told, &AtomicBool::new(false), &mut |_| {});
-        assert!(matches!(heard, Err(Ended::Cancelled)), "a worker that noticed first has not failed");
+        let heard = listen("head", &updates, &cancelled, &mut |_| {});
+        assert!(matches!(heard, Err(Outcome::Cancelled)), "though its worker has not said a word");
+        worker.send(Update::Ended(Err(Stop::Cancelled.into()))).unwrap();
+        let heard = listen("head", &updates, &AtomicBool::new(false), &mut |_| {});
+        assert!(matches!(heard, Err(Outcome::Cancelled)), "a worker that noticed first has not failed");
         drop(worker);
-        let heard = listen("head", &told, &AtomicBool::new(false), &mut |_| {});
+        let heard = listen("head", &updates, &AtomicBool::new(false), &mut |_| {});
         assert!(
-            matches!(heard, Err(Ended::Failed(reason)) if reason == "head: the build ended unexpectedly")
+            matches!(heard, Err(Outcome::Failed(reason)) if reason == "head: the build ended unexpectedly")
         );
     }
 
@@ -275,9 +279,9 @@ mod tests {
         let library = Library::new(None);
         let cancel = Arc::new(AtomicBool::new(false));
         // Cancelled at the first news, in the middle of making the mesh.
-        let mut tell = |_| cancel.store(true, Ordering::Relaxed);
-        let ended = library.make(&model, 2000, Quality::Fitted, &cancel, &mut tell);
-        assert!(matches!(ended, Ended::Cancelled));
+        let mut report = |_| cancel.store(true, Ordering::Relaxed);
+        let ended = library.make(&model, 2000, Quality::Fitted, &cancel, &mut report);
+        assert!(matches!(ended, Outcome::Cancelled));
         while library.turns.running() > 0 {
             std::thread::sleep(PATIENCE);
         }

@@ -3,13 +3,14 @@
 //! [`Server`] shows a page in the browser where a face performs and can be touched. The simulation runs here, one thread for
 //! each tab (`session`); the page, whose TypeScript sources are in `web/`, draws and sends input ([`protocol`]).
 //!
-//! The page is embedded in the program: nothing on disk is served. What a tab uploads is read by the same importers as any
-//! file, from a temporary folder that goes when the tab does.
+//! The page is embedded in the program: nothing on disk is served. Uploads of a tab are read by the same importers as any
+//! file, from a temporary folder that is removed with the tab.
 
+mod body_builder;
 mod builder;
 mod container;
 mod frame;
-mod grower;
+mod kinds;
 mod mailbox;
 mod measure;
 mod model;

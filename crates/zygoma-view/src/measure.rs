@@ -1,4 +1,4 @@
-//! What a tab gets of the server, measured from a socket of this process.
+//! Rate and latency of frames, measured from a socket of this process.
 
 use std::time::{Duration, Instant};
 
@@ -6,6 +6,7 @@ use futures_util::{SinkExt, StreamExt};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
+use crate::frame::word as header;
 use crate::protocol::{ClientMessage, flag, kind};
 use crate::server::{Error, Options, Server};
 
@@ -18,7 +19,7 @@ const INPUT: Duration = Duration::from_millis(8);
 /// How long a face may take until it can be touched.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What arrived.
+/// Measurements of a tab.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// Points of a frame's surfaces.
@@ -68,17 +69,23 @@ fn word(bytes: &[u8], index: usize) -> u32 {
         .map_or(0, |word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
 }
 
-/// Milliseconds that a frame tells of: encoding and six stages.
+/// Milliseconds of encoding and of all stages of a frame.
 fn milliseconds_of_work(frame: &[u8]) -> f64 {
-    (13..20).map(|index| f64::from(f32::from_bits(word(frame, index)))).sum()
+    let stages = (0..word(frame, header::STAGES) as usize).map(|stage| header::COUNT + stage);
+    let milliseconds = |index| f64::from(f32::from_bits(word(frame, index)));
+    std::iter::once(header::ENCODING).chain(stages).map(milliseconds).sum()
 }
 
 /// Points of all surfaces of a frame.
 fn points(frame: &[u8]) -> usize {
     let count = |index| word(frame, index) as usize;
-    let mut at = 24 + count(20) + 8 * count(21) + 2 * count(22);
+    let mut at = header::COUNT
+        + count(header::STAGES)
+        + count(header::WEIGHTS)
+        + 8 * count(header::TOUCHES)
+        + 2 * count(header::CONTACTS);
     let mut points = 0;
-    for _ in 0..count(23) {
+    for _ in 0..count(header::SECTIONS) {
         let in_section = word(frame, at + 2) as usize;
         points += in_section;
         at += 4 + (3 * in_section).div_ceil(2);
@@ -115,7 +122,7 @@ async fn wait_for_face(socket: &mut Socket) -> Result<(), Error> {
 }
 
 async fn watch(socket: &mut Socket, seconds: f64) -> Result<Measured, Error> {
-    // What fits the skin meanwhile is not part of the measurement.
+    // A fit in the background is not part of the measurement.
     send(socket, &ClientMessage::CancelBuild).await?;
     send(socket, &ClientMessage::Rate { hertz: RATE }).await?;
     let mut measured = Measured::default();

@@ -1,4 +1,4 @@
-//! What server and page say to each other. This file is the source; `web/src/protocol.ts` says the same in TypeScript,
+//! Messages between server and page. This file is the source; `web/src/protocol.ts` says the same in TypeScript,
 //! and a test checks that the two agree.
 //!
 //! Text messages are JSON with a `type`. Binary messages are little-endian and start with a `u32` that tells their kind
@@ -10,21 +10,21 @@
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a message changes; a page of another version reloads itself.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Kinds of binary messages.
 pub mod kind {
     /// One frame of the running face.
     pub const FRAME: u32 = 1;
-    /// What is shown: meshes, materials, controls, takes.
+    /// The scene: meshes, materials, controls, takes.
     pub const SCENE: u32 = 2;
-    /// What is simulated: the shell and its fields.
+    /// The simulation mesh, and the fields of its shell.
     pub const FACE: u32 = 3;
 }
 
 /// Bits of a frame's flags.
 pub mod flag {
-    /// Shell or tissue is simulated; otherwise this is the plain rig.
+    /// A body is simulated; otherwise this is the plain rig.
     pub const SIMULATED: u32 = 1;
     /// The simulation rests: the output is the rig's.
     pub const ASLEEP: u32 = 2;
@@ -32,8 +32,6 @@ pub mod flag {
     pub const PLAYING: u32 = 4;
     /// A recording is under way.
     pub const RECORDING: u32 = 8;
-    /// What is simulated is tissue.
-    pub const TISSUE: u32 = 16;
 }
 
 /// Kinds of sections of a frame.
@@ -42,25 +40,17 @@ pub mod section {
     pub const SHOWN: u32 = 0;
     /// The plain rig's surface.
     pub const RIG: u32 = 1;
-    /// How the volume of the flesh changes under each point of the skin.
+    /// Volume change of the tissue under each point of the skin.
     pub const VOLUME: u32 = 2;
-    /// Where a plane cuts the flesh: corners of triangles.
+    /// The section where a plane cuts the tissue: corners of triangles.
     pub const CUT: u32 = 3;
     /// Both ends of each sticky spring between the lips.
     pub const STICKY: u32 = 4;
-    /// Where lips push each other.
+    /// Contacts between the lips.
     pub const LIPS: u32 = 5;
 }
 
-/// Names of the stages of a frame, in the order of their times.
-pub mod stage {
-    /// Of a shell's frame.
-    pub const SHELL: [&str; 5] = ["rig", "gradient", "solve", "contact", "warp"];
-    /// Of tissue's frame.
-    pub const TISSUE: [&str; 6] = ["control", "evaluate", "solve", "search", "contact", "surface"];
-}
-
-/// What the page asks for.
+/// Messages of the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum ClientMessage {
@@ -80,22 +70,23 @@ pub enum ClientMessage {
         rig: bool,
         /// Contact forces.
         contacts: bool,
-        /// How the volume of the flesh changes under the skin.
+        /// Volume change of the tissue under the skin.
         volume: bool,
         /// Sticky springs and contacts between the lips.
         lips: bool,
-        /// A cut through the flesh.
+        /// A cut through the tissue.
         cut: Option<CutPlane>,
     },
-    /// Chooses what the face is made of.
+    /// Chooses a body.
     Body {
-        /// What it should be.
-        body: Body,
+        /// Its name, one of [`BodyEntry::name`].
+        body: String,
     },
-    /// Changes what the flesh is like.
-    Flesh {
-        /// Stiffness of sticky lips over the usual one; 0 for dry lips.
-        stickiness: f64,
+    /// Sets parameters. Every body takes those that it has, now or once it is built.
+    Params {
+        /// Name and value: stiffness, density and damping over those that the face was built with; stickiness over the usual one; gravity
+        /// in the world, m/s².
+        values: Vec<(String, f64)>,
     },
     /// Holds controls at values, whatever the take does.
     Hold {
@@ -166,17 +157,6 @@ pub enum ClientMessage {
         /// Number of this input.
         input: u32,
     },
-    /// Changes what the skin is made of.
-    Materials {
-        /// Factor on the fitted stiffness.
-        stiffness: f64,
-        /// Surface density over the one that the face was built with.
-        density: f64,
-        /// Damping over the one that the face was built with.
-        damping: f64,
-        /// Gravity in the world, m/s².
-        gravity: [f64; 3],
-    },
     /// Changes who the built-in head is.
     Dials {
         /// Draws the dials that are not set.
@@ -201,7 +181,7 @@ pub enum ClientMessage {
         /// Triangles of the shell.
         triangles: u32,
     },
-    /// Ends the fit, or the making of tissue while that is under way.
+    /// Cancels the build of a body, or else the fit.
     CancelBuild,
     /// Starts or ends a recording.
     Record {
@@ -210,7 +190,7 @@ pub enum ClientMessage {
     },
 }
 
-/// What the server tells.
+/// Messages of the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerMessage {
@@ -222,6 +202,10 @@ pub enum ServerMessage {
         version: String,
         /// Secret of this session, part of the addresses for uploads and downloads.
         session: String,
+        /// Bodies to choose from.
+        bodies: Vec<BodyEntry>,
+        /// The name of the body that is shown unless the page asks for another.
+        default_body: String,
     },
     /// Something is being read.
     Loading {
@@ -233,36 +217,49 @@ pub enum ServerMessage {
         /// The report of `zygoma info`.
         report: serde_json::Value,
     },
-    /// Where making the face stands.
+    /// Progress of building the face.
     Build {
         /// State.
         state: BuildState,
-        /// What is being done, as words.
+        /// The present stage, in words.
         stage: String,
-        /// How much is done, 0 to 1, where known.
-        share: Option<f64>,
+        /// Fraction of the work that is done, where known.
+        fraction: Option<f64>,
         /// Seconds since it began.
         seconds: f64,
         /// Worst distance from a target over the tolerance, while fitting.
         worst: Option<f64>,
     },
-    /// What the face is made of.
+    /// The body that is shown.
     Body {
-        /// What is shown.
-        shown: Body,
-        /// What was asked for; it may still be under way.
-        wanted: Body,
-        /// What is being done to make it, as words; empty when nothing is.
-        stage: String,
-        /// How much of that is done, 0 to 1, where known.
-        share: Option<f64>,
-        /// Seconds since that began.
+        /// Its name.
+        shown: String,
+        /// The name of the body that was asked for; it may still be built.
+        wanted: String,
+        /// Whether the one that is shown can be touched.
+        is_touchable: bool,
+        /// Names of the stages of its frames, in the order of their times.
+        stages: Vec<String>,
+        /// Names of its parameters.
+        params: Vec<String>,
+        /// The present stage of the build of the one that was asked for, in words; empty when nothing is built.
+        build_stage: String,
+        /// Fraction of that build that is done, where known.
+        fraction: Option<f64>,
+        /// Seconds since that build began.
         seconds: f64,
-        /// What to know about it, as a sentence.
+        /// A sentence about the body that is shown, or nothing.
         note: String,
     },
-    /// How the flesh is doing, a few times a second while it is shown.
-    Flesh(FleshReport),
+    /// Pace of the body that is shown, a few times a second.
+    Pace {
+        /// Time to compute a frame, ms.
+        milliseconds: f64,
+        /// Speed of its time; 1 is real time.
+        speed: f64,
+    },
+    /// Figures of tissue, a few times a second while it is shown.
+    Tissue(TissueReport),
     /// Whether the certificate covers what runs.
     Certificate {
         /// It does.
@@ -293,17 +290,18 @@ pub enum ServerMessage {
     },
 }
 
-/// What a face is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A body that a page can choose. Frames name it by its index in the list of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Body {
-    /// Nothing: the plain rig, without physics.
-    Rig,
-    /// A thin elastic shell.
-    #[default]
-    Shell,
-    /// A layer of flesh.
-    Tissue,
+pub struct BodyEntry {
+    /// Its name, as in `--body`.
+    pub name: String,
+    /// A word for its button.
+    pub label: String,
+    /// A sentence about it.
+    pub about: String,
+    /// Whether it has a volume that can be cut open.
+    pub has_volume: bool,
 }
 
 /// A plane in the frame of the head.
@@ -316,27 +314,23 @@ pub struct CutPlane {
     pub height: f32,
 }
 
-/// How flesh is doing.
+/// Figures of tissue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FleshReport {
+pub struct TissueReport {
     /// Number of tetrahedra.
     pub tetrahedra: usize,
-    /// What a frame takes to compute, ms.
-    pub milliseconds: f64,
-    /// How fast its time passes; 1 keeps up with the world's.
-    pub speed: f64,
     /// Contacts between the lips.
     pub contacts: usize,
     /// Sticky springs between the lips.
     pub sticky: usize,
-    /// How deep the lips are in each other, m.
+    /// Deepest penetration of the lips, m.
     pub penetration: f64,
-    /// All of its volume over all of it at rest.
+    /// Total volume over that at rest.
     pub volume: f64,
-    /// What |det F − 1| stays below in 95 % of the elements.
+    /// 95th percentile of |det F − 1| over the elements.
     pub change: f64,
-    /// Elements that are inside out.
+    /// Inverted elements.
     pub inverted: usize,
 }
 
@@ -410,7 +404,7 @@ pub struct Scene {
     pub skin: usize,
     /// The sliders.
     pub controls: Vec<Control>,
-    /// What the built-in head can be changed by; empty for other rigs.
+    /// Dials of the built-in head; empty for other rigs.
     pub dials: Vec<DialEntry>,
     /// The picture that all meshes share.
     pub texture: Option<ArrayPlace>,
@@ -420,7 +414,7 @@ pub struct Scene {
     pub regions: Vec<String>,
     /// Lowest and highest corner of everything.
     pub bounds: [[f32; 3]; 2],
-    /// What the head turns about.
+    /// The point that the head turns about.
     pub pivot: [f32; 3],
     /// Whether this is the same rig with other positions: the camera stays.
     pub same: bool,
@@ -444,7 +438,7 @@ pub enum Origin {
 pub struct SceneMesh {
     /// Its name.
     pub name: String,
-    /// What it looks like where the file does not say.
+    /// Its look where the file does not say.
     pub look: Look,
     /// `f32` × 3 per point: the neutral.
     pub neutral: ArrayPlace,
@@ -462,7 +456,7 @@ pub struct SceneMesh {
     pub regions: Option<ArrayPlace>,
 }
 
-/// What a mesh is, for shading.
+/// The look of a mesh, for shading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Look {
@@ -490,7 +484,7 @@ pub struct SceneRange {
     pub count: usize,
     /// Index into the materials; −1 for none.
     pub material: i32,
-    /// What it looks like where the file does not say.
+    /// Its look where the file does not say.
     pub look: Look,
 }
 
@@ -520,7 +514,7 @@ pub struct Control {
 pub struct DialEntry {
     /// Its name.
     pub name: String,
-    /// What turning it up does.
+    /// The effect of turning it up.
     pub about: String,
     /// Where it stands, −1 to 1.
     pub value: f64,

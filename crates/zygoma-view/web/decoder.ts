@@ -5,7 +5,7 @@
 
 import type { Plugin } from "vite";
 
-/** What is replaced: from the text of a function, or of its arguments, to the function itself. */
+/** Replacements: from the text of a function, or of its arguments, to the function itself. */
 const REPLACED: [string, string][] = [
   [
     "let[args,invokerFnBody]=createJsInvoker(argTypes,isClassMethodFunc,returns,isAsync);args.push(invokerFnBody);" +

@@ -5,6 +5,7 @@ use std::any::Any;
 use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
+use zygoma_rig::{RigMesh, SparseDeltas};
 
 use super::{BadDrive, Body, BodyState, Drive, Frame, WrongState};
 use crate::model::FaceModel;
@@ -19,12 +20,19 @@ pub struct RigBody {
 impl RigBody {
     /// A face as the artist made it.
     pub fn new(model: &FaceModel) -> Self {
-        let runs = |shape: usize| Runs::from_dense(bytemuck::cast_slice(&model.displacements(shape)), 8);
-        Self {
-            neutral: model.neutral.clone(),
-            shapes: (0..model.shapes.len()).map(runs).collect(),
-            positions: model.neutral.clone(),
-        }
+        Self::of_shapes(&model.neutral, model.shapes.iter().map(|shape| &shape.deltas))
+    }
+
+    /// A mesh of a rig, before a face is built from it.
+    pub fn of_mesh(mesh: &RigMesh) -> Self {
+        Self::of_shapes(&mesh.positions, mesh.shapes.iter().map(|shape| &shape.deltas))
+    }
+
+    fn of_shapes<'a>(neutral: &[Vec3], shapes: impl Iterator<Item = &'a SparseDeltas>) -> Self {
+        let runs = |deltas: &SparseDeltas| {
+            Runs::from_dense(bytemuck::cast_slice(&deltas.to_dense(neutral.len())), 8)
+        };
+        Self { neutral: neutral.to_vec(), shapes: shapes.map(runs).collect(), positions: neutral.to_vec() }
     }
 
     fn evaluate(&mut self, weights: &[f32]) {

@@ -691,7 +691,7 @@ mod tests {
     fn following_the_rig_asks_for_no_memory() {
         let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
         let (_, through) = sheets(8, |x, _| 0.2 * x, |_, _| 0.008);
-        let mut order = Order::new(&lips, rest.len() / 2, &rest);
+        let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest);
         let mut there_and_back = || [&through, &rest].map(|positions| order.follow(positions));
         // A worker of its own: handing work to another thread may ask for memory.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();

@@ -1,4 +1,4 @@
-//! What is shown: a rig with everything about it that a session needs and does not change.
+//! The rig that is shown, with everything about it that a session needs and does not change.
 
 mod coarse;
 mod controls;

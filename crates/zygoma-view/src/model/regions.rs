@@ -1,4 +1,4 @@
-//! What the places of a skin are called.
+//! Names of the regions of a skin.
 
 use zygoma_head::Head;
 use zygoma_rig::RigMesh;

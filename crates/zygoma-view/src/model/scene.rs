@@ -146,7 +146,7 @@ impl Drawn {
     }
 }
 
-/// What a region of ICT-FaceKit is; `None` for sheets over the eye and lashes, which are shaped by pictures that it does not have.
+/// The look of a region of ICT-FaceKit; `None` for sheets over the eye and lashes, which are shaped by pictures that it does not have.
 fn look_of_region(name: &str) -> Option<Look> {
     Some(match name {
         "lacrimal_fluid" | "eye_blend" | "eye_occlusion" | "eyelashes" => return None,
@@ -157,7 +157,7 @@ fn look_of_region(name: &str) -> Option<Look> {
     })
 }
 
-/// What a mesh is, by its name.
+/// The look of a mesh, by its name.
 fn look_of(name: &str) -> Look {
     let name = name.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));

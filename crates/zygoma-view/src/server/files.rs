@@ -1,4 +1,4 @@
-//! What a tab sends and fetches: uploads in a temporary folder, downloads in memory.
+//! Files of a tab: uploads in a temporary folder, downloads in memory.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +36,7 @@ impl SessionFiles {
         Ok(Self { secret: super::guard::secret()?, state: Mutex::default() })
     }
 
-    /// What a request must know to use these files.
+    /// The secret that a request must name to use these files.
     pub(crate) fn secret(&self) -> &str {
         &self.secret
     }

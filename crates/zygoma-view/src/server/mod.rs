@@ -35,7 +35,7 @@ const USUAL_PORT: u16 = 7423;
 /// Most tabs at once.
 const MOST_SESSIONS: usize = 32;
 
-/// What is shown at first.
+/// The rig that is shown first.
 #[derive(Clone, Debug, Default)]
 pub enum Show {
     /// The built-in head.
@@ -52,7 +52,7 @@ pub struct Options {
     pub host: IpAddr,
     /// The port; `None`: the usual one, or a free one if that is taken.
     pub port: Option<u16>,
-    /// What is shown at first.
+    /// The rig that is shown first.
     pub show: Show,
     /// The user's own names for the shapes of what is shown at first.
     pub names: NameMap,
@@ -99,7 +99,7 @@ impl Default for Options {
 /// Why the viewer could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What should be shown cannot be.
+    /// The rig cannot be shown.
     #[error("{0}")]
     Model(String),
     /// The port is taken, or the address is not this machine's.
@@ -107,7 +107,7 @@ pub enum Error {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The reason that the system gave.
         reason: std::io::Error,
     },
     /// The system refused something else.
@@ -126,7 +126,7 @@ impl Stop {
     }
 }
 
-/// What all requests share.
+/// State that all requests share.
 #[derive(Debug)]
 struct Shared {
     guard: Guard,

@@ -13,6 +13,7 @@ use futures_util::{SinkExt, StreamExt};
 use tokio::sync::{mpsc, watch};
 
 use super::{SessionFiles, Shared};
+use crate::kinds::{self, DEFAULT, KINDS};
 use crate::mailbox::Mailbox;
 use crate::protocol::{ClientMessage, ServerMessage, VERSION};
 use crate::session::{Command, Link, Outgoing, Session, Work};
@@ -50,6 +51,8 @@ async fn serve(shared: Arc<Shared>, files: Arc<SessionFiles>, socket: WebSocket)
         protocol: VERSION,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         session: secret.clone(),
+        bodies: kinds::entries(),
+        default_body: KINDS[DEFAULT].name.to_owned(),
     };
     let (model, work) = (shared.model.clone(), Work::new(shared.library.clone()));
     let thread = std::thread::Builder::new().name("face".into()).spawn(move || {

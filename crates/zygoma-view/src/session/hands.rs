@@ -1,12 +1,13 @@
 //! Fingers of the page on the skin of a face.
 
 use glam::Vec3;
-use zygoma_face::body::Body as Simulated;
-use zygoma_face::contact::{ColliderId, ColliderMotion, GrabId};
+use zygoma_face::body::Body;
+use zygoma_face::contact::{ColliderId, ColliderMotion, Colliders, GrabId};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
 use crate::frame::TouchReport;
+use crate::model::Part;
 use crate::protocol::ClientMessage;
 
 /// Most fingers at once.
@@ -34,9 +35,9 @@ struct Finger {
 #[derive(Debug)]
 enum Hold {
     /// Presses with a ball whose middle should be at a place in the head's frame.
-    Press { touch: ColliderId, at: Vec3, radius: f32 },
+    Press { collider: ColliderId, at: Vec3, radius: f32 },
     /// Pulls skin to a place in the head's frame.
-    Pull { pull: GrabId, to: Vec3 },
+    Pull { grab: GrabId, to: Vec3 },
 }
 
 /// A place of the head's frame in the world.
@@ -50,18 +51,18 @@ fn usable(numbers: &[f32]) -> bool {
 
 impl Hands {
     /// Does what the page says about a finger.
-    pub(crate) fn hear(&mut self, message: &ClientMessage, face: &mut dyn Simulated, pose: &RigidMotion) {
+    pub(crate) fn handle(&mut self, message: &ClientMessage, body: &mut dyn Body, pose: &RigidMotion) {
         match message {
             ClientMessage::Press { id, at, radius, force, .. } if usable(at) && usable(&[*radius]) => {
                 let radius = radius.clamp(*RADII.start(), *RADII.end());
                 let force = if force.is_finite() { force.clamp(0.0, LARGEST_FORCE) } else { 0.0 };
-                self.press(*id, Vec3::from(*at), radius, ColliderMotion::Bounded { force }, face, pose);
+                self.press(*id, Vec3::from(*at), radius, ColliderMotion::Bounded { force }, body, pose);
             }
             ClientMessage::Pull { id, at, to, radius, .. } if usable(at) && usable(to) => {
                 let radius = radius.clamp(*RADII.start(), *RADII.end());
-                self.pull(*id, Vec3::from(*at), Vec3::from(*to), radius, face);
+                self.pull(*id, Vec3::from(*at), Vec3::from(*to), radius, body);
             }
-            ClientMessage::Release { id, .. } => self.release(*id, face),
+            ClientMessage::Release { id, .. } => self.release(*id, body),
             _ => {}
         }
     }
@@ -72,81 +73,93 @@ impl Hands {
         at: Vec3,
         radius: f32,
         drive: ColliderMotion,
-        face: &mut dyn Simulated,
+        body: &mut dyn Body,
         pose: &RigidMotion,
     ) {
         let known = self.fingers.iter_mut().find(|finger| finger.id == id);
-        if let Some(Finger { hold: Hold::Press { touch, at: place, radius: old }, .. }) = known
+        if let Some(Finger { hold: Hold::Press { collider, at: place, radius: old }, .. }) = known
             && *old == radius
-            && let Some(touch) = face.colliders_mut().and_then(|colliders| colliders.get_mut(*touch))
+            && let Some(collider) = body.colliders_mut().and_then(|colliders| colliders.get_mut(*collider))
         {
-            (touch.pose, touch.drive, *place) = (in_world(pose, at), drive, at);
+            (collider.pose, collider.drive, *place) = (in_world(pose, at), drive, at);
             return;
         }
-        self.release(id, face);
+        self.release(id, body);
         if self.fingers.len() < MOST_FINGERS {
-            let Some(touches) = face.colliders_mut() else { return };
-            let touch = touches.add(ColliderShape::Sphere { radius }, in_world(pose, at), drive);
-            if let Some(touch) = touches.get_mut(touch) {
-                touch.friction = FRICTION;
+            let Some(colliders) = body.colliders_mut() else { return };
+            let collider = colliders.add(ColliderShape::Sphere { radius }, in_world(pose, at), drive);
+            if let Some(collider) = colliders.get_mut(collider) {
+                collider.friction = FRICTION;
             }
-            self.fingers.push(Finger { id, hold: Hold::Press { touch, at, radius } });
+            self.fingers.push(Finger { id, hold: Hold::Press { collider, at, radius } });
         }
     }
 
-    fn pull(&mut self, id: u32, at: Vec3, to: Vec3, radius: f32, face: &mut dyn Simulated) {
+    fn pull(&mut self, id: u32, at: Vec3, to: Vec3, radius: f32, body: &mut dyn Body) {
         let known = self.fingers.iter_mut().find(|finger| finger.id == id);
-        if let Some(Finger { hold: Hold::Pull { pull, to: place }, .. }) = known {
-            if let Some(colliders) = face.colliders_mut() {
-                colliders.drag(*pull, to);
+        if let Some(Finger { hold: Hold::Pull { grab, to: place }, .. }) = known {
+            if let Some(colliders) = body.colliders_mut() {
+                colliders.drag(*grab, to);
             }
             *place = to;
             return;
         }
-        self.release(id, face);
+        self.release(id, body);
         if self.fingers.len() < MOST_FINGERS {
-            let Some(pull) = face.grab(at, radius) else { return };
-            if let Some(colliders) = face.colliders_mut() {
-                colliders.drag(pull, to);
+            let Some(grab) = body.grab(at, radius) else { return };
+            if let Some(colliders) = body.colliders_mut() {
+                colliders.drag(grab, to);
             }
-            self.fingers.push(Finger { id, hold: Hold::Pull { pull, to } });
+            self.fingers.push(Finger { id, hold: Hold::Pull { grab, to } });
         }
     }
 
-    fn release(&mut self, id: u32, face: &mut dyn Simulated) {
+    fn release(&mut self, id: u32, body: &mut dyn Body) {
         let Some(index) = self.fingers.iter().position(|finger| finger.id == id) else { return };
         let hold = self.fingers.remove(index).hold;
-        match (hold, face.colliders_mut()) {
-            (Hold::Press { touch, .. }, Some(colliders)) => colliders.remove(touch),
-            (Hold::Pull { pull, .. }, Some(colliders)) => colliders.release(pull),
+        match (hold, body.colliders_mut()) {
+            (Hold::Press { collider, .. }, Some(colliders)) => colliders.remove(collider),
+            (Hold::Pull { grab, .. }, Some(colliders)) => colliders.release(grab),
             (_, None) => {}
         }
     }
 
     /// The page aims at places of the head, so fingers go where the head goes between two of its messages.
-    pub(crate) fn follow_head(&self, face: &mut dyn Simulated, pose: &RigidMotion) {
+    pub(crate) fn follow_head(&self, body: &mut dyn Body, pose: &RigidMotion) {
         for finger in &self.fingers {
-            if let Hold::Press { touch, at, .. } = &finger.hold
-                && let Some(touch) = face.colliders_mut().and_then(|colliders| colliders.get_mut(*touch))
+            if let Hold::Press { collider, at, .. } = &finger.hold
+                && let Some(collider) =
+                    body.colliders_mut().and_then(|colliders| colliders.get_mut(*collider))
             {
-                touch.pose = in_world(pose, *at);
+                collider.pose = in_world(pose, *at);
             }
         }
     }
 
     /// Where the fingers are and how hard they press.
-    pub(crate) fn reports(&self, face: &dyn Simulated) -> Vec<TouchReport> {
+    pub(crate) fn reports(&self, body: &dyn Body) -> Vec<TouchReport> {
         let report = |finger: &Finger| match &finger.hold {
-            Hold::Press { touch, .. } => {
-                let touch = face.colliders()?.get(*touch)?;
-                let place = touch.place().translation;
-                Some(TouchReport { id: finger.id, place, force: -touch.force(), depth: touch.deepest() })
+            Hold::Press { collider, .. } => {
+                let collider = body.colliders()?.get(*collider)?;
+                let place = collider.place().translation;
+                Some(TouchReport {
+                    id: finger.id,
+                    place,
+                    force: -collider.force(),
+                    depth: collider.deepest(),
+                })
             }
-            Hold::Pull { pull, to } => {
-                let force = face.colliders()?.pull_force(*pull).unwrap_or_default();
+            Hold::Pull { grab, to } => {
+                let force = body.colliders()?.pull_force(*grab).unwrap_or_default();
                 Some(TouchReport { id: finger.id, place: *to, force, depth: 0.0 })
             }
         };
         self.fingers.iter().filter_map(report).collect()
     }
+}
+
+/// Contact forces on the points of the skin, N.
+pub(crate) fn contact_forces(body: &dyn Body, part: &Part) -> Vec<(u32, f32)> {
+    let contacts = body.colliders().into_iter().flat_map(Colliders::contacts);
+    contacts.map(|contact| (part.point_of_vertex[contact.vertex as usize], contact.force.length())).collect()
 }

@@ -3,17 +3,18 @@
 //! The page's messages arrive by a bounded channel and are dealt with between frames. Every frame advances the face by the time
 //! that has really passed, whatever the rate of frames. Frames leave by a [`Mailbox`], everything else by a bounded queue.
 
-mod body;
-mod contacts;
-mod flesh;
+mod bodies;
 mod hands;
-mod maker;
-mod materials;
+mod loader;
+mod params;
 mod performer;
 mod recorder;
+mod running;
 mod shake;
+mod shell;
 #[cfg(test)]
 mod tests;
+mod tissue;
 mod work;
 
 use std::sync::Arc;
@@ -21,40 +22,39 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use glam::Vec3;
-use zygoma_face::model::FaceModel;
-use zygoma_face::shell::{RunParams, ShellBody};
 use zygoma_geometry::rigid::RigidMotion;
 
 use crate::frame::{FrameHeader, FrameWriter};
+use crate::kinds::RIG;
 use crate::mailbox::Mailbox;
 use crate::model::{HeadChoice, Model};
-use crate::protocol::{Body, BuildState, ClientMessage, ServerMessage, flag, section, stage};
+use crate::protocol::{BuildState, ClientMessage, ServerMessage, flag, section};
 use crate::server::SessionFiles;
-use body::Bodies;
-use flesh::Inside;
+use bodies::Bodies;
 use hands::Hands;
-use materials::Materials;
+use params::Params;
 use performer::Performer;
 use recorder::Recorder;
 use shake::Shake;
+use tissue::Inside;
 pub(crate) use work::Work;
 
-/// What a session is told: by the page, or by its own helpers.
+/// An input of a session, from the page or from its own threads.
 #[derive(Debug)]
 pub(crate) enum Command {
     /// A message of the page.
     Message(ClientMessage),
-    /// A model that was wished for.
-    Loaded(maker::Wish, Box<Result<Loaded, String>>),
-    /// Where a build stands.
+    /// A model that was requested.
+    Loaded(loader::Request, Box<Result<Loaded, String>>),
+    /// News of building the face.
     Building(work::BuildNews),
-    /// Where the making of flesh stands.
-    Growing(body::GrowthNews),
+    /// News of building a body.
+    BuildingBody(bodies::BodyNews),
     /// A recording was written.
     Recorded(Result<Vec<u8>, String>),
 }
 
-/// A model that was read, and what it replaces.
+/// A model that was loaded.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) model: Arc<Model>,
@@ -64,7 +64,7 @@ pub(crate) struct Loaded {
     pub(crate) fit: bool,
 }
 
-/// What leaves a session besides frames.
+/// An output of a session besides frames.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     /// A text message.
@@ -73,13 +73,13 @@ pub(crate) enum Outgoing {
     Binary(Vec<u8>),
 }
 
-/// What a session shares with the server.
+/// Connects a session to the server.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) frames: Arc<Mailbox>,
     pub(crate) outgoing: tokio::sync::mpsc::Sender<Outgoing>,
     pub(crate) files: Arc<SessionFiles>,
-    /// To give to helpers.
+    /// For the session's own threads.
     pub(crate) commands: SyncSender<Command>,
 }
 
@@ -103,13 +103,11 @@ pub(crate) struct Session {
     link: Link,
     work: Work,
     model: Arc<Model>,
-    /// The shell.
-    running: Option<ShellBody>,
     bodies: Bodies,
     performer: Performer,
     hands: Hands,
     shake: Shake,
-    materials: Materials,
+    params: Params,
     recorder: Recorder,
     /// Seconds between frames; `None` while the page is hidden.
     period: Option<Duration>,
@@ -132,8 +130,8 @@ pub(crate) struct Session {
     head_choice: HeadChoice,
 }
 
-/// The page has gone.
-struct Gone;
+/// The tab was closed: nobody listens any more.
+struct Closed;
 
 impl Session {
     /// A session that shows a model.
@@ -147,9 +145,8 @@ impl Session {
             stale: Vec::new(),
             hands: Hands::default(),
             shake: Shake::default(),
-            materials: Materials::default(),
+            params: Params::default(),
             recorder: Recorder::default(),
-            running: None,
             bodies: Bodies::default(),
             period: Some(Duration::from_secs_f64(1.0 / 60.0)),
             shows_rig: false,
@@ -167,15 +164,15 @@ impl Session {
         }
     }
 
-    /// Runs until the page has gone.
+    /// Runs until the tab is closed.
     pub(crate) fn run(mut self, commands: &Receiver<Command>) {
-        // The page has gone: nothing is left to be told to anybody.
-        let _: Result<(), Gone> = self.run_to_end(commands);
+        // Nobody is left to be told.
+        let _: Result<(), Closed> = self.run_to_end(commands);
         self.work.cancel_all();
-        self.cancel_growth();
+        self.cancel_body_build();
     }
 
-    fn run_to_end(&mut self, commands: &Receiver<Command>) -> Result<(), Gone> {
+    fn run_to_end(&mut self, commands: &Receiver<Command>) -> Result<(), Closed> {
         self.show(self.model.clone(), false)?;
         if !self.model.rig.skin().shapes.is_empty() {
             self.start_build(None)?;
@@ -183,15 +180,15 @@ impl Session {
         let mut last = Instant::now();
         let mut due = last;
         loop {
-            // Helpers hold a way to talk to the session, and so does it, so a closed tab shows on the way out only.
+            // The session and its threads hold senders of commands, so a closed tab shows on the outgoing side only.
             if self.link.outgoing.is_closed() {
-                return Err(Gone);
+                return Err(Closed);
             }
             let Some(period) = self.period else {
                 match commands.recv_timeout(HIDDEN) {
-                    Ok(command) => self.obey(command)?,
+                    Ok(command) => self.handle(command)?,
                     Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => return Err(Gone),
+                    Err(RecvTimeoutError::Disconnected) => return Err(Closed),
                 }
                 last = Instant::now();
                 due = last;
@@ -210,21 +207,21 @@ impl Session {
         }
     }
 
-    /// Deals with commands until the next frame is due; false if something changed so much that it must be looked at again.
-    fn wait(&mut self, commands: &Receiver<Command>, due: Instant, last: Instant) -> Result<bool, Gone> {
+    /// Handles commands until the next frame is due; false if something changed so much that it must be looked at again.
+    fn wait(&mut self, commands: &Receiver<Command>, due: Instant, last: Instant) -> Result<bool, Closed> {
         loop {
             let left = due.saturating_duration_since(Instant::now());
             let command = if left.is_zero() {
                 match commands.try_recv() {
                     Ok(command) => command,
                     Err(TryRecvError::Empty) => return Ok(true),
-                    Err(TryRecvError::Disconnected) => return Err(Gone),
+                    Err(TryRecvError::Disconnected) => return Err(Closed),
                 }
             } else {
                 match commands.recv_timeout(left) {
                     Ok(command) => command,
                     Err(RecvTimeoutError::Timeout) => return Ok(true),
-                    Err(RecvTimeoutError::Disconnected) => return Err(Gone),
+                    Err(RecvTimeoutError::Disconnected) => return Err(Closed),
                 }
             };
             let is_input = matches!(
@@ -234,7 +231,7 @@ impl Session {
                 )
             );
             let before = self.period;
-            self.obey(command)?;
+            self.handle(command)?;
             if self.period != before {
                 return Ok(false);
             }
@@ -244,34 +241,33 @@ impl Session {
         }
     }
 
-    fn tell(&self, message: ServerMessage) -> Result<(), Gone> {
-        self.link.outgoing.blocking_send(Outgoing::Text(message)).map_err(|_| Gone)
+    fn tell(&self, message: ServerMessage) -> Result<(), Closed> {
+        self.link.outgoing.blocking_send(Outgoing::Text(message)).map_err(|_| Closed)
     }
 
-    fn send(&self, message: Vec<u8>) -> Result<(), Gone> {
-        self.link.outgoing.blocking_send(Outgoing::Binary(message)).map_err(|_| Gone)
+    fn send(&self, message: Vec<u8>) -> Result<(), Closed> {
+        self.link.outgoing.blocking_send(Outgoing::Binary(message)).map_err(|_| Closed)
     }
 
-    fn fail(&self, message: impl Into<String>) -> Result<(), Gone> {
+    fn fail(&self, message: impl Into<String>) -> Result<(), Closed> {
         self.tell(ServerMessage::Error { message: message.into() })
     }
 
-    fn obey(&mut self, command: Command) -> Result<(), Gone> {
+    fn handle(&mut self, command: Command) -> Result<(), Closed> {
         match command {
-            Command::Message(message) => self.hear(message),
-            Command::Loaded(wish, _) if wish.is_old() => Ok(()),
+            Command::Message(message) => self.handle_message(message),
+            Command::Loaded(request, _) if request.is_superseded() => Ok(()),
             Command::Loaded(_, loaded) => match *loaded {
                 Ok(loaded) => self.replace(loaded),
                 Err(message) => self.fail(message),
             },
-            Command::Building(news) => self.hear_of_build(news),
-            Command::Growing(news) => self.hear_of_growth(news),
+            Command::Building(news) => self.handle_build_news(news),
+            Command::BuildingBody(news) => self.handle_body_news(news),
             Command::Recorded(result) => self.finish_recording(result),
         }
     }
 
-    fn hear(&mut self, message: ClientMessage) -> Result<(), Gone> {
-        let body = self.shown();
+    fn handle_message(&mut self, message: ClientMessage) -> Result<(), Closed> {
         match message {
             ClientMessage::Rate { hertz } => {
                 let rate = hertz.clamp(*RATES.start(), *RATES.end());
@@ -282,8 +278,11 @@ impl Session {
                 (self.shows_rig, self.shows_contacts) = (rig, contacts);
                 self.shows_inside = Inside { volume, lips, cut };
             }
-            ClientMessage::Body { body: wanted } => self.choose_body(wanted)?,
-            ClientMessage::Flesh { stickiness } => self.set_stickiness(stickiness),
+            ClientMessage::Body { body } => self.choose_body(&body)?,
+            ClientMessage::Params { values } => {
+                self.params.set(values);
+                self.apply_params()?;
+            }
             ClientMessage::Hold { values } => self.performer.hold(&values),
             ClientMessage::LetGo { controls } => self.performer.let_go(controls.as_deref()),
             ClientMessage::Transport { .. } => {
@@ -295,22 +294,11 @@ impl Session {
             | ClientMessage::Pull { input, .. }
             | ClientMessage::Release { input, .. } => {
                 self.input = input;
-                match (body, &mut self.running, &mut self.bodies.flesh) {
-                    (Body::Shell, Some(running), _) => self.hands.hear(&message, running, &self.pose),
-                    (Body::Tissue, _, Some(flesh)) => {
-                        self.hands.hear(&message, flesh.touchable_mut(), &self.pose);
-                    }
-                    _ => self.refuse_touch(&message)?,
-                }
+                self.touch(&message)?;
             }
             ClientMessage::DragHead { held, yaw, pitch, input } => {
                 self.input = input;
                 self.shake.drag(held, yaw, pitch);
-            }
-            ClientMessage::Materials { stiffness, density, damping, gravity } => {
-                self.materials.set(stiffness, density, damping, gravity);
-                self.apply_to_flesh();
-                self.apply_materials()?;
             }
             ClientMessage::Dials { seed, values, settled } => {
                 self.head_choice = HeadChoice { seed, dials: values };
@@ -319,13 +307,13 @@ impl Session {
             ClientMessage::Open { upload } => self.open(upload)?,
             ClientMessage::AddTake { upload } => self.add_take(&upload)?,
             ClientMessage::Build { triangles } => self.start_build(Some(triangles))?,
-            ClientMessage::CancelBuild => self.cancel()?,
+            ClientMessage::CancelBuild => self.cancel_build()?,
             ClientMessage::Record { on } => self.record(on)?,
         }
         Ok(())
     }
 
-    fn open(&mut self, upload: Option<String>) -> Result<(), Gone> {
+    fn open(&mut self, upload: Option<String>) -> Result<(), Closed> {
         let Some(upload) = upload else {
             self.tell(ServerMessage::Loading { name: "the built-in head".into() })?;
             self.head_choice = HeadChoice::default();
@@ -340,7 +328,7 @@ impl Session {
         Ok(())
     }
 
-    fn add_take(&mut self, upload: &str) -> Result<(), Gone> {
+    fn add_take(&mut self, upload: &str) -> Result<(), Closed> {
         let Some(path) = self.link.files.path(upload) else {
             return self.fail(format!("{upload} was not uploaded; drop it again"));
         };
@@ -350,12 +338,12 @@ impl Session {
         }
     }
 
-    fn tell_takes(&self) -> Result<(), Gone> {
+    fn tell_takes(&self) -> Result<(), Closed> {
         self.tell(ServerMessage::Takes { takes: self.performer.entries(), current: self.performer.current() })
     }
 
     /// Shows another model.
-    fn replace(&mut self, loaded: Loaded) -> Result<(), Gone> {
+    fn replace(&mut self, loaded: Loaded) -> Result<(), Closed> {
         self.work.forget_build();
         self.record(false)?;
         if loaded.same {
@@ -370,14 +358,13 @@ impl Session {
         Ok(())
     }
 
-    fn show(&mut self, model: Arc<Model>, same: bool) -> Result<(), Gone> {
+    fn show(&mut self, model: Arc<Model>, same: bool) -> Result<(), Closed> {
         self.model = model;
-        self.running = None;
-        self.forget_body();
+        self.start_bodies();
         self.hands = Hands::default();
         self.surfaces = self.model.rig.meshes.iter().map(|mesh| mesh.positions.clone()).collect();
         self.rig_surface = self.model.rig.skin().positions.clone();
-        // What no shape moves is where the scene says it is.
+        // A mesh that no shape moves is where the scene says it is.
         self.stale = self.model.parts.iter().map(crate::model::Part::moves).collect();
         self.stale[self.model.rig.skin] = true;
         self.send(self.model.scene(same))?;
@@ -385,52 +372,19 @@ impl Session {
             self.tell(ServerMessage::Report { report: self.model.report() })?;
             self.tell_takes()?;
         }
-        self.tell_body()?;
+        self.send_body()?;
         self.tell_build(BuildState::None, "")
     }
 
-    fn tell_build(&self, state: BuildState, stage: &str) -> Result<(), Gone> {
+    fn tell_build(&self, state: BuildState, stage: &str) -> Result<(), Closed> {
         let message =
-            ServerMessage::Build { state, stage: stage.into(), share: None, seconds: 0.0, worst: None };
+            ServerMessage::Build { state, stage: stage.into(), fraction: None, seconds: 0.0, worst: None };
         self.tell(message)
     }
 
-    /// A face is there: it runs, and is told of.
-    fn have_face(&mut self, face: &Arc<FaceModel>) -> Result<(), Gone> {
-        self.flesh_out(face);
-        self.run_face(face)?;
-        self.tell_body()
-    }
-
-    /// Runs a face in place of the one before.
-    fn run_face(&mut self, face: &FaceModel) -> Result<(), Gone> {
-        match ShellBody::new(face, RunParams::default()) {
-            Ok(running) => {
-                self.send(contacts::face_message(face, &running.face().fitted, &self.model))?;
-                self.running = Some(running);
-                // Fingers on flesh stay there; those on the shell before are gone with it.
-                if self.shown() != Body::Tissue {
-                    self.hands = Hands::default();
-                }
-                self.apply_materials()
-            }
-            Err(error) => self.fail(format!("the face cannot be simulated: {error}")),
-        }
-    }
-
-    fn apply_materials(&mut self) -> Result<(), Gone> {
-        let Some(running) = &mut self.running else { return Ok(()) };
-        let (holds, reason) = self.materials.apply(running);
-        self.tell(ServerMessage::Certificate { holds, reason })
-    }
-
     /// Advances everything and puts a frame in the mailbox.
-    fn frame(&mut self, seconds: f64) -> Result<(), Gone> {
-        let body = self.shown();
-        let seconds = match &self.bodies.flesh {
-            Some(flesh) if body == Body::Tissue => seconds.min(flesh.longest_frame()),
-            _ => seconds,
-        };
+    fn frame(&mut self, seconds: f64) -> Result<(), Closed> {
+        let seconds = seconds.min(self.bodies.longest_frame());
         self.face_time += seconds;
         self.performer.advance(seconds);
         let turned = self.shake.advance(seconds, self.model.rig.pivot(zygoma_rig::JointRole::Head));
@@ -438,19 +392,14 @@ impl Session {
         let skin = self.model.rig.skin;
         self.performer.update_weights(&self.model);
         for (mesh, surface) in self.surfaces.iter_mut().enumerate() {
-            let simulated = mesh == skin && body != Body::Rig;
-            if self.performer.has_moved(mesh) && !simulated {
+            if mesh != skin && self.performer.has_moved(mesh) {
                 self.model.parts[mesh].evaluator.evaluate(self.performer.weights(mesh), surface);
                 self.stale[mesh] = true;
             }
         }
         self.turn_eyes();
-        let (mut flags, milliseconds) = match body {
-            Body::Rig => (0, [0.0; 6]),
-            Body::Shell => self.advance_shell(seconds),
-            Body::Tissue => self.advance_flesh(seconds)?,
-        };
-        self.carry_riders(body);
+        let (mut flags, stages) = self.advance_body(seconds)?;
+        self.carry_riders();
         if self.performer.is_playing() {
             flags |= flag::PLAYING;
         }
@@ -461,61 +410,72 @@ impl Session {
             let weights = self.performer.control_weights(&self.model);
             self.recorder.push(seconds, &self.displacements, &weights, &self.pose);
         }
-        if self.number.wrapping_sub(self.acknowledged) < IN_FLIGHT {
+        if !self.is_behind() {
             let header = FrameHeader {
                 number: self.number + 1,
                 input: self.input,
                 flags,
+                body: self.bodies.shown() as u32,
                 face_time: self.face_time as f32,
                 take_time: self.performer.time() as f32,
                 pose: performer::as_numbers(&self.pose),
-                milliseconds,
             };
-            self.encode(&header);
+            self.encode(&header, &stages);
         }
         Ok(())
     }
 
-    /// Moves the shell on; gives flags and milliseconds of the frame.
-    fn advance_shell(&mut self, seconds: f64) -> (u32, [f32; 6]) {
-        let skin = self.model.rig.skin;
-        let Some(running) = &mut self.running else { return (0, [0.0; 6]) };
-        self.hands.follow_head(running, &self.pose);
-        running.set_weights(self.performer.weights(skin));
-        running.set_head_pose(&self.pose);
-        let frame = running.advance(seconds);
-        self.surfaces[skin].copy_from_slice(frame.positions);
-        let flags = flag::SIMULATED | if frame.asleep { flag::ASLEEP } else { 0 };
-        let stages = running.stages();
-        let spent: [Duration; stage::SHELL.len()] =
-            [stages.rig, stages.gradient, stages.solve, stages.constraints, stages.warp];
-        self.stale[skin] = true;
-        (flags, in_milliseconds(&spent))
+    /// Whether as many frames are under way as may be.
+    fn is_behind(&self) -> bool {
+        self.number.wrapping_sub(self.acknowledged) >= IN_FLIGHT
     }
 
-    /// Moves the flesh on; gives flags and milliseconds of the frame.
-    fn advance_flesh(&mut self, seconds: f64) -> Result<(u32, [f32; 6]), Gone> {
-        let skin = self.model.rig.skin;
-        let Some(flesh) = &mut self.bodies.flesh else { return Ok((0, [0.0; 6])) };
-        self.hands.follow_head(flesh.touchable_mut(), &self.pose);
-        let surface = flesh.advance(seconds, self.performer.weights(skin), &self.pose);
-        self.surfaces[skin].copy_from_slice(surface);
-        self.stale[skin] = true;
-        let spent = in_milliseconds(&flesh.stages());
-        if let Some(report) = flesh.report() {
-            self.tell(ServerMessage::Flesh(report))?;
+    /// Advances the body that is shown; gives flags and stages of the frame.
+    fn advance_body(&mut self, seconds: f64) -> Result<(u32, Vec<f32>), Closed> {
+        let (kind, skin, is_behind) = (self.bodies.shown(), self.model.rig.skin, self.is_behind());
+        if kind == RIG && !self.performer.has_moved(skin) {
+            return Ok((0, Vec::new()));
         }
-        Ok((flag::SIMULATED | flag::TISSUE, spent))
+        let (Some(running), pool) = self.bodies.current_mut() else { return Ok((0, Vec::new())) };
+        self.hands.follow_head(running.body_mut(), &self.pose);
+        let frame = match running.advance(seconds, self.performer.weights(skin), &self.pose, pool) {
+            Ok(frame) => frame,
+            Err(error) => {
+                self.drop_body(kind, &error.to_string())?;
+                return Ok((0, Vec::new()));
+            }
+        };
+        self.surfaces[skin].copy_from_slice(frame.positions);
+        self.stale[skin] = true;
+        let flags = match kind {
+            RIG => 0,
+            _ if frame.asleep => flag::SIMULATED | flag::ASLEEP,
+            _ => flag::SIMULATED,
+        };
+        let (stages, renamed) = (running.stage_milliseconds(), running.renamed_stages());
+        // A tab that does not fetch its frames gets no figures either.
+        let pace = if kind == RIG || is_behind { None } else { running.report() };
+        let figures = pace.and_then(|_| tissue::report(running.body()));
+        if renamed {
+            self.send_body()?;
+        }
+        if let Some((milliseconds, speed)) = pace {
+            self.tell(ServerMessage::Pace { milliseconds, speed })?;
+        }
+        if let Some(figures) = figures {
+            self.tell(ServerMessage::Tissue(figures))?;
+        }
+        Ok((flags, stages))
     }
 
-    /// Carries what rides on the skin, where that is simulated.
-    fn carry_riders(&mut self, body: Body) {
+    /// Moves meshes that follow the skin, where that is simulated.
+    fn carry_riders(&mut self) {
         let model = self.model.clone();
         for rider in model.followers.riders() {
             let mesh = rider.mesh();
             self.riding.resize(self.surfaces[mesh].len(), Vec3::ZERO);
             model.parts[mesh].evaluator.evaluate(self.performer.weights(mesh), &mut self.riding);
-            if body != Body::Rig {
+            if self.bodies.shown() != RIG {
                 let skin = model.rig.skin;
                 rider.ride(self.performer.weights(skin), &self.surfaces[skin], &mut self.riding);
             }
@@ -542,29 +502,28 @@ impl Session {
         }
     }
 
-    fn encode(&mut self, header: &FrameHeader) {
+    fn encode(&mut self, header: &FrameHeader, stages: &[f32]) {
         let encoding = Instant::now();
         let (skin, model) = (self.model.rig.skin, self.model.clone());
         let weights = self.performer.control_weights(&model);
-        let body = self.shown();
-        let touched = self.touchable();
-        let touches = touched.map(|face| self.hands.reports(face)).unwrap_or_default();
-        let forces = match touched {
-            Some(face) if self.shows_contacts => contacts::forces(face, &model.parts[skin]),
+        let body = self.bodies.current();
+        let touches = body.map(|body| self.hands.reports(body)).unwrap_or_default();
+        let forces = match body {
+            Some(body) if self.shows_contacts => hands::contact_forces(body, &model.parts[skin]),
             _ => Vec::new(),
         };
         let room = 1024 + 6 * model.parts.iter().map(|part| part.neutral.len()).sum::<usize>();
-        let mut writer = FrameWriter::new(header, &weights, &touches, &forces, room);
+        let mut writer = FrameWriter::new(header, stages, &weights, &touches, &forces, room);
         for (mesh, part) in model.parts.iter().enumerate() {
             if std::mem::take(&mut self.stale[mesh]) {
                 part.displacements(&self.surfaces[mesh], &mut self.displacements);
                 writer.section(mesh as u32, section::SHOWN, &self.displacements);
             }
         }
-        if let (Body::Tissue, Some(flesh)) = (body, &self.bodies.flesh) {
-            flesh.show(&self.shows_inside, &model, &mut writer);
+        if let Some(body) = self.bodies.current() {
+            tissue::write_inside(body, &self.shows_inside, &model, &mut writer);
         }
-        if self.shows_rig && body != Body::Rig {
+        if self.shows_rig && self.bodies.shown() != RIG {
             let part = &model.parts[skin];
             part.evaluator.evaluate(self.performer.weights(skin), &mut self.rig_surface);
             part.displacements(&self.rig_surface, &mut self.displacements);
@@ -572,7 +531,7 @@ impl Session {
         }
         let replaced = self.link.frames.put(writer.finish(1e3 * encoding.elapsed().as_secs_f32()));
         if replaced {
-            // What the lost frame told of meshes that rest now must be told again.
+            // Meshes of the lost frame must be sent again, even if they rest now.
             for (stale, part) in self.stale.iter_mut().zip(&model.parts) {
                 *stale |= part.moves();
             }
@@ -580,9 +539,4 @@ impl Session {
         }
         self.number = header.number;
     }
-}
-
-/// Stages as a frame tells them; there may be fewer of them.
-fn in_milliseconds(stages: &[Duration]) -> [f32; 6] {
-    std::array::from_fn(|k| stages.get(k).map_or(0.0, |stage| 1e3 * stage.as_secs_f32()))
 }

@@ -1,4 +1,4 @@
-//! What the face should do: takes, sliders, and the head's motion.
+//! Drives the face: takes, sliders, and the head's motion.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl Performer {
         let added = self.takes.iter().skip(model.takes.len()).cloned();
         self.takes = model.takes.iter().cloned().chain(added).collect();
         self.weights = fresh.weights;
-        self.weights.iter_mut().flatten().for_each(|weight| *weight = f32::NAN);
+        self.refresh();
     }
 
     pub(crate) fn entries(&self) -> Vec<TakeEntry> {
@@ -201,9 +201,9 @@ impl Performer {
         self.moved[mesh]
     }
 
-    /// Lets the next update find that a mesh has moved, whatever its weights.
-    pub(crate) fn refresh(&mut self, mesh: usize) {
-        self.weights[mesh].fill(f32::NAN);
+    /// Lets the next update find that every mesh has moved, whatever its weights.
+    pub(crate) fn refresh(&mut self) {
+        self.weights.iter_mut().flatten().for_each(|weight| *weight = f32::NAN);
     }
 
     /// Computes the weights of all meshes.

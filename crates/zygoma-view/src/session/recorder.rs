@@ -20,7 +20,7 @@ const FPS: f64 = 30.0;
 /// The longest recording, s: what bounds its memory.
 pub(crate) const LONGEST: f64 = 30.0;
 
-/// What is recorded, at a steady rate of its own.
+/// Records frames at a steady rate of its own.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     running: Option<Recording>,

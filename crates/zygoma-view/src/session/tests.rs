@@ -1,14 +1,14 @@
-//! A session without a page: what its helpers tell arrives in any order.
+//! A session without a page: news of its threads arrive in any order.
 
 use std::sync::mpsc::sync_channel;
 
 use zygoma_numerics::Budget;
 
 use super::*;
-use crate::builder::{Ended, Library, Quality};
+use crate::builder::{Library, Outcome, Quality};
 use crate::protocol::RecordingState;
 
-/// A session, what it is told by its helpers, and what it tells.
+/// A session, its inputs, and its outputs.
 struct Rig {
     session: Session,
     inbox: Receiver<Command>,
@@ -26,18 +26,18 @@ impl Rig {
         Self { session, inbox, told }
     }
 
-    fn obey(&mut self, command: Command) {
-        assert!(self.session.obey(command).is_ok());
+    fn handle(&mut self, command: Command) {
+        assert!(self.session.handle(command).is_ok());
     }
 
-    /// Wishes for a model and gives what comes of it.
-    fn wish(&self, model: &Arc<Model>) -> Command {
+    /// Requests a model and waits for it.
+    fn request(&self, model: &Arc<Model>) -> Command {
         let loaded = Loaded { model: model.clone(), same: false, fit: false };
-        self.session.work.maker.make(&self.session.link.commands, |_| Ok(loaded));
+        self.session.work.loader.load(&self.session.link.commands, |_| Ok(loaded));
         self.inbox.recv().unwrap()
     }
 
-    /// States of recordings that were told of.
+    /// States of recordings that the page was told.
     fn recordings(&mut self) -> Vec<RecordingState> {
         let mut states = Vec::new();
         while let Ok(message) = self.told.try_recv() {
@@ -57,7 +57,7 @@ fn threads() -> usize {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_flood_of_wishes_has_one_worker_and_the_newest_wins() {
+fn a_flood_of_requests_has_one_worker_and_the_newest_wins() {
     let model = triangle();
     let rig = Rig::showing(model.clone());
     let made = Arc::new(std::sync::atomic::AtomicUsize::new(0));
@@ -65,7 +65,7 @@ fn a_flood_of_wishes_has_one_worker_and_the_newest_wins() {
     let mut most = 0;
     for number in 0..2000 {
         let (model, made) = (model.clone(), made.clone());
-        rig.session.work.maker.make(&rig.session.link.commands, move |_| {
+        rig.session.work.loader.load(&rig.session.link.commands, move |_| {
             made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(20));
             Ok(Loaded { model, same: false, fit: number == 1999 })
@@ -75,13 +75,13 @@ fn a_flood_of_wishes_has_one_worker_and_the_newest_wins() {
     // Other tests of this process have threads of their own.
     assert!(most < before + 100, "{most} threads");
     let newest = loop {
-        if let Command::Loaded(wish, loaded) = rig.inbox.recv().unwrap()
-            && !wish.is_old()
+        if let Command::Loaded(request, loaded) = rig.inbox.recv().unwrap()
+            && !request.is_superseded()
         {
             break loaded;
         }
     };
-    assert!(newest.unwrap().fit, "the last wish is the one that counts");
+    assert!(newest.unwrap().fit, "the last request is the one that counts");
     assert!(made.load(std::sync::atomic::Ordering::Relaxed) < 1000, "most were overtaken");
 }
 
@@ -103,27 +103,27 @@ fn a_face_that_was_made_too_late_is_not_put_on_another_rig() {
     let mut rig = Rig::showing(model.clone());
     let never = Arc::default();
     let library = rig.session.work.library();
-    let Ended::Made(face) = library.make(&model, 500, Quality::Preview, &never, &mut |_| {}) else {
+    let Outcome::Done(face) = library.make(&model, 500, Quality::Preview, &never, &mut |_| {}) else {
         panic!("the built-in head has a face");
     };
-    let late = rig.session.work.news(Quality::Preview, Err(Ended::Made(face)));
+    let late = rig.session.work.news(Quality::Preview, Err(Outcome::Done(face)));
     let other = triangle();
-    let loaded = rig.wish(&other);
-    rig.obey(loaded);
-    rig.obey(Command::Building(late));
-    assert!(rig.session.running.is_none() && rig.session.shown() == Body::Rig);
+    let loaded = rig.request(&other);
+    rig.handle(loaded);
+    rig.handle(Command::Building(late));
+    assert!(!rig.session.bodies.has_face() && rig.session.bodies.shown() == RIG);
     assert!(rig.session.frame(0.02).is_ok());
 }
 
 #[test]
-fn of_two_rigs_that_were_wished_for_the_newer_is_shown_however_late_the_other_arrives() {
+fn of_two_requested_rigs_the_newer_is_shown_however_late_the_other_arrives() {
     let mut rig = Rig::showing(head());
     let (first, second) = (triangle(), triangle());
-    let early = rig.wish(&first);
-    let late = rig.wish(&second);
-    rig.obey(early);
-    assert!(!Arc::ptr_eq(&rig.session.model, &first), "something else was wished for since");
-    rig.obey(late);
+    let early = rig.request(&first);
+    let late = rig.request(&second);
+    rig.handle(early);
+    assert!(!Arc::ptr_eq(&rig.session.model, &first), "something else was requested since");
+    rig.handle(late);
     assert!(Arc::ptr_eq(&rig.session.model, &second));
 }
 
@@ -132,13 +132,13 @@ fn a_recording_ends_with_the_rig_that_it_shows() {
     let mut rig = Rig::showing(head());
     assert!(rig.session.record(true).is_ok() && rig.session.frame(0.02).is_ok());
     let other = triangle();
-    let loaded = rig.wish(&other);
-    rig.obey(loaded);
+    let loaded = rig.request(&other);
+    rig.handle(loaded);
     assert_eq!(rig.recordings(), [RecordingState::Running, RecordingState::Writing]);
     assert!(Arc::ptr_eq(&rig.session.model, &other) && !rig.session.recorder.is_running());
     let written = rig.inbox.recv().unwrap();
     assert!(matches!(&written, Command::Recorded(Ok(bytes)) if !bytes.is_empty()));
-    rig.obey(written);
+    rig.handle(written);
     assert_eq!(rig.recordings(), [RecordingState::Ready]);
 }
 
@@ -149,7 +149,7 @@ fn a_closed_tab_stops_loading() {
     let (stopped, stops) = std::sync::mpsc::channel();
     let load = |name: &'static str| {
         let (started, stopped) = (started.clone(), stopped.clone());
-        tab.session.work.maker.make(&tab.session.link.commands, move |budget| {
+        tab.session.work.loader.load(&tab.session.link.commands, move |budget| {
             started.send(name).unwrap();
             while !budget.is_over() {
                 std::thread::sleep(Duration::from_millis(1));

@@ -1,16 +1,17 @@
-//! What takes longer than a frame, on threads of its own: reading, building, writing.
+//! Work that takes longer than a frame, on threads of its own: reading, building, writing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
+use zygoma_face::model::FaceModel;
 use zygoma_rig::formats::Limits;
 
-use super::maker::Maker;
+use super::loader::Loader;
 use super::recorder::Recording;
-use super::{Command, Gone, Loaded, Session};
-use crate::builder::{Ended, Library, Progress, Quality};
+use super::{Closed, Command, Loaded, Session};
+use crate::builder::{Library, Outcome, Progress, Quality};
 use crate::model::{HeadChoice, Model};
 use crate::protocol::{BuildState, RecordingState, ServerMessage};
 use crate::server::SessionFiles;
@@ -18,10 +19,10 @@ use crate::server::SessionFiles;
 /// Triangles of the shell, unless the page asks for others.
 const TRIANGLES: u32 = 2000;
 
-/// What the page may ask for.
+/// Triangles that the page may ask for.
 const SIZES: std::ops::RangeInclusive<u32> = 500..=12_000;
 
-/// What an uploaded file may make us read: less than what a user's own files may.
+/// Limits for uploaded files: lower than those for a user's own files.
 pub(super) const UPLOAD_LIMITS: Limits = Limits {
     file_bytes: 512 << 20,
     text_bytes: 16 << 20,
@@ -32,67 +33,71 @@ pub(super) const UPLOAD_LIMITS: Limits = Limits {
     keys: 1_000_000,
 };
 
-/// Something about a build.
+/// News of building the face.
 #[derive(Debug)]
 pub(crate) struct BuildNews {
-    /// Which build; an older one's news are ignored.
+    /// Which build; news of an older one are ignored.
     job: u64,
     quality: Quality,
-    what: Result<Progress, Ended>,
+    news: Result<Progress, Outcome<Arc<FaceModel>>>,
 }
 
-/// Helpers of a session.
+/// The threads of a session.
 #[derive(Debug)]
 pub(crate) struct Work {
     library: Arc<Library>,
     job: u64,
     is_building: bool,
     cancelled: Arc<AtomicBool>,
-    pub(super) maker: Maker,
+    pub(super) loader: Loader,
 }
 
 impl Work {
-    /// News of the newest build, as its helper would send them.
+    /// News of the newest build, as its thread would send them.
     #[cfg(test)]
-    pub(super) fn news(&self, quality: Quality, what: Result<Progress, Ended>) -> BuildNews {
-        BuildNews { job: self.job, quality, what }
+    pub(super) fn news(
+        &self,
+        quality: Quality,
+        news: Result<Progress, Outcome<Arc<FaceModel>>>,
+    ) -> BuildNews {
+        BuildNews { job: self.job, quality, news }
     }
 
     pub(crate) fn new(library: Arc<Library>) -> Self {
-        Self { library, job: 0, is_building: false, cancelled: Arc::default(), maker: Maker::default() }
+        Self { library, job: 0, is_building: false, cancelled: Arc::default(), loader: Loader::default() }
     }
 
-    /// Ends everything that is under way: the page has gone.
+    /// Cancels everything: the tab was closed.
     pub(crate) fn cancel_all(&self) {
         self.cancel();
-        self.maker.cancel();
+        self.loader.cancel();
     }
 
-    /// Ends the build that is under way.
+    /// Cancels the build.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the build that is under way, whose news are of no use any more: its face may be on its way already.
+    /// Cancels the build and ignores its news: its face may be on its way already.
     pub(crate) fn forget_build(&mut self) {
         self.cancel();
         self.job += 1;
         self.is_building = false;
     }
 
-    /// What was made, and what makes it.
+    /// The faces that were built, and their builders.
     pub(crate) fn library(&self) -> Arc<Library> {
         self.library.clone()
     }
 
-    /// Whether a face is being made.
+    /// Whether a face is being built.
     pub(crate) fn is_building(&self) -> bool {
         self.is_building && !self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Reads a rig, a face or a folder.
     pub(crate) fn load(&self, path: PathBuf, files: Arc<SessionFiles>, commands: &SyncSender<Command>) {
-        self.maker.make(commands, move |budget| {
+        self.loader.load(commands, move |budget| {
             Model::read(&path, &UPLOAD_LIMITS, budget)
                 .map(|model| Loaded { fit: model.face.is_some(), model: Arc::new(model), same: false })
                 .map_err(|error| files.tidy(&error))
@@ -108,7 +113,7 @@ impl Work {
         commands: &SyncSender<Command>,
     ) {
         let (choice, shown) = (choice.clone(), shown.clone());
-        self.maker.make(commands, move |_| {
+        self.loader.load(commands, move |_| {
             let same = !shown.dials.is_empty();
             let made = Model::built_in(&choice, Some(&shown));
             made.map(|model| Loaded { model: Arc::new(model), same, fit })
@@ -117,10 +122,10 @@ impl Work {
 }
 
 impl Session {
-    /// Starts to make the face of what is shown.
-    pub(super) fn start_build(&mut self, triangles: Option<u32>) -> Result<(), Gone> {
+    /// Starts to build the face of the rig that is shown.
+    pub(super) fn start_build(&mut self, triangles: Option<u32>) -> Result<(), Closed> {
         if let Some(face) = self.model.face.clone() {
-            self.have_face(&face)?;
+            self.use_face(&face)?;
             self.link.files.offer_face(face);
             return self.tell_build(BuildState::Ready, "");
         }
@@ -137,22 +142,22 @@ impl Session {
         let (job, cancelled, library) =
             (self.work.job, self.work.cancelled.clone(), self.work.library.clone());
         let (model, commands) = (self.model.clone(), self.link.commands.clone());
-        let is_touchable = self.running.is_some();
+        let has_face = self.bodies.has_face();
         std::thread::spawn(move || {
-            // A face that was fitted before makes the preview needless.
+            // With a fitted face at hand, no preview is needed.
             let mut qualities = vec![Quality::Preview, Quality::Fitted];
-            if is_touchable || library.has(model.rig.skin(), triangles) {
+            if has_face || library.has(model.rig.skin(), triangles) {
                 qualities.remove(0);
             }
             for quality in qualities {
-                let mut tell = |progress| {
-                    // News are not worth waiting for: more will come.
+                let mut report = |progress| {
+                    // Progress is not worth waiting for: more will come.
                     let _ =
-                        commands.try_send(Command::Building(BuildNews { job, quality, what: Ok(progress) }));
+                        commands.try_send(Command::Building(BuildNews { job, quality, news: Ok(progress) }));
                 };
-                let ended = library.make(&model, triangles, quality, &cancelled, &mut tell);
-                let failed = !matches!(ended, Ended::Made(_));
-                let news = BuildNews { job, quality, what: Err(ended) };
+                let outcome = library.make(&model, triangles, quality, &cancelled, &mut report);
+                let failed = !matches!(outcome, Outcome::Done(_));
+                let news = BuildNews { job, quality, news: Err(outcome) };
                 if commands.send(Command::Building(news)).is_err() || failed {
                     return;
                 }
@@ -161,42 +166,42 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn hear_of_build(&mut self, news: BuildNews) -> Result<(), Gone> {
+    pub(super) fn handle_build_news(&mut self, news: BuildNews) -> Result<(), Closed> {
         if news.job != self.work.job {
             return Ok(());
         }
-        let touchable = self.running.is_some();
-        self.work.is_building = match &news.what {
+        let has_face = self.bodies.has_face();
+        self.work.is_building = match &news.news {
             Ok(_) => true,
-            Err(ended) => matches!(ended, Ended::Made(_)) && news.quality == Quality::Preview,
+            Err(outcome) => matches!(outcome, Outcome::Done(_)) && news.quality == Quality::Preview,
         };
-        match (news.what, news.quality) {
-            (Ok(Progress { stage, share, seconds, worst }), quality) => {
-                let state = if touchable { BuildState::Preview } else { BuildState::Running };
+        match (news.news, news.quality) {
+            (Ok(Progress { stage, fraction, seconds, worst }), quality) => {
+                let state = if has_face { BuildState::Preview } else { BuildState::Running };
                 // The preview is the first, short part of the whole.
-                let share = match quality {
-                    Quality::Preview => share.map(|share| 0.2 * share),
-                    Quality::Fitted => share.map(|share| 0.2 + 0.8 * share),
+                let fraction = match quality {
+                    Quality::Preview => fraction.map(|done| 0.2 * done),
+                    Quality::Fitted => fraction.map(|done| 0.2 + 0.8 * done),
                 };
-                self.tell(ServerMessage::Build { state, stage: stage.into(), share, seconds, worst })
+                self.tell(ServerMessage::Build { state, stage: stage.into(), fraction, seconds, worst })
             }
-            (Err(Ended::Made(face)), quality) => {
-                self.have_face(&face)?;
+            (Err(Outcome::Done(face)), quality) => {
+                self.use_face(&face)?;
                 if quality == Quality::Preview {
                     return self.tell_build(BuildState::Preview, "fitting the stiffness of the skin");
                 }
                 self.link.files.offer_face(face);
                 self.tell_build(BuildState::Ready, "")
             }
-            (Err(Ended::Cancelled), _) => self.tell_build(BuildState::Cancelled, ""),
-            (Err(Ended::Failed(message)), _) => {
+            (Err(Outcome::Cancelled), _) => self.tell_build(BuildState::Cancelled, ""),
+            (Err(Outcome::Failed(message)), _) => {
                 self.tell_build(BuildState::Failed, "")?;
                 self.fail(message)
             }
         }
     }
 
-    pub(super) fn record(&mut self, on: bool) -> Result<(), Gone> {
+    pub(super) fn record(&mut self, on: bool) -> Result<(), Closed> {
         if on {
             self.recorder.start();
             return self.tell_recording(RecordingState::Running, 0.0, None);
@@ -216,7 +221,7 @@ impl Session {
         });
     }
 
-    pub(super) fn finish_recording(&mut self, result: Result<Vec<u8>, String>) -> Result<(), Gone> {
+    pub(super) fn finish_recording(&mut self, result: Result<Vec<u8>, String>) -> Result<(), Closed> {
         match result {
             Ok(bytes) => {
                 let length = bytes.len() as u64;
@@ -230,7 +235,7 @@ impl Session {
         }
     }
 
-    fn tell_recording(&self, state: RecordingState, seconds: f64, bytes: Option<u64>) -> Result<(), Gone> {
+    fn tell_recording(&self, state: RecordingState, seconds: f64, bytes: Option<u64>) -> Result<(), Closed> {
         self.tell(ServerMessage::Recording { state, seconds, bytes })
     }
 }

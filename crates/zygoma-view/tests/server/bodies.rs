@@ -1,11 +1,11 @@
-//! A face as rig, shell and tissue.
+//! Bodies: rig, shell and tissue.
 
 use serde_json::{Value, json};
 use zygoma_view::protocol::{flag, section};
 
 use crate::client::{Running, Tab};
 
-/// Asks for a body and gives the first that is told of it. What is told before is not about it: faces may be made meanwhile.
+/// Asks for a body and gives the first message about it. Earlier messages are about others: faces may be built meanwhile.
 async fn ask_for(tab: &mut Tab, body: &str) -> Value {
     tab.send(json!({ "type": "body", "body": body })).await;
     loop {
@@ -26,6 +26,11 @@ async fn is_shown(tab: &mut Tab, body: &str) -> Value {
     }
 }
 
+/// The index by which frames name a body.
+fn index_of(tab: &Tab, body: &str) -> u32 {
+    tab.bodies.iter().position(|name| name == body).unwrap() as u32
+}
+
 /// A tab whose face is held in an expression, and can be touched.
 async fn open(running: &Running) -> Tab {
     let mut tab = Tab::open(running).await;
@@ -43,23 +48,29 @@ async fn a_face_becomes_tissue_and_rig_and_keeps_its_expression() {
     tab.send(json!({ "type": "body", "body": "tissue" })).await;
     let told = is_shown(&mut tab, "tissue").await;
     assert!(told["note"].as_str().unwrap().contains("tetrahedra"), "{told}");
-    let tissue = tab.frame(|frame| frame.flags & flag::TISSUE != 0).await;
+    let index = index_of(&tab, "tissue");
+    let tissue = tab.frame(|frame| frame.body == index).await;
+    assert_eq!(tissue.stages.len(), told["stages"].as_array().unwrap().len(), "a name for each time");
+    assert!(tissue.stages.len() > 3, "{told}");
     assert_eq!(tissue.weights, shell.weights);
     assert!(tissue.farthest() > 0.004, "it starts in the expression, {} m", tissue.farthest());
-    let report = tab.text("flesh").await;
+    let pace = tab.text("pace").await;
+    assert!(pace["milliseconds"].as_f64().unwrap() > 0.0, "{pace}");
+    let report = tab.text("tissue").await;
     assert!(report["tetrahedra"].as_u64().unwrap() > 100, "{report}");
     assert!((report["volume"].as_f64().unwrap() - 1.0).abs() < 0.1, "{report}");
     tab.send(json!({ "type": "body", "body": "rig" })).await;
     is_shown(&mut tab, "rig").await;
     let rig = tab.frame(|frame| frame.flags & flag::SIMULATED == 0 && frame.farthest() > 0.004).await;
     assert_eq!(rig.weights, shell.weights);
-    // What was made is still there.
+    // Tissue that was built is still there.
     let told = ask_for(&mut tab, "tissue").await;
-    assert_eq!((told["shown"].as_str(), told["stage"].as_str()), (Some("tissue"), Some("")));
+    assert_eq!((told["shown"].as_str(), told["buildStage"].as_str()), (Some("tissue"), Some("")));
     tab.send(json!({ "type": "body", "body": "shell" })).await;
     is_shown(&mut tab, "shell").await;
-    let simulated = |flags: u32| flags & flag::SIMULATED != 0 && flags & flag::TISSUE == 0;
-    tab.frame(|frame| simulated(frame.flags) && frame.farthest() > 0.004).await;
+    let index = index_of(&tab, "shell");
+    let is_shell = |body: u32, flags: u32| body == index && flags & flag::SIMULATED != 0;
+    tab.frame(|frame| is_shell(frame.body, frame.flags) && frame.farthest() > 0.004).await;
 }
 
 #[tokio::test]
@@ -81,7 +92,7 @@ async fn the_inside_of_tissue_is_sent_while_it_is_asked_for() {
     assert_eq!(volume.len(), frame.moved.len(), "a number for each point");
     assert!(volume.iter().any(|change| change.abs() > 0.01 && *change > -3.2), "a puffed cheek changes");
     assert!(frame.section(section::STICKY).is_some() && frame.section(section::LIPS).is_some());
-    // Beside the head there is nothing to cut; and what is no plane cuts nothing.
+    // Beside the head there is nothing to cut; a plane without a normal cuts nothing.
     tab.send(show(false, false, json!({ "normal": [1.0, 0.0, 0.0], "height": 3.0 }))).await;
     tab.frame(|frame| frame.section(section::CUT).is_some_and(<[f32]>::is_empty)).await;
     tab.send(show(false, false, json!({ "normal": [0.0, 0.0, 0.0], "height": 0.0 }))).await;
@@ -89,11 +100,11 @@ async fn the_inside_of_tissue_is_sent_while_it_is_asked_for() {
 }
 
 #[tokio::test]
-async fn tissue_that_is_not_wanted_any_more_is_given_up() {
+async fn tissue_that_is_not_wanted_any_more_is_cancelled() {
     let running = Running::start();
     let mut tab = open(&running).await;
     let told = ask_for(&mut tab, "tissue").await;
-    assert_ne!(told["stage"], "", "it is under way");
+    assert_ne!(told["buildStage"], "", "it is under way");
     tab.send(json!({ "type": "cancelBuild" })).await;
     is_shown(&mut tab, "shell").await;
     // Changing one's mind many times leaves one tissue in the end.
@@ -101,11 +112,12 @@ async fn tissue_that_is_not_wanted_any_more_is_given_up() {
         tab.send(json!({ "type": "body", "body": body })).await;
     }
     is_shown(&mut tab, "tissue").await;
-    tab.frame(|frame| frame.flags & flag::TISSUE != 0).await;
+    let index = index_of(&tab, "tissue");
+    tab.frame(|frame| frame.body == index).await;
 }
 
 #[tokio::test]
-async fn what_cannot_be_touched_says_so_once() {
+async fn a_body_that_cannot_be_touched_says_so_once() {
     let running = Running::start();
     let mut tab = open(&running).await;
     tab.send(json!({ "type": "body", "body": "rig" })).await;
@@ -115,16 +127,16 @@ async fn what_cannot_be_touched_says_so_once() {
         tab.send(press(input)).await;
     }
     let told = tab.text("error").await;
-    assert!(told["message"].as_str().unwrap().contains("plain rig"), "{told}");
+    assert!(told["message"].as_str().unwrap().contains("the rig cannot be touched"), "{told}");
     tab.send(json!({ "type": "release", "id": 7, "input": 4 })).await;
     tab.frame(|frame| frame.input == 4).await;
     tab.send(press(5)).await;
     tab.text("error").await;
 }
 
-/// The fit of the shell may end while flesh is touched; the finger stays on the flesh, and leaves it when it is lifted.
+/// The fit of the shell may end while tissue is touched; the finger stays on the tissue, and leaves it when it is lifted.
 #[tokio::test]
-async fn a_finger_on_tissue_outlasts_the_making_of_a_face() {
+async fn a_finger_on_tissue_outlasts_the_build_of_a_face() {
     let running = Running::start();
     let mut tab = Tab::open(&running).await;
     tab.send(json!({ "type": "transport", "take": -1 })).await;
@@ -142,4 +154,36 @@ async fn a_finger_on_tissue_outlasts_the_making_of_a_face() {
     tab.frame(|frame| frame.input == 3).await;
     tab.send(json!({ "type": "release", "id": 7, "input": 4 })).await;
     tab.frame(|frame| frame.input == 4 && frame.farthest() < 3e-4).await;
+}
+
+/// Every body gets the parameters that it has, and the page hears whether the certificate still holds.
+#[tokio::test]
+async fn parameters_reach_the_bodies_that_have_them() {
+    let running = Running::start();
+    let mut tab = Tab::open(&running).await;
+    while tab.text("build").await["state"] != "ready" {}
+    let told = ask_for(&mut tab, "shell").await;
+    assert_eq!(told["params"].as_array().unwrap().len(), 6, "{told}");
+    let stiff = json!([["stiffness", 4.0], ["stickiness", 1.0], ["nothing has this", 1.0]]);
+    tab.send(json!({ "type": "params", "values": stiff })).await;
+    let told = tab.text("certificate").await;
+    assert!(told["reason"].as_str().unwrap().contains("stiffer"), "{told}");
+    // A body that is entered anew has them still.
+    for body in ["rig", "shell"] {
+        tab.send(json!({ "type": "body", "body": body })).await;
+        is_shown(&mut tab, body).await;
+    }
+    tab.send(json!({ "type": "params", "values": [] })).await;
+    let told = tab.text("certificate").await;
+    assert!(told["reason"].as_str().unwrap().contains("stiffer"), "{told}");
+}
+
+#[tokio::test]
+async fn an_unknown_body_is_refused_by_name() {
+    let running = Running::start();
+    let mut tab = Tab::open(&running).await;
+    tab.send(json!({ "type": "body", "body": "glass" })).await;
+    let told = tab.text("error").await;
+    let message = told["message"].as_str().unwrap();
+    assert!(message.contains("'glass'") && message.contains("rig, shell, tissue"), "{told}");
 }

@@ -97,6 +97,8 @@ impl Drop for Running {
 pub(crate) struct Tab {
     pub(crate) socket: WebSocketStream<MaybeTlsStream<AsyncStream>>,
     pub(crate) secret: String,
+    /// Names of the bodies, by index.
+    pub(crate) bodies: Vec<String>,
 }
 
 /// A frame as far as tests look at it.
@@ -105,6 +107,10 @@ pub(crate) struct Frame {
     pub(crate) number: u32,
     pub(crate) input: u32,
     pub(crate) flags: u32,
+    /// Index of the body.
+    pub(crate) body: u32,
+    /// Milliseconds of each stage of the body.
+    pub(crate) stages: Vec<f32>,
     pub(crate) weights: Vec<f32>,
     /// Displacements of the first mesh's points.
     pub(crate) moved: Vec<[f32; 3]>,
@@ -117,10 +123,11 @@ impl Frame {
         let word = |index: usize| u32::from_le_bytes(bytes[4 * index..][..4].try_into().unwrap());
         let float = |index: usize| f32::from_bits(word(index));
         let count = |index: usize| word(index) as usize;
-        let weights = (0..count(20)).map(|i| float(24 + i)).collect();
-        let mut at = 24 + count(20) + 8 * count(21) + 2 * count(22);
+        let stages = (0..count(15)).map(|i| float(20 + i)).collect();
+        let weights = (0..count(16)).map(|i| float(20 + count(15) + i)).collect();
+        let mut at = 20 + count(15) + count(16) + 8 * count(17) + 2 * count(18);
         let mut sections = Vec::new();
-        for _ in 0..count(23) {
+        for _ in 0..count(19) {
             let (kind, points, scale) = (word(at + 1), count(at + 2), float(at + 3));
             let width = [3, 3, 1, 4, 3, 3][kind as usize];
             let number = |i: usize| {
@@ -133,7 +140,8 @@ impl Frame {
         assert_eq!(4 * at, bytes.len(), "nothing is left of a frame");
         let shown = sections.iter().find(|(kind, _)| *kind == 0);
         let moved = shown.map_or_else(Vec::new, |(_, numbers)| numbers.as_chunks::<3>().0.to_vec());
-        Self { number: word(1), input: word(2), flags: word(3), weights, moved, sections }
+        let (number, input, flags, body) = (word(1), word(2), word(3), word(4));
+        Self { number, input, flags, body, stages, weights, moved, sections }
     }
 
     /// The numbers of a kind of section, if there is one.
@@ -147,7 +155,7 @@ impl Frame {
     }
 }
 
-/// What a tab hears.
+/// A message to a tab.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Text(Value),
@@ -160,9 +168,11 @@ impl Tab {
     pub(crate) async fn open(running: &Running) -> Self {
         let address = format!("ws://{}/{}/socket", running.address, running.token);
         let (socket, _) = tokio_tungstenite::connect_async(address).await.unwrap();
-        let mut tab = Self { socket, secret: String::new() };
+        let mut tab = Self { socket, secret: String::new(), bodies: Vec::new() };
         let welcome = tab.text("welcome").await;
         tab.secret = welcome["session"].as_str().unwrap().to_owned();
+        let name = |entry: &Value| entry["name"].as_str().unwrap().to_owned();
+        tab.bodies = welcome["bodies"].as_array().unwrap().iter().map(name).collect();
         tab
     }
 

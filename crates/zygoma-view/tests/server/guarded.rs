@@ -1,4 +1,4 @@
-//! What is refused.
+//! Requests that are refused.
 
 use std::io::{Read, Write};
 use std::time::Duration;

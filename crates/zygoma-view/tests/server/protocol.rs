@@ -6,9 +6,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use zygoma_view::protocol::{
-    ClientMessage, FaceHeader, Scene, ServerMessage, VERSION, flag, kind, section, stage,
-};
+use zygoma_view::protocol::{ClientMessage, FaceHeader, Scene, ServerMessage, VERSION, flag, kind, section};
 
 fn page_source(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("web/src").join(name);
@@ -67,12 +65,11 @@ fn numbers_agree() {
         format!("VERSION = {VERSION};"),
         format!("KIND = {{ frame: {}, scene: {}, face: {} }}", kind::FRAME, kind::SCENE, kind::FACE),
         format!(
-            "FLAG = {{ simulated: {}, asleep: {}, playing: {}, recording: {}, tissue: {} }}",
+            "FLAG = {{ simulated: {}, asleep: {}, playing: {}, recording: {} }}",
             flag::SIMULATED,
             flag::ASLEEP,
             flag::PLAYING,
-            flag::RECORDING,
-            flag::TISSUE
+            flag::RECORDING
         ),
         format!(
             "SECTION = {{ shown: {}, rig: {}, volume: {}, cut: {}, sticky: {}, lips: {} }}",
@@ -83,8 +80,6 @@ fn numbers_agree() {
             section::STICKY,
             section::LIPS
         ),
-        format!("shell: {:?}", stage::SHELL),
-        format!("tissue: {:?}", stage::TISSUE),
         "VOLUME = { step: 1e-4, none: -32768 }".to_owned(),
     ];
     for line in wanted {

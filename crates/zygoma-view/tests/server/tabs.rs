@@ -1,4 +1,4 @@
-//! What tabs get.
+//! Tabs and their frames.
 
 use std::time::{Duration, Instant};
 
@@ -52,7 +52,7 @@ async fn a_hidden_tab_costs_nothing_until_it_is_seen_again() {
     tab.text("build").await;
     tab.send(json!({ "type": "cancelBuild" })).await;
     tab.send(json!({ "type": "rate", "hertz": 0 })).await;
-    // What was under way still arrives.
+    // Frames that were under way still arrive.
     while let Ok(heard) = tokio::time::timeout(Duration::from_millis(700), tab.hear()).await {
         if let Heard::Frame(frame) = heard {
             tab.ack(&frame).await;

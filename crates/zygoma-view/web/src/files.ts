@@ -101,7 +101,7 @@ export class Files {
   }
 }
 
-/** What a user calls what was dropped: the file, or the folder. */
+/** The name of dropped files: that of the file, or of the folder. */
 function nameOf(uploads: Upload[], main: Upload): string {
   const [folder, rest] = main.path.split("/");
   return uploads.length > 1 && rest !== undefined ? (folder ?? "") : (main.path.split("/").pop() ?? "");

@@ -3,11 +3,9 @@
 import type { Expressions } from "./panels/expressions";
 import type { Transport } from "./panels/transport";
 import type { Stage } from "./scene/stage";
-import type { Body } from "./protocol";
 import type { Overlay, State } from "./state";
 
 const ORDER: Overlay[] = ["none", "strain", "bending", "depth", "deviation", "force"];
-const BODIES: Body[] = ["rig", "shell", "tissue"];
 
 interface Parts {
   state: State;
@@ -15,10 +13,10 @@ interface Parts {
   transport: Transport;
   expressions: Expressions;
   help: HTMLDialogElement;
-  /** Chooses what the face is made of. */
-  choose: (body: Body) => void;
+  /** Chooses a body. */
+  choose: (body: string) => void;
   fold: (side: "left" | "right") => void;
-  /** Where the take is. */
+  /** The time in the take. */
   time: () => number;
 }
 
@@ -49,10 +47,14 @@ export function listenToKeys({ state, stage, transport, expressions, help, choos
     t: () => flip(state.texture),
     g: () => flip(state.graph),
     o: () => {
-      const order: Overlay[] = state.body.value.shown === "tissue" ? [...ORDER, "volume"] : ORDER;
+      const order: Overlay[] = state.hasVolume ? [...ORDER, "volume"] : ORDER;
       state.overlay.set(order[(order.indexOf(state.overlay.value) + 1) % order.length] ?? "none");
     },
-    b: () => choose(BODIES[(BODIES.indexOf(state.body.value.wanted) + 1) % BODIES.length] ?? "shell"),
+    b: () => {
+      const names = state.bodies.value.map(({ name }) => name);
+      const next = names[(names.indexOf(state.body.value.wanted) + 1) % names.length];
+      if (next) choose(next);
+    },
     c: () => state.cut.set({ ...state.cut.value, on: !state.cut.value.on }),
     r: () => expressions.random(),
     "0": () => expressions.reset(),

@@ -9,13 +9,13 @@ import { Connection } from "./connection";
 import { h, icon, iconButton } from "./dom";
 import { Files } from "./files";
 import { listenToKeys } from "./keys";
-import { bodySwitch, chooser, fleshSection, growthCard, tellSticky } from "./panels/body";
+import { bodySwitch, chooser, bodyBuildCard, sendStickiness, tissueSection } from "./panels/body";
 import { dialsSection } from "./panels/dials";
 import { Expressions } from "./panels/expressions";
 import { Graph } from "./panels/graph";
 import { helpDialog } from "./panels/help";
 import { divider, legendBox, toolbar, TouchReadout } from "./panels/hud";
-import { gravityOf, materialsSection, touchSection, viewSection } from "./panels/physics";
+import { materialsSection, sendMaterials, touchSection, viewSection } from "./panels/physics";
 import { rigSection } from "./panels/rig";
 import { buildCard, curtain, errorBar, statusChip, welcomeCard } from "./panels/states";
 import { Transport } from "./panels/transport";
@@ -83,6 +83,8 @@ function hear(message: ServerMessage): void {
     case "welcome":
       state.session.set(message.session);
       state.version.set(message.version);
+      state.defaultBody.set(message.defaultBody);
+      state.bodies.set(message.bodies);
       greet();
       break;
     case "loading":
@@ -92,18 +94,25 @@ function hear(message: ServerMessage): void {
       state.report.set(message.report);
       break;
     case "build": {
-      const { state: stateOfBuild, stage: stageOfBuild, share, seconds, worst } = message;
-      state.build.set({ state: stateOfBuild, stage: stageOfBuild, share, seconds, worst });
+      const { state: stateOfBuild, stage: stageOfBuild, fraction, seconds, worst } = message;
+      state.build.set({ state: stateOfBuild, stage: stageOfBuild, fraction, seconds, worst });
       break;
     }
     case "body": {
-      const { shown, wanted, stage: stageOfBody, share, seconds, note } = message;
-      state.body.set({ shown, wanted, stage: stageOfBody, share, seconds, note });
-      if (shown !== "tissue") state.flesh.set(null);
+      const { type: _, stages, ...body } = message;
+      if (body.shown !== state.body.value.shown) {
+        state.pace.set(null);
+        state.tissue.set(null);
+      }
+      state.stages.set(body.shown, stages);
+      state.body.set(body);
       break;
     }
-    case "flesh":
-      state.flesh.set(message);
+    case "pace":
+      state.pace.set(message);
+      break;
+    case "tissue":
+      state.tissue.set(message);
       break;
     case "certificate":
       state.certificate.set({ holds: message.holds, reason: message.reason });
@@ -123,19 +132,16 @@ function hear(message: ServerMessage): void {
   }
 }
 
-/** Tells a new session what the user has chosen; what expressions are held, when its scene is there. */
+/** Sends the choices of the user to a new session; held expressions follow when its scene is there. */
 function greet(): void {
   tellRate(true);
   shown = SHOWN;
   const { wanted } = state.body.value;
-  if (wanted !== "shell") connection.send({ type: "body", body: wanted });
-  tellSticky(state, connection);
+  if (wanted !== "" && wanted !== state.defaultBody.value) connection.send({ type: "body", body: wanted });
+  sendStickiness(state, connection);
   transport.resend();
   expressions.keep();
-  if (state.materials.value !== MATERIALS) {
-    const { stiffness, density, damping } = state.materials.value;
-    connection.send({ type: "materials", stiffness, density, damping, gravity: gravityOf(state.materials.value) });
-  }
+  if (state.materials.value !== MATERIALS) sendMaterials(state, connection);
 }
 
 /** Frames a second that the page shows, smoothed. */
@@ -149,17 +155,17 @@ function tellRate(always: boolean): void {
   connection.send({ type: "rate", hertz: wanted });
 }
 
-/** What extra sections frames have: none at first. */
+/** Extra sections of frames: none at first. */
 const SHOWN = { rig: false, contacts: false, volume: false, lips: false, cut: null as CutPlane | null };
 let shown = SHOWN;
 
 function tellShown(): void {
-  const isTissue = state.body.value.shown === "tissue";
+  const { hasVolume } = state;
   const wanted = {
     rig: state.split.value || state.overlay.value === "deviation" || pointer.isTouching,
     contacts: state.overlay.value === "force",
-    volume: isTissue && state.overlay.value === "volume",
-    lips: isTissue && state.lips.value,
+    volume: hasVolume && state.overlay.value === "volume",
+    lips: hasVolume && state.lips.value,
     cut: stage.cutPlane,
   };
   if (JSON.stringify(wanted) === JSON.stringify(shown)) return;
@@ -220,7 +226,7 @@ const viewport = h(
   divider(state),
   toolbar(state, () => stage.frame()),
   bodySwitch(state, choose),
-  h("div", { class: "cards" }, growthCard(state, connection), buildCard(state, connection)),
+  h("div", { class: "cards" }, bodyBuildCard(state, connection), buildCard(state, connection)),
   welcomeCard(state, connection),
   legendBox(stage.legend, stage.cutLegend),
   readout.element,
@@ -240,7 +246,7 @@ const physics = h(
     { class: "scroll" },
     touchSection(state),
     viewSection(state),
-    fleshSection(state, connection),
+    tissueSection(state, connection),
     materialsSection(state, connection),
     dialsSection(state, connection),
     rigSection(state, connection, () => files.choose()),

@@ -1,13 +1,13 @@
-// What server and page say to each other. The source is `src/protocol.rs`; a test checks that this says the same.
+// Messages between server and page. The source is `src/protocol.rs`; a test checks that this says the same.
 
 /** Raised whenever a message changes. */
-export const VERSION = 4;
+export const VERSION = 5;
 
 /** Kinds of binary messages. */
 export const KIND = { frame: 1, scene: 2, face: 3 } as const;
 
 /** Bits of a frame's flags. */
-export const FLAG = { simulated: 1, asleep: 2, playing: 4, recording: 8, tissue: 16 } as const;
+export const FLAG = { simulated: 1, asleep: 2, playing: 4, recording: 8 } as const;
 
 /** Kinds of sections of a frame. */
 export const SECTION = { shown: 0, rig: 1, volume: 2, cut: 3, sticky: 4, lips: 5 } as const;
@@ -15,18 +15,18 @@ export const SECTION = { shown: 0, rig: 1, volume: 2, cut: 3, sticky: 4, lips: 5
 /** Numbers per point of each kind of section. */
 const WIDTHS = [3, 3, 1, 4, 3, 3];
 
-/** The unit of changes of volume, and the number that says that there is no flesh. */
+/** The unit of volume changes, and the number that means that there is no tissue. */
 export const VOLUME = { step: 1e-4, none: -32768 } as const;
 
 export type Vec3 = [number, number, number];
 
-/** What the page asks for. */
+/** Messages of the page. */
 export type ClientMessage =
   | { type: "rate"; hertz: number }
   | { type: "ack"; frame: number }
   | { type: "show"; rig: boolean; contacts: boolean; volume: boolean; lips: boolean; cut: CutPlane | null }
-  | { type: "body"; body: Body }
-  | { type: "flesh"; stickiness: number }
+  | { type: "body"; body: string }
+  | { type: "params"; values: [string, number][] }
   | { type: "hold"; values: [number, number][] }
   | { type: "letGo"; controls: number[] | null }
   | {
@@ -42,7 +42,6 @@ export type ClientMessage =
   | { type: "pull"; id: number; input: number; at: Vec3; to: Vec3; radius: number }
   | { type: "release"; id: number; input: number }
   | { type: "dragHead"; held: boolean; yaw: number; pitch: number; input: number }
-  | { type: "materials"; stiffness: number; density: number; damping: number; gravity: Vec3 }
   | { type: "dials"; seed: number; values: [string, number][]; settled: boolean }
   | { type: "open"; upload: string | null }
   | { type: "addTake"; upload: string }
@@ -50,8 +49,14 @@ export type ClientMessage =
   | { type: "cancelBuild" }
   | { type: "record"; on: boolean };
 
-/** What a face is made of: nothing but the rig, a thin shell, or a layer of flesh. */
-export type Body = "rig" | "shell" | "tissue";
+/** A body that can be chosen. Frames name it by its index in the list of them. */
+export interface BodyEntry {
+  name: string;
+  label: string;
+  about: string;
+  /** Whether it has a volume that can be cut open. */
+  hasVolume: boolean;
+}
 
 /** A plane in the frame of the head. */
 export interface CutPlane {
@@ -59,20 +64,24 @@ export interface CutPlane {
   height: number;
 }
 
-/** How flesh is doing. */
-export interface FleshReport {
-  tetrahedra: number;
-  /** What a frame takes to compute. */
+/** How fast a body runs. */
+export interface Pace {
+  /** Time to compute a frame. */
   milliseconds: number;
-  /** How fast its time passes; 1 keeps up with the world's. */
+  /** Speed of its time; 1 is real time. */
   speed: number;
+}
+
+/** Figures of tissue. */
+export interface TissueReport {
+  tetrahedra: number;
   contacts: number;
   sticky: number;
-  /** How deep the lips are in each other, in metres. */
+  /** Deepest penetration of the lips, in metres. */
   penetration: number;
-  /** All of its volume over all of it at rest. */
+  /** Total volume over that at rest. */
   volume: number;
-  /** What |det F − 1| stays below in 95 % of the elements. */
+  /** 95th percentile of |det F − 1| over the elements. */
   change: number;
   inverted: number;
 }
@@ -87,21 +96,33 @@ export interface TakeEntry {
   unmatched: number;
 }
 
-/** What the server tells. */
+/** Messages of the server. */
 export type ServerMessage =
-  | { type: "welcome"; protocol: number; version: string; session: string }
+  | { type: "welcome"; protocol: number; version: string; session: string; bodies: BodyEntry[]; defaultBody: string }
   | { type: "loading"; name: string }
   | { type: "report"; report: Report }
   | {
       type: "build";
       state: BuildState;
       stage: string;
-      share: number | null;
+      fraction: number | null;
       seconds: number;
       worst: number | null;
     }
-  | { type: "body"; shown: Body; wanted: Body; stage: string; share: number | null; seconds: number; note: string }
-  | ({ type: "flesh" } & FleshReport)
+  | {
+      type: "body";
+      shown: string;
+      wanted: string;
+      isTouchable: boolean;
+      stages: string[];
+      params: string[];
+      buildStage: string;
+      fraction: number | null;
+      seconds: number;
+      note: string;
+    }
+  | ({ type: "pace" } & Pace)
+  | ({ type: "tissue" } & TissueReport)
   | { type: "certificate"; holds: boolean; reason: string }
   | { type: "takes"; takes: TakeEntry[]; current: number }
   | { type: "recording"; state: RecordingState; seconds: number; bytes: number | null }
@@ -224,28 +245,21 @@ export interface Section {
   numbers: Int16Array<ArrayBuffer>;
 }
 
-/** Names of the stages of a frame, in the order of their times. */
-const STAGES = {
-  shell: ["rig", "gradient", "solve", "contact", "warp"],
-  tissue: ["control", "evaluate", "solve", "search", "contact", "surface"],
-};
-
-/** Names for the milliseconds of a frame. */
-export function stagesOf({ flags }: Frame): string[] {
-  return ["encoding", ...(flags & FLAG.tissue ? STAGES.tissue : flags & FLAG.simulated ? STAGES.shell : [])];
-}
-
 /** One frame; its arrays are views of the message. The layout is described in `src/frame.rs`. */
 export interface Frame {
   number: number;
   input: number;
   flags: number;
+  /** Index of the body among those that the server has. */
+  body: number;
   faceTime: number;
   takeTime: number;
   /** Rotation x y z w, translation x y z. */
   pose: Float32Array<ArrayBuffer>;
-  /** Milliseconds of encoding and by stage: see `stagesOf`. */
-  milliseconds: Float32Array<ArrayBuffer>;
+  /** Milliseconds of encoding. */
+  encoding: number;
+  /** Milliseconds of each stage of the body. */
+  stages: Float32Array<ArrayBuffer>;
   weights: Float32Array<ArrayBuffer>;
   touches: TouchReport[];
   contacts: { point: number; force: number }[];
@@ -257,8 +271,10 @@ export function readFrame(buffer: ArrayBuffer): Frame {
   const whole = (word: number) => view.getUint32(4 * word, true);
   const float = (word: number) => view.getFloat32(4 * word, true);
   const vector = (word: number): Vec3 => [float(word), float(word + 1), float(word + 2)];
-  const counts = { weights: whole(20), touches: whole(21), contacts: whole(22), sections: whole(23) };
-  let word = 24;
+  const counts = { stages: whole(15), weights: whole(16), touches: whole(17), contacts: whole(18), sections: whole(19) };
+  let word = 20;
+  const stages = new Float32Array(buffer, 4 * word, counts.stages);
+  word += counts.stages;
   const weights = new Float32Array(buffer, 4 * word, counts.weights);
   word += counts.weights;
   const touches: TouchReport[] = [];
@@ -287,10 +303,12 @@ export function readFrame(buffer: ArrayBuffer): Frame {
     number: whole(1),
     input: whole(2),
     flags: whole(3),
-    faceTime: float(4),
-    takeTime: float(5),
-    pose: new Float32Array(buffer, 4 * 6, 7),
-    milliseconds: new Float32Array(buffer, 4 * 13, 7),
+    body: whole(4),
+    faceTime: float(5),
+    takeTime: float(6),
+    pose: new Float32Array(buffer, 4 * 7, 7),
+    encoding: float(14),
+    stages,
     weights,
     touches,
     contacts,

@@ -1,12 +1,12 @@
-// What the page knows and what the user has chosen, in one place. Panels watch it; nothing else is shared.
+// The state of the page and the choices of the user, in one place. Panels watch it; nothing else is shared.
 
-import type { Body, BuildState, DialEntry, FaceHeader, FleshReport, RecordingState, Report, Scene, TakeEntry } from "./protocol";
+import type { BodyEntry, BuildState, DialEntry, FaceHeader, Pace, RecordingState, Report, Scene, TakeEntry, TissueReport } from "./protocol";
 import { Signal } from "./signal";
 
-/** What a drag on the face does. */
+/** Tools for dragging on the face. */
 export type Tool = "press" | "pull" | "shake" | "orbit";
 
-/** What the skin is coloured by. */
+/** Quantities that colour the skin. */
 export type Overlay = "none" | "strain" | "bending" | "depth" | "deviation" | "force" | "volume";
 
 /** "foreign": another launch of zygoma is at this address, which does not know this page. */
@@ -15,29 +15,35 @@ export type Link = "connecting" | "open" | "lost" | "foreign";
 export interface Build {
   state: BuildState;
   stage: string;
-  share: number | null;
+  fraction: number | null;
   seconds: number;
   worst: number | null;
 }
 
-/** What the face is made of, and what is being made. */
-export interface Made {
-  shown: Body;
-  wanted: Body;
-  stage: string;
-  share: number | null;
+/** The body that is shown, the one that was asked for, and the progress of its build. */
+export interface ShownBody {
+  shown: string;
+  /** Empty until the server or the user has chosen one. */
+  wanted: string;
+  isTouchable: boolean;
+  /** Names of its parameters. */
+  params: string[];
+  buildStage: string;
+  fraction: number | null;
   seconds: number;
   note: string;
 }
 
+const NO_BODY = { shown: "", isTouchable: false, params: [], buildStage: "", fraction: null, seconds: 0, note: "" };
+
 export type Axis = "x" | "y" | "z";
 
-/** A cut through the flesh, across an axis of the head. */
+/** A cut through the tissue, across an axis of the head. */
 export interface Cut {
   on: boolean;
   axis: Axis;
-  /** Where it is, as a share of the head's extent. */
-  share: number;
+  /** Its position along the axis: 0 at one end of the head, 1 at the other. */
+  position: number;
 }
 
 export interface Materials {
@@ -63,9 +69,9 @@ export class State {
   readonly version = new Signal("");
   /** Part of the addresses of uploads and downloads. */
   readonly session = new Signal("");
-  /** What is being read, while it is. */
+  /** The name of the file that is being read. */
   readonly loading = new Signal<string | null>(null);
-  /** How far the sending of many files has come. */
+  /** Progress of sending many files. */
   readonly loadingNote = new Signal("");
   readonly error = new Signal<string | null>(null);
 
@@ -73,15 +79,21 @@ export class State {
   readonly face = new Signal<FaceHeader | null>(null);
   readonly report = new Signal<Report | null>(null);
   readonly dials = new Signal<DialEntry[]>([]);
-  readonly build = new Signal<Build>({ state: "none", stage: "", share: null, seconds: 0, worst: null });
+  readonly build = new Signal<Build>({ state: "none", stage: "", fraction: null, seconds: 0, worst: null });
   readonly certificate = new Signal<{ holds: boolean; reason: string } | null>(null);
   readonly recording = new Signal<Recording>({ state: "none", bytes: null });
 
-  readonly body = new Signal<Made>({ shown: "rig", wanted: bodyOfAddress(), stage: "", share: null, seconds: 0, note: "" });
-  readonly flesh = new Signal<FleshReport | null>(null);
-  /** Whether lips stick, and how strongly over the usual. */
+  /** Bodies to choose from, and the one that is shown unless another is asked for. */
+  readonly bodies = new Signal<BodyEntry[]>([]);
+  readonly defaultBody = new Signal("");
+  readonly body = new Signal<ShownBody>({ ...NO_BODY, wanted: new URLSearchParams(location.search).get("body") ?? "" });
+  /** Names of the stages of each body's frames, by its name. */
+  readonly stages = new Map<string, string[]>();
+  readonly pace = new Signal<Pace | null>(null);
+  readonly tissue = new Signal<TissueReport | null>(null);
+  /** Whether lips stick, and how strongly compared with the usual. */
   readonly sticky = new Signal({ on: false, strength: 1 });
-  readonly cut = new Signal<Cut>({ on: false, axis: "x", share: 0.5 });
+  readonly cut = new Signal<Cut>({ on: false, axis: "x", position: 0.5 });
   /** Whether sticky springs and contacts of the lips are drawn. */
   readonly lips = new Signal(false);
 
@@ -97,29 +109,28 @@ export class State {
   readonly radius = new Signal(0.01);
   /** Largest force of the fingertip, N. */
   readonly force = new Signal(1.5);
-  /** How deep the fingertip goes, in metres. */
+  /** Depth of the fingertip in the skin, in metres. */
   readonly depth = new Signal(0.008);
 
   readonly overlay = new Signal<Overlay>("none");
   readonly wireframe = new Signal(false);
   readonly split = new Signal(false);
-  /** Where the divider of the split view is, 0 to 1. */
+  /** Position of the divider of the split view, 0 to 1. */
   readonly divider = new Signal(0.5);
   readonly texture = new Signal(true);
   readonly graph = new Signal(true);
   readonly materials = new Signal<Materials>(MATERIALS);
+
+  /** Whether the body that is shown has a volume that can be cut open. */
+  get hasVolume(): boolean {
+    return this.bodies.value.some(({ name, hasVolume }) => hasVolume && name === this.body.value.shown);
+  }
 }
 
-/** What the address asks for: `?body=tissue`. */
-function bodyOfAddress(): Body {
-  const asked = new URLSearchParams(location.search).get("body");
-  return asked === "rig" || asked === "tissue" ? asked : "shell";
-}
-
-/** Lets the address ask for what was chosen, so that it can be kept and passed on. */
-export function keepInAddress(body: Body): void {
+/** Keeps the chosen body in the address, so that it survives a reload and can be passed on. */
+export function keepInAddress(body: string, defaultBody: string): void {
   const address = new URL(location.href);
-  if (body === "shell") address.searchParams.delete("body");
+  if (body === defaultBody) address.searchParams.delete("body");
   else address.searchParams.set("body", body);
   history.replaceState(null, "", address);
 }

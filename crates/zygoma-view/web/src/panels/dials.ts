@@ -1,4 +1,4 @@
-// Who the built-in head is.
+// Dials that shape the built-in head.
 
 import type { Connection } from "../connection";
 import { h, icon, section, Slider, spaced } from "../dom";

@@ -33,7 +33,7 @@ export class Expressions {
   private rows: Row[] = [];
   private groups: { element: HTMLDetailsElement; rows: Row[] }[] = [];
   private readonly held = new Set<number>();
-  /** What was held, by name, when the connection was lost. */
+  /** Values that were held, by name, when the connection was lost. */
   private kept = new Map<string, number>();
   private followed = 0;
 

@@ -1,11 +1,11 @@
-// A small graph of the milliseconds that the last frames took, by stage.
+// A small graph of the milliseconds of the last frames, by stage.
 
 import { h } from "../dom";
-import { type Frame, stagesOf } from "../protocol";
+import type { Frame } from "../protocol";
 import { isSoftware } from "../scene/quality";
 import type { State } from "../state";
 
-const COLORS = ["#c9a44a", "#8b94a3", "#5aa7f0", "#7d7cf0", "#f0a07a", "#5fc08a", "#d07ab8"];
+const COLORS = ["#c9a44a", "#8b94a3", "#5aa7f0", "#7d7cf0", "#f0a07a", "#5fc08a", "#d07ab8", "#b9c46a", "#6ac4c0"];
 const COLUMNS = 90;
 
 /** Drawn this often, in milliseconds. */
@@ -34,10 +34,16 @@ export class Graph {
   }
 
   follow(frame: Frame): void {
-    const stages = stagesOf(frame);
+    const stages = this.stagesOf(frame);
     if (stages.join() !== this.stages.join()) this.begin(stages);
-    this.columns.push(frame.milliseconds.slice());
+    this.columns.push(Float32Array.of(frame.encoding, ...frame.stages));
     if (this.columns.length > COLUMNS) this.columns.shift();
+  }
+
+  /** Names for the times of a frame. Its body may be newer than what is known about it. */
+  private stagesOf(frame: Frame): string[] {
+    const names = this.state.stages.get(this.state.bodies.value[frame.body]?.name ?? "") ?? [];
+    return ["encoding", ...Array.from(frame.stages, (_, i) => names[i] ?? `stage ${i + 1}`)];
   }
 
   /** Another body has other stages, and starts a new graph. */
@@ -46,7 +52,7 @@ export class Graph {
     this.columns = [];
     const keys = stages.map((stage, i) => {
       const swatch = h("i", {});
-      swatch.style.background = COLORS[i] ?? "";
+      swatch.style.background = COLORS[i % COLORS.length] ?? "";
       return h("span", {}, swatch, stage);
     });
     this.keys.replaceChildren(...keys);
@@ -60,6 +66,8 @@ export class Graph {
       [`${served.toFixed(0)} /s`, "received", "Frames of the simulation that arrived in a second"],
       [latency === null ? "–" : `${latency.toFixed(0)} ms`, "latency", "From an input to the picture that shows it"],
     ];
+    const speed = this.state.pace.value?.speed ?? 1;
+    if (speed < 0.9) told.push([`${speed.toFixed(1)} ×`, "speed", "Speed of the body's time: it is too slow for real time here"]);
     this.figures.replaceChildren(
       ...told.map(([figure, name, title]) => h("span", { class: "figure", title }, h("b", {}, figure), " ", name)),
     );
@@ -76,7 +84,7 @@ export class Graph {
       let y = this.canvas.height;
       for (let stage = 0; stage < column.length; stage++) {
         const height = ((column[stage] ?? 0) / top) * this.canvas.height;
-        context.fillStyle = COLORS[stage] ?? "#888";
+        context.fillStyle = COLORS[stage % COLORS.length] ?? "#888";
         context.fillRect(x * width, y - height, width - 0.6, height);
         y -= height;
       }

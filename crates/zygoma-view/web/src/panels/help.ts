@@ -16,7 +16,7 @@ const KEYS: [string, string][] = [
   ["F", "show the whole face"],
   ["W  S  T  G", "mesh, split view, texture, graph"],
   ["O", "next overlay"],
-  ["B  C", "rig, shell or tissue; cut through the tissue"],
+  ["B  C", "next body; cut through the tissue"],
   ["R  0", "random expression, release all"],
   ["L  H", "loop, head motion"],
   ["/", "search expressions"],

@@ -1,4 +1,4 @@
-// What lies over the picture: tools, what is touched, the legend, the divider.
+// Controls over the picture: tools, touch readout, legend, divider.
 
 import { h, iconButton, type IconName } from "../dom";
 import type { Frame } from "../protocol";
@@ -25,7 +25,7 @@ export function toolbar(state: State, frame: () => void): HTMLElement {
   return h("div", { class: "tools", role: "toolbar", "aria-label": "Tools" }, ...buttons, h("span", { class: "separator" }), fit);
 }
 
-/** What is under the cursor, and how hard it is pressed. */
+/** The region under the cursor, and the force on it. */
 export class TouchReadout {
   readonly element = h("div", { class: "readout", "aria-hidden": "true" });
   private shown = "";

@@ -1,4 +1,4 @@
-// The right panel: touch, what is shown, what skin is made of.
+// The right panel: touch, overlays, materials.
 
 import type { Connection } from "../connection";
 import { h, section, Slider, toggle } from "../dom";
@@ -43,7 +43,7 @@ export function touchSection(state: State): HTMLElement {
     step: 0.0005,
     value: state.depth.value,
     format: millimetres,
-    title: "How far the fingertip goes in; the wheel changes it while you press",
+    title: "Depth of the fingertip in the skin; the wheel changes it while you press",
     input: (value) => state.depth.set(value),
   });
   state.radius.watch((value) => radius.show(value));
@@ -86,13 +86,13 @@ export function viewSection(state: State): HTMLElement {
   const group = h("div", { class: "radios", role: "radiogroup", "aria-label": "Colour the skin by" }, ...radios);
   const shell = h("p", { class: "hint" });
   const allow = () => {
-    const isTissue = state.body.value.shown === "tissue";
+    const { hasVolume } = state;
     radios.forEach((radio, i) => {
       const overlay = OVERLAYS[i]?.[0];
-      const allowed = overlay === "none" || (overlay === "volume" ? isTissue : state.face.value !== null);
+      const allowed = overlay === "none" || (overlay === "volume" ? hasVolume : state.face.value !== null);
       (radio.firstElementChild as HTMLInputElement).disabled = !allowed;
     });
-    if (state.overlay.value === "volume" && !isTissue) state.overlay.set("none");
+    if (state.overlay.value === "volume" && !hasVolume) state.overlay.set("none");
   };
   state.body.watch(allow);
   state.face.watch((face) => {
@@ -101,7 +101,7 @@ export function viewSection(state: State): HTMLElement {
       : "";
     allow();
   });
-  return section("See the physics", true, group, wireframe, split, texture, graph, shell);
+  return section("View", true, group, wireframe, split, texture, graph, shell);
 }
 
 /** Gravity as a vector in the world. */
@@ -113,14 +113,25 @@ export function gravityOf({ gravity, side, front }: Materials): Vec3 {
   return [(gravity * x) / length, (-gravity * down) / length, (gravity * z) / length];
 }
 
+/** Sends the materials as parameters; every body takes those that it has. */
+export function sendMaterials(state: State, connection: Connection): void {
+  const { stiffness, density, damping } = state.materials.value;
+  const [x, y, z] = gravityOf(state.materials.value);
+  const values: [string, number][] = [
+    ["stiffness", stiffness],
+    ["density", density],
+    ["damping", damping],
+    ["gravity.x", x],
+    ["gravity.y", y],
+    ["gravity.z", z],
+  ];
+  connection.send({ type: "params", values });
+}
+
 export function materialsSection(state: State, connection: Connection): HTMLElement {
-  const tell = () => {
-    const { stiffness, density, damping } = state.materials.value;
-    connection.send({ type: "materials", stiffness, density, damping, gravity: gravityOf(state.materials.value) });
-  };
   const change = (part: Partial<Materials>) => {
     state.materials.set({ ...state.materials.value, ...part });
-    tell();
+    sendMaterials(state, connection);
   };
   // Factors are felt by their ratio, so their sliders run over the logarithm.
   const factor = (label: string, key: "stiffness" | "density" | "damping", most: number) =>
@@ -173,6 +184,12 @@ export function materialsSection(state: State, connection: Connection): HTMLElem
     angle("Gravity forwards", "front", "Turns gravity towards the front"),
   ];
   state.materials.watch((materials) => rows.forEach((row) => row.slider.show(row.show(materials))));
+  state.body.watch(({ params }) => {
+    for (const row of rows) {
+      const param = row.key === "gravity" || row.key === "side" || row.key === "front" ? "gravity.y" : row.key;
+      row.slider.input.disabled = !params.includes(param);
+    }
+  });
   const badge = h("p", { class: "badge", role: "status" });
   state.certificate.watch((certificate) => {
     badge.hidden = !certificate;

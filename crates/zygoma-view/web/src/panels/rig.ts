@@ -1,4 +1,4 @@
-// The rig that is shown: what is in it, making its face, and what can be taken home.
+// The rig that is shown: its contents, building its face, and downloads.
 
 import type { Connection } from "../connection";
 import { h, icon, section } from "../dom";
@@ -43,7 +43,7 @@ export function rigSection(state: State, connection: Connection, openFile: () =>
     facts.replaceChildren(...rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
     problems.replaceChildren(...report.problems.map((problem) => h("li", {}, icon("alert"), h("span", {}, problem))));
     if (report.problems.length === 0) {
-      problems.append(h("li", { class: "fine" }, icon("check"), h("span", {}, "Nothing in it should trouble a simulation.")));
+      problems.append(h("li", { class: "fine" }, icon("check"), h("span", {}, "No problems for simulation were found.")));
     }
     notes.replaceChildren(...report.notes.map((note) => h("li", {}, h("span", {}, note))));
   });

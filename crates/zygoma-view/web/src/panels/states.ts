@@ -1,4 +1,4 @@
-// What the page says when there is nothing to show, something went wrong, or a build is under way.
+// Messages of the page: nothing to show yet, errors, and progress of a build.
 
 import type { Connection } from "../connection";
 import { h, icon, iconButton } from "../dom";
@@ -22,13 +22,13 @@ export function curtain(state: State): HTMLElement {
     if (link === "lost") {
       say("The viewer is not running", "Start it again with “zygoma view” and open the address that it prints.", true);
     } else if (link === "foreign") {
-      say("zygoma was started again", "Every launch has an address of its own: open the one that it printed.", false);
+      say("zygoma was started again", "Every launch has its own address: open the one that it printed.", false);
     } else if (link === "connecting") {
       say("Connecting", "", true);
     } else if (loading !== null) {
       say(`Reading ${loading}`, state.loadingNote.value, true);
     } else if (!scene) {
-      say("Making the head", "", true);
+      say("Loading the head", "", true);
     } else {
       box.hidden = true;
     }
@@ -40,7 +40,7 @@ export function curtain(state: State): HTMLElement {
   return box;
 }
 
-/** A sentence about what went wrong, until it is closed. */
+/** An error message, until it is closed. */
 export function errorBar(state: State): HTMLElement {
   const text = h("span", {});
   const bar = h(
@@ -57,7 +57,7 @@ export function errorBar(state: State): HTMLElement {
   return bar;
 }
 
-/** How the build is coming along. */
+/** Progress of building the face. */
 export function buildCard(state: State, connection: Connection): HTMLElement {
   const title = h("strong", {});
   const stage = h("span", { class: "build-stage" });
@@ -73,20 +73,20 @@ export function buildCard(state: State, connection: Connection): HTMLElement {
     const busy = build.state === "running" || build.state === "preview";
     card.hidden = !busy;
     if (!busy) return;
-    const isTouchable = build.state === "preview" && state.body.value.shown === "shell";
-    title.textContent = isTouchable ? "You can touch it already" : build.state === "preview" ? "Fitting the shell" : "Making it touchable";
+    const isTouchable = build.state === "preview" && state.body.value.isTouchable;
+    title.textContent = isTouchable ? "You can touch it already" : build.state === "preview" ? "Fitting the shell" : "Building the face";
     const seconds = build.seconds > 1 ? `, ${build.seconds.toFixed(0)} s` : "";
     stage.textContent = build.stage ? `${build.stage}${seconds}` : "";
-    if (build.share === null) {
+    if (build.fraction === null) {
       if (build.state !== "preview") bar.removeAttribute("value");
-    } else bar.value = build.share;
+    } else bar.value = build.fraction;
   };
   state.build.watch(show);
   state.body.watch(show);
   return card;
 }
 
-/** What a rig that was just opened is like, and the way to make it touchable. */
+/** A summary of a rig that was just opened, with a button that makes it touchable. */
 export function welcomeCard(state: State, connection: Connection): HTMLElement {
   const title = h("strong", {});
   const facts = h("p", {});
@@ -118,10 +118,10 @@ export function welcomeCard(state: State, connection: Connection): HTMLElement {
     const count = skin?.shapes.length ?? 0;
     title.textContent = report.name;
     facts.textContent = `${skin?.vertices.toLocaleString("en") ?? 0} vertices of skin, ${count} shapes, ${report.arkit.count} of ARKit’s ${report.arkit.of}. ${
-      count > 0 ? "Building takes some seconds." : "It can be looked at; to be touched it needs blendshapes: export it with its shape keys."
+      count > 0 ? "Building takes a few seconds." : "It has no blendshapes, so it cannot be touched: export it with its shape keys."
     }`;
     const found = report.problems.map((problem) => h("li", {}, icon("alert"), h("span", {}, problem)));
-    const fine = h("li", { class: "fine" }, icon("check"), h("span", {}, "Nothing in it should trouble a simulation."));
+    const fine = h("li", { class: "fine" }, icon("check"), h("span", {}, "No problems for simulation were found."));
     problems.replaceChildren(...(found.length > 0 ? found.slice(0, 4) : [fine]));
     build.hidden = count === 0;
   };
@@ -132,7 +132,7 @@ export function welcomeCard(state: State, connection: Connection): HTMLElement {
   return card;
 }
 
-/** One word about what is simulated, for the top bar. */
+/** The state of the face in one word, for the top bar. */
 export function statusChip(state: State): HTMLElement {
   const chip = h("span", { class: "chip", role: "status" });
   const show = () => {
@@ -145,9 +145,9 @@ export function statusChip(state: State): HTMLElement {
     if (link !== "open") say("offline", "warn");
     else if (build === "ready" && certificate?.holds) say("certified", "good", certificate.reason);
     else if (build === "ready") say("outside the certificate", "warn", certificate?.reason ?? "");
-    else if (build === "preview") say("preview", "busy", "touchable; the stiffness is still being fitted");
+    else if (build === "preview") say("preview", "busy", "it can be touched; its stiffness is still being fitted");
     else if (build === "running") say("building", "busy");
-    else if (state.face.value) say("preview", "warn", "touchable, with the same stiffness everywhere");
+    else if (state.face.value) say("preview", "warn", "it can be touched, with the same stiffness everywhere");
     else say("plain rig", "", "build its face to touch it");
   };
   state.build.watch(show);

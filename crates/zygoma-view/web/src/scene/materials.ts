@@ -1,4 +1,4 @@
-// What things look like. Colours come from the rig's own materials or texture; how skin takes light is ours.
+// Materials. Colours come from the rig's own materials or texture; how skin takes light is ours.
 
 import * as THREE from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";

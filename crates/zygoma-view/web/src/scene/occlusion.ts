@@ -7,7 +7,7 @@
 import * as THREE from "three";
 import { FullScreenQuad } from "three/addons/postprocessing/Pass.js";
 
-/** What takes part, by layer: hair is full of holes that depth does not know of, and fingers are made of glass. */
+/** Layers: hair is full of holes that depth does not know of, and fingers are made of glass. */
 export const LAYER = { solid: 0, thin: 1 } as const;
 
 /** How far things darken each other, as a share of the head's size. Ours: about 2.5 cm. */

@@ -27,10 +27,10 @@ interface Fields {
 /** Deviations above this are shown as this, in metres. */
 const LARGEST_DEVIATION = 0.006;
 
-/** Changes of volume beyond this are shown as this: |det F − 1|. */
+/** Volume changes beyond this are shown as this: |det F − 1|. */
 export const LARGEST_CHANGE = 0.2;
 
-/** What the colours of changes of volume mean. */
+/** The legend of volume changes. */
 export const VOLUME_LEGEND: Legend = {
   title: "Volume change",
   low: `−${100 * LARGEST_CHANGE} %`,
@@ -96,7 +96,7 @@ export class Overlays {
       case "depth": {
         const [, high] = this.span(this.fields?.depth);
         this.range = [0, high];
-        return { title: "Largest depth", low: "0 mm", high: millimetres(high), note: "skin gives way" };
+        return { title: "Largest depth", low: "0 mm", high: millimetres(high), note: "pressed in" };
       }
       case "deviation":
         this.range = [0, LARGEST_DEVIATION];

@@ -58,7 +58,7 @@ const FRAGMENT = `
     #endif
     gl_FragColor = vec4( base.rgb * vLight, 1.0 );
     #ifdef SHINES
-      // What is wet mirrors the window.
+      // Wet surfaces mirror the window.
       vec3 halfway = normalize( normalize( vView ) + vec3( 0.43, 0.545, 0.72 ) );
       gl_FragColor.rgb += 0.9 * smoothstep( 0.975, 0.99, dot( normalize( vNormal ), halfway ) );
     #endif

@@ -5,7 +5,7 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { Container, type CutPlane, type FaceHeader, type Frame } from "../protocol";
 import type { State } from "../state";
 import { Fingers } from "./fingers";
-import { cutThrough, FleshView, planeOf } from "./flesh";
+import { cutThrough, planeOf, TissueView } from "./tissue";
 import { Head } from "./head";
 import { Light } from "./light";
 import { Occlusion } from "./occlusion";
@@ -32,9 +32,9 @@ export class Stage {
   readonly fingers = new Fingers();
   readonly governor: Governor;
   readonly legend = new Signal<Legend | null>(null);
-  /** What the colours of a cut mean, where those of the skin do not say it. */
+  /** The legend of a cut, where that of the skin does not cover it. */
   readonly cutLegend = new Signal<Legend | null>(null);
-  readonly flesh = new FleshView();
+  readonly tissue = new TissueView();
   head: Head | null = null;
   private readonly scene = new THREE.Scene();
   private readonly light: Light;
@@ -116,7 +116,7 @@ export class Stage {
     this.head = head;
     head.materials.changed = () => this.recolor();
     this.overlays = new Overlays(head);
-    this.flesh.enter(head);
+    this.tissue.enter(head);
     head.group.add(this.fingers.group);
     this.scene.add(head.group);
     if (!head.scene.same) this.frame();
@@ -125,7 +125,7 @@ export class Stage {
     return head;
   }
 
-  /** What is simulated has changed. */
+  /** Takes another simulation mesh. */
   setFace(buffer: ArrayBuffer): FaceHeader {
     const container = new Container<FaceHeader>(buffer);
     this.shell?.lines.removeFromParent();
@@ -151,7 +151,7 @@ export class Stage {
   /** The cut that the page wants to show. */
   get cutPlane(): CutPlane | null {
     const { head, state } = this;
-    if (!head || !state.cut.value.on || state.body.value.shown !== "tissue") return null;
+    if (!head || !state.cut.value.on || !state.hasVolume) return null;
     const { normal, height } = planeOf(head, state.cut.value);
     return { normal: [normal.x, normal.y, normal.z], height };
   }
@@ -159,7 +159,7 @@ export class Stage {
   /** Cuts the tissue through a place of the skin, and turns the camera if it would look along the cut. */
   cutAt(place: Hit): void {
     const { head, state, camera, controls } = this;
-    if (!head || state.body.value.shown !== "tissue") return;
+    if (!head || !state.hasVolume) return;
     state.cut.set(cutThrough(head, place, state.cut.value));
     const normal = planeOf(head, state.cut.value).normal.clone().applyQuaternion(head.group.quaternion);
     const eye = camera.position.clone().sub(controls.target);
@@ -222,7 +222,7 @@ export class Stage {
   show(frame: Frame): void {
     this.head?.show(frame);
     this.overlays?.update(frame);
-    this.flesh.show(frame);
+    this.tissue.show(frame);
     this.fingers.follow(frame.touches);
   }
 
@@ -238,7 +238,7 @@ export class Stage {
       if (this.shell.lines.visible) this.shell.follow(head.skin);
     }
     head.group.updateMatrixWorld();
-    this.flesh.clip(head, this.state.cut.value, this.camera);
+    this.tissue.clip(head, this.state.cut.value, this.camera);
     const split = this.state.split.value && head.hasRig;
     if (!split) {
       this.draw(head, false);
@@ -258,8 +258,8 @@ export class Stage {
     head.rigMesh.visible = plainRig;
     head.skinMesh.visible = !plainRig;
     this.fingers.group.visible = !plainRig;
-    this.flesh.group.visible = !plainRig;
-    this.renderer.clippingPlanes = plainRig ? [] : this.flesh.clipping;
+    this.tissue.group.visible = !plainRig;
+    this.renderer.clippingPlanes = plainRig ? [] : this.tissue.clipping;
     if (this.shell) this.shell.lines.visible = this.state.wireframe.value && !plainRig;
     this.renderer.render(this.scene, this.camera);
     if (this.occludes) this.occlusion.darken(this.renderer, this.scene, this.camera);
@@ -274,7 +274,7 @@ export class Stage {
   pick(clientX: number, clientY: number): Hit | null {
     const hit = this.head?.skin.cast(this.rayAt(clientX, clientY)) ?? null;
     // Behind a cut there is the inside of the skin, too.
-    return hit?.isInside && this.flesh.kept ? null : hit;
+    return hit?.isInside && this.tissue.kept ? null : hit;
   }
 
   /** The ray under a place of the page, in the frame of the head; what is cut away does not stop it. */
@@ -288,7 +288,7 @@ export class Stage {
     caster.setFromCamera(at, this.camera);
     const inverse = this.head ? this.head.group.matrixWorld.clone().invert() : new THREE.Matrix4();
     const ray = caster.ray.clone().applyMatrix4(inverse);
-    const kept = this.flesh.kept;
+    const kept = this.tissue.kept;
     if (kept && kept.distanceToPoint(ray.origin) < 0) {
       const entry = new THREE.Vector3();
       ray.origin.copy(ray.intersectPlane(kept, entry) ?? ray.at(this.camera.far, entry));

@@ -15,7 +15,7 @@ export interface Hit {
   isInside: boolean;
 }
 
-/** What is drawn of a mesh, in runs of one material each. */
+/** Triangles of a mesh that are drawn, in runs of one material each. */
 interface Triangles {
   index: THREE.BufferAttribute;
   ranges: SceneRange[];

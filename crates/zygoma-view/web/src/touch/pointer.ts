@@ -1,4 +1,4 @@
-// What the pointer does to the face: press, pull, shake, or leave it to the camera.
+// The pointer on the face: press, pull, shake, or leave it to the camera.
 
 import * as THREE from "three";
 import type { Connection } from "../connection";
@@ -79,7 +79,7 @@ export class Pointer {
     return this.drags.size > 0;
   }
 
-  /** What a drag that begins now would do. */
+  /** The tool that a drag would use now. */
   private toolOf(event: PointerEvent): Tool {
     if (event.button !== 0) return "orbit";
     if (event.shiftKey) return "pull";

@@ -1,4 +1,4 @@
-// The inside of flesh: where a plane cuts it, and what is between the lips.
+// The inside of tissue: sections by a plane, and springs and contacts between the lips.
 
 import * as THREE from "three";
 import { type Frame, type Section, SECTION, VOLUME } from "../protocol";
@@ -9,10 +9,10 @@ import { LAYER } from "./occlusion";
 import { LARGEST_CHANGE } from "./overlay";
 import type { Hit } from "./surface";
 
-/** What is drawn of the head ends this far in front of the cut, in metres, so that it does not flicker through. */
+/** The head is clipped this far in front of the cut, in metres, so that it does not flicker through. */
 const IN_FRONT = 0.0002;
 
-/** The inside of skin, where there is no flesh. */
+/** The inside of skin, where there is no tissue. */
 const INSIDE = 0x4a2724;
 
 /** Springs and contacts. */
@@ -25,7 +25,7 @@ const AXES: Record<Axis, THREE.Vector3> = {
 };
 
 /** A buffer whose length changes from frame to frame. */
-class Growing {
+class GrowingBuffer {
   private array = new Float32Array(0);
 
   constructor(
@@ -33,7 +33,7 @@ class Growing {
     private readonly name: string,
   ) {}
 
-  /** Room for some points; what is drawn ends there. */
+  /** Makes room for some points, and draws no others. */
   room(points: number): Float32Array {
     if (this.array.length < 3 * points || !this.geometry.getAttribute(this.name)) {
       this.array = new Float32Array(3 * Math.max(64, 2 * points));
@@ -49,14 +49,14 @@ class Growing {
 
 /** Points or lines at places that frames bring. */
 class Places<Shape extends THREE.Points | THREE.LineSegments> {
-  private readonly positions: Growing;
+  private readonly positions: GrowingBuffer;
 
   constructor(readonly shape: Shape) {
-    this.positions = new Growing(shape.geometry, "position");
+    this.positions = new GrowingBuffer(shape.geometry, "position");
     shape.frustumCulled = false;
     shape.visible = false;
     shape.layers.set(LAYER.thin);
-    // Over everything: what lies between closed lips is hidden by them.
+    // Over everything: closed lips would hide it.
     shape.renderOrder = 10;
   }
 
@@ -68,18 +68,18 @@ class Places<Shape extends THREE.Points | THREE.LineSegments> {
   }
 }
 
-export class FleshView {
+export class TissueView {
   /** Goes into the head's group. */
   readonly group = new THREE.Group();
-  /** What is left of the head, in the world, while it is cut. */
+  /** Clipping planes in the world, while the head is cut. */
   readonly clipping: THREE.Plane[] = [];
-  /** The same in the frame of the head; its normal points to what is left. */
+  /** The same in the frame of the head; its normal points to the side that is kept. */
   kept: THREE.Plane | null = null;
   /** Triangles of the cut that is shown. */
   triangles = 0;
   private readonly geometry = new THREE.BufferGeometry();
-  private readonly corners = new Growing(this.geometry, "position");
-  private readonly colors = new Growing(this.geometry, "color");
+  private readonly corners = new GrowingBuffer(this.geometry, "position");
+  private readonly colors = new GrowingBuffer(this.geometry, "color");
   private readonly face: THREE.Mesh;
   private readonly inside = new THREE.MeshLambertMaterial({ color: INSIDE, side: THREE.BackSide });
   private readonly springs: Places<THREE.LineSegments>;
@@ -109,7 +109,7 @@ export class FleshView {
     this.show(null);
   }
 
-  /** Shows what a frame brings. */
+  /** Shows the sections of a frame. */
   show(frame: Frame | null): void {
     const find = (wanted: number) => frame?.sections.find(({ kind }) => kind === wanted);
     this.springs.show(find(SECTION.sticky));
@@ -141,22 +141,22 @@ export class FleshView {
   }
 }
 
-/** Where a cut lies in the frame of a head. */
+/** The plane of a cut in the frame of a head. */
 export function planeOf(head: Head, cut: Cut): { normal: THREE.Vector3; height: number } {
   const normal = AXES[cut.axis];
   const [low, high] = extent(head, normal);
-  return { normal, height: low + cut.share * (high - low) };
+  return { normal, height: low + cut.position * (high - low) };
 }
 
 /** A cut through a place of the skin. A new one goes across the axis for which it meets the skin most squarely: it shows how thick the
- * flesh is there. */
+ * tissue is there. */
 export function cutThrough(head: Head, place: Hit, cut: Cut): Cut {
   const slant = (axis: Axis) => Math.abs(AXES[axis].dot(place.normal));
   const squarest = (["x", "y", "z"] as const).reduce((best, axis) => (slant(axis) < slant(best) ? axis : best));
   const axis = cut.on ? cut.axis : squarest;
   const [low, high] = extent(head, AXES[axis]);
-  const share = (place.point.dot(AXES[axis]) - low) / (high - low);
-  return { on: true, axis, share: Math.min(Math.max(share, 0), 1) };
+  const position = (place.point.dot(AXES[axis]) - low) / (high - low);
+  return { on: true, axis, position: Math.min(Math.max(position, 0), 1) };
 }
 
 function extent(head: Head, axis: THREE.Vector3): [number, number] {

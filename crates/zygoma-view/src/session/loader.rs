@@ -1,4 +1,4 @@
-//! Makes models one after another, off the session's thread. While one is made, only the newest wish for another is kept.
+//! Loads models one after another, off the session's thread. While one is loaded, only the newest request for another is kept.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -8,26 +8,26 @@ use zygoma_numerics::Budget;
 
 use super::{Command, Loaded};
 
-type Make = Box<dyn FnOnce(&Budget) -> Result<Loaded, String> + Send>;
+type Load = Box<dyn FnOnce(&Budget) -> Result<Loaded, String> + Send>;
 
-/// A wish, where its model is sent, and how it is made.
-type Order = (Wish, SyncSender<Command>, Make);
+/// A request, where its model is sent, and how it is loaded.
+type Order = (Request, SyncSender<Command>, Load);
 
-/// The worker of a session. It has a thread only while there is something to make.
+/// The loader of a session. It has a thread only while there is something to load.
 #[derive(Default)]
-pub(crate) struct Maker {
+pub(crate) struct Loader {
     shared: Arc<Shared>,
 }
 
-impl std::fmt::Debug for Maker {
+impl std::fmt::Debug for Loader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Maker").finish_non_exhaustive()
+        f.debug_struct("Loader").finish_non_exhaustive()
     }
 }
 
 #[derive(Default)]
 struct Shared {
-    /// Number of the newest wish.
+    /// Number of the newest request.
     newest: AtomicU64,
     state: Mutex<State>,
 }
@@ -36,7 +36,7 @@ struct Shared {
 struct State {
     waiting: Option<Order>,
     is_working: bool,
-    /// Raised when the model that is being made is not wanted any more.
+    /// Raised when the model that is being loaded is not wanted any more.
     unwanted: Arc<AtomicBool>,
 }
 
@@ -46,38 +46,38 @@ impl Shared {
     }
 }
 
-/// A wish for a model, which a newer one makes void.
-pub(crate) struct Wish {
+/// A request for a model, superseded by any newer one.
+pub(crate) struct Request {
     number: u64,
     shared: Arc<Shared>,
 }
 
-impl std::fmt::Debug for Wish {
+impl std::fmt::Debug for Request {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Wish").field(&self.number).finish()
+        f.debug_tuple("Request").field(&self.number).finish()
     }
 }
 
-impl Wish {
-    /// Whether something else was wished for since. Only the session wishes, so only there the answer lasts.
-    pub(crate) fn is_old(&self) -> bool {
+impl Request {
+    /// Whether something else was requested since. Only the session requests, so only there the answer lasts.
+    pub(crate) fn is_superseded(&self) -> bool {
         self.shared.newest.load(Ordering::Relaxed) != self.number
     }
 }
 
-impl Maker {
-    /// Makes a model and tells the session, unless another is wished for before its turn comes. The budget that the model is
-    /// made with is over once another is wished for.
-    pub(crate) fn make(
+impl Loader {
+    /// Loads a model and tells the session, unless another is requested before its turn comes. The budget of the load is over once
+    /// another is requested.
+    pub(crate) fn load(
         &self,
         commands: &SyncSender<Command>,
-        make: impl FnOnce(&Budget) -> Result<Loaded, String> + Send + 'static,
+        load: impl FnOnce(&Budget) -> Result<Loaded, String> + Send + 'static,
     ) {
         let number = self.shared.newest.fetch_add(1, Ordering::Relaxed) + 1;
-        let wish = Wish { number, shared: self.shared.clone() };
+        let request = Request { number, shared: self.shared.clone() };
         let mut state = self.shared.state();
         state.unwanted.store(true, Ordering::Relaxed);
-        state.waiting = Some((wish, commands.clone(), Box::new(make)));
+        state.waiting = Some((request, commands.clone(), Box::new(load)));
         if !state.is_working {
             state.is_working = true;
             let worker = Worker(self.shared.clone());
@@ -85,7 +85,7 @@ impl Maker {
         }
     }
 
-    /// Ends what is being made and forgets what is waiting.
+    /// Cancels the load that is under way and drops the one that waits.
     pub(crate) fn cancel(&self) {
         let mut state = self.shared.state();
         state.unwanted.store(true, Ordering::Relaxed);
@@ -93,18 +93,18 @@ impl Maker {
     }
 }
 
-/// The thread that makes models. Dropping it lets another one start, also where a model made it panic.
+/// The thread that loads models. Dropping it lets another one start, also after a panic.
 struct Worker(Arc<Shared>);
 
 impl Worker {
     fn run(self) {
-        while let Some(((wish, commands, make), budget)) = self.next() {
+        while let Some(((request, commands, load), budget)) = self.next() {
             // The tab may have been closed meanwhile.
-            let _ = commands.send(Command::Loaded(wish, Box::new(make(&budget))));
+            let _ = commands.send(Command::Loaded(request, Box::new(load(&budget))));
         }
     }
 
-    /// The newest wish. Without one the worker ends: whoever wishes next starts another.
+    /// The newest request. Without one the worker ends; the next request starts another.
     fn next(&self) -> Option<(Order, Budget)> {
         let mut state = self.0.state();
         let next = state.waiting.take();

@@ -1,16 +1,16 @@
-//! What is simulated, as the page shows it: the shell, its fields, and forces on the skin.
+//! Shells only: the simulation mesh with its fitted fields, and the certificate.
 
 use std::collections::BTreeSet;
 
-use zygoma_face::body::Body as Simulated;
+use zygoma_face::body::Body;
 use zygoma_face::model::FaceModel;
-use zygoma_face::shell::FittedShell;
+use zygoma_face::shell::{FittedShell, ShellBody};
 
 use crate::container::Arrays;
 use crate::model::{Model, Part};
 use crate::protocol::{FaceHeader, kind};
 
-/// The message about a face that starts to run.
+/// The message with the simulation mesh of a face and the fields of its shell.
 pub(crate) fn face_message(face: &FaceModel, shell: &FittedShell, model: &Model) -> Vec<u8> {
     let part = &model.parts[model.rig.skin];
     let mut arrays = Arrays::default();
@@ -58,8 +58,18 @@ fn field(face: &FaceModel, part: &Part, value: impl Fn(usize) -> f32) -> Vec<f32
     part.vertex_of_point.iter().map(at).collect()
 }
 
-/// Forces of fingers on the points of the skin, N.
-pub(crate) fn forces(face: &dyn Simulated, part: &Part) -> Vec<(u32, f32)> {
-    let contacts = face.colliders().into_iter().flat_map(|colliders| colliders.contacts());
-    contacts.map(|contact| (part.point_of_vertex[contact.vertex as usize], contact.force.length())).collect()
+/// Whether the certificate of a shell holds with its present parameters, and why; `None` for other bodies.
+pub(crate) fn certificate(body: &dyn Body) -> Option<(bool, String)> {
+    let shell: &ShellBody = body.as_any().downcast_ref()?;
+    let holds = shell.within_certificate();
+    let reason = match &shell.face().fitted.certified {
+        None => "the stiffness is the same everywhere so far; nothing is certified".to_owned(),
+        Some(_) if holds => "every expression of the rig is met within the tolerance".to_owned(),
+        Some(certified) if !certified.holds() => certified.gap().unwrap_or_default(),
+        Some(_) if shell.params().stiffness_scale > 1.0 => {
+            "stiffer than it was certified: expressions may fall short of the rig's".to_owned()
+        }
+        Some(_) => "outside of what was certified: expressions may fall short of the rig's".to_owned(),
+    };
+    Some((holds, reason))
 }
