@@ -6,6 +6,7 @@ use zygoma_numerics::Budget;
 
 use super::*;
 use crate::builder::{Library, Outcome, Quality};
+use crate::kinds::RIG;
 use crate::protocol::RecordingState;
 
 /// A session, its inputs, and its outputs.
