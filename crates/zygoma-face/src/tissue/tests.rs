@@ -2,6 +2,7 @@ mod clock;
 mod markers;
 mod sticking;
 mod touching;
+mod volumes;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
