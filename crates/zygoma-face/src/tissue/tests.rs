@@ -3,6 +3,7 @@ mod keeping;
 mod markers;
 mod sticking;
 mod touching;
+mod volumes;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
