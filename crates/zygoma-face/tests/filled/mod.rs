@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use glam::Vec3;
-use zygoma_face::model::{Bones, Continue, Face};
+use zygoma_face::model::{Bones, Continue, FaceModel};
 use zygoma_face::shell::{BuildParams, build};
 use zygoma_face::tissue::{Tie, Tissue, TissueBody, TissueInput, TissueParams, TissueVolume};
 use zygoma_head::anatomy::{self, Anatomy};
@@ -17,7 +17,7 @@ pub(crate) struct Filled {
     /// The skin as the rig has it.
     pub(crate) mesh: RigMesh,
     /// The face of that skin.
-    pub(crate) face: Face,
+    pub(crate) face: FaceModel,
     /// Its fill.
     pub(crate) tissue: Arc<Tissue>,
 }
