@@ -24,6 +24,7 @@ pub(crate) enum Command {
     Info(InfoArgs),
     Convert(ConvertArgs),
     Head(HeadArgs),
+    Anatomy(AnatomyArgs),
     Build(BuildArgs),
     Simulate(SimulateArgs),
     Demo(DemoArgs),
@@ -391,6 +392,25 @@ pub(crate) struct HeadArgs {
     /// List the dials and what they do.
     #[arg(long)]
     pub(crate) list_dials: bool,
+}
+
+/// Fit skull, jaw bone and flesh into any neutral head.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  zygoma anatomy face.glb\n  zygoma anatomy scan.obj --glb with_bones.glb --json\n  \
+                        zygoma anatomy ICT/FaceXModel --identity 0=1.5 --glb ict_with_bones.glb"
+)]
+pub(crate) struct AnatomyArgs {
+    #[command(flatten)]
+    pub(crate) rig: RigArgs,
+
+    /// Write the rig with the meshes 'cranium' and 'mandible', between which flesh is simulated; materials are not kept.
+    #[arg(long, value_name = "GLB")]
+    pub(crate) glb: Option<PathBuf>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

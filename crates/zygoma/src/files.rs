@@ -7,7 +7,7 @@ use zygoma_files::{OutputKind, Plan};
 use zygoma_rig::formats::obj;
 
 /// Flags that name an output. Every other flag with a path names an input.
-const OUTPUTS: [&str; 7] = ["out", "report", "sheet", "plot", "table", "cache", "write_map"];
+const OUTPUTS: [&str; 8] = ["out", "glb", "report", "sheet", "plot", "table", "cache", "write_map"];
 
 /// Flags that may name a file, or a take of the rig.
 const TAKES: [&str; 2] = ["take", "takes"];

@@ -63,6 +63,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Info(args) => commands::info::run(args, cli.verbose),
         Command::Convert(args) => commands::convert::run(args, cli.verbose),
         Command::Head(args) => commands::head::run(args),
+        Command::Anatomy(args) => commands::anatomy::run(args),
         Command::Build(args) => commands::build::run(args),
         Command::Simulate(args) => commands::simulate::run(args, cli.verbose),
         Command::Demo(args) => commands::demo::run(args),

@@ -1,5 +1,6 @@
 //! One module per command, and what several of them share.
 
+pub(crate) mod anatomy;
 pub(crate) mod animated;
 pub(crate) mod bench;
 pub(crate) mod build;

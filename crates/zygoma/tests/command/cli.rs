@@ -272,6 +272,23 @@ fn heads_differ_by_seed_and_dial_and_are_the_same_bytes_again() {
 }
 
 #[test]
+fn bones_are_fitted_into_a_rig_and_written_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    succeed(folder.path(), &["head", "-o", "someone.glb", "--seed", "9", "--level", "3.5k"]);
+    let fitted = report(folder.path(), &["anatomy", "someone.glb", "--glb", "bones.glb"]);
+    assert!(fitted["registration_mm"]["mean"].as_f64().unwrap() < 0.3, "{fitted}");
+    assert_eq!(fitted["inverted"]["fill"], 0);
+    assert_eq!(fitted["penetrating"], 0);
+    let bones = report(folder.path(), &["info", "bones.glb"]);
+    let names: Vec<&str> =
+        bones["meshes"].as_array().unwrap().iter().filter_map(|m| m["name"].as_str()).collect();
+    assert!(names.contains(&"cranium") && names.contains(&"mandible"), "{names:?}");
+    assert_eq!(bones["arkit"]["count"], 52);
+    let error = fail(folder.path(), &["anatomy", "someone.glb", "--mesh", "eye_left"]);
+    assert!(error.contains("no head was found"), "{error}");
+}
+
+#[test]
 fn the_demo_leaves_an_animated_head_and_a_report() {
     let folder = tempfile::tempdir().unwrap();
     succeed(folder.path(), &["demo", "-o", "out"]);
