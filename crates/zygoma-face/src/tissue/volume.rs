@@ -196,11 +196,11 @@ fn embed(face: &FaceModel, coarse: &CoarseMesh) -> Embedding {
     let positions: Vec<DVec3> = face.neutral.iter().map(|p| p.as_dvec3()).collect();
     let mut embedding = Embedding::new(&positions, &face.triangles, coarse);
     // Vertices that follow the face's own mesh alike are one point: files split vertices along texture seams.
-    let mut first: HashMap<([u32; 3], [u32; 3], [u32; 3]), usize> = HashMap::new();
+    let mut first: HashMap<[[u32; 3]; 3], usize> = HashMap::new();
     for vertex in 0..embedding.len() {
         let (own, weights) = (face.embedding.vertices[vertex], face.embedding.weights[vertex]);
         let at = face.neutral[vertex].to_array().map(f32::to_bits);
-        let same = *first.entry((at, own, weights.map(f32::to_bits))).or_insert(vertex);
+        let same = *first.entry([at, own, weights.map(f32::to_bits)]).or_insert(vertex);
         if same < vertex {
             embedding.vertices[vertex] = embedding.vertices[same];
             embedding.weights[vertex] = embedding.weights[same];
