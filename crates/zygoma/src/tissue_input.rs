@@ -67,12 +67,12 @@ impl RigInside {
     /// What was found, a sentence a line.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![match self.bone_source {
-            BoneSource::Rig => "the rig's own cranium and mandible carry the flesh".to_owned(),
+            BoneSource::Rig => "the rig's own cranium and mandible carry the tissue".to_owned(),
             BoneSource::BuiltIn => {
-                "this is the built-in head: its cranium and mandible carry the flesh".to_owned()
+                "this is the built-in head: its cranium and mandible carry the tissue".to_owned()
             }
             BoneSource::None if self.jaw.is_empty() => {
-                "the rig has neither bones nor a shape that moves the jaw: all flesh stays with the head"
+                "the rig has neither bones nor a shape that moves the jaw: all tissue stays with the head"
                     .to_owned()
             }
             BoneSource::None => {

@@ -4,7 +4,7 @@ use glam::{DVec3, Vec3};
 use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::embedding::Embedding;
 
-use super::tissue::TissueInput;
+use super::build::TissueInput;
 use crate::model::{FaceModel, FaceShape};
 
 /// A coarse surface on a face's skin.

@@ -11,9 +11,9 @@ use zygoma_physics::projective::{
     Attachments, Elements, HalfSpace, Handle, Line, MatrixRow, Row, Stencil, System, Target,
 };
 
+use super::build::Tissue;
 use super::lip_contact::Surface;
 use super::skin_samples::SkinPoints;
-use super::tissue::Tissue;
 use crate::contact::{ColliderId, ColliderMotion, Colliders, Contact, HeadWay, Samples};
 
 /// Points of the skin and planes; a point is carried by up to nine vertices of the flesh.

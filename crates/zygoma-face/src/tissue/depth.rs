@@ -4,7 +4,7 @@ use glam::DVec3;
 use zygoma_geometry::topology::half_edges;
 
 use super::TissueParams;
-use super::tissue::TissueInput;
+use super::build::TissueInput;
 use crate::model::{Below, look_below};
 
 /// Flesh may fill this share of the way to the skin's other side: lips and ears have two sides that both need room. Ours.

@@ -6,9 +6,9 @@ use zygoma_physics::projective::{
     System, Target, VolumeTarget, position,
 };
 
+use super::build::{Layout, Tissue};
 use super::contraction::ContractedShape;
 use super::params::Actuation;
-use super::tissue::{Layout, Tissue};
 use super::tissue_mesh::Tie;
 
 /// Thickness of skin without flesh, m. Ours.

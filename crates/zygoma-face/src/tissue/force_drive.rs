@@ -6,9 +6,9 @@ use glam::DVec3;
 use zygoma_physics::projective::{Changed, Row, SolveOptions, System, position, row};
 
 use super::blendforces::Blendforces;
+use super::build::Tissue;
 use super::control::Control;
 use super::run::{Equilibrium, SETTLED, TissueBody};
-use super::tissue::Tissue;
 
 /// The equilibrium in which actuations are found; where it is, is the [goal](TissueBody).
 #[derive(Clone)]

@@ -5,12 +5,12 @@ use zygoma_geometry::tets::volume;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::projective::{Row, System, position, row};
 
+use super::build::Tissue;
 use super::contraction::ContractedShape;
 use super::elements::Expressed;
 use super::hold::{Holder, base_shape, only};
 use super::progress::{Teller, TissueError};
 use super::stiffness::Posed;
-use super::tissue::Tissue;
 use super::tissue_mesh::Tie;
 use crate::model::FaceModel;
 

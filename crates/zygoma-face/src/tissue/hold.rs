@@ -5,9 +5,9 @@ use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::projective::{Prefactored, Row, SolveOptions, Solver, System, position, row};
 use zygoma_rig::arkit;
 
+use super::build::{Layout, Tissue};
 use super::elements::Expressed;
 use super::params::Actuation;
-use super::tissue::{Layout, Tissue};
 use super::tissue_mesh::Tie;
 use crate::model::FaceModel;
 

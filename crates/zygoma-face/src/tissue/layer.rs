@@ -2,11 +2,11 @@
 
 use super::TissueParams;
 use super::bone_attachment::{BoneAttachment, JawShapes};
+use super::build::TissueInput;
 use super::coarse_skin::CoarseSkin;
 use super::depth::Depths;
 use super::hypodermis::{Hypodermis, HypodermisParams, seen_normals};
 use super::progress::TissueError;
-use super::tissue::TissueInput;
 use super::tissue_mesh::{Tie, TissueMesh};
 use zygoma_physics::projective::Material;
 

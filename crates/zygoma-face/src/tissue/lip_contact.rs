@@ -6,8 +6,8 @@ use glam::Vec3;
 use zygoma_numerics::random::Keyed;
 use zygoma_physics::projective::{Elements, HalfSpace, Handle, MatrixRow, Row, Stencil, System, Target};
 
+use super::build::Tissue;
 use super::collider_contact::Lifts;
-use super::tissue::Tissue;
 use crate::contact::{ContactPair, LipContactDetector, LipPoint, Margins, area_of};
 use crate::model::Lips;
 

@@ -6,9 +6,9 @@ use zygoma_numerics::simd::accumulate_runs;
 use zygoma_physics::projective::{Row, row};
 use zygoma_rig::formats::markers::MarkerPlace;
 
+use super::build::Tissue;
 use super::control::Control;
 use super::run::TissueBody;
-use super::tissue::Tissue;
 
 /// A marker may sit this far from the skin, m. Ours, as those below.
 const FARTHEST: f32 = 0.02;

@@ -5,9 +5,9 @@ use zygoma_geometry::intersect::crossing_pairs;
 use zygoma_geometry::tets::volume;
 use zygoma_physics::projective::{Row, position};
 
+use super::build::Tissue;
 use super::params::Actuation;
 use super::run::TissueBody;
-use super::tissue::Tissue;
 
 /// How flesh keeps its volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -7,6 +7,7 @@
 mod blendforces;
 mod body;
 mod bone_attachment;
+mod build;
 mod clock;
 mod coarse_skin;
 mod collider_contact;
@@ -43,10 +44,10 @@ mod stiffness_tests;
 mod study;
 #[cfg(test)]
 mod tests;
-mod tissue;
 mod tissue_mesh;
 mod volume;
 
+pub use build::{Tissue, TissueInput};
 pub use live::LiveParams;
 pub use markers::{MarkerError, MarkerMiss, Markers};
 pub use measures::VolumeReport;
@@ -57,5 +58,4 @@ pub use run::{LipReport, TissueBody};
 pub use section::SolvedTissue;
 pub use stages::Stages;
 pub use study::StepProblem;
-pub use tissue::{Tissue, TissueInput};
 pub use tissue_mesh::{Tie, TissueVolume};

@@ -4,10 +4,10 @@ use glam::{DQuat, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::Pose;
 
+use super::build::Tissue;
 use super::collider_contact::ColliderContact;
 use super::run::TissueBody;
 use super::skin_samples::handling;
-use super::tissue::Tissue;
 use crate::contact::{ColliderId, ColliderMotion, Colliders, HeadWay};
 use crate::model::Teeth;
 

@@ -4,9 +4,9 @@ use glam::{DVec3, Vec3};
 use zygoma_geometry::tets::volume;
 use zygoma_physics::projective::position;
 
+use super::build::Tissue;
 use super::lip_contact::MOST;
 use super::run::TissueBody;
-use super::tissue::Tissue;
 use super::tissue_mesh::Tie;
 
 impl Tissue {

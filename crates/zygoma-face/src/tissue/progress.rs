@@ -1,17 +1,17 @@
-//! How the making of flesh is told, and given up.
+//! Build progress and cancellation.
 
 use zygoma_numerics::{BadParam, NotPositiveDefinite};
 
 use crate::model::Continue;
 
-/// Where the making of flesh stands.
+/// Progress of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TissueProgress {
     /// How often all shapes were looked at before: where forces drive flesh and a shape crushes it, it is made thinner, and they are found anew.
     pub round: usize,
     /// Whether another round may follow.
     pub may_go_on: bool,
-    /// Shapes whose flesh was found in this round.
+    /// Shapes that were solved in this round.
     pub shape: usize,
     /// All shapes.
     pub shapes: usize,
@@ -26,23 +26,23 @@ impl TissueProgress {
     }
 }
 
-/// Why there is no flesh.
+/// Why tissue cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TissueError {
     /// A parameter is out of its range.
     #[error(transparent)]
     Param(#[from] BadParam),
-    /// A matrix of the flesh has no factor.
-    #[error("the flesh cannot be simulated with these parameters: {0}")]
+    /// A matrix of the tissue has no factor.
+    #[error("the tissue cannot be simulated with these parameters: {0}")]
     Matrix(#[from] NotPositiveDefinite),
     /// Nowhere is the skin wide enough for an element below it.
-    #[error("there is no room for flesh under the skin; give it less thickness or more triangles")]
+    #[error("there is no room for tissue under the skin; give it less thickness or more triangles")]
     NoRoom,
     /// A tetrahedral mesh that cannot be simulated.
     #[error("the tetrahedral mesh cannot be simulated: {0}")]
     Mesh(String),
     /// The caller wished so.
-    #[error("the making of flesh was given up")]
+    #[error("the build of the tissue was cancelled")]
     Abandoned,
 }
 

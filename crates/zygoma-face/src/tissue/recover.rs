@@ -2,8 +2,8 @@
 
 use zygoma_physics::projective::{Row, position, row};
 
+use super::build::Tissue;
 use super::run::TissueBody;
-use super::tissue::Tissue;
 
 impl Tissue {
     /// Which vertices of the whole mesh hang free: no bone and no muscle holds them.

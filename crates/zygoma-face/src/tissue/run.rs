@@ -9,6 +9,7 @@ use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::accumulate_runs;
 use zygoma_physics::projective::{Changed, Dynamics, Prefactored, Row, SolveOptions, Solver, System, row};
 
+use super::build::{Tissue, factor};
 use super::clock::Clock;
 use super::collider_contact::ColliderContact;
 use super::elements::Expressed;
@@ -21,7 +22,6 @@ use super::mouth::Mouth;
 use super::params::Actuation;
 use super::skin_samples::handling;
 use super::stages::Stages;
-use super::tissue::{Tissue, factor};
 use crate::contact::Colliders;
 
 /// A face made of flesh that performs: weights and a head pose go in, surfaces come out.

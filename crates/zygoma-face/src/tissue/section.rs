@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use zygoma_physics::projective::Row;
 use zygoma_rig::SparseDeltas;
 
+use super::build::Tissue;
 use super::params::{Actuation, TissueParams};
 use super::shape_targets::ShapeTargets;
 use super::stiffness::StiffnessMap;
-use super::tissue::Tissue;
 use crate::model::{BodySection, FaceModel, Section};
 
 /// Everything about tissue that is slow to find.

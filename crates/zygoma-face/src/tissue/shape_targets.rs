@@ -8,9 +8,9 @@ use glam::DVec3;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_physics::projective::{Row, row};
 
+use super::build::Tissue;
 use super::hold::{Holder, base_shape, only};
 use super::progress::{Teller, TissueError};
-use super::tissue::Tissue;
 use crate::model::FaceModel;
 
 /// Displacements below this are those of the search for an equilibrium, far from what a shape moves, m. Ours.

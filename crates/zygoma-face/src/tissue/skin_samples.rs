@@ -4,9 +4,9 @@ use glam::Vec3;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_physics::projective::Row;
 
+use super::build::Layout;
 use super::coarse_skin::CoarseSkin;
 use super::run::TissueBody;
-use super::tissue::Layout;
 use super::tissue_mesh::TissueMesh;
 use crate::contact::{
     Below, Colliders, ContactScale, Grab, GrabId, HeadWay, LONGEST_GRAB, Order, SampledSkin, Samples,

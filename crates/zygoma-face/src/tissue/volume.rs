@@ -11,9 +11,9 @@ use zygoma_geometry::normals::area_vector;
 use zygoma_geometry::tets::TetMesh;
 
 use super::TissueParams;
+use super::build::TissueInput;
 use super::coarse_skin::{CoarseSkin, loose_vertices};
 use super::progress::TissueError;
-use super::tissue::TissueInput;
 use super::tissue_mesh::{Tie, TissueMesh, TissueVolume};
 use crate::model::FaceModel;
 

@@ -61,7 +61,7 @@ pub enum FitError {
     Landmark(usize),
     /// No place was found where the mesh looks like a head.
     #[error(
-        "no head was found in the mesh: the best alignment is {misfit_mm:.1} mm off on average; give landmarks to say where the face is"
+        "no head was found in the mesh: no alignment comes nearer than {misfit_mm:.0} mm on average; check that it is one head, in one piece"
     )]
     NoHead {
         /// Mean distance of the best alignment, in millimetres of a life-size head.

@@ -43,11 +43,11 @@ impl Target {
             opaque.extend(faces.iter().map(|t| t.map(|v| first + v)));
         }
         let skin = outside(&all, &skin, &opaque);
-        Self::from_skin(positions, skin)
+        Self::from_skin(&positions, &skin)
     }
 
-    fn from_skin(positions: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Result<Self, FitError> {
-        let (positions, triangles) = compacted(&positions, &triangles);
+    fn from_skin(positions: &[DVec3], triangles: &[[u32; 3]]) -> Result<Self, FitError> {
+        let (positions, triangles) = compacted(positions, triangles);
         if triangles.len() < LEAST_TRIANGLES {
             return Err(FitError::TooSmall { triangles: triangles.len(), least: LEAST_TRIANGLES });
         }
@@ -109,7 +109,7 @@ impl Target {
         };
         let triangles: Vec<[u32; 3]> =
             self.triangles.iter().copied().filter(|t| t.iter().all(inside)).collect();
-        Self::from_skin(positions, triangles)
+        Self::from_skin(&positions, &triangles)
     }
 }
 

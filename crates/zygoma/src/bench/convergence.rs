@@ -202,7 +202,7 @@ impl ConvergenceReport {
         };
         Chart {
             title: format!(
-                "One step of flesh: {} tetrahedra, {} constraints, {} threads",
+                "One step of tissue: {} tetrahedra, {} constraints, {} threads",
                 self.tetrahedra, self.constraints, self.threads
             ),
             x_label: "milliseconds, change of constraints included".to_owned(),

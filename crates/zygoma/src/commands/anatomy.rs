@@ -154,7 +154,7 @@ fn tell(report: &Report) -> anyhow::Result<()> {
     )?;
     writeln!(
         out,
-        "flesh          {} inverted tetrahedra, {} inverted prisms",
+        "tissue         {} inverted tetrahedra, {} inverted prisms",
         report.inverted.fill, report.inverted.prisms
     )?;
     if let Some(path) = &report.glb {

@@ -80,7 +80,7 @@ fn add_flesh(page: &mut Report, face: &FaceModel, tissue: &Tissue) -> anyhow::Re
         Ok(())
     };
     let millimetres: Vec<f64> = tissue.thickness().iter().map(|metres| 1e3 * metres).collect();
-    add(&millimetres, "thickness", "mm", "How thick the flesh below the skin is.")?;
+    add(&millimetres, "thickness", "mm", "Thickness of the tissue below the skin.")?;
     if tissue.stiffness_misfit().is_some() {
         let stiffness: Vec<[f64; 3]> = (0..millimetres.len()).map(|v| tissue.stiffness(v)).collect();
         for (k, (title, caption)) in [
@@ -176,7 +176,7 @@ fn add_curves(page: &mut Report, story: &Story, log: &FrameLog) {
             x_label: "seconds".into(),
             y_label: "%".into(),
             lines: vec![
-                line("all flesh", &|frame| 100.0 * (log.volumes[frame][0].total - 1.0)),
+                line("all tissue", &|frame| 100.0 * (log.volumes[frame][0].total - 1.0)),
                 line("elements, mean", &|frame| 100.0 * log.volumes[frame][0].mean),
                 line("elements, 95 %", &|frame| 100.0 * log.volumes[frame][0].p95),
                 line("plain rig's elements, mean", &|frame| 100.0 * log.volumes[frame][1].mean),
