@@ -60,9 +60,7 @@ pub enum FitError {
     #[error("landmark {0} does not exist: the standard landmarks are numbered 0 to 67")]
     Landmark(usize),
     /// No place was found where the mesh looks like a head.
-    #[error(
-        "no head was found in the mesh: no alignment comes nearer than {misfit_mm:.0} mm on average; check that it is one head, in one piece"
-    )]
+    #[error("no head was found in the mesh; check that it is one head, upright or lying, with its face")]
     NoHead {
         /// Mean distance of the best alignment, in millimetres of a life-size head.
         misfit_mm: f64,

@@ -266,13 +266,13 @@ impl Reader<'_> {
 /// Seconds of easing, which must fit `times` into the time between `from` and `to`.
 fn ease(from: f64, to: f64, given: Option<f64>, times: f64) -> Result<f64, String> {
     if !(from.is_finite() && to.is_finite() && from < to) {
-        return Err(format!("'from' must be before 'to'"));
+        return Err("'from' must be before 'to'".to_owned());
     }
     let most = (to - from) / times;
     match given {
         None => Ok(EASE.min(most)),
         Some(ease) if ease >= 0.0 && ease <= most + 1e-9 => Ok(ease),
-        Some(ease) => return Err(format!("an ease of {ease} s does not fit between {from} and {to} s")),
+        Some(ease) => Err(format!("an ease of {ease} s does not fit between {from} and {to} s")),
     }
 }
 
@@ -284,22 +284,22 @@ fn collider(
 ) -> Result<ScriptedCollider, String> {
     let is_size = |size: f32| size > 0.0 && size.is_finite();
     if !is_size(radius) {
-        return Err(format!("the radius must be above 0"));
+        return Err("the radius must be above 0".to_owned());
     }
     if !(friction >= 0.0 && friction.is_finite()) {
-        return Err(format!("friction must be 0 or more"));
+        return Err("friction must be 0 or more".to_owned());
     }
     let motion = match force {
         None => ColliderMotion::Kinematic,
         Some(force) if is_size(force) => ColliderMotion::Bounded { force },
-        Some(_) => return Err(format!("the force must be above 0")),
+        Some(_) => return Err("the force must be above 0".to_owned()),
     };
     let shape = match length {
         None => ColliderShape::Sphere { radius },
         Some(length) if length.is_finite() && length > 2.0 * radius => {
             ColliderShape::Capsule { half_length: 0.5 * length - radius, radius }
         }
-        Some(_) => return Err(format!("a finger must be longer than its diameter")),
+        Some(_) => return Err("a finger must be longer than its diameter".to_owned()),
     };
     Ok(ScriptedCollider { shape, radius, motion, friction })
 }
