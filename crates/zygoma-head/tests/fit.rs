@@ -94,9 +94,9 @@ fn the_ict_head_is_registered_and_its_withheld_landmarks_are_met() {
 
 /// The 68 numbers after "idx_to_landmark_verts".
 fn landmark_vertices(json: &str) -> Vec<usize> {
-    let after = json.split("\"idx_to_landmark_verts\"").nth(1).unwrap();
-    let list = after.split(['[', ']']).nth(1).unwrap();
-    list.split(',').map(|number| number.trim().parse().unwrap()).collect()
+    let after = json.split("\"idx_to_landmark_verts\"").nth(1).expect("a list of landmarks");
+    let list = after.split(['[', ']']).nth(1).expect("a list of landmarks");
+    list.split(',').map(|number| number.trim().parse().expect("an index")).collect()
 }
 
 #[test]
