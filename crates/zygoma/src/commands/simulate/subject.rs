@@ -33,10 +33,18 @@ impl Subject {
     /// Reads a rig, or a face and its rig.
     pub(super) fn open(args: &SimulateArgs, format: Format) -> anyhow::Result<Self> {
         if args.input.extension().is_some_and(|extension| extension == "safetensors") {
-            return Self::open_face(args, format);
+            let face = FaceModel::read(&args.input, &Limits::default())?;
+            return Self::of_face(face, args, format);
         }
         let rig_args = RigArgs { rig: args.input.clone(), reading: args.reading.clone() };
-        let rig = input::read_rig(&rig_args)?;
+        let rig = match input::read_rig(&rig_args) {
+            Ok(rig) => rig,
+            // A face may have any name.
+            Err(problem) => match FaceModel::read(&args.input, &Limits::default()) {
+                Ok(face) => return Self::of_face(face, args, format),
+                Err(_) => return Err(problem),
+            },
+        };
         Ok(Self {
             read: None,
             kept: None,
@@ -46,8 +54,7 @@ impl Subject {
         })
     }
 
-    fn open_face(args: &SimulateArgs, format: Format) -> anyhow::Result<Self> {
-        let face = FaceModel::read(&args.input, &Limits::default())?;
+    fn of_face(face: FaceModel, args: &SimulateArgs, format: Format) -> anyhow::Result<Self> {
         // A point cache can do without the rig: the face knows its vertices.
         let rig = match input::read_origin(&face, &args.input, args.rig.as_deref()) {
             Err(_) if format.is_cache() && args.rig.is_none() => face.stand_in(),
