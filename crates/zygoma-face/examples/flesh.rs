@@ -1,7 +1,7 @@
-//! Shows what flesh does on a rig: how closely it follows the plain rig, how much of its volume it keeps, and how far a shaken head
-//! moves the cheeks: `cargo run --release -p zygoma-face --example flesh -- [RIG] [--triangles 4000] [--no-bones] [--fit]`; without
-//! a rig the built-in head. With `--fit` stiffness is found from the shapes, with `--forces` forces drive the flesh instead of shapes; `--attachment`, `--tone`, `--poisson`, `--young`,
-//! `--contact` and `--thickness` take other values of those parameters.
+//! Measures tissue on a rig: how closely it follows the plain rig, how much of its volume it keeps, and how far a shaken head moves the
+//! cheeks: `cargo run --release -p zygoma-face --example flesh -- [RIG] [--triangles 4000] [--no-bones] [--fit]`; without a rig the
+//! built-in head. With `--fit` stiffness is fitted to the shapes, with `--forces` forces drive the tissue instead of shapes;
+//! `--attachment`, `--tone`, `--poisson`, `--young`, `--contact` and `--thickness` take other values of those parameters.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Closes, presses, puckers and rolls the lips of a rig made of flesh and prints which of their triangles cross, beside the plain rig:
+//! Closes, presses, puckers and rolls the lips of a rig of simulated tissue and prints which of their triangles cross, beside the plain
+//! rig:
 //! `cargo run --release -p zygoma-face --example lips -- [RIG] [--triangles 4000] [--only NAME]`; without a rig the built-in head.
 
 use std::path::Path;

@@ -11,7 +11,7 @@ use zygoma_rig::Rig;
 use finger::Finger;
 use rigs::other_rigs;
 
-/// How many times farther the same force pushes into the cheek than into the forehead.
+/// Ratio of the depths to which the same force pushes into the cheek and into the forehead.
 const SOFTER: f32 = 3.0;
 
 fn check(rig: &Rig, triangles: usize, limit: f32) {

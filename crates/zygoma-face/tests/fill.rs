@@ -22,7 +22,7 @@ fn on_bone(body: &TissueBody, bone: Tie) -> Vec<[DVec3; 2]> {
     pairs.filter(|(_, tie)| **tie == bone).map(|((rest, now), _)| [*rest, *now]).collect()
 }
 
-/// The cranium rests, and the jaw keeps its form.
+/// Checks that the cranium rests and that the jaw stays rigid.
 fn check_bones(body: &TissueBody, jaw_moves: bool) {
     let cranium = on_bone(body, Tie::Cranium);
     assert!(cranium.len() > 1000 && cranium.iter().all(|[rest, now]| rest.distance(*now) < 1e-6));
@@ -82,7 +82,7 @@ fn a_shaken_smile_swings_on_rigid_bones_and_no_element_stays_inverted() {
         let surface = body.advance(STEP).to_vec();
         check_bones(&body, true);
         most = most.max(*FILLED.off_the_rig(&surface, &weights).last().expect("the face has skin"));
-        // Elements that the artist's shapes crush themselves, such as in the corners of a smile, are theirs.
+        // Elements that the artist's shapes themselves crush, such as in the corners of a smile, do not count.
         let (now, plain) = (body.inverted(), FILLED.tissue.plain_inverted(&weights));
         let is_own = |tet: u32| now.binary_search(&tet).is_ok() && plain.binary_search(&tet).is_err();
         for (tet, steps) in (0..).zip(&mut steps) {

@@ -1,4 +1,4 @@
-//! A face as users have it, its stiffness fitted and certified: touched, holding its shapes, performing, and used for long.
+//! A face as users have it, with fitted and certified stiffness: touched, holding its shapes, performing, and in long use.
 
 mod finger;
 
@@ -27,8 +27,7 @@ struct Fitted {
     shell: FittedShell,
 }
 
-/// Built once for all tests, each of which takes it on its own thread first: a thread of the pool that waited for it could not help to
-/// build it.
+/// Built once for all tests. Each test requests it on its own thread first: a pool thread that waited for it could not help to build it.
 static HEAD: LazyLock<Fitted> = LazyLock::new(|| {
     let rig = Head::new(&HeadOptions::sampled(0, Level::Low)).rig();
     let params = BuildParams { triangles: 800, combinations: 20, ..BuildParams::default() };
@@ -61,7 +60,7 @@ fn it_is_certified_on_the_shell_and_as_it_is_shown() {
     assert!(certified.holds(), "{certified:?}");
     let output = certified.output.expect("it is corrected");
     assert_eq!((output.shapes.count, output.combinations.count), (certified.shapes.count, 20));
-    // Single shapes are corrected: what is left is what corrections leave out.
+    // Single shapes are corrected: the remaining error is the part that corrections leave out.
     assert!(output.shapes.worst.is_some_and(|worst| worst < 0.05), "{output:?}");
     let searched = certified.searched.as_ref().expect("worse combinations were searched for");
     assert!(searched.tally.worst > certified.combinations.worst, "{certified:?}");
@@ -95,7 +94,7 @@ fn fingers_do_not_sink_in_and_the_skin_comes_back() {
     });
 }
 
-/// How deep the same force pushes a fingertip in. A much lighter one is held by the actuation alone, which is the same everywhere.
+/// Depth to which the same force pushes a fingertip. A much lighter one is held by the actuation alone, which is the same everywhere.
 #[test]
 fn the_cheek_is_softer_than_the_forehead() {
     let [cheek, forehead] = ["cheek-left", "forehead"].map(|place| Finger::new(&HEAD.face, place).push(0.3));

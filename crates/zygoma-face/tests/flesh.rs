@@ -1,5 +1,5 @@
-//! Flesh on the built-in head and on rigs that nobody here made: it follows the expressions of the tour, keeps its volume, and lags behind
-//! a shaken head; in motion its lips never cross. `zygoma perform RIG --take tour --json` reports the same frame by frame.
+//! Tissue on the built-in head and on third-party rigs: it follows the expressions of the tour, keeps its volume, and lags behind a
+//! shaken head; in motion its lips never cross. `zygoma perform RIG --take tour --json` reports the same frame by frame.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::{JointRole, Rig, Take};
 use zygoma_testing::real_data;
 
-/// Middles of the tour's stronger expressions, s.
+/// Midpoints of the tour's stronger expressions, s.
 const HELD: [f64; 8] = [1.1, 2.35, 3.45, 4.45, 5.35, 6.15, 9.6, 11.2];
-/// The one with puffed cheeks, which is listed apart.
+/// That of the puffed cheeks, which is listed apart.
 const PUFFED: f64 = 8.25;
 const FPS: f64 = 60.0;
 
@@ -54,7 +54,7 @@ fn built_in() -> Rig {
     rig
 }
 
-/// Somebody on whom no parameter was chosen.
+/// A head that was not used to choose any parameter.
 const STRANGER: [(usize, f64); 3] = [(0, -1.5), (1, 1.0), (5, 1.0)];
 
 fn rigs() -> Vec<Made> {
@@ -74,7 +74,7 @@ fn take(name: &str) -> Take {
     built_in_takes().into_iter().find(|take| take.name == name).expect("the take is built in")
 }
 
-/// Mean distance from the plain rig in an expression of the tour, mm, after its change of volume was checked.
+/// Mean distance from the plain rig in an expression of the tour, mm, after a check of its change of volume.
 fn hold(made: &Made, tour: &Take, seconds: f64) -> f32 {
     let Made { rig, face, tissue } = made;
     let (binding, evaluator) = (Binding::new(rig, tour), Evaluator::new(rig.skin()));
@@ -112,7 +112,7 @@ fn hold(made: &Made, tour: &Take, seconds: f64) -> f32 {
     mean
 }
 
-/// How far the shake moves the cheeks, and how far they still are from rest at its end, mm.
+/// Displacement of the cheeks by the shake, and their distance from rest at its end, mm.
 fn shake(made: &Made) -> [f32; 2] {
     let Made { rig, face, tissue } = made;
     let shake = take("shake");
@@ -128,7 +128,7 @@ fn shake(made: &Made) -> [f32; 2] {
         is_in("cheek-left") || is_in("cheek-right")
     };
     let cheeks: Vec<usize> = face.skin.iter().map(|v| *v as usize).filter(near).collect();
-    // The axis of the built-in head lies half its height behind its lips; not every rig says where its own is.
+    // The axis of the built-in head lies half its height behind its lips; not every rig defines its own.
     let lips = ["mouth-left", "mouth-right"]
         .map(|name| rest[places.find(name).expect("every face has it").vertex as usize]);
     let pivot = 0.5 * (lips[0] + lips[1]).as_dvec3() - 0.5 * face.height * DVec3::Z;
@@ -146,7 +146,7 @@ fn shake(made: &Made) -> [f32; 2] {
     [most, now]
 }
 
-/// The whole tour in motion: lips never cross, and nothing snaps away from the rig.
+/// Performs the whole tour: lips never cross, and nothing snaps away from the rig.
 fn perform(made: &Made, tour: &Take) {
     let Made { rig, face, tissue } = made;
     let (binding, evaluator) = (Binding::new(rig, tour), Evaluator::new(rig.skin()));
@@ -173,7 +173,7 @@ fn perform(made: &Made, tour: &Take) {
         rig.name, crossing[0], crossing[1]
     );
     assert_eq!(crossing[0], 0, "{}: lips cross", rig.name);
-    // Lips that are kept out of each other are that far from a rig that lets them through; a fold would be twice as far.
+    // Lips that contact keeps apart are that far from a rig that lets them through; a fold would be twice as far.
     assert!(worst < 5.0, "{}: {worst} mm", rig.name);
     assert!(inverted <= 1, "{}: {inverted} elements are inside out", rig.name);
 }

@@ -1,4 +1,4 @@
-//! An untouched face that holds an expression is the artist's own, whatever its stiffness.
+//! An untouched face that holds an expression matches the artist's shape, whatever its stiffness.
 
 mod rigs;
 
@@ -26,7 +26,7 @@ fn plain(mesh: &RigMesh, weights: &[f32]) -> Vec<Vec3> {
     positions
 }
 
-/// How far the face ends up from the rig in heights when it comes from its neutral and holds some weights.
+/// Distance of the face from the rig, in heights, after it moved from its neutral and held the given weights.
 fn held(face: &FaceModel, mesh: &RigMesh, weights: &[f32]) -> f32 {
     let mut running = ShellBody::new(face, RunParams::default().awake()).expect("it can be simulated");
     running.advance(0.0);

@@ -1,4 +1,4 @@
-//! Lips of rigs that nobody here made: where the plain rig drives them through each other, flesh keeps them apart.
+//! Lips of third-party rigs: where the plain rig drives them through each other, tissue keeps them apart.
 
 use std::sync::Arc;
 

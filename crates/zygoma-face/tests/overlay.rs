@@ -1,4 +1,4 @@
-//! What is shown of flesh beside its skin agrees with what is reported of it.
+//! Pictures of tissue beside its skin agree with the reported figures.
 
 use std::sync::{Arc, LazyLock};
 
@@ -27,7 +27,7 @@ fn performing() -> TissueBody {
     TissueBody::new(MADE.1.clone()).expect("flesh can perform")
 }
 
-/// Moves on with shapes at some weights, for a number of steps.
+/// Holds shapes at the given weights for a number of steps.
 fn hold(performing: &mut TissueBody, weights: &[(&str, f32)], steps: usize) {
     let mut all = vec![0.0; MADE.0.shapes.len()];
     weights.iter().for_each(|(name, weight)| all[MADE.0.shape(name).expect("the head has it")] = *weight);
@@ -72,14 +72,14 @@ fn changes_of_volume_are_those_of_the_report() {
 fn springs_are_shown_while_lips_stick_and_dry_lips_have_none() {
     let mut performing = performing();
     performing.set_live(LiveParams { stickiness: STICKY, ..performing.live() });
-    // Numbers that are none change nothing.
+    // Values that are not finite change nothing.
     performing.set_live(LiveParams { stickiness: f64::NAN, gravity: [f64::INFINITY, 0.0, 0.0] });
     assert_eq!(performing.live(), LiveParams { stickiness: STICKY, gravity: MADE_UNDER });
     hold(&mut performing, &[("mouthClose", 0.25)], 20);
     let springs = performing.sticky_springs();
     assert!(!springs.is_empty() && springs.len() == performing.lips().sticky);
     assert!(!performing.lip_contacts().is_empty());
-    // The jaw opens within a frame, and springs of some millimetres break soon (PPD *Progressive PD* eq. 16): they are looked at before.
+    // The jaw opens within a frame, and springs of some millimetres break soon (*Progressive PD* eq. 16): they are measured before.
     hold(&mut performing, &[("jawOpen", 0.2)], 1);
     let longest = performing.sticky_springs().iter().map(|[a, b]| a.distance(*b)).fold(0.0, f32::max);
     assert!(longest > 2e-4, "they are drawn out: {longest}");

@@ -1,4 +1,4 @@
-//! Promises about a running face that its users build upon: it asks for no memory per frame and may change threads.
+//! Guarantees of a running face: it allocates no memory per frame and may move between threads.
 
 use glam::Vec3;
 use zygoma_face::contact::ColliderMotion;
@@ -51,7 +51,7 @@ fn frames_need_no_memory_of_their_own() {
         let params = RunParams { sleep_after, ..RunParams::default() };
         let mut running = ShellBody::new(&face, params).expect("a face can run");
         running.set_weights(&[0.0]);
-        // Which instruction set there is gets looked up once per process.
+        // The instruction set is detected once per process.
         running.advance(0.01);
         let (positions, triangles) = shapes::sphere(8, 10);
         let hand = ColliderMesh::new(positions.iter().map(|p| 0.012 * *p).collect(), triangles)

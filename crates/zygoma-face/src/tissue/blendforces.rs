@@ -1,11 +1,11 @@
-//! The forces of the shapes, as they are summed in every step.
+//! The forces of the shapes, summed in every step.
 
 use glam::DVec3;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_numerics::vectors;
 use zygoma_physics::projective::{Row, row};
 
-/// The force of each shape on the free rows, where it is not zero, in two halves for two threads.
+/// The non-zero forces of each shape on the free rows, in two halves for two threads.
 #[derive(Clone)]
 pub(super) struct Blendforces {
     halves: [Vec<Runs>; 2],
@@ -14,7 +14,7 @@ pub(super) struct Blendforces {
 }
 
 impl Blendforces {
-    /// From the force on every free row for each shape at weight 1.
+    /// Stores the force on every free row for each shape at weight 1.
     pub(super) fn new(forces: &[Vec<DVec3>]) -> Self {
         let free = forces.first().map_or(0, Vec::len);
         let middle = vectors::middle(4 * free).map_or(free, |middle| middle / 4);
@@ -28,7 +28,7 @@ impl Blendforces {
         Self { halves: [half(0, middle), half(middle, free)], middle }
     }
 
-    /// Adds the forces of some actuations.
+    /// Adds the forces of the given actuations.
     pub(super) fn add(&self, actuations: &[f32], forces: &mut [Row<f32>]) {
         let (first, second) = forces.split_at_mut(self.middle.min(forces.len()));
         let add = |half: usize, forces: &mut [Row<f32>]| {

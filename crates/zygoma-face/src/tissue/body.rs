@@ -15,7 +15,7 @@ impl Body for TissueBody {
         "tissue"
     }
 
-    /// Markers drive it only after [`follow`](TissueBody::follow) has told where on the skin they are.
+    /// Markers drive it only after [`follow`](TissueBody::follow) has been given their places on the skin.
     fn drive(&mut self, drive: Drive<'_>) -> Result<(), BadDrive> {
         match drive {
             Drive::Weights(weights) => self.set_weights(weights),

@@ -1,4 +1,4 @@
-//! Bones that tissue is attached to: the cranium, or the jaw that moves, or something between them.
+//! Attachment of tissue to bones: to the cranium, to the moving jaw, or to a blend of both.
 
 use glam::DVec3;
 use zygoma_geometry::rigid::RigidMotion;
@@ -6,41 +6,41 @@ use zygoma_geometry::rigid::RigidMotion;
 use crate::model::Below;
 use crate::model::JawMotion;
 
-/// Skin that the widest jaw shape moves by this share of the farthest is carried by the bone itself. Ours.
+/// Skin that the widest jaw shape moves by this fraction of its largest displacement is carried by the bone itself. Ours.
 const CARRIED: f64 = 0.6;
-/// Points that a rigid motion misses by more than this share of their way are not bone. Ours.
+/// Points whose displacement a rigid motion misses by more than this fraction are not bone. Ours.
 const LOOSE: f64 = 0.15;
-/// Flesh whose bone lies this much deeper than the flesh is thick does not feel which bone it is, m. Ours.
+/// Tissue whose bone lies this much deeper than the tissue is thick does not depend on which bone it is, m. Ours.
 const FEELS: f64 = 0.01;
-/// A bone is nearer than the other if its distance is below the other's by this share of their sum. Ours.
+/// A point belongs to the nearer bone alone where the distances to the two differ by this fraction of their sum. Ours.
 const NEARER: f64 = 0.3;
 
-/// How bones move, and what is attached to them.
+/// The motion of the bones, and the kind of attachment to them.
 pub(super) struct BoneAttachment {
     jaw: JawMotion,
     kind: Kind,
 }
 
 enum Kind {
-    /// On bones that are known: rigid.
+    /// To known bones: rigid.
     Bones,
-    /// Under skin that shows where the jaw goes: along with it, turned by the jaw. As a rigid body under a skin that is none, the jaw found
-    /// from a skin changes the volume of the flesh between them twice as much.
+    /// Under skin that shows the motion of the jaw: moves with that skin, and rotates with the jaw. A rigid jaw, found from a skin that
+    /// is not rigid, would change the volume of the tissue between them twice as much.
     Skin {
         /// Shapes that move the jaw.
         shapes: Vec<usize>,
     },
 }
 
-/// Where ligaments hold a vertex at rest.
+/// A vertex at rest that ligaments hold.
 pub(super) struct AttachmentPoint<'a> {
     pub(super) at: DVec3,
-    /// How far the bone there goes with the jaw: 0 stays with the cranium.
+    /// Fraction by which the bone there follows the jaw: 0 stays with the cranium.
     pub(super) jaw: f64,
-    /// The skin above it.
+    /// The skin vertex above it.
     pub(super) above: usize,
     pub(super) skin: DVec3,
-    /// How every shape moves the skin.
+    /// Displacement of the skin by every shape.
     pub(super) moves: &'a [Vec<DVec3>],
 }
 
@@ -49,7 +49,7 @@ pub(super) struct JawShapes<'a> {
     pub(super) skin: &'a [DVec3],
     /// Displacement of the skin by every shape.
     pub(super) moves: &'a [Vec<DVec3>],
-    /// Which of them move the bone.
+    /// Those of them that move the bone.
     pub(super) shapes: &'a [usize],
 }
 
@@ -77,7 +77,7 @@ impl JawShapes<'_> {
         motion_of(&patch)
     }
 
-    /// How far each vertex goes with a jaw, over all the shapes that move it.
+    /// Fraction by which each vertex follows a jaw, over all the shapes that move it.
     pub(super) fn shares(&self, jaw: &JawMotion) -> Vec<f64> {
         let poses: Vec<(usize, RigidMotion)> = self
             .shapes
@@ -102,20 +102,21 @@ impl JawShapes<'_> {
 }
 
 impl BoneAttachment {
-    /// The attachment that the skin shows: what it carries along rides on the jaw. Beside it how far each of the skin's vertices does.
+    /// The attachment that the skin shows: tissue under skin that the jaw carries follows the jaw. Also returns that fraction for each
+    /// vertex of the skin.
     pub(super) fn of_skin(shapes: &JawShapes) -> (Self, Vec<f64>) {
         let jaw = shapes.motion();
         let shares = shapes.shares(&jaw);
         (Self { jaw, kind: Kind::Skin { shapes: shapes.shapes.to_vec() } }, shares)
     }
 
-    /// Attachment to bones whose jaw moves as given.
+    /// Rigid attachment to bones whose jaw moves as given.
     pub(super) fn rigid(jaw: JawMotion) -> Self {
         Self { jaw, kind: Kind::Bones }
     }
 
-    /// The attachment to bones, and how far what is below each of the skin's vertices goes with the jaw: what is near a bone goes with it, and
-    /// what is far from all of them as the skin above it does.
+    /// The attachment to bones, and the fraction by which the tissue below each vertex of the skin follows the jaw: near a bone it
+    /// follows that bone, and far from all bones the skin above it.
     pub(super) fn on_bones(
         jaw: JawMotion,
         shapes: &JawShapes,
@@ -134,12 +135,12 @@ impl BoneAttachment {
         (Self::rigid(jaw), shares)
     }
 
-    /// Where the jaw is.
+    /// The pose of the jaw.
     pub(super) fn pose(&self, weights: &[f32]) -> RigidMotion {
         self.jaw.pose(weights)
     }
 
-    /// Where an attachment is for some weights and the jaw's pose.
+    /// Position of an attachment for the given weights and pose of the jaw.
     pub(super) fn place(&self, foot: &AttachmentPoint, weights: &[f32], pose: &RigidMotion) -> DVec3 {
         let share = foot.jaw;
         match &self.kind {
@@ -153,7 +154,7 @@ impl BoneAttachment {
     }
 }
 
-/// How far some shapes carry the skin above an attachment.
+/// Displacement of the skin above an attachment by some shapes.
 pub(super) fn carried(shapes: &[usize], weights: &[f32], foot: &AttachmentPoint) -> DVec3 {
     let active = shapes.iter().filter(|shape| weights[**shape] != 0.0);
     active.map(|shape| f64::from(weights[*shape]) * foot.moves[*shape][foot.above]).sum()

@@ -1,4 +1,4 @@
-//! From a face to flesh: elements, attachment and the forces that make its expressions.
+//! Builds tissue for a face: elements, attachments and the drive of its expressions.
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -27,52 +27,52 @@ use crate::model::Continue;
 use crate::model::FaceModel;
 use crate::model::Lips;
 
-/// An element that a shape presses to less than this share of its volume is crushed. Ours, as those below: combinations of shapes and
-/// motion press it further.
+/// An element that a shape compresses below this fraction of its volume is crushed. Ours, as those below: combinations of shapes and
+/// motion compress it further.
 const CRUSHED: f64 = 0.15;
-/// With less than this share of its volume it is as good as inside out.
+/// Below this fraction of its volume an element is as good as inverted.
 const INVERTED: f64 = 0.02;
-/// How often flesh is made thinner where shapes crush it, by which factor, and how often it is looked at: after the last thinning, what is
-/// still inside out is left out.
+/// How often tissue is thinned where shapes crush it, how often it is checked, and by which factor it is thinned. After the last
+/// thinning, elements that are still inverted are removed.
 const THINNINGS: usize = 2;
 const LOOKS: usize = 4;
 const THINNER: f64 = 0.6;
-/// How often stiffness is fitted, each time to the balance that the last one gives.
+/// Rounds of stiffness fitting, each at the equilibria of the last one.
 const STIFFNESS_ROUNDS: usize = 2;
 
-/// What flesh is made from.
+/// Input of a tissue build.
 #[derive(Clone, Copy)]
 pub struct TissueInput<'a> {
     /// The face with its shell and shapes.
     pub face: &'a FaceModel,
     /// The shapes that move the jaw ([`jaw_driven_shapes`](zygoma_rig::jaw::jaw_driven_shapes)).
     pub jaw: &'a [usize],
-    /// The skull, where it is known. Without, what lies under skin that the jaw carries rides along.
+    /// The skull, if known. Otherwise attachments under skin that the jaw carries follow that skin.
     pub bones: Option<&'a Bones>,
-    /// Thickness of the flesh at each vertex of the whole mesh, m, where it is painted.
+    /// Painted thickness of the tissue at each vertex of the whole mesh, m, if any.
     pub thickness: Option<&'a [f64]>,
-    /// Which vertices of the whole mesh are left free: no bone and no muscle holds them. Empty for none.
+    /// Flags the vertices of the whole mesh that no bone and no muscle holds. Empty for none.
     pub free: &'a [bool],
-    /// The flesh as a tetrahedral mesh, where there is one, such as the fill of a head's anatomy. Without, it is one layer under the face's
-    /// own coarse mesh, as thick as is said above.
+    /// A tetrahedral mesh of the tissue, if any, such as the fill of a head's anatomy. Otherwise the tissue is one layer under the face's
+    /// own coarse mesh, of the thickness above.
     pub volume: Option<&'a TissueVolume>,
 }
 
 impl<'a> TissueInput<'a> {
-    /// A face of which nothing more is known.
+    /// The input for a face alone.
     pub fn new(face: &'a FaceModel, jaw: &'a [usize]) -> Self {
         Self { face, jaw, bones: None, thickness: None, free: &[], volume: None }
     }
 }
 
-/// Flesh under a face's shell, ready to be put in motion, once or many times. Lengths in metres.
+/// Soft tissue under a face's skin, which any number of bodies can simulate. Lengths in metres.
 pub struct Tissue {
     pub(super) params: TissueParams,
-    /// What the face shows of the flesh: see [`Skin`].
+    /// The visible skin that is embedded in the tissue: see [`Skin`].
     pub(super) skin: Skin,
     pub(super) lips: Lips,
     pub(super) touchable: SkinPoints,
-    /// The flesh's own skin.
+    /// The tissue's own skin.
     pub(super) surface: CoarseSkin,
     pub(super) flesh: TissueMesh,
     pub(super) layout: Layout,
@@ -80,32 +80,32 @@ pub struct Tissue {
     pub(super) masses: Vec<f64>,
     /// Displacement of the skin by each shape at weight 1, where it is not zero.
     sparse_moves: Vec<Runs>,
-    /// What the flesh is attached to.
+    /// Attachments of the tissue to the bones.
     bones: BoneAttachment,
-    /// Vertices that are rigidly on a bone that moves.
+    /// Vertices that are rigidly fixed to the moving jaw.
     on_jaw: Vec<u32>,
-    /// Shapes that carry what is below the skin along though they move no bone.
+    /// Shapes that carry the attachments along although they move no bone.
     carrying: Vec<usize>,
-    /// Vertices of the flesh that belong to no element.
+    /// Tissue vertices that belong to no element.
     pub(super) is_alone: Vec<bool>,
-    /// Where the shapes have all of the flesh, which they drive unless forces do.
+    /// Displacements of all tissue rows by each shape, which drive the tissue unless forces do.
     pub(super) shape_targets: ShapeTargets,
-    /// The force on each free row that holds each shape at weight 1: the blendforces, where these drive it.
+    /// The blendforces, where these drive the tissue: the force on each free row that holds each shape at weight 1.
     pub(super) forces: Vec<Vec<DVec3>>,
-    /// Edges of the skin that has no flesh below it.
+    /// Edges of skin triangles without tissue below them.
     pub(super) bare_edges: Vec<[u32; 2]>,
-    /// The flesh that shapes squeeze, where forces drive it.
+    /// Contraction of the tissue that shapes compress, where forces drive it.
     pub(super) shortening: MuscleContraction,
-    /// How stiff the flesh is from place to place.
+    /// Relative stiffness of the tissue below each vertex of the skin.
     pub(super) stiffness: StiffnessMap,
     misfit: Option<f64>,
 }
 
-/// Flesh as it is described by an input.
+/// Tissue as an input describes it.
 struct Described {
     surface: CoarseSkin,
     flesh: TissueMesh,
-    /// From which the flesh can be made anew, if it is one layer.
+    /// The layer from which the tissue can be rebuilt, if it is one layer.
     layer: Option<Layer>,
     bones: BoneAttachment,
 }
@@ -128,11 +128,11 @@ impl Described {
     }
 }
 
-/// The whole mesh of a face: how it follows the flesh.
+/// The whole mesh of a face, embedded in the tissue.
 pub(super) struct Skin {
     pub(super) embedding: Embedding,
     pub(super) neutral: Vec<Vec3>,
-    /// What each shape adds beyond what follows the flesh.
+    /// Displacement by each shape beyond that of the embedding.
     pub(super) detail: Vec<Runs>,
 }
 
@@ -156,7 +156,7 @@ impl Skin {
     }
 }
 
-/// Which row of a system each vertex of the flesh is: free ones first, and of these the skin. Neighbours are near each other.
+/// The row of each tissue vertex in a system: free vertices first, and of these the skin. Neighbours are close in memory.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     /// Row of each vertex.
@@ -167,7 +167,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Orders the vertices of some flesh under a skin: those below it as the skin above them.
+    /// Orders the vertices of a tissue mesh: those below the skin in the order of the skin above them.
     pub(super) fn new(flesh: &TissueMesh, skin: &CoarseSkin, is_free: impl Fn(usize) -> bool) -> Self {
         let order = along_curve(&skin.positions);
         let mut ranks = vec![0; order.len()];
@@ -185,13 +185,13 @@ impl Layout {
 }
 
 impl Tissue {
-    /// The flesh of a face. `jaw` names the shapes that move the jaw
+    /// Builds the tissue of a face. `jaw` lists the shapes that move the jaw
     /// ([`jaw_driven_shapes`](zygoma_rig::jaw::jaw_driven_shapes)).
     pub fn new(face: &FaceModel, jaw: &[usize], params: &TissueParams) -> Result<Self, TissueError> {
         Self::build(&TissueInput::new(face, jaw), params, &mut |_| Continue::Yes)
     }
 
-    /// The flesh of a face, with what is known of its inside. `progress` is told before each shape whose force is found, and may give up.
+    /// Builds the tissue of a face from all given anatomy. `progress` is called before each shape that is solved, and may cancel.
     pub fn build(
         input: &TissueInput,
         params: &TissueParams,
@@ -257,7 +257,7 @@ impl Tissue {
         Ok(tissue)
     }
 
-    /// Finds the blendforces. Where a shape crushes an element of a layer, it becomes thinner, and where that is not enough, there is none.
+    /// Finds the blendforces. Thins a layer where a shape crushes its elements; where that is not enough, removes them.
     fn find_flesh_and_forces(
         &mut self,
         face: &FaceModel,
@@ -288,7 +288,7 @@ impl Tissue {
         Ok(())
     }
 
-    /// Other flesh under the same skin.
+    /// Replaces the tissue under the same skin.
     fn put_flesh(&mut self, flesh: TissueMesh) {
         self.masses = masses(&flesh, &self.layout, self.params.density);
         if self.params.actuation == Actuation::Forces {
@@ -300,7 +300,7 @@ impl Tissue {
         self.flesh = flesh;
     }
 
-    /// Finds from place to place how stiff the flesh is.
+    /// Fits stiffness by region.
     fn fit_stiffness(&mut self, face: &FaceModel, teller: &mut Teller) -> Result<(), TissueError> {
         let options =
             FitOptions { bounds: self.params.stiffness_bounds, smooth: self.params.stiffness_smooth };
@@ -308,7 +308,7 @@ impl Tissue {
         let is_counted: Vec<bool> =
             is_held.iter().zip(is_loose).map(|(held, loose)| !held && !loose).collect();
         let regions = Regions::spread(&self.surface.positions, self.params.stiffness_regions);
-        // The balance below the skin depends on what is found.
+        // The equilibria below the skin depend on the stiffness.
         for _ in 0..STIFFNESS_ROUNDS {
             let poses = self.poses(face, teller)?;
             let fit = StiffnessFit {
@@ -325,17 +325,17 @@ impl Tissue {
         Ok(())
     }
 
-    /// How much of the shapes' misfit to forces along them is left after stiffnesses were fitted; none where they were not.
+    /// Fraction of the misfit between shapes and forces along them that is left after the fit of stiffness; `None` without a fit.
     pub fn stiffness_misfit(&self) -> Option<f64> {
         self.misfit
     }
 
-    /// How stiff the flesh below each vertex of the shell is over the parameters' stiffness: strain, volume and attachment.
+    /// Stiffness of the tissue below a vertex of the shell, relative to the parameters: strain, volume and attachment.
     pub fn stiffness(&self, vertex: usize) -> [f64; 3] {
         [&self.stiffness.strain, &self.stiffness.volume, &self.stiffness.attachment].map(|map| map[vertex])
     }
 
-    /// Where the lower jaw is for some weights, in the head's frame; unmoved where no shape moves it.
+    /// Pose of the lower jaw for the given weights, in the head's frame; the identity where no shape moves it.
     pub fn jaw_pose(&self, weights: &[f32]) -> RigidMotion {
         self.bones.pose(weights)
     }
@@ -345,12 +345,12 @@ impl Tissue {
         self.flesh.mesh.tets.len()
     }
 
-    /// How many vertices of the whole mesh were found to be upper and lower lip.
+    /// Number of vertices of the whole mesh that were found to be upper and lower lip.
     pub fn lip_counts(&self) -> [usize; 2] {
         [self.lips.upper, self.lips.vertices.len() - self.lips.upper]
     }
 
-    /// How many triangles of the skin have no room for flesh below them.
+    /// Number of skin triangles with no room for tissue below them.
     pub fn bare_count(&self) -> usize {
         self.flesh.bare.len()
     }
@@ -360,12 +360,12 @@ impl Tissue {
         self.surface.positions.len()
     }
 
-    /// Whether a vertex goes where the rig or a bone has it, whatever acts on it.
+    /// Whether a vertex follows the rig or a bone exactly, whatever acts on it.
     pub(super) fn is_kinematic(&self, vertex: usize) -> bool {
         is_kinematic(&self.flesh, &self.surface, vertex)
     }
 
-    /// Where ligaments, bone or the rig have a vertex, for some weights, by which the rig moves the skin, and the jaw's pose.
+    /// Position that ligaments, bone or the rig give a vertex, for the given weights, displacements of the skin and pose of the jaw.
     pub(super) fn attached_place(
         &self,
         weights: &[f32],
@@ -387,8 +387,8 @@ impl Tissue {
         self.bones.place(&foot, weights, pose) + carried(&self.carrying, weights, &foot)
     }
 
-    /// Where a vertex is if it goes with the bone that it is on or else with the skin above it, for the skin moved by so much and the jaw's
-    /// pose.
+    /// Position of a vertex that follows its bone, or else the skin above it, for the given displacements of the skin and pose of the
+    /// jaw.
     pub(super) fn kinematic_place(&self, moved: &[DVec3], pose: &RigidMotion, vertex: usize) -> DVec3 {
         let rest = self.flesh.mesh.positions[vertex];
         match self.flesh.ties[vertex] {
@@ -398,7 +398,7 @@ impl Tissue {
         }
     }
 
-    /// Puts displacements of the rows on the jaw to where its rigid motion has them for some weights: a blend of them is not rigid.
+    /// Replaces the displacements of rows on the jaw by its rigid motion for the given weights: a blend of displacements is not rigid.
     pub(super) fn move_bones(&self, weights: &[f32], displacements: &mut [Row<f32>]) {
         if self.on_jaw.is_empty() {
             return;
@@ -410,7 +410,7 @@ impl Tissue {
         }
     }
 
-    /// How far the rig moves each vertex of the skin for some weights.
+    /// Displacement of each vertex of the skin by the rig for the given weights.
     pub(super) fn moved(&self, weights: &[f32]) -> Vec<DVec3> {
         let mut moved = vec![Vec3::ZERO; self.skin_count()];
         let fits = accumulate_runs(bytemuck::cast_slice_mut(&mut moved), weights, &self.sparse_moves);
@@ -418,7 +418,7 @@ impl Tissue {
         moved.iter().map(|way| way.as_dvec3()).collect()
     }
 
-    /// Where the rig has a vertex of the skin, or what lies below it and goes along, for the skin moved by so much.
+    /// Position of a vertex that moves with the skin above it, for the given displacements of the skin.
     pub(super) fn target(&self, moved: &[DVec3], vertex: usize) -> DVec3 {
         self.flesh.mesh.positions[vertex] + moved[self.flesh.above[vertex] as usize]
     }
@@ -433,7 +433,7 @@ fn edges(triangles: &[[u32; 3]]) -> Vec<[u32; 2]> {
     edges
 }
 
-/// Whether a vertex of some flesh goes where the rig or a bone has it: on bones, and where the skin is held, with its ligaments below.
+/// Whether a vertex follows the rig or a bone exactly: on bones, and where the skin is held, with the ligaments below it.
 fn is_kinematic(flesh: &TissueMesh, skin: &CoarseSkin, vertex: usize) -> bool {
     match flesh.ties[vertex] {
         Tie::Free => false,
@@ -462,7 +462,7 @@ fn masses(flesh: &TissueMesh, layout: &Layout, density: f64) -> Vec<f64> {
     masses.iter().map(|mass| if *mass > 0.0 { *mass } else { least }).collect()
 }
 
-/// A factor of the matrix of an equilibrium or of a step.
+/// Factors the matrix of an equilibrium or of a step.
 pub(super) fn factor<T: Factored>(
     system: &System<T>,
     diagonal: &[f64],

@@ -1,10 +1,10 @@
-//! The physics' own time.
+//! Fixed time steps and interpolated output.
 //!
-//! The physics runs in steps of one length and never beyond the last frame that is known: each step ends at a time between two known frames
-//! and takes weights, head, markers and touches from there. A surface lies between the last two steps, so the newest one that can be given is
-//! a step old. Live, every surface is exactly that old ([`latency`](TissueBody::latency)): a delay that changed from frame to frame would
-//! tremble. Whoever knows the future, as a take does, asks for the surface at any time between the last two steps
-//! ([`show`](TissueBody::show)) and has no delay.
+//! The physics runs in steps of fixed length and never beyond the last known frame: each step ends at a time between two known frames and
+//! takes weights, head, markers and colliders from there. A surface is interpolated between the last two steps, so the newest one
+//! available is a step old. Live, every surface has exactly that latency ([`latency`](TissueBody::latency)): a latency that varied from
+//! frame to frame would show as jitter. Callers that know the future, as with a take, ask for the surface at any time between the last
+//! two steps ([`show`](TissueBody::show)) and have no latency.
 
 use std::time::Instant;
 
@@ -17,34 +17,34 @@ use super::lip_contact::Surface;
 use super::run::TissueBody;
 use super::stages::Stages;
 
-/// The longest frame, s: as that of a shell.
+/// The longest frame, s: the same as for a shell.
 const LONGEST_FRAME: f64 = 1.0;
 
-/// A step that ends this share of its length after the known time ends with it: frames as long as steps then have a step each, whatever
-/// rounding adds up to. Ours.
+/// A step that ends within this fraction of its length after the known time counts as ending with it: frames as long as steps then have a
+/// step each, whatever rounding accumulates. Ours.
 const ROUNDING: f64 = 1e-6;
 
 /// Time of the physics, and its last two steps.
 #[derive(Clone)]
 pub(super) struct Clock {
-    /// How long before the last known frame the last step ended, s; less than a step.
+    /// Time from the end of the last step to the last known frame, s; less than a step.
     behind: f64,
-    /// The flesh at the start of the last step; the dynamics have it at its end.
+    /// Tissue positions at the start of the last step; the dynamics hold those at its end.
     pub(super) before: Vec<Row<f32>>,
-    /// What held at the start and at the end of the last step.
+    /// Inputs at the start and at the end of the last step.
     inputs: [Inputs; 2],
 }
 
-/// What the face was told for one time.
+/// Inputs at one time.
 #[derive(Clone, Default)]
 struct Inputs {
     weights: Vec<f32>,
-    /// Where markers should be; none without markers.
+    /// Marker targets; empty without markers.
     targets: Vec<DVec3>,
 }
 
 impl Clock {
-    /// At rest at some weights.
+    /// At rest with the given weights.
     pub(super) fn new(rest: &[Row<f32>], weights: &[f32]) -> Self {
         let inputs = Inputs { weights: weights.to_vec(), targets: Vec::new() };
         Self { behind: 0.0, before: rest.to_vec(), inputs: [inputs.clone(), inputs] }
@@ -52,25 +52,25 @@ impl Clock {
 }
 
 impl TissueBody {
-    /// How much older than the last known frame the surface is that [`advance`](Self::advance) gives, s: one step of the physics.
+    /// Latency of the surface that [`advance`](Self::advance) returns behind the last known frame, s: one step of the physics.
     pub fn latency(&self) -> f64 {
         self.tissue.params.step_time
     }
 
-    /// Moves on by a frame, at whose end the face has the weights and the pose that were set last, and gives the surface of one
-    /// [latency](Self::latency) before, in metres in the head's frame. A frame that has no length, or none that is a number, changes nothing.
-    /// Of a frame longer than a second only that second is simulated.
+    /// Advances by a frame, at whose end the face has the weights and the pose that were set last, and returns the surface one
+    /// [latency](Self::latency) earlier, in metres in the head's frame. A frame whose length is zero, negative or NaN changes nothing. Of
+    /// a frame longer than a second only one second is simulated.
     pub fn advance(&mut self, seconds: f64) -> &[Vec3] {
         self.run(seconds);
         self.show(self.latency())
     }
 
-    /// Moves on as [`advance`](Self::advance) does and finds no surface.
+    /// Advances as [`advance`](Self::advance) does, without computing a surface.
     pub fn run(&mut self, seconds: f64) {
         if seconds.is_nan() || seconds <= 0.0 {
             return;
         }
-        // On a thread that others can take work from: otherwise each piece of it would be handed over and waited for.
+        // Runs inside the thread pool: from outside, each parallel loop would be handed over and waited for.
         rayon::scope(|_| self.run_here(seconds.min(LONGEST_FRAME)));
     }
 
@@ -91,7 +91,7 @@ impl TissueBody {
         }
     }
 
-    /// A step that ends at a share of the frame.
+    /// Simulates a step that ends at a fraction of the frame.
     fn step_at(&mut self, share: f64) {
         let [from, to] = &self.weights;
         let weights: Vec<f32> = from.iter().zip(to).map(|(a, b)| a + share as f32 * (b - a)).collect();
@@ -109,8 +109,8 @@ impl TissueBody {
         Inputs { weights, targets: self.drive.as_ref().map_or_else(Vec::new, |drive| drive.now.clone()) }
     }
 
-    /// Gives the surface some seconds before the last known frame, in metres in the head's frame. The physics has it between its last two
-    /// steps: for another time, the nearest there.
+    /// Returns the surface some seconds before the last known frame, in metres in the head's frame. The time is clamped to the interval
+    /// of the last step.
     pub fn show(&mut self, seconds_ago: f64) -> &[Vec3] {
         let began = Instant::now();
         let earlier = (seconds_ago - self.clock.behind) / self.tissue.params.step_time;
@@ -119,7 +119,7 @@ impl TissueBody {
         &self.positions
     }
 
-    /// The full-resolution surface at a share of the last step.
+    /// Finds the full-resolution surface at a fraction of the last step.
     pub(super) fn output(&mut self, share: f64) {
         self.touches.end_frame(1.0 - share as f32);
         let (tissue, before, now) = (&self.tissue, &self.clock.before, &self.dynamics.positions);
@@ -147,14 +147,14 @@ impl TissueBody {
         }
     }
 
-    /// Comes to rest at once where the weights, the markers and the head's pose that were set last have the face, and gives that surface. Let
-    /// this begin every performance, and follow every jump in one.
+    /// Jumps to the equilibrium of the weights, the markers and the head's pose that were set last, and returns that surface. Call it at
+    /// the start of every performance, and after every jump in one.
     pub fn settle(&mut self) -> &[Vec3] {
         rayon::scope(|_| self.settle_here());
         &self.positions
     }
 
-    /// Moves on by one step of the physics to what was set last, as if the face had always moved like that: for the second step of a
+    /// Advances by one step to the inputs that were set last, as if the face had always moved like that: for the second step of a
     /// performance that starts at speed, where inertia would jolt a face that was at rest.
     pub fn glide(&mut self) {
         let (before, inputs) = (self.dynamics.positions.clone(), self.clock.inputs[1].clone());
@@ -165,8 +165,8 @@ impl TissueBody {
         self.clock.inputs[0] = inputs;
     }
 
-    /// Resolves what an equilibrium without contact has in each other, on the way there from the neutral: lips that the rig has passed
-    /// through each other by some millimetres would be parted to the wrong sides if they were looked at there first.
+    /// Resolves penetrations of an equilibrium found without contact, in stages from the neutral: lips that the rig has passed through
+    /// each other by some millimetres would be separated to the wrong sides if contacts were first detected at the end.
     fn resolve_penetration_from_rest(&mut self, weights: &[f32]) {
         const STAGES: usize = 8;
         const ROUNDS: usize = 5;

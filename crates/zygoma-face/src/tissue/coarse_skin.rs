@@ -1,4 +1,4 @@
-//! The skin of tissue: the surface through which a face drives it and is carried by it.
+//! The skin of tissue: the coarse surface through which a face drives the tissue and is carried by it.
 
 use glam::{DVec3, Vec3};
 use zygoma_geometry::closest::SurfacePoint;
@@ -14,15 +14,15 @@ pub(super) struct CoarseSkin {
     pub(super) triangles: Vec<[u32; 3]>,
     /// Area around each vertex, m².
     pub(super) areas: Vec<f64>,
-    /// Where the vertices lie on the whole mesh.
+    /// Points of the vertices on the whole mesh.
     pub(super) places: Vec<SurfacePoint>,
-    /// How the whole mesh follows the vertices.
+    /// The embedding of the whole mesh in this surface.
     pub(super) embedding: Embedding,
-    /// Displacement of the vertices by each shape at weight 1, m; where they are loose they follow none.
+    /// Displacement of the vertices by each shape at weight 1, m; zero where they are loose.
     pub(super) moves: Vec<Vec<DVec3>>,
     /// Vertices that follow the rig exactly.
     pub(super) is_held: Vec<bool>,
-    /// Vertices that nothing holds, nor what lies below them.
+    /// Vertices that nothing holds, nor the tissue below them.
     pub(super) is_loose: Vec<bool>,
 }
 
@@ -44,7 +44,7 @@ impl CoarseSkin {
     }
 }
 
-/// Which places lie where the whole mesh is left free.
+/// Flags the points that lie on free triangles of the whole mesh.
 pub(super) fn loose_vertices(input: &TissueInput, places: &[SurfacePoint]) -> Vec<bool> {
     let is_free = |v: u32| input.free.get(v as usize).copied().unwrap_or(false);
     let face = input.face;

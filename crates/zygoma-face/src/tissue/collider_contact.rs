@@ -1,8 +1,8 @@
-//! Colliders on flesh: decided at points of the full-resolution skin, passed on to the vertices of the flesh that carry them.
+//! Contact of colliders with tissue: detected at points of the full-resolution skin, applied to the tissue vertices that carry them.
 //!
-//! In a step each point near a collider gets a plane that it must not pass, as a potential, and with friction a line along which alone it
-//! moves freely; both are found again half way. What little the search for the step's end leaves inside is pushed out by the smallest motion
-//! of the flesh that does.
+//! In a step each point near a collider gets a half-space that it must not leave, as a potential, and with friction a line along which
+//! alone it moves freely; both are detected again in mid-solve. Penetration that remains after the solve is resolved by the smallest
+//! motion of the tissue.
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -16,48 +16,49 @@ use super::lip_contact::Surface;
 use super::skin_samples::SkinPoints;
 use crate::contact::{ColliderId, ColliderMotion, Colliders, Contact, HeadWay, Samples};
 
-/// Points of the skin and planes; a point is carried by up to nine vertices of the flesh.
+/// Half-spaces of skin points; a point is carried by up to nine tissue vertices.
 type Planes = Elements<f32, HalfSpace, 9, 1, 5>;
 /// Points that stick to a collider.
 type Grips = Elements<f32, Line, 9, 1, 7>;
 
-/// Points that come this near in a step may meet, m. Ours, as all below.
+/// Points within this distance become contact candidates of a step, m. Ours, as all below.
 const WATCH: f32 = 6e-3;
-/// Skin this near to where the rig has it is not pushed away by what the rig moves, m.
+/// Colliders that the rig moves do not push skin that is this close to its position in the rig, m.
 const AT_HOME: f32 = 1e-4;
-/// Points nearer than this get a plane, m.
+/// Points closer than this get a half-space, m.
 const NEAR: f32 = 3e-4;
 /// Points deeper than this are pushed out at the end of a step, m.
 const MISSING: f32 = 1e-5;
-/// The largest way that a point is pushed at once, m.
+/// The largest distance by which a point is pushed out at once, m.
 const FARTHEST: f32 = 2e-3;
-/// Points kept of those that press on the same flesh: the deepest.
+/// Number of points kept among those that press on the same tissue: the deepest.
 const ALIKE: usize = 3;
-/// Most points that get planes.
+/// Maximum number of points that get half-spaces.
 const MOST: usize = 300;
-/// A collider that goes farther than this in a step is followed on its way, so that skin leaves it where it came in, m.
+/// The motion of a collider that travels farther than this in a step is sub-sampled, so that skin is pushed out on the side that the
+/// collider came from, m.
 const STRIDE: f32 = 2e-3;
-/// The largest number of places on that way.
+/// Maximum number of samples of that motion.
 const MOST_STRIDES: usize = 16;
-/// How much firmer held skin is held than pressed skin is pressed.
+/// Stiffness of grabbed skin over that of contact.
 const GRASP: f64 = 10.0;
-/// Vertices of the flesh that are worth handing to another thread.
+/// Minimum number of rows per parallel job.
 const ROWS: usize = 64;
-/// How fast a driven collider comes up to the skin, m/s.
+/// Maximum speed at which a driven collider approaches the skin, m/s.
 const APPROACH: f32 = 0.5;
 
-/// What presses on the flesh in a step.
+/// Contact between colliders and tissue in a step.
 #[derive(Clone)]
 pub(super) struct ColliderContact {
     planes: Handle<Planes>,
     grips: Handle<Grips>,
     held: Handle<Attachments<f32>>,
-    /// Points that may meet a collider in this step.
+    /// Points that may touch a collider in this step.
     candidates: Vec<Candidate>,
-    /// Points that have a plane, and those of the last search.
+    /// Points with a half-space, and those of the last detection.
     pressed: Vec<Pressed>,
     earlier: Vec<Pressed>,
-    /// What sliding points add to the forces on rows, so that it can be taken back when they are looked at again.
+    /// Friction forces of sliding points on rows, kept so that they can be removed when contacts are detected again.
     drags: Vec<(u32, Vec3)>,
     /// Stiffness of contact, N/m per m² of skin.
     stiffness: f32,
@@ -67,39 +68,40 @@ pub(super) struct ColliderContact {
 struct Candidate {
     touch: u32,
     sample: u32,
-    /// Where the point lies apart from the flesh that carries it.
+    /// Position of the point less that of the tissue that carries it.
     offset: Vec3,
-    /// What is known of it where the rig moves the collider.
+    /// Further data where the rig moves the collider.
     own: Option<Own>,
 }
 
-/// A point at a collider that the rig moves.
+/// A point near a collider that the rig moves.
 #[derive(Clone, Copy, Debug)]
 struct Own {
-    /// Where the rig has the point: it is never pushed farther than to there.
+    /// Position of the point in the rig: it is never pushed farther than to there.
     home: Vec3,
-    /// Where it was when it was found, and how far from the collider.
+    /// Position and signed distance when it was detected.
     at: Vec3,
     distance: f32,
 }
 
 impl Candidate {
-    /// Where the point is in a state of the flesh.
+    /// Position of the point in a state of the tissue.
     fn place(&self, samples: &Samples, x: &[Row<f32>]) -> Vec3 {
         self.offset + carried(samples, self.sample, x)
     }
 
-    /// How far the point may be behind a plane that goes through a place.
+    /// Allowed depth of the point behind a plane through a given position.
     fn allowed(&self, normal: Vec3, through: Vec3) -> f32 {
         self.own.map_or(0.0, |own| normal.dot(through - own.home).max(0.0))
     }
 
-    /// Whether it cannot be near the collider: no point comes nearer to a surface by more than it moves.
+    /// Whether it cannot be near the collider: the distance changes by no more than the point has moved.
     fn is_far(&self, at: Vec3) -> bool {
         self.own.is_some_and(|own| own.distance - own.at.distance(at) > NEAR)
     }
 
-    /// Distance from the collider, or from how deep it may be in it, with the normal and a point of the plane there; none where that is not near.
+    /// Signed distance from the collider plus the allowed depth, with the normal and a point of the contact plane; `None` where that is
+    /// not near.
     fn clearance(&self, collider: &Collider, at: Vec3) -> Option<(f32, Vec3, Vec3)> {
         if self.is_far(at) {
             return None;
@@ -112,28 +114,28 @@ impl Candidate {
     }
 }
 
-/// A point at a plane.
+/// A point with a half-space.
 #[derive(Clone, Copy, Debug)]
 struct Pressed {
     id: ColliderId,
     candidate: Candidate,
     normal: Vec3,
-    /// How high the point must be along the normal.
+    /// Minimum coordinate of the point along the normal.
     level: f32,
-    /// Distance from the collider when the plane was found, negative inside.
+    /// Signed distance from the collider when the plane was found, negative inside.
     distance: f32,
-    /// N/m, and the skin's area that the point speaks for.
+    /// Stiffness, N/m, and the area of skin that the point represents.
     weight: f32,
     area: f32,
-    /// What it sticks to, in the collider's own frame.
+    /// Anchor of static friction, in the collider's own frame.
     anchor: Option<Vec3>,
     slides: bool,
-    /// Forces on the skin, N: along the normal, and of friction.
+    /// Forces on the skin, N: along the normal, and by friction.
     pressing: f32,
     dragging: Vec3,
 }
 
-/// Rows that must be lifted along directions of their own, and by how much.
+/// Rows to be displaced, each along a direction and by an amount of its own.
 #[derive(Default)]
 pub(super) struct Lifts {
     pub(super) rows: Vec<MatrixRow>,
@@ -142,7 +144,7 @@ pub(super) struct Lifts {
 }
 
 impl Lifts {
-    /// Leaves out some rows.
+    /// Keeps only the rows for which a predicate holds.
     pub(super) fn retain(&mut self, is_kept: impl Fn(&MatrixRow) -> bool) {
         let kept: Vec<bool> = self.rows.iter().map(is_kept).collect();
         let mut keeps = kept.iter();
@@ -155,7 +157,7 @@ impl Lifts {
 }
 
 impl ColliderContact {
-    /// Adds what touches need to a system.
+    /// Adds empty groups for contact, friction and grabs to a system.
     pub(super) fn new(stiffness: f64, system: &mut System<f32>) -> Self {
         let fits = "an empty group names no vertex";
         Self {
@@ -170,21 +172,21 @@ impl ColliderContact {
         }
     }
 
-    /// Takes all constraints out of the system.
+    /// Removes all constraints from the system.
     pub(super) fn clear(&self, system: &mut System<f32>) {
         system.group_mut(self.planes).clear();
         system.group_mut(self.grips).clear();
         system.group_mut(self.held).clear();
     }
 
-    /// Lets go of everything.
+    /// Forgets all contacts.
     pub(super) fn forget(&mut self) {
         self.candidates.clear();
         self.pressed.clear();
     }
 
-    /// A step begins that ends at a share of the frame: colliders move, and the points that they may meet are found. Colliders that the rig
-    /// itself moves know where it has the flesh at the end of the step.
+    /// Begins a step that ends at a fraction of the frame: moves the colliders and finds the points that they may touch. For colliders
+    /// that the rig moves, `rig` holds the rig's own tissue positions at the end of the step.
     pub(super) fn begin(
         &mut self,
         tissue: &Tissue,
@@ -193,14 +195,14 @@ impl ColliderContact {
         (way, share, seconds): (&HeadWay, f32, f32),
     ) {
         touches.move_colliders(share, way, seconds);
-        // A step begins with forces of its own.
+        // The forces of the system are set anew in every step.
         self.drags.clear();
         self.candidates.clear();
         for (index, (_, touch)) in (0u32..).zip(&mut touches.touches) {
             let is_driven = touch.drive != ColliderMotion::Kinematic;
             let wanted = touch.wanted(way, share).translation;
             let collider = &touch.collider;
-            // What the rig moves along with the skin meets it where both end up.
+            // A collider that the rig moves along with the skin meets it at the end of the motion of both.
             let travelled = if rig.is_some() { 0.0 } else { travel(collider) };
             let within = travelled + if is_driven { WATCH.max(APPROACH * seconds) } else { WATCH };
             if touch.is_through() {
@@ -209,7 +211,7 @@ impl ColliderContact {
             let first = self.candidates.len();
             self.find_candidates(tissue, (state, rig), (index, collider), within);
             if is_driven {
-                // Up to the skin a driven collider goes freely; from there on its force counts.
+                // A driven collider moves freely up to the skin; from there on its force counts.
                 let gap = |c: &Candidate| {
                     let at = c.place(&tissue.touchable.samples, state.x);
                     collider.clearance(at, within).map_or(within, |clearance| clearance.distance)
@@ -221,7 +223,7 @@ impl ColliderContact {
         }
     }
 
-    /// Adds the points that are within a distance of a collider: looked for among those of the flesh's vertices that are near it.
+    /// Adds the points within a distance of a collider, searched for near those tissue vertices that are close to it.
     fn find_candidates(
         &mut self,
         tissue: &Tissue,
@@ -250,7 +252,7 @@ impl ColliderContact {
         self.candidates.par_extend(rows.flat_map_iter(of_row));
     }
 
-    /// Puts constraints into the system for the points near colliders and for held skin, at a share of the frame.
+    /// Adds constraints to the system for points near colliders and for grabbed skin, at a fraction of the frame.
     pub(super) fn prepare(
         &mut self,
         tissue: &Tissue,
@@ -293,7 +295,8 @@ impl ColliderContact {
         }
     }
 
-    /// Planes for the points near colliders; of those that press on the same flesh the deepest, and what sticks, speak for all.
+    /// Finds half-spaces for the points near colliders. Of the points that press on the same tissue, sticking ones and the deepest
+    /// represent all.
     fn find_planes(&mut self, tissue: &Tissue, touches: &Colliders, x: &[Row<f32>]) {
         let SkinPoints { samples, .. } = &tissue.touchable;
         self.pressed.clear();
@@ -348,7 +351,7 @@ impl ColliderContact {
         self.pressed = kept;
     }
 
-    /// Rows of the flesh that constraints act on: held skin first, then what is pressed, the deepest first.
+    /// Tissue rows that constraints act on: grabbed skin first, then pressed skin, the deepest first.
     pub(super) fn rows(&self, tissue: &Tissue, touches: &Colliders) -> Vec<u32> {
         let free = tissue.layout.free;
         let pulled = touches.pulls.iter().flat_map(|(_, pull)| pull.vertices());
@@ -356,7 +359,7 @@ impl ColliderContact {
         pulled.filter(|row| (*row as usize) < free).chain(pressed).collect()
     }
 
-    /// Rows of the flesh that constraints may act on in the next steps, the nearest first.
+    /// Tissue rows that constraints may act on in the next steps, the nearest first.
     pub(super) fn rows_ahead(&self, tissue: &Tissue, touches: &Colliders, x: &[Row<f32>]) -> Vec<u32> {
         let distance = |candidate: &Candidate| {
             let at = candidate.offset + carried(&tissue.touchable.samples, candidate.sample, x);
@@ -368,13 +371,13 @@ impl ColliderContact {
         near.into_iter().flat_map(|(_, candidate)| carriers(tissue, candidate.sample)).collect()
     }
 
-    /// The friction of all sliding points on the free rows, N.
+    /// Sum of the friction of all sliding points on the free rows, N.
     #[cfg(test)]
     pub(super) fn friction(&self) -> Vec3 {
         self.drags.iter().map(|(_, force)| *force).sum()
     }
 
-    /// Finds the forces at some state: planes push, what sticks holds up to what friction bears.
+    /// Finds the contact forces in a state: half-spaces push along the normal, and friction holds up to its limit.
     pub(super) fn find_forces(&mut self, tissue: &Tissue, touches: &Colliders, x: &[Row<f32>]) {
         for point in &mut self.pressed {
             let (_, touch) = &touches.touches[point.candidate.touch as usize];
@@ -390,7 +393,7 @@ impl ColliderContact {
         }
     }
 
-    /// The search is over: what the skin does to colliders, and what it will stick to.
+    /// Applies the forces of the skin to the colliders after the solve, and updates the anchors of friction.
     pub(super) fn react(
         &mut self,
         tissue: &Tissue,
@@ -409,7 +412,7 @@ impl ColliderContact {
                 continue;
             }
             if point.slides {
-                // Next time it begins at what friction bears.
+                // The next step starts at the friction limit.
                 point.anchor = Some(touch.collider.now.apply_inverse(at + point.dragging / point.weight));
             }
             touch.load.add(force, at);
@@ -437,7 +440,7 @@ impl ColliderContact {
         }
     }
 
-    /// What is still inside a collider: rows of the flesh that lead it out. Points just outside come along, so that they stay there.
+    /// Adds a row for each point that is still inside a collider. Points just outside are added too, so that they stay there.
     pub(super) fn missing(&self, tissue: &Tissue, touches: &Colliders, x: &[Row<f32>], lifts: &mut Lifts) {
         let samples = &tissue.touchable.samples;
         let clearance = |candidate: &Candidate| {
@@ -466,7 +469,7 @@ impl ColliderContact {
         }
     }
 
-    /// The step is over: how deep is anything still, and how do driven colliders go on?
+    /// Ends the step: records the remaining penetrations and ends the step of each collider.
     pub(super) fn end(&self, tissue: &Tissue, touches: &mut Colliders, x: &[Row<f32>]) {
         for candidate in &self.candidates {
             let (_, touch) = &mut touches.touches[candidate.touch as usize];
@@ -483,22 +486,22 @@ fn add_force(to: &mut Row<f32>, force: Vec3) {
     (0..3).for_each(|k| to[k] += force[k]);
 }
 
-/// Free rows of the flesh that carry a point.
+/// Free tissue rows that carry a point.
 fn carriers(tissue: &Tissue, sample: u32) -> impl Iterator<Item = u32> {
     tissue.touchable.samples.follows_freely(sample).map(|(row, _)| *row)
 }
 
-/// How far a collider goes in a step.
+/// Distance that a collider travels in a step.
 fn travel(collider: &Collider) -> f32 {
     collider.before.translation.distance(collider.now.translation)
 }
 
-/// Where a point leaves a collider that came its way in a step, if it is inside or near: distance now, normal, and a point of the plane.
+/// Finds where a point inside or near a moving collider leaves it: signed distance now, normal, and a point of the plane.
 fn way_out(collider: &Collider, point: Vec3) -> Option<(f32, Vec3, Vec3)> {
     let strides = ((travel(collider) / STRIDE).ceil() as usize).clamp(1, MOST_STRIDES);
     let mut at = point;
     for stride in 1..strides {
-        // On its way the collider takes along what it meets.
+        // On its way the collider pushes the point ahead of it.
         let pose = collider.before.between(&collider.now, stride as f32 / strides as f32);
         let seen = collider.now.apply(pose.apply_inverse(at));
         if let Some(clearance) = collider.clearance(seen, 0.0) {
@@ -511,7 +514,7 @@ fn way_out(collider: &Collider, point: Vec3) -> Option<(f32, Vec3, Vec3)> {
     Some(((point - surface).dot(clearance.normal), clearance.normal, surface))
 }
 
-/// What some state of the flesh adds to a point.
+/// The contribution of a state of the tissue to the position of a point.
 pub(super) fn carried(samples: &Samples, sample: u32, x: &[Row<f32>]) -> Vec3 {
     samples.follows(sample).iter().map(|(row, w)| *w * Vec3::from_slice(&x[*row as usize])).sum()
 }

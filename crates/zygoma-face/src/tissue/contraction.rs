@@ -1,8 +1,8 @@
-//! Flesh that an expression squeezes shortens by itself, as muscle does.
+//! Contraction, as of muscle, of tissue that an expression compresses.
 //!
-//! Forces from outside that hold a lip at a third of its length press on flesh that would rather fold: the expression is an equilibrium,
-//! but not a stable one, and the lip snaps away from it. So what the rig shortens beyond what flesh bears is its own doing: the shape
-//! that its elements are pulled to, ‖F − R A‖², becomes shorter by A, and thicker, so that its volume stays.
+//! External forces that hold a lip at a third of its length press on tissue that would rather fold: the expression is an equilibrium, but
+//! not a stable one, and the lip snaps away from it. So beyond a limit the tissue contracts by itself: the target shape of its elements,
+//! ‖F − R A‖², becomes shorter by A, and thicker, so that its volume stays.
 
 use std::ops::Range;
 
@@ -11,18 +11,19 @@ use zygoma_physics::projective::Stencil;
 
 use super::tissue_mesh::TissueMesh;
 
-/// Share of its length to which skin is squeezed by force alone. Ours: in most expressions skin keeps more, and stays as it is.
+/// Fraction of its length to which skin is compressed by force alone. Ours: in most expressions skin is compressed less, and does not
+/// contract.
 const BORNE: f64 = 0.95;
-/// No element becomes shorter than this, whatever a rig does to its skin. Ours.
+/// Smallest fraction of its length to which an element contracts, whatever a rig does to its skin. Ours.
 const SHORTEST: f64 = 0.05;
-/// Flesh becomes no thicker than this by shortening, as a share: below a crushed fold there is no room for more. Ours.
+/// Largest factor of thickness by contraction: below a crushed fold there is no room for more. Ours.
 const THICKEST: f64 = 1.3;
 
-/// The flesh of a face that its shapes squeeze.
+/// The tissue that the shapes of a face compress.
 #[derive(Default)]
 pub(super) struct MuscleContraction {
     prisms: Vec<Prism>,
-    /// Tetrahedra of these prisms, in their order, and which of all tetrahedra are among them.
+    /// Tetrahedra of these prisms, in their order, and a flag for each tetrahedron of the mesh.
     pub(super) tets: Vec<u32>,
     has: Vec<bool>,
 }
@@ -30,14 +31,14 @@ pub(super) struct MuscleContraction {
 /// Tissue right under a triangle of the skin.
 struct Prism {
     corners: [u32; 3],
-    /// From the triangle's plane at rest into space: two axes and the normal.
+    /// Axes of the triangle at rest: two in its plane and the normal.
     axes: DMat3,
-    /// From differences of corners to gradients in that plane.
+    /// Maps differences of corners to gradients in that plane.
     inverse: DMat2,
     tets: Range<usize>,
 }
 
-/// The shape that an element is pulled to.
+/// The target shape of an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ContractedShape {
     /// A, symmetric.
@@ -48,12 +49,12 @@ pub(super) struct ContractedShape {
 }
 
 impl ContractedShape {
-    /// As at rest.
+    /// No contraction.
     pub(super) const NOT: Self = Self { shape: DMat3::IDENTITY, volume: 1.0, edge: 1.0 };
 }
 
 impl MuscleContraction {
-    /// Which flesh some shape squeezes beyond what it bears; the first vertices of the flesh are the skin.
+    /// Finds the tissue that some shape compresses beyond the limit; its first vertices are the skin.
     pub(super) fn find(flesh: &TissueMesh, triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Self {
         let rest = &flesh.mesh.positions;
         let mut found = Self { has: vec![false; flesh.mesh.tets.len()], ..Self::default() };
@@ -81,7 +82,7 @@ impl MuscleContraction {
         found
     }
 
-    /// Whether a tetrahedron is among them.
+    /// Whether a tetrahedron contracts in some shape.
     pub(super) fn has(&self, tet: usize) -> bool {
         self.has[tet]
     }
@@ -91,7 +92,7 @@ impl MuscleContraction {
         self.prisms.len()
     }
 
-    /// The shape of each prism for a skin, with the places of its tetrahedra among [those squeezed](Self::tets).
+    /// Visits the target shape of each prism for a skin, with the range of its tetrahedra among [those squeezed](Self::tets).
     pub(super) fn each(
         &self,
         skin: impl Fn(u32) -> DVec3,
@@ -114,7 +115,7 @@ impl Prism {
         Some(Self { corners, axes, inverse, tets: 0..0 })
     }
 
-    /// What the skin's lengths are measured by: the squares and the product of the columns of its deformation gradient.
+    /// The metric of the skin: products of the columns of its deformation gradient.
     fn metric(&self, [a, b, c]: [DVec3; 3]) -> Metric {
         let [p, q] = self.inverse.to_cols_array_2d();
         let (u, v) = (p[0] * (b - a) + p[1] * (c - a), q[0] * (b - a) + q[1] * (c - a));
@@ -139,7 +140,7 @@ impl Prism {
     }
 }
 
-/// Squares of lengths in the plane of a triangle: from `middle` − `radius` to `middle` + `radius`, depending on the direction.
+/// Squared stretches in the plane of a triangle: from `middle` − `radius` to `middle` + `radius`, depending on the direction.
 struct Metric {
     middle: f64,
     half: f64,
@@ -148,15 +149,15 @@ struct Metric {
 }
 
 impl Metric {
-    /// Whether the skin is shorter in some direction than flesh bears.
+    /// Whether the skin is compressed beyond the limit in some direction.
     fn squeezes(&self) -> bool {
         self.middle - self.radius < BORNE * BORNE
     }
 
-    /// How much longer the skin is than at rest along two directions across each other, and these directions in its plane.
+    /// Principal stretches of the skin, and their directions in its plane.
     fn stretches(&self) -> (DVec2, DMat2) {
         let Self { middle, half, across, radius } = *self;
-        // Half of the angle whose cosine and sine are these; the larger of its own first.
+        // Cosine and sine of half the angle that has this cosine and sine, the larger one first.
         let (c, s) = if radius > 0.0 { (half / radius, across / radius) } else { (1.0, 0.0) };
         let large = (0.5 + 0.5 * c.abs()).sqrt();
         let small = 0.5 * s / large;
@@ -177,7 +178,7 @@ mod tests {
 
     const REST: [DVec3; 3] = [DVec3::ZERO, DVec3::new(0.003, 0.0, 0.001), DVec3::new(0.001, 0.002, -0.001)];
 
-    /// The skin of a prism stretched by two factors along two directions of its plane, and then turned.
+    /// The skin of a prism stretched by two factors along two directions of its plane, and then rotated.
     fn stretched(prism: &Prism, angle: f64, factors: [f64; 2], turn: DQuat) -> [DVec3; 3] {
         let (sin, cos) = angle.sin_cos();
         let [u, v] = [DVec3::new(cos, sin, 0.0), DVec3::new(-sin, cos, 0.0)].map(|d| prism.axes * d);

@@ -1,4 +1,4 @@
-//! Which actuations bring the flesh closest to where its markers should be (*Progressive PD*, §3.2).
+//! Finds the actuations that bring the tissue closest to its marker targets (*Progressive PD*, §3.2).
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -7,23 +7,23 @@ use zygoma_numerics::simd::Runs;
 use zygoma_numerics::vectors;
 use zygoma_physics::projective::{Row, row};
 
-/// A constant least-squares problem: how markers follow actuations.
+/// A constant least-squares problem: the response of markers to actuations.
 ///
-/// The paper takes the response with projections kept, which is far smaller than the true one wherever flesh turns, so that its
+/// The paper takes the response with projections fixed, which is far smaller than the true one wherever tissue rotates, so that its
 /// actuations overshoot. The true response to the force that holds a shape is the shape.
 #[derive(Clone)]
 pub(super) struct Control {
-    /// How each marker moves with each actuation, a row for each marker.
+    /// Displacement of the markers by each actuation.
     response: Vec<Runs>,
     normal: DenseFactor,
     regularisation: f64,
 }
 
-/// How far an actuation may leave the weight that drives it.
+/// Maximum difference between an actuation and the weight that drives it.
 const REACH: f32 = 0.3;
 
 impl Control {
-    /// The problem for markers that move as given with each actuation.
+    /// The problem for markers with the given response to each actuation.
     pub(super) fn new(response: Vec<Vec<DVec3>>, regularisation: f64) -> Option<Self> {
         let response: Vec<Vec<Row<f32>>> =
             response.into_iter().map(|moves| moves.into_iter().map(row).collect()).collect();
@@ -39,7 +39,7 @@ impl Control {
         Some(Self { response, normal, regularisation })
     }
 
-    /// Improves actuations, given what the markers still miss and the weights that they should not leave by far.
+    /// Improves actuations, given the errors of the markers and the weights that regularise them.
     pub(super) fn improve(&self, misses: &[Row<f32>], weights: &[f32], actuations: &mut [f32]) {
         let pulls: Vec<f64> =
             self.response.par_iter().with_min_len(8).map(|r| product(r, misses.as_flattened())).collect();
@@ -56,7 +56,7 @@ impl Control {
     }
 }
 
-/// The product of a vector of which only some runs are not zero with another one.
+/// The dot product of a sparse vector, stored as runs, with a dense one.
 fn product(sparse: &Runs, with: &[f32]) -> f64 {
     let mut values = sparse.values();
     let mut sum = 0.0;

@@ -1,4 +1,4 @@
-//! How thick the flesh is: painted, down to the bone, or the same everywhere.
+//! Thickness of the tissue: painted, down to the bone, or uniform.
 
 use glam::DVec3;
 use zygoma_geometry::topology::half_edges;
@@ -7,16 +7,17 @@ use super::TissueParams;
 use super::build::TissueInput;
 use crate::model::{Below, look_below};
 
-/// Flesh may fill this share of the way to the skin's other side: lips and ears have two sides that both need room. Ours.
+/// Maximum thickness as a fraction of the distance to the opposite side of the skin: lips and ears have two sides that both need room.
+/// Ours.
 const HALF: f64 = 0.45;
-/// How often thickness is averaged with its neighbours: bones have edges, flesh does not. Ours.
+/// Rounds of averaging thickness with its neighbours: bones have edges, tissue does not. Ours.
 const ROUNDS: usize = 4;
 
-/// How deep the flesh reaches under each vertex of the skin.
+/// Depth of the tissue under each vertex of the skin.
 pub(super) struct Depths {
     /// Its thickness, m.
     pub(super) thickness: Vec<f64>,
-    /// What lies below; empty without bones.
+    /// Bone or skin below each vertex; empty without bones.
     pub(super) below: Vec<Below>,
 }
 
@@ -41,18 +42,18 @@ impl Depths {
     }
 }
 
-/// How thick flesh may be above what lies below.
+/// Room for tissue between the skin and the bone or skin below it.
 fn room(below: &Below, params: &TissueParams) -> f64 {
     let [thinnest, thickest] = params.thickness_range;
     let depth = match below.bone {
         Some(bone) => bone,
-        // Past all bones the skin is that of a cheek, a lip or the neck.
+        // With no bone below, the skin is that of a cheek, a lip or the neck.
         None => below.skin.map_or(params.thickness, |other| (HALF * other).min(params.thickness)),
     };
     depth.clamp(thinnest, thickest.max(thinnest))
 }
 
-/// Averages with the neighbours, never above what there is room for.
+/// Averages with the neighbours, never beyond the available room.
 fn smooth(room: &[f64], triangles: &[[u32; 3]]) -> Vec<f64> {
     let mut thickness = room.to_vec();
     for _ in 0..ROUNDS {
@@ -68,7 +69,7 @@ fn smooth(room: &[f64], triangles: &[[u32; 3]]) -> Vec<f64> {
     thickness
 }
 
-/// Painted thickness at the vertices of the shell; where a value is none that flesh can have, the usual one.
+/// Painted thickness at the vertices of the shell; values out of range are replaced by the usual one.
 fn painted_thickness(input: &TissueInput, painted: &[f64], usual: f64) -> Vec<f64> {
     let face = input.face;
     let is_one = |t: &f64| TissueParams::THICKNESS.contains(t);

@@ -1,4 +1,4 @@
-//! The elements that flesh is made of, and what an expression changes about them.
+//! The elements of tissue, and their parameters in an expression.
 
 use glam::DVec3;
 use zygoma_physics::projective::{
@@ -11,25 +11,24 @@ use super::contraction::ContractedShape;
 use super::params::Actuation;
 use super::tissue_mesh::Tie;
 
-/// Thickness of skin without flesh, m. Ours.
+/// Thickness of skin without tissue below it, m. Ours.
 const BARE_SKIN: f64 = 2e-3;
-/// No shape that an element is pulled to has a singular value below this: what a combination of shapes crushes or turns inside out still aims at a
-/// sound shape. Ours.
+/// Smallest singular value of a target shape: elements that a combination of shapes crushes or inverts still have a valid target. Ours.
 const SOUND: f64 = 0.1;
 
-/// Edges of skin without flesh.
+/// Edges of skin without tissue below it.
 type BareEdges<T> = Elements<T, Target, 2, 1, 4>;
 
 /// The elements of a system that change with the expression.
 #[derive(Clone)]
 pub(super) struct Expressed<T> {
-    /// The flesh that is pulled to shapes: all of it, or, where forces drive it, what shapes squeeze.
+    /// Tissue with target shapes: all of it, or, where forces drive it, the part that shapes compress.
     shaped: Handle<ShapedTets<T>>,
-    /// Which of the squeezed prisms are short now.
+    /// Flags the prisms that are contracted now.
     is_short: Vec<bool>,
-    /// Edges of skin without flesh.
+    /// Edges of skin without tissue below it.
     edges: Handle<BareEdges<T>>,
-    /// What holds vertices somewhere, and which vertices these are.
+    /// Springs that hold vertices at targets, and those vertices.
     holds: Handle<Attachments<T>>,
     held: Vec<u32>,
 }
@@ -88,7 +87,7 @@ impl Tissue {
         (system, expressed)
     }
 
-    /// Puts attachments where skin and bone are for some weights, by which the rig moves the skin.
+    /// Moves attachments with skin and bone, for the given weights and displacements of the skin.
     pub(super) fn stand<T: Precision>(
         &self,
         weights: &[f32],
@@ -100,7 +99,7 @@ impl Tissue {
         self.put(&|vertex| self.attached_place(weights, moved, &pose, vertex), system, expressed);
     }
 
-    /// As [`stand`](Self::stand), and the flesh that the rig squeezes becomes as short as it.
+    /// As [`stand`](Self::stand), and contracts the tissue that the rig compresses.
     pub(super) fn express<T: Precision>(
         &self,
         weights: &[f32],
@@ -112,7 +111,7 @@ impl Tissue {
         let target = |v: u32| self.target(moved, v as usize);
         self.shortening.each(target, |prism, tets, shortened| {
             let is_short = *shortened != ContractedShape::NOT;
-            // Most flesh is not squeezed most of the time.
+            // Most tissue is uncompressed most of the time.
             if is_short || expressed.is_short[prism] {
                 for tet in tets {
                     let ShapedCorotatedVolume { strain_weight, volume_weight, .. } = shaped.parameters(tet);
@@ -124,7 +123,7 @@ impl Tissue {
         self.stand(weights, moved, system, expressed);
     }
 
-    /// Pulls everything to where its rows are displaced by so much: there the flesh is free of strain.
+    /// Sets the targets of all elements to the displaced rows: there the tissue is free of strain.
     pub(super) fn aim<T: Precision>(
         &self,
         displacements: &[Row<T>],
@@ -138,7 +137,7 @@ impl Tissue {
         self.put(&place, system, expressed);
     }
 
-    /// Puts attachments and edges of bare skin to places of the vertices.
+    /// Sets the targets of attachments and of edges of bare skin, given the positions of the vertices.
     fn put<T: Precision>(
         &self,
         place: &impl Fn(usize) -> DVec3,
@@ -155,22 +154,24 @@ impl Tissue {
         }
     }
 
-    /// Parameters of an edge of skin without flesh. Alone, skin would fold under the forces of the shapes, so it keeps the form that they give it.
+    /// Target of an edge of skin without tissue below it. Such skin would fold under the forces of the shapes, so it keeps the form that
+    /// they give it.
     fn bare_edge(&self, [a, b]: [u32; 2], at: impl Fn(u32) -> DVec3) -> Target {
         let weight = self.params.material().sheet_strain_weight(BARE_SKIN);
         Target { weight, target: (at(a) - at(b)).to_array() }
     }
 
-    /// Parameters of what holds a vertex somewhere.
+    /// Target of the spring that holds a vertex.
     fn hold(&self, vertex: usize, at: DVec3) -> Target {
         Target { weight: self.hold_stiffness(vertex), target: at.to_array() }
     }
 
-    /// How stiffly a vertex is held, N/m: by ligaments to the bone, the skin by the tone of the muscles where forces drive it.
+    /// Stiffness of the spring that holds a vertex, N/m: ligaments to the bone, and on skin the tone of the muscles where forces drive
+    /// it.
     fn hold_stiffness(&self, vertex: usize) -> f64 {
         let above = self.flesh.above[vertex] as usize;
         let per_area = match (self.flesh.ties[vertex], self.params.actuation) {
-            // With no element around it nothing else would hold it.
+            // With no element around it, nothing else would hold it.
             _ if self.is_alone[vertex] => self.params.attachment(),
             _ if self.surface.is_loose[above] => 0.0,
             (Tie::Ligaments { .. }, _) => self.params.attachment() * self.stiffness.attachment[above],
@@ -181,7 +182,7 @@ impl Tissue {
     }
 }
 
-/// Parameters of an element that is pulled to a shape and to its volume.
+/// Parameters of an element with a target shape and volume.
 pub(super) fn shaped_parameters(
     [strain_weight, volume_weight]: [f64; 2],
     goal: &ContractedShape,

@@ -1,4 +1,4 @@
-//! Flesh that forces drive: actuations are found in an equilibrium beside the motion (*Progressive PD*, §3.2).
+//! Tissue driven by forces: finds actuations at an equilibrium beside the motion (*Progressive PD*, §3.2).
 
 use std::time::Instant;
 
@@ -10,15 +10,15 @@ use super::build::Tissue;
 use super::control::Control;
 use super::run::{Equilibrium, SETTLED, TissueBody};
 
-/// The equilibrium in which actuations are found; where it is, is the [goal](TissueBody).
+/// The equilibrium at which actuations are found; its positions are the [goal](TissueBody).
 #[derive(Clone)]
 pub(super) struct ForceDrive {
     blendforces: Blendforces,
     control: Option<Control>,
-    /// The equilibrium before, and where the present one would be if it went on as from that one.
+    /// The last equilibrium, and the present one extrapolated from it.
     last: Vec<Row<f32>>,
     onward: Vec<Row<f32>>,
-    /// Free rows that are skin; they come first.
+    /// Number of free rows that are skin; they come first.
     markers: usize,
 }
 
@@ -38,15 +38,15 @@ impl ForceDrive {
         }
     }
 
-    /// Adds the forces of some actuations.
+    /// Adds the forces of the given actuations.
     pub(super) fn add_forces(&self, actuations: &[f32], system: &mut System<f32>) {
         self.blendforces.add(actuations, &mut system.forces);
     }
 }
 
 impl TissueBody {
-    /// The equilibrium of weights and markers, from the neutral in small steps: a jump to a wide open mouth may leave elements inside out. Some
-    /// more come to rest there.
+    /// Finds the equilibrium of weights and markers from the neutral in small steps: a jump to a wide open mouth may leave elements
+    /// inverted. Further steps let it converge.
     pub(super) fn approach_by_forces(&mut self, force: &mut ForceDrive, weights: &[f32]) {
         const STEPS: usize = 10;
         const MORE: usize = 6;
@@ -65,8 +65,8 @@ impl TissueBody {
         }
     }
 
-    /// Finds actuations for an equilibrium without inertia, gravity and contact: found for the step itself (*Progressive PD* eq. 11), they would cancel
-    /// its inertia.
+    /// Finds actuations for an equilibrium without inertia, gravity and contact: found for the step itself (*Progressive PD* eq. 11),
+    /// they would cancel its inertia.
     pub(super) fn find_actuations(&mut self, force: &mut ForceDrive, weights: &[f32], iterations: usize) {
         let began = Instant::now();
         for (k, onward) in force.onward.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! The forces that make the expressions: what holds the artist's shapes.
+//! Blendforces: the forces that hold the artist's shapes.
 
 use glam::DVec3;
 use zygoma_geometry::tets::volume;
@@ -14,7 +14,7 @@ use super::stiffness::Posed;
 use super::tissue_mesh::Tie;
 use crate::model::FaceModel;
 
-/// Finds what holds expressions.
+/// Finds the forces that hold expressions.
 struct Forces<'a> {
     tissue: &'a Tissue,
     holder: Holder<'a>,
@@ -36,7 +36,7 @@ impl<'a> Forces<'a> {
         let x: Vec<Row<f32>> = tissue.layout.vertices.iter().map(|v| row(positions[*v as usize])).collect();
         let mut gradient = x.clone();
         self.system.energy_and_gradient(&x, &mut gradient);
-        // Below the skin, and where it is loose, what is left is the tolerance of the equilibrium.
+        // Below the skin, and where it is loose, the gradient is the residual of the equilibrium.
         let force = |(place, g): (usize, &Row<f32>)| {
             let vertex = tissue.layout.vertices[place] as usize;
             let is_driven = tissue.flesh.ties[vertex] == Tie::Skin && !tissue.surface.is_loose[vertex];
@@ -48,12 +48,12 @@ impl<'a> Forces<'a> {
 }
 
 impl Tissue {
-    /// The blendforces: what holds the skin at each shape while the flesh below it is in equilibrium.
+    /// The blendforces: forces that hold the skin at each shape while the tissue below it is in equilibrium.
     ///
-    /// The paper takes the shapes themselves for forces, c B, and fits stiffnesses for which these hold them; taking what holds
-    /// them leaves no such error to a fit. `mouthClose` is made on top of an open jaw, and so is its force.
+    /// The paper takes the shapes themselves for forces, c B, and fits stiffnesses for which these hold them; to take the holding forces
+    /// leaves no such error to a fit. `mouthClose` is sculpted on top of an open jaw, and so is its force.
     ///
-    /// Beside them the least share of its volume that each element keeps, half way and at the end of each shape.
+    /// Also returns the smallest fraction of its volume that each element keeps, at half and at full weight of each shape.
     pub(super) fn find_forces(
         &self,
         face: &FaceModel,
@@ -65,7 +65,7 @@ impl Tissue {
         let mut fullness = vec![1.0_f64; volumes.len()];
         let mut held = |weights: &[f32]| -> Vec<DVec3> {
             let (positions, forces) = finder.find(weights);
-            // On their way shapes cross what they end clear of, as lids cross the eye.
+            // At half weight shapes pass through places that they end clear of, as lids pass through the eye.
             let on_the_way = |v: u32, share: f64| rest[v as usize].lerp(positions[v as usize], share);
             for ((tet, volume_at_rest), least) in self.flesh.mesh.tets.iter().zip(&volumes).zip(&mut fullness)
             {
@@ -93,7 +93,7 @@ impl Tissue {
         Ok((forces, fullness))
     }
 
-    /// The flesh posed by each shape alone; those that are made on top of another are left out.
+    /// The tissue posed by each shape alone; shapes that are sculpted on top of another are left out.
     pub(super) fn poses(&self, face: &FaceModel, teller: &mut Teller) -> Result<Vec<Posed>, TissueError> {
         let mut holder = Holder::new(self)?;
         let shapes = face.shapes.len();
@@ -119,11 +119,11 @@ impl Tissue {
     }
 }
 
-/// Forces below this share of a shape's largest are what the search for its equilibrium left, far from what it moves; without them a frame has a
-/// tenth of the forces to add up. Ours.
+/// Forces below this fraction of a shape's largest are solver residual, far from the skin that it moves; without them a frame has a tenth
+/// of the forces to sum. Ours.
 const QUIET: f64 = 1e-4;
 
-/// Takes out forces that only are what a search left.
+/// Removes forces that are solver residual only.
 fn quieten(forces: &mut [DVec3]) {
     let least = QUIET * forces.iter().map(|force| force.length()).fold(0.0, f64::max);
     forces.iter_mut().filter(|force| force.length() < least).for_each(|force| *force = DVec3::ZERO);

@@ -1,4 +1,4 @@
-//! A creature that is no human: a ball with two antennae, a few shapes, no mouth and no bones.
+//! A creature that is not human: a ball with two antennae, a few shapes, no mouth and no bones.
 
 use std::f64::consts::{PI, TAU};
 use std::sync::{Arc, LazyLock};
@@ -23,7 +23,7 @@ const RADIUS: f64 = 0.009;
 fn creature() -> RigMesh {
     const SECTORS: u32 = 48;
     let end = BALL + ANTENNA;
-    // Half of the outline from the tip to the ball's equator: place along the axis and distance from it.
+    // Half of the outline from the tip to the ball's equator: position along the axis and distance from it.
     let mut outline: Vec<(f64, f64)> = (1..=6)
         .map(|i| f64::from(i) * PI / 12.0)
         .map(|a| (end - RADIUS + RADIUS * a.cos(), RADIUS * a.sin()))
@@ -101,7 +101,7 @@ fn free_vertices(parts: &[FreePart]) -> Vec<bool> {
 }
 
 fn tissue(free: &[bool]) -> Arc<Tissue> {
-    // Whatever it takes for a jaw, there is no mouth.
+    // Whichever shapes are taken for the jaw, there is no mouth.
     let jaw = jaw_driven_shapes(&creature());
     let input = TissueInput { free, ..TissueInput::new(&FACE, &jaw) };
     Arc::new(Tissue::build(&input, &TissueParams::default(), &mut |_| Continue::Yes).unwrap())
@@ -165,7 +165,7 @@ fn antennae_swing_on_a_shake_settle_and_keep_their_volume() {
         left.push(second);
     }
     println!("swings second by second: {left:.2?} mm");
-    // Below a tenth of a millimetre is what single precision leaves.
+    // Below a tenth of a millimetre is the error of single precision.
     assert!(left.windows(2).all(|pair| pair[1] < pair[0] || pair[1] < 0.1), "every second less: {left:?}");
     assert!(left[7] < 0.02 * tips, "{left:?}");
 }

@@ -1,4 +1,4 @@
-//! Flesh under a skin that is held where the rig has it.
+//! Tissue under a skin that is fixed to the rig.
 
 use glam::DVec3;
 use zygoma_numerics::NotPositiveDefinite;
@@ -11,10 +11,10 @@ use super::params::Actuation;
 use super::tissue_mesh::Tie;
 use crate::model::FaceModel;
 
-/// Finds the balance of the flesh below the skin of expressions.
+/// Finds equilibria of the tissue below the skin of expressions.
 pub(super) struct Holder<'a> {
     tissue: &'a Tissue,
-    /// The skin is not free here.
+    /// A layout in which the skin is not free.
     pinned: Layout,
     system: System<f32>,
     expressed: Expressed<f32>,
@@ -31,7 +31,7 @@ impl<'a> Holder<'a> {
         Ok(Self { tissue, pinned, system, expressed, global })
     }
 
-    /// All vertices, the skin where the rig has it for some weights, the rest in balance.
+    /// All vertices for the given weights: the skin in the rig, the rest in equilibrium.
     pub(super) fn hold(&mut self, weights: &[f32]) -> Vec<DVec3> {
         let (tissue, pinned) = (self.tissue, &self.pinned);
         let moved = tissue.moved(weights);
@@ -48,12 +48,12 @@ impl<'a> Holder<'a> {
     }
 }
 
-/// Weights that are 1 for some shapes and 0 for all others.
+/// Weights of 1 for the given shapes and 0 for all others.
 pub(super) fn only(count: usize, shapes_at_one: &[usize]) -> Vec<f32> {
     (0..count).map(|shape| if shapes_at_one.contains(&shape) { 1.0 } else { 0.0 }).collect()
 }
 
-/// The shape on top of which another is made: `mouthClose` is made on top of an open jaw.
+/// The shape on top of which another is sculpted: `mouthClose` is sculpted on top of an open jaw.
 pub(super) fn base_shape(face: &FaceModel, shape: usize) -> Option<usize> {
     let is = |index: usize, wanted: &str| {
         arkit::recognise(&face.shapes[index].name).is_some_and(|recognised| recognised.shape == wanted)

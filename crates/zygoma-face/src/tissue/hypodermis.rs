@@ -1,4 +1,4 @@
-//! The flesh under a skin: a second surface below it and tetrahedra between (*Progressive PD*, §4.1).
+//! A layer of tissue under a skin: a second surface below it and tetrahedra between (*Progressive PD*, §4.1).
 
 use glam::DVec3;
 use zygoma_geometry::curve::along_curve;
@@ -7,7 +7,7 @@ use zygoma_geometry::normals::area_vector;
 use zygoma_geometry::tets::{TetMesh, split_prism, volume};
 use zygoma_numerics::{Analysis, Cholesky, NotPositiveDefinite, SymmetricMatrix};
 
-/// How the surface under the skin is made. The paper publishes no values; these are ours.
+/// Parameters of the surface under the skin. The paper publishes no values; these are ours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct HypodermisParams {
     /// w_smooth of *Progressive PD* eq. 13, for a Laplacian in units of length (the offset from the mean of the neighbours).
@@ -16,28 +16,28 @@ pub(super) struct HypodermisParams {
     pub(super) keep_curvature: f64,
 }
 
-/// A tetrahedron counts as sound if it has this share of the volume of a third of an upright prism.
+/// A tetrahedron is valid above this fraction of the volume of a third of an upright prism.
 const SOUND: f64 = 0.08;
-/// Slivers with less than this share are sound, but several shapes together turn them inside out: they are avoided where they can be.
+/// Slivers below this fraction are valid, but several shapes together invert them: they are avoided where possible.
 const SLIVER: f64 = 0.3;
-/// Where an element is not sound, the flesh gets thinner by this factor, this many times at most: thinner flesh would be too stiff
-/// across to be worth simulating. Above slivers it does so in the first rounds only.
+/// Where an element is not valid, the tissue is thinned by this factor, this many times at most: thinner tissue would be too stiff across
+/// to be worth simulating. Slivers are thinned in the first rounds only.
 const THINNER: f64 = 0.75;
 const ROUNDS: usize = 12;
 const SLIVER_ROUNDS: usize = 4;
 
-/// The flesh between skin and hypodermis: the skin's vertices first, then as many below them.
+/// The tissue between skin and hypodermis: the skin's vertices first, then as many below them.
 pub(super) struct Hypodermis {
     pub(super) mesh: TetMesh,
-    /// The skin's triangle above each three tetrahedra.
+    /// The skin's triangle above every three tetrahedra.
     pub(super) triangles: Vec<u32>,
-    /// Triangles of the skin under which there is no room for sound elements, at its sharpest folds.
+    /// Triangles of the skin with no room for valid elements below them, at its sharpest folds.
     pub(super) bare: Vec<[u32; 3]>,
 }
 
 impl Hypodermis {
-    /// Builds the flesh under a skin. Where elements would be inverted or flat, the flesh becomes thinner by itself; prisms with
-    /// elements that stay unsound are left out, and those that the caller flags.
+    /// Builds the tissue under a skin. Thins it where elements would be inverted or flat; leaves out prisms whose elements stay invalid,
+    /// and those that the caller flags.
     pub(super) fn new(
         skin: &[DVec3],
         triangles: &[[u32; 3]],
@@ -54,7 +54,7 @@ impl Hypodermis {
             let mut inner: Vec<DVec3> =
                 (0..skin.len()).map(|v| skin[v] - thickness[v] * normals[v]).collect();
             let smooth = smoother.smooth(&inner);
-            // Late rounds give up on smoothness where it is what inverts an element.
+            // Late rounds give up on smoothness where it inverts an element.
             let is_upright = |v: usize| is_sliver[v] && round >= ROUNDS / 2;
             (0..skin.len()).filter(|v| !is_upright(*v)).for_each(|v| inner[v] = smooth[v]);
             let fullness = least_fullness(skin, &inner, triangles, &thickness);
@@ -68,7 +68,7 @@ impl Hypodermis {
             let (unsound, is_unsound) = below(SOUND);
             let (slivers, now_slivers) = below(SLIVER);
             is_sliver = now_slivers;
-            // Thinning one prism may bend its neighbours: what counts is the best round.
+            // Thinning one prism may bend its neighbours: keeps the best round.
             if best.as_ref().is_none_or(|best| [unsound, slivers] < best.0) {
                 let is_unsound = fullness.iter().map(|least| *least < SOUND).collect();
                 best = Some(([unsound, slivers], inner, is_unsound));
@@ -97,7 +97,7 @@ impl Hypodermis {
     }
 }
 
-/// The least share of the volume of a third of an upright prism that an element under each triangle has.
+/// The smallest volume of an element under each triangle, as a fraction of a third of an upright prism.
 fn least_fullness(skin: &[DVec3], inner: &[DVec3], triangles: &[[u32; 3]], thickness: &[f64]) -> Vec<f64> {
     let least = |t: &[u32; 3]| {
         let mean = t.map(|v| thickness[v as usize]).iter().sum::<f64>() / 3.0;
@@ -108,7 +108,7 @@ fn least_fullness(skin: &[DVec3], inner: &[DVec3], triangles: &[[u32; 3]], thick
     triangles.iter().map(least).collect()
 }
 
-/// The elements under a triangle of a skin of so many vertices.
+/// The elements under a triangle of a skin with the given number of vertices.
 fn prism(count: usize, triangle: [u32; 3]) -> [[u32; 4]; 3] {
     split_prism(triangle, triangle.map(|v| v + count as u32))
 }
@@ -125,7 +125,8 @@ fn area(skin: &[DVec3], t: &[u32; 3]) -> f64 {
     0.5 * (b - a).cross(c - a).length()
 }
 
-/// Normals that all triangles around a vertex face: where the mean normal turns its back on one of them, it is pulled round.
+/// Vertex normals that lie on the outer side of all triangles around a vertex: a mean normal that points behind one of them is tilted
+/// towards it.
 pub(super) fn seen_normals(skin: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3> {
     let mut around = vec![Vec::new(); skin.len()];
     for t in triangles {
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn flesh_thicker_than_a_fold_allows_becomes_thinner_by_itself() {
-        // A ridge with a crest sharper than the flesh is thick.
+        // A ridge with a crest sharper than the tissue is thick.
         let (flat, triangles) = shapes::square(40);
         let ridge = |p: &glam::Vec3| {
             let p = 0.1 * p.as_dvec3();

@@ -1,4 +1,4 @@
-//! What the head's motion does to the flesh that lives in its frame.
+//! Inertial forces of the head's motion on tissue that is simulated in the head's frame.
 
 use glam::{DQuat, DVec3};
 use rayon::prelude::*;
@@ -7,12 +7,12 @@ use zygoma_physics::projective::{Dynamics, Row, position, row};
 
 use crate::body::head_path::HeadPath;
 
-/// Vertices that are worth handing to another thread. Ours.
+/// Minimum number of vertices per parallel job. Ours.
 pub(super) const PIECE: usize = 2048;
 
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
-/// The head's motion, and the flesh's in the world.
+/// The head's motion, and that of the tissue in the world.
 #[derive(Clone)]
 pub(super) struct Head {
     /// The pose at the end of the next frame.
@@ -22,12 +22,12 @@ pub(super) struct Head {
     at_step: RigidMotion,
     /// Velocities of the free vertices in the world.
     velocities: Vec<DVec3>,
-    /// Where the free vertices were in the world at the end of the last step.
+    /// World positions of the free vertices at the end of the last step.
     places: Vec<DVec3>,
 }
 
 impl Head {
-    /// At rest, for so many free vertices.
+    /// At rest, with the given number of free vertices.
     pub(super) fn still(free: usize) -> Self {
         Self {
             pose: STILL,
@@ -38,20 +38,20 @@ impl Head {
         }
     }
 
-    /// A frame of some seconds begins.
+    /// Begins a frame of the given length.
     pub(super) fn begin_frame(&mut self, seconds: f64) {
         self.path.go_to(&self.pose, seconds);
     }
 
-    /// Stops where it was told to be last, and the flesh with it.
+    /// Brings the head to rest at its latest pose, and the tissue with it.
     pub(super) fn rest(&mut self) {
         self.path.rest_at(&self.pose);
         self.at_step = self.pose;
         self.velocities.fill(DVec3::ZERO);
     }
 
-    /// Goes on to where it was told to be last, with the flesh, as if both had always moved as in this step: from a pose and places of the
-    /// flesh to other places.
+    /// Moves the head to its latest pose, and the tissue with it, as if both had always moved as in this step: given the last pose and
+    /// the positions of the tissue before and after.
     pub(super) fn glide(&mut self, from: &RigidMotion, before: &[Row<f32>], seconds: f64, now: &[Row<f32>]) {
         self.path.move_steadily(from, &self.pose, seconds);
         self.at_step = self.pose;
@@ -62,14 +62,14 @@ impl Head {
         }
     }
 
-    /// Lets a free vertex rest in the head, by a share, at a place there.
+    /// Blends the velocity of a free vertex, by a fraction, towards that of a point at rest in the head's frame.
     pub(super) fn stop(&mut self, vertex: usize, place: DVec3, share: f64) {
         let resting = self.path.velocity_of(place);
         let velocity = &mut self.velocities[vertex];
         *velocity = if velocity.is_finite() { velocity.lerp(resting, share) } else { resting };
     }
 
-    /// Inertia: in the world each vertex would go on as it went, which gives it a velocity in the head that goes to a pose.
+    /// Sets the velocities relative to the head: each vertex keeps its velocity in the world while the head moves to a pose.
     pub(super) fn carry_on(&mut self, pose: &RigidMotion, seconds: f64, dynamics: &mut Dynamics<f32>) {
         let (from, back) = (self.at_step.to_affine(), pose.to_affine().inverse());
         let of_vertices = self.places.par_iter_mut().zip(&self.velocities);
@@ -82,7 +82,7 @@ impl Head {
         });
     }
 
-    /// The step is over: velocities in the world follow from the way made.
+    /// Ends the step: finds velocities in the world from the displacements of the step.
     pub(super) fn follow(&mut self, pose: &RigidMotion, seconds: f64, dynamics: &Dynamics<f32>) {
         let to_world = pose.to_affine();
         let of_vertices = self.velocities.par_iter_mut().zip(&self.places);

@@ -10,20 +10,20 @@ use super::progress::TissueError;
 use super::tissue_mesh::{Tie, TissueMesh};
 use zygoma_physics::projective::Material;
 
-/// A layer to be made, and made anew where it turns out to be too thick.
+/// A layer that can be rebuilt where it turns out to be too thick.
 pub(super) struct Layer {
-    /// Wanted thickness below each vertex of the skin, m.
+    /// Target thickness below each vertex of the skin, m.
     pub(super) thickness: Vec<f64>,
-    /// Triangles of the skin that are to have no tissue.
+    /// Flags the triangles of the skin to leave without tissue.
     pub(super) left_out: Vec<bool>,
-    /// How far what is below each vertex goes with the jaw.
+    /// Fraction by which the tissue below each vertex follows the jaw.
     jaw_shares: Vec<f64>,
     material: Material,
     hypodermis: HypodermisParams,
 }
 
 impl Layer {
-    /// The layer that an input asks for, with what it is attached to.
+    /// The layer for an input, with its attachment to the bones.
     pub(super) fn new(
         input: &TissueInput,
         skin: &CoarseSkin,
@@ -46,7 +46,7 @@ impl Layer {
         (layer, attachment)
     }
 
-    /// Makes it under a skin.
+    /// Builds the layer under a skin.
     pub(super) fn make(&self, skin: &CoarseSkin) -> Result<TissueMesh, TissueError> {
         let made = Hypodermis::new(
             &skin.positions,

@@ -1,6 +1,6 @@
-//! Lips that meet, and stick (*Progressive PD*, §4.3).
+//! Contact between the lips, dry or sticky (*Progressive PD*, §4.3).
 //!
-//! Contact is decided on the lips at full resolution and acts on the flesh through the weights with which they follow it.
+//! Contact is detected on the lips at full resolution and acts on the tissue through the weights of the embedding.
 
 use glam::Vec3;
 use zygoma_numerics::random::Keyed;
@@ -11,100 +11,100 @@ use super::collider_contact::Lifts;
 use crate::contact::{ContactPair, LipContactDetector, LipPoint, Margins, area_of};
 use crate::model::Lips;
 
-/// Contacts between places of the lips: a vertex and a triangle or two edges, each point carried by up to three vertices of the flesh.
+/// Contacts between points of the lips: a vertex and a triangle or two edges, each vertex carried by up to three tissue vertices.
 pub(super) type LipContacts = Elements<f32, HalfSpace, 12, 1, 5>;
-/// Sticky springs: the vector between two places has a target.
+/// Sticky springs: the vector between two points has a target.
 pub(super) type StickySprings = Elements<f32, Target, 12, 1, 4>;
 
-/// Pairs nearer than this may meet in a step, m. Ours, as those below.
+/// Pairs closer than this may touch in a step, m. Ours, as those below.
 const NEAR: Margins = Margins { vertex: 3e-4, edge: 5e-5 };
-/// Lips are kept this far apart, m: about what the search for an equilibrium leaves.
+/// Gap that contact keeps between the lips, m: about the error that the solve leaves.
 const CLEARANCE: f32 = 4e-5;
-/// Pairs nearer than this are parted at the end of a step, m.
+/// Pairs closer than this are separated at the end of a step, m.
 const MISSING: f32 = 2e-5;
-/// The largest way that lips are parted at once, m: what is deeper takes several rounds.
+/// The largest distance by which lips are separated at once, m: deeper penetrations take several rounds.
 const FARTHEST: f32 = 1e-3;
-/// Lips that the rig itself has in each other are parted if they are no deeper than this, m. Deeper ones the less, and those twice as deep not at
-/// all: an expression that closes a jaw which is not open, or moves a mouth as a decal, keeps its look. Ours: each
-/// lip gives way by half of it, the 5 mm that flesh may leave its rig by.
+/// Penetrations in the rig itself are resolved if they are no deeper than this, m. Deeper ones are resolved less, and those twice as deep
+/// not at all: an expression that closes a jaw which is not open, or moves a mouth as a decal, keeps its look. Ours: each lip yields by
+/// half of it, the 5 mm that tissue may deviate from its rig.
 const DEEPEST_PARTED: f32 = 1e-2;
 /// Pairs closer than this touch, m.
 const TOUCHING: Margins = Margins { vertex: 1.5e-4, edge: 0.0 };
-/// What the last projection may move, m.
+/// The largest displacement by the last projection, m.
 const LAST: f32 = 1e-4;
-/// How far apart the last projection leaves lips, m: well above the rounding of positions on a head.
+/// Gap after the last projection, m: well above the rounding of positions on a head.
 const APART: f32 = 1e-6;
-/// Rounds of the last projection.
+/// Iterations of the last projection.
 const ROUNDS: usize = 40;
-/// Most contacts of a step, and most sticky springs; the deepest are kept.
+/// Maximum number of contacts and of sticky springs in a step; the deepest contacts are kept.
 pub(super) const MOST: usize = 300;
-/// Contacts kept of those that push the same flesh.
+/// Number of contacts kept among those that push the same tissue.
 const ALIKE: usize = 3;
 /// r of *Progressive PD* eq. 16: a spring of 2 mm breaks with probability 0.1 in a frame of 40 ms.
 const BREAK_RATE: f32 = 450.7;
 
-/// Two lips, what is between them, and what holds them together.
+/// Contact and sticky springs between two lips.
 #[derive(Clone)]
 pub(super) struct LipContact {
     lips: Lips,
-    /// The order of the lips in each part of the mouth.
+    /// A contact detector for each part of the mouth.
     orders: Vec<LipContactDetector>,
-    /// Rows of the system that carry each point, with their shares.
+    /// Rows of the system that carry each point, with their weights.
     carriers: Vec<([u32; 3], [f32; 3])>,
     areas: Vec<f32>,
     contacts: Handle<LipContacts>,
     springs: Handle<StickySprings>,
     pub(super) sticky: Vec<Sticky>,
-    /// Where the points are, and what of it does not follow the flesh.
+    /// Positions of the points, and the part of them that does not follow the tissue.
     pub(super) positions: Vec<Vec3>,
     fixed: Vec<Vec3>,
-    /// Where the neutral has them, and where the rig itself has them now.
+    /// Positions in the neutral, and in the rig itself now.
     rest: Vec<Vec3>,
     own: Vec<Vec3>,
     meetings: Vec<ContactPair>,
-    /// Whether these are all that are near each other where the flesh is now.
+    /// Whether `meetings` holds all pairs that are near in the present state of the tissue.
     is_current: bool,
-    /// Meetings that become contacts, with the area that each stands for.
+    /// Pairs that become contacts, with the area that each represents.
     pub(super) kept: Vec<(ContactPair, f32)>,
     moved: Vec<Vec3>,
     tick: u64,
 }
 
-/// Two places that are stuck together.
+/// Two points that stick together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sticky {
     pub(super) upper: LipPoint,
     pub(super) lower: LipPoint,
-    /// The vertex that found the other lip.
+    /// The vertex whose contact made the spring.
     vertex: u32,
 }
 
-/// What follows flesh at some state: rest positions are in the rows of `rest`.
+/// A state of the embedded surface; `rest` holds the rest positions of the rows.
 pub(super) struct Surface<'a> {
-    /// The whole mesh without what follows the flesh.
+    /// The whole mesh without the displacements of the tissue.
     pub(super) base: &'a [Vec3],
     pub(super) rest: &'a [Row<f32>],
     pub(super) x: &'a [Row<f32>],
 }
 
-/// Stiffness between the lips, N/m per m² of lip.
+/// Stiffnesses between the lips, N/m per m² of lip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stiffness {
     pub(super) contact: f64,
     pub(super) sticky: f64,
 }
 
-/// What the last projection did.
+/// Result of the last projection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Projected {
-    /// The largest way moved, m.
+    /// The largest displacement, m.
     pub(super) moved: f32,
-    /// How deep the lips are still in each other, m.
+    /// Remaining penetration of the lips, m.
     pub(super) left: f32,
 }
 
 impl LipContact {
-    /// Adds what lips need to a system. None where a face has no lips that were found.
+    /// Adds empty groups for lip contact to a system. `None` if no lips were found on the face.
     pub(super) fn new(tissue: &Tissue, lips: Lips, system: &mut System<f32>) -> Option<Self> {
         if lips.triangles.iter().any(Vec::is_empty) || lips.parts.is_empty() {
             return None;
@@ -158,7 +158,7 @@ impl LipContact {
         rows
     }
 
-    /// Takes all constraints out of the system.
+    /// Removes all constraints from the system.
     pub(super) fn clear(&self, system: &mut System<f32>) {
         system.group_mut(self.contacts).clear();
         system.group_mut(self.springs).clear();
@@ -174,13 +174,13 @@ impl LipContact {
         self.sticky.len()
     }
 
-    /// Lets go of what sticks; chance begins anew.
+    /// Removes all sticky springs and restarts the random numbers.
     pub(super) fn unstick(&mut self) {
         self.sticky.clear();
         self.tick = 0;
     }
 
-    /// Lets go of everything, as if the face came from its rest pose.
+    /// Forgets all contacts, as if the face came from its rest pose.
     pub(super) fn forget(&mut self) {
         self.unstick();
         for order in &mut self.orders {
@@ -188,7 +188,7 @@ impl LipContact {
         }
     }
 
-    /// A step begins: tells where the rig itself has the lips.
+    /// Begins a step, given the lips in the rig itself.
     pub(super) fn begin(&mut self, rig: &Surface<'_>) {
         self.place(rig);
         self.own.copy_from_slice(&self.positions);
@@ -197,14 +197,14 @@ impl LipContact {
         }
     }
 
-    /// How far apart two places should be: as lips that just touch, or where the rig has them too deep in each other, farther than there by less.
+    /// Target gap of a pair: the clearance, or, where the rig's own penetration is too deep, the rig's gap plus a smaller correction.
     fn wanted_gap(&self, meeting: &ContactPair) -> f32 {
         let own = |place: &LipPoint| place.of(|v| self.own[v as usize]);
         let gap = meeting.axis.dot(own(&meeting.upper) - own(&meeting.lower));
         wanted_gap(gap)
     }
 
-    /// Puts constraints into the system: where the lips meet or pass each other in some states of the flesh, and what sticks.
+    /// Adds constraints to the system: contacts where the lips touch or pass each other in any of the states, and sticky springs.
     pub(super) fn prepare(&mut self, states: &[Surface<'_>], stiffness: Stiffness, system: &mut System<f32>) {
         self.clear(system);
         self.is_current = false;
@@ -234,14 +234,14 @@ impl LipContact {
         }
     }
 
-    /// Adds where the lips are nearer than some margins, or in each other.
+    /// Adds the pairs closer than the margins, or in penetration.
     fn find(&mut self, margins: Margins) {
         for order in &mut self.orders {
             self.meetings.extend_from_slice(order.find(&self.positions, margins));
         }
     }
 
-    /// What is still in each other: for each place the row of the flesh that parts it, along which direction, and the way missing.
+    /// Remaining penetrations: the row that resolves each, its direction and depth.
     pub(super) fn missing(&mut self, state: &Surface<'_>, free: usize, lifts: &mut Lifts) {
         self.meetings.clear();
         self.place(state);
@@ -278,12 +278,12 @@ impl LipContact {
         }
     }
 
-    /// The flesh is elsewhere than it was.
+    /// Marks the contact pairs as outdated after the tissue has moved.
     pub(super) fn leave(&mut self) {
         self.is_current = false;
     }
 
-    /// Keeps the deepest few of the meetings that push the same flesh, deepest first; these speak for the area of all.
+    /// Keeps the deepest few of the pairs that push the same tissue, deepest first; these represent the area of all.
     fn thin(&mut self) {
         let pushed = |place: &LipPoint| {
             let heaviest = |weights: &[f32; 3]| {
@@ -308,7 +308,7 @@ impl LipContact {
         self.kept.sort_by(|a, b| a.0.gap.total_cmp(&b.0.gap).then(key(&a.0).cmp(&key(&b.0))));
     }
 
-    /// The vector from a place of the lower lip to one of the upper, as far as it follows the flesh.
+    /// The stencil of the vector from a point of the lower lip to one of the upper, as far as it follows the tissue.
     fn stencil(&self, upper: &LipPoint, lower: &LipPoint) -> Stencil<12, 1> {
         let first = self.carriers[upper.vertices[0] as usize].0[0];
         let mut stencil = Stencil { vertices: [first; 12], coefficients: [[0.0; 12]], size: 1.0 };
@@ -326,7 +326,7 @@ impl LipContact {
         stencil
     }
 
-    /// Breaks springs by chance and length, and makes new ones where lips touch, at the end of a step.
+    /// Breaks springs at random, depending on their length, and adds new ones where lips touch, at the end of a step.
     pub(super) fn stick(&mut self, after: &Surface<'_>, step_time: f64, seed: u64) {
         if !self.is_current {
             self.place(after);
@@ -351,7 +351,7 @@ impl LipContact {
         }
     }
 
-    /// Breaks springs by chance (PPD *Progressive PD* eq. 16): the longer, the likelier.
+    /// Breaks springs at random (*Progressive PD* eq. 16): the longer, the more likely.
     fn break_springs(&mut self, step_time: f64, seed: u64) {
         self.tick += 1;
         let (positions, tick) = (&self.positions, self.tick);
@@ -365,7 +365,7 @@ impl LipContact {
         });
     }
 
-    /// Sticks pairs of points together that are all so far apart, and gives how many are left after some steps.
+    /// Makes springs that all have the given length, and returns their number before and after some steps.
     #[cfg(test)]
     pub(super) fn left_of_springs(
         &mut self,
@@ -386,14 +386,14 @@ impl LipContact {
         [count, self.sticky.len()]
     }
 
-    /// Parts what is left of one lip in the other, by a tenth of a millimetre at most for any vertex.
+    /// Resolves the remaining penetration of the lips, by a tenth of a millimetre at most for any vertex.
     pub(super) fn project(&mut self, surface: &mut [Vec3]) -> Projected {
         for (place, vertex) in self.positions.iter_mut().zip(&self.lips.vertices) {
             *place = surface[*vertex as usize];
         }
         self.is_current = false;
         self.meetings.clear();
-        // Moving along the axis does not change what lies over what: one search is enough.
+        // Displacements along the axis do not change which points are paired: one detection is enough.
         self.find(Margins { vertex: 2.0 * LAST, edge: 2.0 * LAST });
         self.moved.fill(Vec3::ZERO);
         let gap = |moved: &[Vec3], m: &ContactPair| {
@@ -428,7 +428,7 @@ impl LipContact {
         Projected { moved: self.moved.iter().map(|way| way.length()).fold(0.0, f32::max), left }
     }
 
-    /// The lips as a state of the flesh has them.
+    /// Finds the positions of the lips in a state of the tissue.
     fn place(&mut self, surface: &Surface<'_>) {
         for (point, (rows, weights)) in self.carriers.iter().enumerate() {
             let carried = |x: &[Row<f32>]| -> Vec3 {
@@ -441,8 +441,8 @@ impl LipContact {
     }
 }
 
-/// Whether free rows carry enough of a stencil to lift it. Held skin follows the rig: parting it by what little hangs on free flesh would take that
-/// flesh many times as far.
+/// Whether free rows carry enough of a stencil to displace it. Kinematic skin follows the rig: to separate it by the small fraction that
+/// free tissue carries would move that tissue many times as far.
 fn yields(stencil: &Stencil<12, 1>, free: usize) -> bool {
     const SHARE: f64 = 0.3;
     let shares =
@@ -451,7 +451,7 @@ fn yields(stencil: &Stencil<12, 1>, free: usize) -> bool {
     of_free >= SHARE * shares().map(|(_, c)| c).sum::<f64>()
 }
 
-/// How far apart two places of the lips should be that the rig has so far apart.
+/// The target gap of two points, given their gap in the rig.
 fn wanted_gap(of_rig: f32) -> f32 {
     let missing = CLEARANCE - of_rig;
     if missing <= DEEPEST_PARTED {
@@ -480,7 +480,7 @@ mod tests {
         assert_eq!([0.01, 0.0, -0.001, -0.0099].map(wanted_gap), [CLEARANCE; 4]);
         let [deep, deeper, meant] = [-0.015, -0.018, -0.04].map(|gap| wanted_gap(gap) - gap);
         assert!((deep - 0.005).abs() < 1e-4 && (deeper - 0.002).abs() < 1e-4 && meant == 0.0);
-        // Nothing jumps on the way.
+        // The target gap is continuous.
         let steps: Vec<f32> = (0..1500).map(|k| wanted_gap(-2e-5 * k as f32)).collect();
         assert!(steps.windows(2).all(|pair| (pair[1] - pair[0]).abs() < 5e-5));
     }

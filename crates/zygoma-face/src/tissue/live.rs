@@ -1,4 +1,4 @@
-//! What may change while flesh performs, at no cost.
+//! Parameters that may change during simulation at no cost.
 
 use serde::{Deserialize, Serialize};
 use zygoma_numerics::{Checked, Ranged};
@@ -7,16 +7,16 @@ use super::params::{STICKINESS, TissueParams};
 use super::run::TissueBody;
 use crate::body::GRAVITY;
 
-/// The largest stiffness of sticky lips, N/m per m² of lip: as hard as contact.
+/// The largest stiffness of sticky lips, N/m per m² of lip: as stiff as contact.
 const STICKIEST: f64 = 3e7;
 
-/// Parameters that no factor depends on. They start as the tissue's.
+/// Parameters that no matrix factor depends on. They start as the tissue's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LiveParams {
-    /// Stiffness of what sticks the lips together, N/m per m² of lip; 0 for dry lips.
+    /// Stiffness of sticky springs between the lips, N/m per m² of lip; 0 for dry lips.
     pub stickiness: f64,
-    /// Gravity in the world, m/s². The face is as the artist made it under the gravity that its tissue was made with.
+    /// Gravity in the world, m/s². Under the gravity that its tissue was built with, the face rests as the artist made it.
     pub gravity: [f64; 3],
 }
 
@@ -35,12 +35,12 @@ impl LiveParams {
 }
 
 impl TissueBody {
-    /// What is in force now.
+    /// The parameters in use.
     pub fn live(&self) -> LiveParams {
         self.live
     }
 
-    /// Changes it from the next step on. Lips that become dry part at once; parameters out of range change nothing.
+    /// Changes them from the next step on. Lips that become dry part at once; parameters out of range change nothing.
     pub fn set_live(&mut self, live: LiveParams) {
         if live.check().is_err() {
             return;

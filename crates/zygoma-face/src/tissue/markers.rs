@@ -1,4 +1,4 @@
-//! Flesh that follows markers: from where they are to weights, and to what the control aims at (*Progressive PD*, §3.2).
+//! Tissue that follows markers: finds weights for their positions, and targets for the control (*Progressive PD*, §3.2).
 
 use glam::{DVec3, Vec3};
 use zygoma_geometry::closest::closest_on_triangle_f32;
@@ -10,49 +10,49 @@ use super::build::Tissue;
 use super::control::Control;
 use super::run::TissueBody;
 
-/// A marker may sit this far from the skin, m. Ours, as those below.
+/// Maximum distance of a marker from the skin, m. Ours, as those below.
 const FARTHEST: f32 = 0.02;
-/// How little weights may be, against a marker's miss: the share of what the mean shape does to the markers.
+/// Regularisation of weights against the error of markers, as a fraction of the mean squared effect of a shape on the markers.
 const MODEST: f64 = 1e-4;
-/// Sweeps over the weights of all shapes.
+/// Gauss-Seidel sweeps over the weights of all shapes.
 const SWEEPS: usize = 300;
 
 /// Why markers cannot be followed; markers are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum MarkerError {
-    /// A vertex that is not there.
+    /// A vertex that does not exist.
     #[error("it sits at vertex {vertex}, but the skin's mesh has {count}")]
     NoVertex {
         /// The marker.
         marker: usize,
-        /// The vertex named.
+        /// The vertex given.
         vertex: u32,
-        /// How many there are.
+        /// Number of vertices in the mesh.
         count: usize,
     },
-    /// It is not on the simulated skin.
+    /// The marker is not on the simulated skin.
     #[error("it sits {} mm from the simulated skin, more than {} mm; are its positions in metres?", (1e3 * distance).round(), 1e3 * FARTHEST)]
     OffTheSkin {
         /// The marker.
         marker: usize,
-        /// From the skin, m.
+        /// Distance from the skin, m.
         distance: f32,
     },
 }
 
 impl MarkerError {
-    /// The marker that is wrong.
+    /// The marker at fault.
     pub fn marker(&self) -> usize {
         let (Self::NoVertex { marker, .. } | Self::OffTheSkin { marker, .. }) = self;
         *marker
     }
 }
 
-/// Markers on the skin of some flesh.
+/// Markers on the skin of a tissue.
 #[derive(Clone)]
 pub struct Markers {
     points: Vec<Point>,
-    /// How each marker moves with each shape, by the flesh and by what is drawn on it.
+    /// Displacement of each marker by each shape, through the tissue and through the detail on it.
     flesh: Vec<Vec<DVec3>>,
     detail: Vec<Vec<DVec3>>,
     /// Inner products of the shapes at the markers.
@@ -60,22 +60,22 @@ pub struct Markers {
     control: Option<Control>,
 }
 
-/// A place on the skin.
+/// A point of the skin.
 #[derive(Clone, Copy)]
 struct Point {
     corners: [u32; 3],
     weights: [f32; 3],
-    /// Where the neutral has it, and where the marker is then.
+    /// Its position in the neutral, and that of the marker.
     rest: DVec3,
     marker: DVec3,
 }
 
-/// How far markers are from where they should be, m.
+/// Distances of markers from their targets, m.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MarkerMiss {
-    /// Over all markers.
+    /// Mean over all markers.
     pub mean: f32,
-    /// Of the worst.
+    /// The largest distance.
     pub worst: f32,
 }
 
@@ -83,15 +83,15 @@ pub struct MarkerMiss {
 #[derive(Clone)]
 pub(super) struct MarkerDrive {
     pub(super) markers: Markers,
-    /// Where the skin at each marker should be at the end of the last and of the present frame, and now.
+    /// Targets of the skin at each marker at the end of the last and of the present frame, and now.
     pub(super) targets: [Vec<DVec3>; 2],
     pub(super) now: Vec<DVec3>,
-    /// Where it should be on the surface that was shown last.
+    /// Targets on the surface that was shown last.
     pub(super) shown: Vec<DVec3>,
 }
 
 impl MarkerDrive {
-    /// At a share of the frame.
+    /// Sets the targets at a fraction of the frame.
     pub(super) fn go_to(&mut self, share: f64) {
         let [from, to] = &self.targets;
         for ((now, from), to) in self.now.iter_mut().zip(from).zip(to) {
@@ -99,7 +99,7 @@ impl MarkerDrive {
         }
     }
 
-    /// A share of the way from the neutral to the end of the present frame.
+    /// Sets the targets at a fraction of the way from the neutral to the end of the present frame.
     pub(super) fn approach(&mut self, share: f64) {
         for ((now, to), point) in self.now.iter_mut().zip(&self.targets[1]).zip(&self.markers.points) {
             *now = point.rest.lerp(*to, share);
@@ -108,7 +108,7 @@ impl MarkerDrive {
 }
 
 impl Markers {
-    /// Finds the places of markers on the skin of some flesh.
+    /// Finds the markers on the skin of a tissue.
     pub fn new(tissue: &Tissue, places: &[MarkerPlace]) -> Result<Self, MarkerError> {
         let neutral = &tissue.skin.neutral;
         let find = |(marker, place): (usize, &MarkerPlace)| -> Result<Point, MarkerError> {
@@ -169,7 +169,7 @@ impl Markers {
         self.points.is_empty()
     }
 
-    /// The weights from 0 to 1 with which the plain rig comes closest to where the markers are, in metres in the head's frame.
+    /// The weights from 0 to 1 with which the plain rig comes closest to the markers, in metres in the head's frame.
     pub fn weights(&self, positions: &[Vec3]) -> Vec<f32> {
         let moved: Vec<DVec3> =
             self.points.iter().zip(positions).map(|(p, at)| at.as_dvec3() - p.marker).collect();
@@ -194,12 +194,12 @@ impl Markers {
         weights.iter().map(|weight| *weight as f32).collect()
     }
 
-    /// Where the skin should be for markers at some places.
+    /// Targets of the skin for the given marker positions.
     fn targets(&self, positions: &[Vec3]) -> Vec<DVec3> {
         self.points.iter().zip(positions).map(|(p, at)| p.rest + at.as_dvec3() - p.marker).collect()
     }
 
-    /// What each marker misses of its target at a state of the flesh; `weights` are those of what is drawn on it.
+    /// Errors of the markers in a state of the tissue; `weights` blend the detail.
     fn misses(&self, tissue: &Tissue, weights: &[f32], x: &[Row<f32>], targets: &[DVec3]) -> Vec<Row<f32>> {
         let (embedding, layout) = (&tissue.skin.embedding, &tissue.layout);
         let moved = |vertex: u32| -> DVec3 {
@@ -223,14 +223,14 @@ impl Markers {
 }
 
 impl Point {
-    /// A value at the place, from values at vertices of the whole mesh.
+    /// Interpolates values at vertices of the whole mesh.
     fn of(&self, value: impl Fn(u32) -> DVec3) -> DVec3 {
         (0..3).map(|k| f64::from(self.weights[k]) * value(self.corners[k])).sum()
     }
 }
 
 impl MarkerDrive {
-    /// Improves actuations, so that the markers come closer to where they should be now.
+    /// Improves actuations, so that the markers come closer to their present targets.
     pub(super) fn improve(&self, tissue: &Tissue, weights: &[f32], x: &[Row<f32>], actuations: &mut [f32]) {
         if let Some(control) = &self.markers.control {
             control.improve(&self.markers.misses(tissue, weights, x, &self.now), weights, actuations);
@@ -239,7 +239,7 @@ impl MarkerDrive {
 }
 
 impl TissueBody {
-    /// Lets the flesh follow markers from now on: see [`set_markers`](Self::set_markers).
+    /// Makes the tissue follow markers from now on: see [`set_markers`](Self::set_markers).
     pub fn follow(&mut self, markers: Markers) {
         let rest: Vec<DVec3> = markers.points.iter().map(|point| point.rest).collect();
         self.drive = Some(MarkerDrive {
@@ -250,8 +250,8 @@ impl TissueBody {
         });
     }
 
-    /// Where the markers are at the end of the next frame, in metres in the head's frame. Positions that are missing or not finite leave
-    /// their marker where it was.
+    /// Sets the markers at the end of the next frame, in metres in the head's frame. Positions that are missing or not finite leave their
+    /// marker unchanged.
     pub fn set_markers(&mut self, positions: &[Vec3]) {
         let Some(drive) = &mut self.drive else { return };
         let wanted = drive.markers.targets(positions);
@@ -265,7 +265,7 @@ impl TissueBody {
         self.aim_at(&weights);
     }
 
-    /// How far the skin of the last frame is from where its markers should be.
+    /// Distances of the skin of the last frame from the markers' targets.
     pub fn marker_miss(&self) -> MarkerMiss {
         let Some(drive) = &self.drive else { return MarkerMiss::default() };
         let shown = |vertex: u32| self.positions[vertex as usize].as_dvec3();

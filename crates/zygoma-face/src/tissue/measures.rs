@@ -1,4 +1,4 @@
-//! What can be said about flesh: how much of its volume it keeps, what is inside out, and whether the lips cross.
+//! Measures of tissue: preservation of volume, inverted elements, and crossing lips.
 
 use glam::{DVec3, Vec3};
 use zygoma_geometry::intersect::crossing_pairs;
@@ -9,22 +9,22 @@ use super::build::Tissue;
 use super::params::Actuation;
 use super::run::TissueBody;
 
-/// How flesh keeps its volume.
+/// Preservation of volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VolumeReport {
-    /// All of it over all of it at rest.
+    /// Total volume relative to rest.
     pub total: f64,
-    /// Mean of |det F − 1| over the elements, each counted by its volume at rest.
+    /// Mean of |det F − 1| over the elements, weighted by their volume at rest.
     pub mean: f64,
-    /// What 95 % of the elements stay below.
+    /// The 95th percentile of |det F − 1|.
     pub p95: f64,
-    /// Elements that are inside out.
+    /// Number of inverted elements.
     pub inverted: usize,
 }
 
 impl Tissue {
-    /// Pairs of triangles, one of the upper and one of the lower lip, that cross on a surface of the whole mesh: the test is at full
-    /// resolution and knows nothing of how contact is found.
+    /// Number of pairs of triangles, one of the upper and one of the lower lip, that cross on a surface of the whole mesh: the test is at
+    /// full resolution and independent of contact detection.
     pub fn lip_crossings(&self, surface: &[Vec3]) -> usize {
         let positions: Vec<DVec3> =
             self.lips.vertices.iter().map(|v| surface[*v as usize].as_dvec3()).collect();
@@ -34,19 +34,19 @@ impl Tissue {
         crossing_pairs(&positions, &triangles).iter().filter(|(a, b)| is_upper(*a) != is_upper(*b)).count()
     }
 
-    /// The volume of flesh whose skin is where the rig has it, and whose inside is where the bone has it.
+    /// The volume of tissue whose skin follows the rig, and whose inside follows the bone.
     pub fn plain_volume(&self, weights: &[f32]) -> VolumeReport {
         self.volume_report(&self.on_bone(weights))
     }
 
-    /// All vertices, the skin where the rig has it, what lies below where the bone has it.
+    /// All vertices: the skin in the rig, the tissue below it on the bone.
     fn on_bone(&self, weights: &[f32]) -> Vec<DVec3> {
         let (moved, pose) = (self.moved(weights), self.jaw_pose(weights));
         let place = |vertex: usize| self.attached_place(weights, &moved, &pose, vertex);
         (0..self.flesh.mesh.positions.len()).map(place).collect()
     }
 
-    /// All vertices where the rig has them: what lies below the skin as the shapes have it, or, where forces drive it, as the bone does.
+    /// All vertices in the rig: tissue below the skin in the shapes, or, where forces drive it, on the bone.
     pub(super) fn of_rig(&self, weights: &[f32]) -> Vec<DVec3> {
         if self.params.actuation == Actuation::Forces {
             return self.on_bone(weights);
@@ -77,7 +77,7 @@ impl Tissue {
 }
 
 impl Tissue {
-    /// Elements that are inside out where the rig has them.
+    /// Elements that are inverted in the rig.
     pub fn plain_inverted(&self, weights: &[f32]) -> Vec<u32> {
         let places = self.of_rig(weights);
         self.inverted(|vertex| places[vertex])
@@ -85,7 +85,7 @@ impl Tissue {
 
     fn inverted(&self, at: impl Fn(usize) -> DVec3) -> Vec<u32> {
         let is_inverted = |tet: &[u32; 4]| {
-            // What is not a number is not whole either.
+            // NaN counts as inverted.
             let volume = volume(tet.map(|v| at(v as usize)));
             volume.is_nan() || volume <= 0.0
         };
@@ -98,13 +98,13 @@ impl Tissue {
 }
 
 impl TissueBody {
-    /// Elements that are inside out at the end of the last step.
+    /// Elements that are inverted at the end of the last step.
     pub fn inverted(&self) -> Vec<u32> {
         let rows = &self.tissue.layout.rows;
         self.tissue.inverted(|vertex| position(&self.dynamics.positions[rows[vertex] as usize]))
     }
 
-    /// How the flesh keeps its volume now.
+    /// The present preservation of volume.
     pub fn volume(&self) -> VolumeReport {
         let layout = &self.tissue.layout;
         let place = |row: &u32| position(&self.dynamics.positions[*row as usize]);

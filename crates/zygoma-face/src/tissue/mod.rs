@@ -1,8 +1,8 @@
-//! Live flesh, after *Progressive PD*.
+//! Live soft tissue, after *Progressive PD*.
 //!
-//! [`Tissue`] is tetrahedra under a face's skin, each vertex with its [`Tie`]: one layer under the face's own coarse mesh, attached to the bone,
-//! or any [`TissueVolume`] down to the bones. A [`TissueBody`] drives it with the artist's shapes, so that it follows the rig and still has
-//! weight.
+//! [`Tissue`] is a tetrahedral mesh under a face's skin whose vertices each have a [`Tie`]: either one layer under the face's own coarse
+//! mesh, attached to the bone, or any [`TissueVolume`] that reaches down to the bones. A [`TissueBody`] drives it with the artist's
+//! shapes, so that it follows the rig and still has weight.
 
 mod blendforces;
 mod body;

@@ -1,4 +1,4 @@
-//! The flesh and its teeth.
+//! Contact between tissue and teeth.
 
 use glam::{DQuat, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
@@ -11,7 +11,7 @@ use super::skin_samples::handling;
 use crate::contact::{ColliderId, ColliderMotion, Colliders, HeadWay};
 use crate::model::Teeth;
 
-/// Teeth that flesh meets: colliders that the rig moves.
+/// Teeth as colliders that the rig moves.
 #[derive(Clone)]
 pub(super) struct Mouth {
     pub(super) teeth: Teeth,
@@ -20,12 +20,12 @@ pub(super) struct Mouth {
     rows: Vec<ColliderId>,
 }
 
-/// What is between flesh and teeth.
+/// State of the contact between tissue and teeth.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TeethReport {
-    /// Landmarks where the flesh was pressed against teeth in the last step.
+    /// Number of contacts between skin and teeth in the last step.
     pub contacts: usize,
-    /// How much deeper than the rig's own skin any of it was in them after a step of the last frame, m.
+    /// The deepest penetration beyond that of the rig's own skin after a step of the last frame, m.
     pub penetration: f32,
 }
 
@@ -49,7 +49,7 @@ impl Mouth {
         Self { teeth, touches, press, rows }
     }
 
-    /// Puts the teeth where they are for some weights and a pose of the jaw.
+    /// Moves the teeth to their poses for the given weights and pose of the jaw.
     pub(super) fn place(&mut self, weights: &[f32], jaw: &RigidMotion) {
         for (row, pose) in self.rows.iter().zip(self.teeth.poses(weights, jaw)) {
             if let Some(touch) = self.touches.get_mut(*row) {
@@ -61,9 +61,9 @@ impl Mouth {
 }
 
 impl TissueBody {
-    /// Keeps lips and cheeks out of teeth from now on, and no longer out of those before: what touch and motion bring there. Where the
-    /// expression itself has the skin in the teeth, or they stand before it, they let it be there: artists let lips roll over teeth that
-    /// they have not made thin enough, and to keep all of it out would tear the lips from their shapes.
+    /// Keeps lips and cheeks out of the given teeth from now on, which replace earlier ones. Resolves only the penetrations by touch and
+    /// motion: where the expression itself has the skin in the teeth, or they stand before it, the skin stays there. Artists let lips
+    /// roll over teeth that they have not made thin enough, and to resolve all of it would tear the lips from their shapes.
     pub fn set_teeth(&mut self, teeth: Teeth) {
         let mut press = match self.mouth.take() {
             Some(mouth) => mouth.press,
@@ -74,7 +74,7 @@ impl TissueBody {
         self.mouth = Some(Mouth::new(&self.tissue, teeth, press));
     }
 
-    /// What is between flesh and teeth now.
+    /// State of the contact between tissue and teeth.
     pub fn teeth(&self) -> TeethReport {
         let Some(mouth) = &self.mouth else { return TeethReport::default() };
         TeethReport {

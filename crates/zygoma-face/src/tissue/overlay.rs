@@ -1,4 +1,4 @@
-//! What a picture of flesh shows beside its skin: the elements and how they change their volume, and what is between the lips.
+//! Data for pictures of tissue beside its skin: elements, their changes of volume, and contact between the lips.
 
 use glam::{DVec3, Vec3};
 use zygoma_geometry::tets::volume;
@@ -10,7 +10,7 @@ use super::run::TissueBody;
 use super::tissue_mesh::Tie;
 
 impl Tissue {
-    /// The tetrahedra, by vertices; those of the skin come first.
+    /// The tetrahedra, as vertex indices; vertices of the skin come first.
     pub fn tets(&self) -> &[[u32; 4]] {
         &self.flesh.mesh.tets
     }
@@ -20,7 +20,7 @@ impl Tissue {
         &self.flesh.ties
     }
 
-    /// How thick the flesh below each vertex of the skin is at rest, m: down to the deepest vertex that lies below it.
+    /// Thickness of the tissue below each vertex of the skin at rest, m: the distance to the farthest vertex below it.
     pub fn thickness(&self) -> Vec<f64> {
         let mut thickness = vec![0.0_f64; self.skin_count()];
         for (at, above) in self.flesh.mesh.positions.iter().zip(&self.flesh.above) {
@@ -30,19 +30,19 @@ impl Tissue {
         thickness
     }
 
-    /// The flesh at rest, m.
+    /// Vertices of the tissue at rest, m.
     pub fn rest(&self) -> &[DVec3] {
         &self.flesh.mesh.positions
     }
 }
 
 impl TissueBody {
-    /// The flesh that performs.
+    /// The simulated tissue.
     pub fn tissue(&self) -> &Tissue {
         &self.tissue
     }
 
-    /// Where the vertices of the flesh are after the last step, m, in the head's frame.
+    /// Vertices of the tissue after the last step, m, in the head's frame.
     pub fn flesh(&self) -> Vec<DVec3> {
         let rows = &self.tissue.layout.rows;
         rows.iter().map(|row| position(&self.dynamics.positions[*row as usize])).collect()
@@ -55,12 +55,12 @@ impl TissueBody {
         self.tissue.tets().iter().map(move |tet| [of(self.tissue.rest(), tet), of(&now, tet)])
     }
 
-    /// det F − 1 of each tetrahedron: how much it grew or, below zero, shrank.
+    /// det F − 1 of each tetrahedron: its relative change of volume.
     pub fn volume_changes(&self) -> Vec<f32> {
         self.volumes().map(change).collect()
     }
 
-    /// The mean change of volume around each vertex of the whole mesh; NaN where there is no flesh.
+    /// The mean relative change of volume around each vertex of the whole mesh; NaN where there is no tissue.
     pub fn skin_volume_changes(&self) -> Vec<f32> {
         let count = self.tissue.skin_count();
         let mut around = vec![[0.0; 2]; count];
@@ -81,14 +81,14 @@ impl TissueBody {
         embedding.vertices.iter().zip(&embedding.weights).map(at).collect()
     }
 
-    /// The ends of the sticky springs on the upper and the lower lip as they are shown.
+    /// The ends of the sticky springs on the upper and the lower lip of the shown surface.
     pub fn sticky_springs(&self) -> Vec<[Vec3; 2]> {
         let Some(lips) = &self.lips else { return Vec::new() };
         let at = |v: u32| lips.positions[v as usize];
         lips.sticky.iter().map(|sticky| [sticky.upper.of(at), sticky.lower.of(at)]).collect()
     }
 
-    /// Where lips pushed each other in the last step: half way between the two places.
+    /// Contacts between the lips in the last step: the midpoint of each contact pair.
     pub fn lip_contacts(&self) -> Vec<Vec3> {
         let Some(lips) = &self.lips else { return Vec::new() };
         let at = |v: u32| lips.positions[v as usize];

@@ -1,4 +1,4 @@
-//! What a user may tune about flesh that performs.
+//! Parameters of simulated tissue.
 
 use std::ops::RangeInclusive;
 
@@ -9,77 +9,76 @@ use zygoma_physics::projective::Material;
 use super::hypodermis::HypodermisParams;
 use crate::body::GRAVITY;
 
-/// Stiffness of sticky lips, N/m per m² of lip, where nothing else is asked for. Ours: lips stretch by some millimetres before they part.
+/// Default stiffness of sticky lips, N/m per m² of lip. Ours: lips stretch by some millimetres before they part.
 pub const STICKY: f64 = 2e6;
 
-/// Stiffness of sticky lips that can be simulated, N/m per m² of lip.
+/// Range of stiffnesses of sticky lips that can be simulated, N/m per m² of lip.
 pub(super) const STICKINESS: RangeInclusive<f64> = 0.0..=1e12;
 
-/// How expressions drive the flesh.
+/// How expressions drive the tissue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Actuation {
-    /// Every element is pulled to the shape that the expression gives it (GPFM eq. 2 and 10), so that the rig's own face is free of strain.
+    /// Every element is pulled to its shape in the expression (GPFM eq. 2 and 10), so that the rig's own face is free of strain.
     #[default]
     Shapes,
     /// Forces that hold the artist's shapes (*Progressive PD*, §3.1), found anew in every step.
     Forces,
 }
 
-/// Parameters of a performing face. Of their values the paper publishes those of `iterations` and `control_iterations`; all others are
-/// ours.
+/// Parameters of simulated tissue. The paper publishes only the values of `iterations` and `control_iterations`; all others are ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TissueParams {
-    /// How expressions drive the flesh.
+    /// How expressions drive the tissue.
     pub actuation: Actuation,
-    /// τ of *Progressive PD* eq. 12, thickness of the flesh, m. Where a fold leaves no room it becomes thinner by itself.
+    /// τ of *Progressive PD* eq. 12, thickness of the tissue, m. It becomes thinner by itself where a fold leaves no room.
     pub thickness: f64,
-    /// Over a skull flesh reaches down to the bone, but is no thinner and no thicker than these, m.
+    /// Minimum and maximum thickness where a skull is known and tissue reaches down to the bone, m.
     pub thickness_range: [f64; 2],
     /// w_smooth of *Progressive PD* eq. 13.
     pub smooth: f64,
     /// w_lap of *Progressive PD* eq. 13.
     pub keep_curvature: f64,
-    /// Young's modulus of the flesh, Pa: skin with the fat below it.
+    /// Young's modulus of the tissue, Pa: skin with the fat below it.
     pub young: f64,
-    /// Poisson's ratio of the flesh; without a value 0.45, or 0.35 where forces drive it: artists' shapes change the volume of a thin layer
-    /// freely, and above 0.4 the forces that hold them make the layer buckle.
+    /// Poisson's ratio of the tissue. Defaults to 0.45, or to 0.35 where forces drive it: artists' shapes change the volume of a thin
+    /// layer freely, and above 0.4 the forces that hold them make the layer buckle.
     pub poisson: Option<f64>,
-    /// Stiffness of the attachment to the bone, N/m per m² of skin: flesh slides on bone by some millimetres in a quick turn. Without a value
-    /// 2e4, or 5e4 where forces drive it.
+    /// Stiffness of the attachment to the bone, N/m per m² of skin: tissue slides on bone by some millimetres in a quick turn. Defaults
+    /// to 2e4, or to 5e4 where forces drive the tissue.
     pub attachment: Option<f64>,
-    /// Stiffness with which active muscles hold the skin at the expression where forces drive it, N/m per m² of skin. Forces alone would let
-    /// a strongly puckered mouth buckle.
+    /// Stiffness with which active muscles hold the skin at the expression where forces drive it, N/m per m² of skin. Forces alone would
+    /// let a strongly puckered mouth buckle.
     pub tone: f64,
-    /// Whether stiffness is found from the shapes, from region to region (§4.2), or the same everywhere.
+    /// Whether to fit stiffness to the shapes, region by region (§4.2), or to use the same stiffness everywhere.
     pub fit_stiffness: bool,
-    /// How many regions of the skin have a stiffness of their own.
+    /// Number of skin regions with a stiffness of their own.
     pub stiffness_regions: usize,
-    /// The least and the largest factor by which it may differ from the values above.
+    /// Smallest and largest factor by which a fitted stiffness may differ from the values above.
     pub stiffness_bounds: [f64; 2],
-    /// How little it may change from region to region.
+    /// Weight of the smoothness of fitted stiffness from region to region.
     pub stiffness_smooth: f64,
     /// Density, kg/m³.
     pub density: f64,
-    /// How little actuations may differ from the weights that drive them: the weight of that difference against a marker's miss.
+    /// Weight of the difference between actuations and the weights that drive them, against the error of a marker.
     pub regularisation: f64,
     /// Stiffness of contact between the lips, N/m per m² of lip.
     pub contact: f64,
-    /// Stiffness of what sticks the lips together, N/m per m² of lip; 0 for dry lips.
+    /// Stiffness of sticky springs between the lips, N/m per m² of lip; 0 for dry lips.
     pub stickiness: f64,
-    /// Seed of the chance with which sticky lips part.
+    /// Seed of the random breaking of sticky springs.
     pub seed: u64,
-    /// h, time step of the physics, s; live surfaces are one step old.
+    /// h, time step of the physics, s; live surfaces lag by one step.
     pub step_time: f64,
     /// Iterations of a step (§7.1).
     pub iterations: usize,
-    /// Iterations of the control (§3.2), each a few steps towards the equilibrium that it looks at. With none the weights themselves are the
+    /// Iterations of the control (§3.2), each of a few solver steps towards its equilibrium. With 0 the weights themselves are the
     /// actuations.
     pub control_iterations: usize,
-    /// Steps of each of them; the equilibrium is followed from step to step.
+    /// Solver steps in each control iteration; the equilibrium is tracked from step to step.
     pub control_steps: usize,
-    /// Gravity in the world, m/s². A head that stands upright is at rest as the artist made it.
+    /// Gravity in world space, m/s². An upright head is at rest in the artist's shape.
     pub gravity: [f64; 3],
 }
 
@@ -146,10 +145,10 @@ impl Checked for TissueParams {
 }
 
 impl TissueParams {
-    /// How thick flesh may be, m, asked for or painted.
+    /// Range of tissue thicknesses, given or painted, m.
     pub const THICKNESS: RangeInclusive<f64> = 1e-4..=0.1;
 
-    /// Poisson's ratio in force.
+    /// The Poisson's ratio in use.
     fn poisson(&self) -> f64 {
         self.poisson.unwrap_or(match self.actuation {
             Actuation::Shapes => 0.45,
@@ -157,7 +156,7 @@ impl TissueParams {
         })
     }
 
-    /// Stiffness of the attachment in force.
+    /// The stiffness of the attachment in use.
     pub(super) fn attachment(&self) -> f64 {
         self.attachment.unwrap_or(match self.actuation {
             Actuation::Shapes => 2e4,

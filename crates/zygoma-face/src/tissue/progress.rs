@@ -7,18 +7,19 @@ use crate::model::Continue;
 /// Progress of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TissueProgress {
-    /// How often all shapes were looked at before: where forces drive flesh and a shape crushes it, it is made thinner, and they are found anew.
+    /// Number of completed rounds over all shapes: where forces drive tissue and a shape crushes it, it is thinned, and the forces are
+    /// found anew.
     pub round: usize,
     /// Whether another round may follow.
     pub may_go_on: bool,
-    /// Shapes that were solved in this round.
+    /// Number of shapes solved in this round.
     pub shape: usize,
-    /// All shapes.
+    /// Number of all shapes.
     pub shapes: usize,
 }
 
 impl TissueProgress {
-    /// A guess of the share of the work that is done, from 0 to 1. A round that may be the last fills half of what is left.
+    /// Estimated fraction of the work that is done, from 0 to 1. A round that another may follow takes half of the remaining range.
     pub fn done(&self) -> f64 {
         let share = self.shape as f64 / self.shapes.max(1) as f64;
         let of_round = if self.may_go_on { 0.5 * share } else { share };
@@ -32,21 +33,21 @@ pub enum TissueError {
     /// A parameter is out of its range.
     #[error(transparent)]
     Param(#[from] BadParam),
-    /// A matrix of the tissue has no factor.
+    /// A matrix of the tissue is not positive definite.
     #[error("the tissue cannot be simulated with these parameters: {0}")]
     Matrix(#[from] NotPositiveDefinite),
-    /// Nowhere is the skin wide enough for an element below it.
+    /// Nowhere on the skin is there room for an element below it.
     #[error("there is no room for tissue under the skin; give it less thickness or more triangles")]
     NoRoom,
     /// A tetrahedral mesh that cannot be simulated.
     #[error("the tetrahedral mesh cannot be simulated: {0}")]
     Mesh(String),
-    /// The caller wished so.
+    /// The caller cancelled the build.
     #[error("the build of the tissue was cancelled")]
     Abandoned,
 }
 
-/// Tells the caller how far it is.
+/// Reports progress to the caller.
 pub(super) struct Teller<'a> {
     progress: &'a mut dyn FnMut(TissueProgress) -> Continue,
     round: usize,
@@ -58,7 +59,7 @@ impl<'a> Teller<'a> {
         Self { progress, round: 0, may_go_on }
     }
 
-    /// Some shapes of this round are done. Flesh with only some of its forces is of no use: to stop is to give it up.
+    /// Reports the shapes solved in this round. Tissue with only some of its forces is of no use: stopping cancels the build.
     pub(super) fn tell(&mut self, shape: usize, shapes: usize) -> Result<(), TissueError> {
         let Self { round, may_go_on, .. } = *self;
         match (self.progress)(TissueProgress { round, may_go_on, shape, shapes }) {
@@ -67,7 +68,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// All shapes of this round are done.
+    /// Ends a round in which all shapes were solved.
     pub(super) fn end_round(&mut self) {
         self.round += 1;
     }

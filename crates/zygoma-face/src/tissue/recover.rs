@@ -1,4 +1,4 @@
-//! Puts flesh that broke back to where the rig has it.
+//! Returns broken tissue to the rig.
 
 use zygoma_physics::projective::{Row, position, row};
 
@@ -6,13 +6,13 @@ use super::build::Tissue;
 use super::run::TissueBody;
 
 impl Tissue {
-    /// Which vertices of the whole mesh hang free: no bone and no muscle holds them.
+    /// Flags the vertices of the whole mesh that no bone and no muscle holds.
     pub fn free_vertices(&self) -> Vec<bool> {
         let is_free = |corners: &[u32; 3]| corners.iter().any(|v| self.surface.is_loose[*v as usize]);
         self.skin.embedding.vertices.iter().map(is_free).collect()
     }
 
-    /// Vertices of the whole mesh that follow the skin at some elements, except at those that the rig itself turns inside out.
+    /// Vertices of the whole mesh that follow the skin at some elements, except at those that the rig itself inverts.
     pub fn broken_vertices(&self, elements: &[u32], weights: &[f32]) -> Vec<u32> {
         let plain = self.plain_inverted(weights);
         let mut is_broken = vec![false; self.skin_count()];
@@ -31,8 +31,8 @@ impl Tissue {
 }
 
 impl TissueBody {
-    /// Puts flesh back to where the rig has it, by a share for each vertex of the whole mesh, and lets it rest in the head
-    /// there. What is not finite goes back wholly.
+    /// Moves tissue back to the rig, by a fraction for each vertex of the whole mesh, and brings it to rest in the head's frame there.
+    /// Vertices that are not finite go back completely.
     pub fn return_to_rig(&mut self, shares: &[f32]) {
         let tissue = self.tissue.clone();
         let mut share_of = vec![0.0_f64; tissue.skin_count()];

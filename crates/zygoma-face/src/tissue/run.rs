@@ -1,4 +1,4 @@
-//! Flesh in motion.
+//! Tissue in motion.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,10 +24,10 @@ use super::skin_samples::handling;
 use super::stages::Stages;
 use crate::contact::Colliders;
 
-/// A face made of flesh that performs: weights and a head pose go in, surfaces come out.
+/// A face of simulated tissue: weights and a head pose go in, surfaces come out.
 ///
-/// It lives in the head's frame; the head's motion acts as inertia, and gravity stays with the world. The physics runs in steps of
-/// its own, and surfaces lie between them, so that the motion does not depend on the frame rate.
+/// It is simulated in the head's frame: the head's motion acts as inertial forces, and gravity stays fixed in the world. The physics runs
+/// at a step of its own and surfaces are interpolated between steps, so that the motion does not depend on the frame rate.
 #[derive(Clone)]
 pub struct TissueBody {
     pub(super) tissue: Arc<Tissue>,
@@ -36,22 +36,22 @@ pub struct TissueBody {
     pub(super) dynamics: Dynamics<f32>,
     pub(super) step_factor: Prefactored<f32>,
     pub(super) equilibrium: Equilibrium,
-    /// Where the actuations lead the flesh without inertia, gravity and contact, and where they led it in the last step.
+    /// Positions that the actuations lead to without inertia, gravity and contact, now and in the last step.
     pub(super) goal: Vec<Row<f32>>,
     last_goal: Vec<Row<f32>>,
-    /// How far that is from rest.
+    /// Displacements of the goal from rest.
     displaced: Vec<Row<f32>>,
-    /// What forces need that drive it; shapes drive it without.
+    /// State of the force drive; `None` where shapes drive the tissue.
     forces: Option<Box<ForceDrive>>,
     pub(super) lips: Option<LipContact>,
     pub(super) live: LiveParams,
     pub(super) touches: Colliders,
     pub(super) press: ColliderContact,
-    /// The teeth that it meets, if any.
+    /// The teeth that collide with the tissue, if any.
     pub(super) mouth: Option<Mouth>,
-    /// The markers that it follows, if any.
+    /// The markers that drive the tissue, if any.
     pub(super) drive: Option<MarkerDrive>,
-    /// The whole mesh without what follows the flesh.
+    /// The whole mesh without the displacements of the tissue.
     pub(super) base: Vec<Vec3>,
     pub(super) rest: Vec<Row<f32>>,
     pub(super) stages: Stages,
@@ -65,31 +65,31 @@ pub struct TissueBody {
     pub(super) positions: Vec<Vec3>,
 }
 
-/// What is between the lips.
+/// State of the contact between the lips.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LipReport {
-    /// Contacts in the last step.
+    /// Number of contacts in the last step.
     pub contacts: usize,
-    /// Sticky springs now.
+    /// Current number of sticky springs.
     pub sticky: usize,
-    /// The largest way of the last projection, m; at most 0.1 mm.
+    /// The largest displacement by the last projection, m; at most 0.1 mm.
     pub projected: f32,
-    /// How deep the lips still are in each other, m.
+    /// Remaining penetration of the lips, m.
     pub penetration: f32,
 }
 
-/// Finds equilibria.
+/// Solves for equilibria.
 #[derive(Clone)]
 pub(super) struct Equilibrium {
     pub(super) factor: Prefactored<f32>,
     pub(super) solver: Solver<f32>,
 }
 
-/// The search for an equilibrium ends after a step that moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
+/// An equilibrium has converged when a step moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
 pub(super) const SETTLED: f64 = 4e-6;
 
 impl TissueBody {
-    /// Puts flesh at rest.
+    /// Creates the body with its tissue at rest.
     pub fn new(tissue: Arc<Tissue>) -> Result<Self, NotPositiveDefinite> {
         let (layout, params) = (&tissue.layout, &tissue.params);
         let (mut system, expressed) = tissue.system::<f32>(layout);
@@ -143,22 +143,22 @@ impl TissueBody {
         Ok(performing)
     }
 
-    /// What is between the lips now.
+    /// State of the contact between the lips.
     pub fn lips(&self) -> LipReport {
         self.report
     }
 
-    /// How strongly each shape acts now.
+    /// The present actuation of each shape.
     pub fn actuations(&self) -> &[f32] {
         &self.actuations
     }
 
-    /// Where the time of the last frame went.
+    /// Timings of the last frame, by stage.
     pub fn stages(&self) -> &Stages {
         &self.stages
     }
 
-    /// The weights that the face should have at the end of the next frame. It follows no markers any more.
+    /// Sets the weights at the end of the next frame. Stops following markers.
     pub fn set_weights(&mut self, weights: &[f32]) {
         self.drive = None;
         self.aim_at(weights);
@@ -170,14 +170,14 @@ impl TissueBody {
         }
     }
 
-    /// The head's pose at the end of the next frame.
+    /// Sets the head's pose at the end of the next frame.
     pub fn set_head_pose(&mut self, pose: &RigidMotion) {
         if pose.rotation.is_finite() && pose.translation.is_finite() {
             self.head.pose = *pose;
         }
     }
 
-    /// The equilibrium of weights and markers under gravity, without contact.
+    /// Finds the equilibrium of weights and markers under gravity, without contact.
     pub(super) fn find_rest(&mut self, weights: &[f32]) {
         match self.forces.take() {
             None => {
@@ -200,7 +200,7 @@ impl TissueBody {
         }
     }
 
-    /// Lets the flesh hang at rest under an acceleration, with the present actuations.
+    /// Finds the equilibrium under a uniform acceleration, with the present actuations.
     fn sag(&mut self, acceleration: DVec3) {
         const ITERATIONS: usize = 200;
         self.apply_forces(acceleration);
@@ -210,13 +210,13 @@ impl TissueBody {
         self.stages.add(&report);
     }
 
-    /// Gravity as flesh feels it in the frame of a head with a pose: what differs from that under which the artist made the face.
+    /// Gravity in the frame of a head with a pose, less the gravity under which the artist made the face.
     fn felt_gravity(&self, pose: &RigidMotion) -> DVec3 {
         pose.rotation.inverse() * DVec3::from_array(self.live.gravity)
             - DVec3::from_array(self.tissue.params.gravity)
     }
 
-    /// Finds the goal for some weights, or for the markers in use.
+    /// Finds the goal for the given weights, or for the markers in use.
     fn find_goal(&mut self, weights: &[f32]) {
         self.last_goal.copy_from_slice(&self.goal);
         match self.forces.take() {
@@ -230,7 +230,7 @@ impl TissueBody {
         self.dynamics.positions[free..].copy_from_slice(&self.goal[free..]);
     }
 
-    /// Pulls the flesh to the shapes of some weights, improved where it follows markers: with their blend for its goal, that takes no search.
+    /// Pulls the tissue to the shapes of the weights, corrected where it follows markers. Their blend is the goal, so no solve is needed.
     fn aim(&mut self, weights: &[f32]) {
         let began = Instant::now();
         self.actuations.copy_from_slice(weights);
@@ -252,7 +252,7 @@ impl TissueBody {
         }
     }
 
-    /// Blendforces, if any, and an acceleration of everything.
+    /// Applies the blendforces, if any, and a uniform acceleration.
     fn apply_forces(&mut self, acceleration: DVec3) {
         for (force, mass) in self.system.forces.iter_mut().zip(&self.tissue.masses) {
             *force = row(*mass * acceleration);
@@ -262,7 +262,7 @@ impl TissueBody {
         }
     }
 
-    /// One step of the physics, which ends at a share of the frame, when the head has a pose.
+    /// Simulates one step, which ends at a fraction of the frame with the head in the given pose.
     pub(super) fn step(&mut self, weights: &[f32], pose: &RigidMotion, share: f32) {
         self.find_goal(weights);
         let began = Instant::now();
@@ -273,7 +273,7 @@ impl TissueBody {
         self.stages.inertia += began.elapsed();
         self.dynamics.begin_held();
         if self.forces.is_none() {
-            // Where the goal goes, most of the flesh goes with it.
+            // Warm start: most of the tissue moves along with the goal.
             let goals = self.goal.iter().zip(&self.last_goal);
             for (x, (goal, last)) in self.dynamics.positions[..self.tissue.layout.free].iter_mut().zip(goals)
             {
@@ -281,7 +281,7 @@ impl TissueBody {
             }
         }
         self.begin_contact(weights, share);
-        // The lips slide while they are pushed apart: half way what lies over what is looked at again.
+        // The lips slide while they are pushed apart, so contacts are detected again in mid-solve.
         let iterations = self.tissue.params.iterations;
         let options = SolveOptions { iterations: iterations.div_ceil(2), ..Default::default() };
         let report = self.dynamics.search(&self.system, &mut self.step_factor, &options);
@@ -307,7 +307,7 @@ impl TissueBody {
         self.stages.inertia += began.elapsed();
     }
 
-    /// Neutral and detail of the whole mesh for some weights.
+    /// Finds the neutral plus detail of the whole mesh for the given weights.
     pub(super) fn find_base(&mut self, weights: &[f32]) {
         self.base.copy_from_slice(&self.tissue.skin.neutral);
         let fits =

@@ -1,4 +1,4 @@
-//! Solved tissue as a section of a face file: the shapes' volumes, which take seconds to solve, are found once.
+//! Solved tissue as a section of a face file: the shapes' volumes, which take seconds to solve, are solved once.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -13,12 +13,12 @@ use super::shape_targets::ShapeTargets;
 use super::stiffness::StiffnessMap;
 use crate::model::{BodySection, FaceModel, Section};
 
-/// Everything about tissue that is slow to find.
+/// The slow part of a tissue build.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolvedTissue {
-    /// Identifies the mesh, its ties and the parameters that it was solved with.
+    /// Hash of the mesh, its ties and the parameters that it was solved with.
     key: u64,
-    /// Rows of the system.
+    /// Number of rows of the system.
     rows: usize,
     /// Displacements of the rows by each shape at weight 1, m.
     targets: Vec<SparseDeltas>,
@@ -32,7 +32,7 @@ struct Description {
 }
 
 impl Tissue {
-    /// The part that is worth keeping; `None` where forces drive the tissue, which are found anew each time.
+    /// The solved part of the build; `None` where forces drive the tissue, which are found anew each time.
     pub fn solved(&self) -> Option<SolvedTissue> {
         (self.params.actuation == Actuation::Shapes).then(|| SolvedTissue {
             key: self.key(),
@@ -42,7 +42,7 @@ impl Tissue {
         })
     }
 
-    /// Takes over what was solved before, if it is for this very tissue. Returns whether it is.
+    /// Takes over an earlier solution if it belongs to this very tissue. Returns whether it does.
     pub(super) fn take_solved(&mut self, face: &FaceModel) -> bool {
         let Some(Ok(solved)) = face.section::<SolvedTissue>() else { return false };
         if solved.key != self.key() || solved.rows != self.layout.rows.len() {
@@ -53,7 +53,7 @@ impl Tissue {
         true
     }
 
-    /// A number that changes with everything that the solution depends on.
+    /// A hash of everything that the solution depends on.
     fn key(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         let params = serde_json::to_string(&self.params.without_motion()).unwrap_or_default();
@@ -126,7 +126,7 @@ impl BodySection for SolvedTissue {
 }
 
 impl TissueParams {
-    /// The parameters with those at rest that only motion depends on.
+    /// The parameters with those that affect motion only reset to their defaults.
     fn without_motion(&self) -> Self {
         let Self { stickiness, seed, step_time, iterations, contact, gravity, .. } = Self::default();
         Self { stickiness, seed, step_time, iterations, contact, gravity, ..self.clone() }

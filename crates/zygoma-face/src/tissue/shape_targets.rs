@@ -1,8 +1,8 @@
-//! Where the shapes have all of the flesh: the skin as the artist made it, what lies below it as it keeps its volume.
+//! Displacement of all tissue by the shapes: the skin as the artist made it, the tissue below it as it keeps its volume.
 //!
-//! Each shape's volume is found once, with its skin held. Blended like the skin, these volumes are the shapes that the elements are pulled to
-//! (GPFM eq. 2 and 10): flesh that is where the blend has it is free of strain, whatever the weights, so that the rig's own face is an
-//! equilibrium, and a stable one.
+//! Each shape's volume is solved once, with its skin fixed. Blended like the skin, these volumes are the target shapes of the elements
+//! (GPFM eq. 2 and 10): tissue at the blend is free of strain, whatever the weights, so that the rig's own face is an equilibrium, and a
+//! stable one.
 
 use glam::DVec3;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
@@ -13,17 +13,17 @@ use super::hold::{Holder, base_shape, only};
 use super::progress::{Teller, TissueError};
 use crate::model::FaceModel;
 
-/// Displacements below this are those of the search for an equilibrium, far from what a shape moves, m. Ours.
+/// Displacements below this are residuals of the equilibrium, far from the skin that a shape moves, m. Ours.
 const STILL: f64 = 1e-6;
 
-/// Displacement of every row of the flesh by each shape at weight 1, where it is not zero.
+/// Non-zero displacements of the tissue rows by each shape at weight 1.
 #[derive(Default)]
 pub(super) struct ShapeTargets {
     shapes: Vec<Runs>,
 }
 
 impl ShapeTargets {
-    /// Solves for what lies below the skin of each shape.
+    /// Solves for the tissue below the skin of each shape.
     pub(super) fn find(tissue: &Tissue, face: &FaceModel, teller: &mut Teller) -> Result<Self, TissueError> {
         let mut holder = Holder::new(tissue)?;
         let rest = &tissue.flesh.mesh.positions;
@@ -49,7 +49,7 @@ impl ShapeTargets {
         Ok(Self::of_rows(shapes.into_iter()))
     }
 
-    /// From the displacement of every row by each shape.
+    /// Stores the displacement of every row by each shape.
     pub(super) fn of_rows(shapes: impl Iterator<Item = Vec<Row<f32>>>) -> Self {
         Self { shapes: shapes.map(|rows| Runs::from_dense(rows.as_flattened(), 8)).collect() }
     }
@@ -58,7 +58,7 @@ impl ShapeTargets {
         self.shapes.len()
     }
 
-    /// Displacement of every row for some weights.
+    /// Blends the displacement of every row for the given weights.
     pub(super) fn blend(&self, weights: &[f32], displacements: &mut [Row<f32>]) {
         displacements.fill([0.0; 4]);
         let fits = accumulate_runs(displacements.as_flattened_mut(), weights, &self.shapes);

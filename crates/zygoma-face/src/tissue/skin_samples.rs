@@ -1,4 +1,4 @@
-//! Flesh that can be touched and pulled as a shell can.
+//! Contact points on the skin of tissue, and grabs of it.
 
 use glam::Vec3;
 use zygoma_geometry::embedding::Embedding;
@@ -13,15 +13,15 @@ use crate::contact::{
 };
 use crate::model::FaceModel;
 
-/// What drives a collider into flesh is at least as heavy as a spring of this stiffness bears in a step, N/m: several times the stiffness of what it
-/// presses on. Ours, as those below.
+/// Stiffness that sets the minimum mass of a driven collider, N/m: several times the stiffness of the tissue that it presses on. Ours, as
+/// those below.
 const BORNE: f32 = 1500.0;
-/// No step moves it by more than this into what holds it back, m.
+/// Displacement in a step by the largest acceleration of a driven collider, m.
 const DEEPEST_STEP: f32 = 3e-4;
-/// This far from where it should be it is drawn there with all its force, m.
+/// Distance from its target at which a driven collider is pulled with full force, m.
 const STRAINED: f32 = 5e-3;
 
-/// How flesh is touched: it reckons in metres and newtons.
+/// Contact scale of tissue, in metres and newtons.
 pub(super) fn handling(step_time: f64, height: f32) -> ContactScale {
     let squared = (step_time * step_time) as f32;
     ContactScale {
@@ -34,14 +34,14 @@ pub(super) fn handling(step_time: f64, height: f32) -> ContactScale {
     }
 }
 
-/// The skin as colliders meet it.
+/// The skin as colliders see it.
 pub(super) struct SkinPoints {
     pub(super) samples: Samples,
-    /// Triangles of the whole mesh that follow the flesh fully.
+    /// Triangles of the whole mesh that follow the tissue fully.
     pub(super) triangles: Vec<[u32; 3]>,
-    /// Triangles of the flesh's own skin, between its rows.
+    /// Triangles of the tissue's own skin, as rows.
     coarse: Vec<[u32; 3]>,
-    /// The rows of that.
+    /// The rows of these triangles.
     rows: Vec<u32>,
     /// Area of skin at each row, m².
     pub(super) areas: Vec<f32>,
@@ -50,7 +50,7 @@ pub(super) struct SkinPoints {
 }
 
 impl SkinPoints {
-    /// The points of a face's skin, with the rows of the flesh that carry them.
+    /// Samples a face's skin, with the tissue rows that carry each point.
     pub(super) fn new(
         face: &FaceModel,
         (skin, embedding): (&CoarseSkin, &Embedding),
@@ -86,7 +86,7 @@ impl SkinPoints {
 }
 
 impl SkinPoints {
-    /// The skin of some state of the flesh below or above a place.
+    /// The skin below or above a position, in a state of the tissue.
     pub(super) fn below(&self, at: Vec3, x: &[Row<f32>]) -> Option<Below> {
         let place = |row: u32| Vec3::from_slice(&x[row as usize]);
         let normal = |index: usize| {
@@ -102,18 +102,17 @@ impl SkinPoints {
 }
 
 impl TissueBody {
-    /// What presses and pulls.
+    /// The colliders and grabs.
     pub fn colliders(&self) -> &Colliders {
         &self.touches
     }
 
-    /// What presses and pulls, to be changed. Poses of colliders are in the world, in metres.
+    /// The colliders and grabs, mutable. Poses of colliders are in the world, in metres.
     pub fn colliders_mut(&mut self) -> &mut Colliders {
         &mut self.touches
     }
 
-    /// Takes hold of the skin nearest to a place (in metres, in the head's frame) and of what hangs together with it within a radius, to
-    /// drag it.
+    /// Grabs the skin nearest to a position (in metres, in the head's frame) and the connected skin within a radius, to drag it.
     pub fn grab(&mut self, at: Vec3, radius: f32) -> GrabId {
         let skin = &self.tissue.skin;
         let follows = |v: &usize| skin.embedding.weights[*v].iter().sum::<f32>() > 0.999;
@@ -129,13 +128,13 @@ impl TissueBody {
         self.touches.add_pull(Grab::new(at, radius, &seeds, &place, triangles, layout.free))
     }
 
-    /// How deep the skin of the last frame is inside a collider at its worst, in metres: at vertices, middles of edges and middles of
+    /// The deepest penetration of the skin of the last frame into a collider, in metres: at vertices, midpoints of edges and centres of
     /// triangles.
     pub fn penetration(&self) -> f32 {
         self.touches.penetration(&self.positions, &self.tissue.touchable.triangles.iter())
     }
 
-    /// How the head goes in the present frame.
+    /// The head's motion in the present frame.
     pub(super) fn head_way(&self) -> HeadWay {
         let [before, now] = self.head.path.ends();
         HeadWay { before, now }

@@ -1,27 +1,27 @@
-//! Where the time of a frame goes.
+//! Timings of a frame.
 
 use std::time::Duration;
 
 use zygoma_physics::projective::{SolveReport, SolveTimes};
 
-/// Time by stage of the last frame, with what it counted.
+/// Time of the last frame by stage, with counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stages {
     /// Minimisations, of the control and of steps: energies and gradients, global steps, and the rest.
     pub solve: SolveTimes,
-    /// Their iterations.
+    /// Number of their iterations.
     pub iterations: usize,
-    /// Where the rig has the skin, and the bone what lies below.
+    /// Targets of the skin from the rig, and of attachments from the bones.
     pub place: Duration,
-    /// Forces of the actuations, and the actuations.
+    /// Forces of the actuations, and the search for actuations.
     pub control: Duration,
     /// Inertia of the head's motion.
     pub inertia: Duration,
-    /// Where the lips meet, and what sticks.
+    /// Detection of contacts, and sticky springs.
     pub contact: Duration,
-    /// What constraints between the lips change about the global step.
+    /// Update of the global step for contact constraints.
     pub constrain: Duration,
-    /// Parting what is left of one lip in the other.
+    /// Resolution of remaining penetrations.
     pub part: Duration,
     /// The surface at full resolution, with its last projection.
     pub output: Duration,

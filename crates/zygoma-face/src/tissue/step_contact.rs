@@ -1,4 +1,4 @@
-//! What meets in a step: lips and lips, skin and colliders, flesh and teeth.
+//! Contact in a step: between the lips, of skin with colliders, and of tissue with teeth.
 
 use std::time::Instant;
 
@@ -9,17 +9,17 @@ use super::lip_contact::{Stiffness, Surface};
 use super::mouth::IN_HEAD;
 use super::run::TissueBody;
 
-/// A vertex of the flesh moves by no more than this multiple of the deepest penetration when what is in each other is parted. Ours: a point
-/// between its vertices moves less than they do.
+/// A tissue vertex moves by no more than this multiple of the deepest penetration when penetrations are resolved. Ours: a point between
+/// its vertices moves less than they do.
 const OVERSHOOT: f32 = 3.0;
 
-/// Most vertices of the flesh that constraints begin to act on in a step with their full effect, each at a third of a solve; with the others they
-/// act more slowly for the moment. Skin that a collider comes near to is prepared before they meet. Ours: a palm that comes down at once would
-/// otherwise stop the clock.
+/// Maximum number of tissue vertices per step that become contact candidates of the matrix factor, each at the cost of a third of a
+/// solve; constraints on the others converge more slowly for the moment. Skin near a collider becomes a candidate before they touch.
+/// Ours: a palm that comes down at once would otherwise stall the simulation.
 pub(super) const MOST_NEW: usize = 32;
 
 impl TissueBody {
-    /// Takes all constraints of contact out of the system.
+    /// Removes all contact constraints from the system.
     pub(super) fn clear_contact(&mut self) {
         if let Some(lips) = &self.lips {
             lips.clear(&mut self.system);
@@ -30,7 +30,7 @@ impl TissueBody {
         }
     }
 
-    /// Lets go of everything: the face was put somewhere else.
+    /// Forgets all contacts after the face was teleported.
     pub(super) fn forget_contact(&mut self, weights: &[f32]) {
         if let Some(lips) = &mut self.lips {
             lips.forget();
@@ -45,7 +45,7 @@ impl TissueBody {
         self.touches.jump(&self.head_way());
     }
 
-    /// A step begins that ends at a share of the frame: moves what touches the skin, and the teeth, to where they are then, and finds what meets.
+    /// Begins a step that ends at a fraction of the frame: moves colliders and teeth, and detects contacts.
     pub(super) fn begin_contact(&mut self, weights: &[f32], share: f32) {
         let began = Instant::now();
         let way = self.head_way();
@@ -66,7 +66,7 @@ impl TissueBody {
         self.prepare_contact(true, share);
     }
 
-    /// Half way through the search for the step's end what meets is looked at again.
+    /// Re-detects contacts in mid-solve.
     pub(super) fn renew_contact(&mut self, share: f32) {
         let x = &self.dynamics.positions;
         self.press.find_forces(&self.tissue, &self.touches, x);
@@ -76,7 +76,7 @@ impl TissueBody {
         self.prepare_contact(false, share);
     }
 
-    /// The search is over: colliders feel the skin, and what is still in each other is parted.
+    /// Ends the solve: colliders feel the skin, and remaining penetrations are resolved.
     pub(super) fn end_contact(&mut self, share: f32) {
         let began = Instant::now();
         let (x, seconds) = (&self.dynamics.positions, self.tissue.params.step_time as f32);
@@ -94,8 +94,8 @@ impl TissueBody {
         self.stages.part += began.elapsed();
     }
 
-    /// Constraints between the lips and on what is touched: where they meet now and, for the lips at the start of a step, where the
-    /// actuations would lead them.
+    /// Adds constraints between the lips and on touched skin: at present contacts and, for the lips at the start of a step, at those of
+    /// the goal.
     fn prepare_contact(&mut self, at_start: bool, share: f32) {
         let began = Instant::now();
         let surface = |x| Surface { base: &self.base, rest: &self.rest, x };
@@ -119,7 +119,7 @@ impl TissueBody {
         self.stages.contact += began.elapsed();
         let began = Instant::now();
         self.step_factor.add_candidates(&touched, if at_start { MOST_NEW } else { 0 });
-        // Without its constraints in the matrix a step still sees their forces and finds its way, only slower.
+        // Without its constraints in the matrix a step still sees their forces and converges, only slower.
         let mut rows = self.system.transient_rows();
         rows.retain(|row| self.step_factor.knows(row));
         if self.step_factor.set_transient(&rows).is_err() {
@@ -128,8 +128,8 @@ impl TissueBody {
         self.stages.constrain += began.elapsed();
     }
 
-    /// Parts what the search left of one lip in the other, of the skin in a collider or of flesh in teeth: by the smallest motion of the flesh
-    /// that does, in some rounds at most.
+    /// Resolves the remaining penetrations of lips, of skin into colliders and of tissue into teeth: by the smallest motion of the
+    /// tissue, in a limited number of rounds.
     pub(super) fn part(&mut self, rounds: usize) {
         for round in 0..rounds {
             let mut lifts = Lifts::default();
@@ -152,7 +152,7 @@ impl TissueBody {
             let Ok(pushed) = self.step_factor.push(&lifts.rows, &lifts.directions, &lifts.amounts) else {
                 break;
             };
-            // Constraints that contradict each other must not throw anything far.
+            // Contradictory constraints must not throw anything far.
             let farthest = OVERSHOOT * lifts.amounts.iter().copied().fold(0.0, f64::max) as f32;
             for (x, way) in self.dynamics.positions.iter_mut().zip(pushed) {
                 let way = Vec3::from_slice(way).clamp_length_max(farthest);

@@ -1,9 +1,9 @@
-//! Stiffnesses found from the blendshapes: those for which the shapes, taken as forces, hold themselves (*Progressive PD*, §4.2).
+//! Fits stiffness to the blendshapes, so that the shapes, taken as forces, hold themselves (*Progressive PD*, §4.2).
 //!
 //! The paper gives no formula. Internal forces at a shape are linear in the weights w of the potentials, so the forces c_b B_b along each
-//! shape b balance them best for the smallest Σ_b ‖Σ_k w_k g_k(b) − c_b B_b‖² / ‖B_b‖², per region k of the flesh and kind of potential,
-//! bounded, smooth from region to region, and of mean 1. In that mean each weight counts by its own misfit: otherwise regions that no shape
-//! moves, and the kind that does least work, take all weight from the others.
+//! shape b balance them best where Σ_b ‖Σ_k w_k g_k(b) − c_b B_b‖² / ‖B_b‖² is smallest. Here k runs over the regions of the tissue and
+//! the kinds of potential; the weights are bounded, smooth from region to region, and of mean 1. In that mean each weight counts by its
+//! own misfit: otherwise regions that no shape moves, and the kind that does least work, take all weight from the others.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -16,20 +16,20 @@ use super::contraction::ContractedShape;
 use super::elements::shaped_parameters;
 use super::tissue_mesh::{Tie, TissueMesh};
 
-/// Skin that no expression moves is attached so much more firmly than the parameters say, and skin that they move by a share of the height (4 mm
-/// at life size) so much. Ours: a shaken scalp moves by a part of what cheeks do.
+/// Factors of the attachment stiffness where no expression moves the skin and where one moves it far, and that distance as a fraction of
+/// the face's height (4 mm at life size). Ours: a shaken scalp moves by a part of the motion of the cheeks.
 const FIRM: f64 = 3.0;
 const LOOSE: f64 = 0.3;
 const MOVED: f64 = 0.015;
 
 /// Kinds of potentials: strain, volume and the attachment to the bone.
 const KINDS: usize = 3;
-/// Steps of the search for the best weights; each is a product with a matrix of some dozens of rows.
+/// Maximum steps of the search for the best weights; each is a product with a matrix of some dozens of rows.
 const STEPS: usize = 20_000;
-/// A search ends when a step changes no weight by more than this.
+/// The search has converged when a step changes no weight by more than this.
 const SETTLED: f64 = 1e-12;
 
-/// How stiff the flesh at each vertex of the skin is, over the parameters' stiffness.
+/// Stiffness of the tissue at each vertex of the skin, relative to the parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct StiffnessMap {
     pub(super) strain: Vec<f64>,
@@ -43,8 +43,8 @@ impl StiffnessMap {
         Self { strain: vec![1.0; count], volume: vec![1.0; count], attachment: vec![1.0; count] }
     }
 
-    /// Firmly attached where no expression moves the skin, such as on the scalp, and loosely where they move it far, such as at the cheeks:
-    /// ligaments hold skin to the bone as much as muscles do not move it over the bone. `moves` are those of shapes that move no bone, m.
+    /// Firm attachment where no expression moves the skin, such as on the scalp, and loose attachment where one moves it far, such as at
+    /// the cheeks: ligaments hold skin that muscles do not move over the bone. `moves` are displacements by shapes that move no bone, m.
     pub(super) fn by_motion<'a>(moves: impl Iterator<Item = &'a [DVec3]>, count: usize, height: f64) -> Self {
         let mut farthest = vec![0.0_f64; count];
         for moves in moves {
@@ -57,32 +57,32 @@ impl StiffnessMap {
         Self { attachment: farthest.iter().map(attachment).collect(), ..Self::uniform(count) }
     }
 
-    /// Strain and volume of an element below vertices of the skin.
+    /// Factors of strain and volume of an element below vertices of the skin.
     pub(super) fn of_element(&self, skin: &[u32]) -> [f64; 2] {
         [&self.strain, &self.volume]
             .map(|map| skin.iter().map(|v| map[*v as usize]).sum::<f64>() / skin.len() as f64)
     }
 }
 
-/// How a fit is bounded. Ours, the paper says nothing of it.
+/// Constraints of a fit. Ours, the paper says nothing of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FitOptions {
-    /// Least and largest factor.
+    /// Smallest and largest factor.
     pub(super) bounds: [f64; 2],
     /// Weight of the difference between neighbouring regions against the mean misfit of a weight.
     pub(super) smooth: f64,
 }
 
-/// Regions that overlap smoothly: how much of each vertex of a skin belongs to each of them.
+/// Smoothly overlapping regions of a skin.
 pub(super) struct Regions {
-    /// Region and share, for each vertex; shares sum to 1.
+    /// Region and weight, for each vertex; weights sum to 1.
     pub(super) shares: Vec<Vec<(u32, f64)>>,
     count: usize,
 }
 
 impl Regions {
-    /// About as many regions as wanted, spread over the skin by always taking the farthest vertex next, and its mirror image with it: what
-    /// is found for a symmetric face is then as symmetric as the face.
+    /// Spreads about the wanted number of regions over the skin by farthest-point sampling, each with its mirror image: the fit of a
+    /// symmetric face is then as symmetric as the face.
     pub(super) fn spread(skin: &[DVec3], wanted: usize) -> Self {
         let (low, high) =
             skin.iter().fold((DVec3::MAX, DVec3::MIN), |(low, high), p| (low.min(*p), high.max(*p)));
@@ -92,7 +92,7 @@ impl Regions {
         while seeds.len() < wanted.min(skin.len()) {
             let Some(farthest) = (0..skin.len()).max_by(|a, b| away[*a].total_cmp(&away[*b])) else { break };
             let DVec3 { x, y, z } = skin[farthest];
-            // Nearer to the plane of symmetry than to all others, the two would crowd each other: there is one on the plane.
+            // A seed closer to its mirror image than to all others would crowd it: one on the plane of symmetry replaces both.
             let off = if (x - middle.x).abs() < 0.5 * away[farthest] { 0.0 } else { x - middle.x };
             let sides = if off == 0.0 { &[0.0][..] } else { &[off, -off] };
             seeds.extend(sides.iter().map(|off| DVec3::new(middle.x + off, y, z)));
@@ -111,7 +111,7 @@ impl Regions {
         Self { shares: skin.iter().map(shares).collect(), count: seeds.len() }
     }
 
-    /// Pairs of regions that share triangles.
+    /// Pairs of adjacent regions.
     fn neighbours(&self, triangles: &[[u32; 3]]) -> Vec<(usize, usize)> {
         let main = |v: u32| {
             let shares = self.shares[v as usize].iter();
@@ -131,19 +131,19 @@ impl Regions {
     }
 }
 
-/// Flesh in the pose of a shape.
+/// Tissue in the pose of a shape.
 pub(super) struct Posed {
-    /// All vertices: the skin where the shape has it, what is below it in balance.
+    /// All vertices: the skin in the shape, the tissue below it in equilibrium.
     pub(super) positions: Vec<DVec3>,
-    /// Where the bone holds each vertex that is tied to it by ligaments; those of others are not looked at.
+    /// Attachment of each vertex that ligaments tie to the bone; entries of other vertices are not used.
     pub(super) feet: Vec<DVec3>,
     /// Displacement of the skin, B_b.
     pub(super) moves: Vec<DVec3>,
-    /// The shape to which each tetrahedron is pulled.
+    /// The target shape of each tetrahedron.
     pub(super) shapes: Vec<ContractedShape>,
 }
 
-/// The flesh whose stiffness is looked for.
+/// The tissue whose stiffness is fitted.
 pub(super) struct StiffnessFit<'a> {
     pub(super) flesh: &'a TissueMesh,
     pub(super) triangles: &'a [[u32; 3]],
@@ -155,7 +155,7 @@ pub(super) struct StiffnessFit<'a> {
 }
 
 impl StiffnessFit<'_> {
-    /// The stiffness for which the poses hold best, with how much smaller the misfit is than with the parameters' own.
+    /// Finds the stiffness for which the poses hold best, and the remaining misfit relative to that of the parameters' own stiffness.
     pub(super) fn solve(&self, poses: &[Posed], options: &FitOptions) -> (StiffnessMap, f64) {
         let size = KINDS * self.regions.count;
         let parts: Vec<Vec<f64>> = poses.par_iter().filter_map(|pose| self.misfit(pose)).collect();
@@ -187,12 +187,12 @@ impl StiffnessFit<'_> {
         (StiffnessMap { strain: map(0), volume: map(1), attachment: map(2) }, gain)
     }
 
-    /// The matrix of the quadratic form in the weights that one pose adds, with the best c_b put in; none for a shape that moves nothing.
+    /// The matrix of one pose's quadratic form in the weights, with the best c_b inserted; `None` for a shape that moves nothing.
     fn misfit(&self, pose: &Posed) -> Option<Vec<f64>> {
         let (count, above) = (self.areas.len(), &self.flesh.above);
         let forces = self.forces(pose);
         let size = forces.len();
-        // Forces per area, each counted by its area, so that the fit does not depend on the mesh.
+        // Forces per area, weighted by area, so that the fit does not depend on the mesh.
         let product = |a: &[DVec3], b: &[DVec3]| -> f64 {
             (0..a.len())
                 .filter(|v| self.is_counted[above[*v] as usize])
@@ -265,7 +265,7 @@ fn applied(matrix: &[f64], w: &[f64]) -> Vec<f64> {
 }
 
 /// The weights of mean 1 within bounds for which wᵀ Q w is smallest, by projected gradients with momentum (\[Beck and Teboulle 2009\]),
-/// each weight on the scale of its own entry of Q. `counts` is how much each counts in the mean.
+/// each weight scaled by its own diagonal entry of Q. `counts` are the weights of that mean.
 fn smallest_form(matrix: &[f64], counts: &[f64], bounds: [f64; 2]) -> Vec<f64> {
     let size = counts.len();
     let start = vec![1.0; size];
@@ -274,9 +274,9 @@ fn smallest_form(matrix: &[f64], counts: &[f64], bounds: [f64; 2]) -> Vec<f64> {
     if largest <= 0.0 || total <= 0.0 {
         return start;
     }
-    // What nothing depends on keeps still.
+    // Weights that nothing depends on do not move.
     let scale: Vec<f64> = (0..size).map(|i| matrix[i * size + i].max(1e-12 * largest)).collect();
-    // No eigenvalue of the scaled matrix is larger than its largest sum of a row.
+    // The largest row sum bounds the eigenvalues of the scaled matrix.
     let entry = |i: usize, j: usize| matrix[i * size + j].abs() / (scale[i] * scale[j]).sqrt();
     let steepest = (0..size).map(|i| (0..size).map(|j| entry(i, j)).sum()).fold(0.0, f64::max);
     let counts: Vec<f64> = counts.iter().map(|count| count / total).collect();
@@ -300,7 +300,7 @@ fn smallest_form(matrix: &[f64], counts: &[f64], bounds: [f64; 2]) -> Vec<f64> {
     w
 }
 
-/// The closest weights of mean 1 within bounds: each shifted in proportion, then clamped; the shift is found by halving.
+/// The closest weights of mean 1 within bounds: each shifted in proportion, then clamped; bisection finds the shift.
 fn projected(w: &[f64], counts: &[f64], shifts: &[f64], [low, high]: [f64; 2]) -> Vec<f64> {
     let shifted = |shift: f64| w.iter().zip(shifts).map(move |(w, s)| (w + shift * s).clamp(low, high));
     let most = shifts.iter().copied().fold(f64::MIN_POSITIVE, f64::max);

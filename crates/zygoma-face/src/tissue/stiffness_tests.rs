@@ -1,4 +1,4 @@
-//! A slab of flesh whose stiffness is known gives it back from shapes that were made by loading it.
+//! A slab of tissue of known stiffness: the fit recovers it from shapes that were made by loading the slab.
 
 use glam::DVec3;
 use zygoma_geometry::shapes;
@@ -84,7 +84,7 @@ impl Slab {
         system
     }
 
-    /// The stiffness for which some poses hold best, all of the skin counted, and the misfit that is left.
+    /// The stiffness for which the poses hold best, with all of the skin counted, and the remaining misfit.
     fn fit(&self, regions: &Regions, poses: &[Posed], options: &FitOptions) -> (StiffnessMap, f64) {
         let is_counted = vec![true; self.areas.len()];
         let Self { flesh, triangles, areas, params } = self;
@@ -92,7 +92,7 @@ impl Slab {
             .solve(poses, options)
     }
 
-    /// Shapes that small forces along themselves hold: the slab's softest, by subspace iteration over loads that it answers.
+    /// Shapes that small forces along themselves hold: the slab's softest modes, by subspace iteration over loads and responses.
     fn shapes(&self, stiffness: &StiffnessMap) -> Vec<Posed> {
         const SMALL: f64 = 1e-6;
         let count = self.areas.len();
@@ -134,7 +134,7 @@ impl Slab {
             if round == ROUNDS {
                 break;
             }
-            // The directions of this space that the slab answers along themselves are the next loads.
+            // The principal directions of the response are the next loads.
             let moved: Vec<Vec<DVec3>> = answers.iter().map(|answer| moves(answer)).collect();
             let matrix: Vec<Vec<f64>> =
                 (0..SUBSPACE).map(|i| (0..SUBSPACE).map(|j| inner(&loads[i], &moved[j])).collect()).collect();
@@ -199,7 +199,7 @@ fn known_stiffness_is_found_again() {
     let poses = slab.shapes(&truth);
     let (found, misfit) = slab.fit(&regions, &poses, &FitOptions { bounds: [0.1, 10.0], smooth: 0.0 });
     println!("the misfit falls to {misfit:.2e}");
-    // Shapes tell ratios of stiffness, not its size.
+    // Shapes determine ratios of stiffness, not its scale.
     let size = found.strain.iter().sum::<f64>() / truth.strain.iter().sum::<f64>();
     for (name, found, truth) in [
         ("strain", &found.strain, &truth.strain),

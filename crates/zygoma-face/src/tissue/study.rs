@@ -1,10 +1,10 @@
-//! A step laid open, so that ways to its end can be compared.
+//! Exposes the minimisation problem of a step, so that solvers can be compared.
 
 use zygoma_physics::projective::{Inertia, Row, System};
 
 use super::run::TissueBody;
 
-/// What the last step of a performing face minimised, with the constraints that it ended with.
+/// The minimisation problem of the last step, with its final constraints.
 pub struct StepProblem<'a> {
     /// Elements, forces, contacts and sticky springs.
     pub system: &'a System<f32>,
@@ -12,7 +12,7 @@ pub struct StepProblem<'a> {
     pub inertia: Inertia<'a, f32>,
     /// M / h² of the free vertices.
     pub diagonal: Vec<f64>,
-    /// All vertices: where the free ones would go by themselves, and kinematic ones where they are.
+    /// All vertices: free ones at their inertial prediction, kinematic ones at their positions.
     pub start: Vec<Row<f32>>,
 }
 

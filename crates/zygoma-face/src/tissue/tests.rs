@@ -58,7 +58,8 @@ fn plain(weights: &[f32]) -> Vec<Vec3> {
     plain
 }
 
-/// Distance from the plain rig, mm: what 95 % of the skin that it moves by more than a millimetre stay below, and the worst of all skin.
+/// Distance from the plain rig, mm: the 95th percentile over skin that the rig moves by more than a millimetre, and the largest over all
+/// skin.
 fn missed(found: &[Vec3], weights: &[f32]) -> [f32; 2] {
     let (mesh, face) = &*FACE;
     let plain = plain(weights);
@@ -69,7 +70,7 @@ fn missed(found: &[Vec3], weights: &[f32]) -> [f32; 2] {
     [moved.get(moved.len() * 95 / 100).copied().unwrap_or(0.0), face.skin.iter().map(off).fold(0.0, f32::max)]
 }
 
-/// Pairs of triangles of the whole skin that cross on a surface though they do not in the neutral.
+/// Number of pairs of triangles of the whole skin that cross on a surface though they do not in the neutral.
 fn crossings(surface: &[Vec3]) -> usize {
     static NEUTRAL: LazyLock<BTreeSet<(u32, u32)>> = LazyLock::new(|| pairs(&FACE.0.positions));
     fn pairs(surface: &[Vec3]) -> BTreeSet<(u32, u32)> {
@@ -153,7 +154,7 @@ fn held_expressions_are_those_of_the_rig() {
     );
 }
 
-/// The paper's own drive is still there, with what it leaves.
+/// The paper's own drive still works, within its own bounds.
 #[test]
 fn forces_hold_expressions_as_well() {
     let (mesh, face) = &*FACE;
@@ -225,13 +226,13 @@ fn lips_do_not_pass_through_each_other() {
     assert!(left.iter().any(|(rig, _)| *rig > 20), "the rig's lips cross somewhere: {left:?}");
 }
 
-/// The same frames to the last bit on one thread and on two, on flesh large enough for its vectors to be split between them.
+/// The same frames to the last bit on one thread and on two, on tissue large enough for its vectors to be split between them.
 #[test]
 fn the_number_of_threads_changes_nothing() {
     const LARGE: usize = 8192;
     let rig = Head::new(&HeadOptions::default()).rig();
     let mut mesh = rig.skin().clone();
-    // Few shapes: their forces take most of the making.
+    // Few shapes: most of the build time goes into their forces.
     mesh.shapes.retain(|shape| ["jawOpen", "mouthClose", "mouthSmileLeft"].contains(&shape.name.as_str()));
     let params = BuildParams {
         triangles: 9500,
@@ -274,7 +275,7 @@ fn lips_are_found_by_what_parts_them_where_no_shape_is_named_for_it() {
     let [known, found] =
         [face, &nameless].map(|face| crate::model::Lips::find(face, &jaw, &face.coarse.on_mesh));
     assert!(known.upper > 0 && known.upper < known.vertices.len());
-    // Another jaw shape may part a little more at the corners of the mouth, but both lips are the same two.
+    // Another jaw shape may split a little more at the corners of the mouth, but both lips are the same two.
     for (known, found) in [
         (&known.vertices[..known.upper], &found.vertices[..found.upper]),
         (&known.vertices[known.upper..], &found.vertices[found.upper..]),

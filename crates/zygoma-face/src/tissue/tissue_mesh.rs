@@ -1,4 +1,4 @@
-//! Tissue as any tetrahedral mesh under a skin: what each vertex is tied to, and what each element is made of.
+//! Tissue as a tetrahedral mesh under a skin, with the tie of each vertex and the material of each element.
 
 use zygoma_geometry::tets::TetMesh;
 use zygoma_physics::projective::Material;
@@ -6,33 +6,33 @@ use zygoma_physics::projective::Material;
 use super::coarse_skin::CoarseSkin;
 use super::progress::TissueError;
 
-/// What holds a vertex of tissue beside the elements around it.
+/// The constraint on a vertex of tissue, besides the elements around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Tie {
-    /// Nothing.
+    /// No constraint.
     #[default]
     Free,
-    /// The skin: expressions say where it is.
+    /// On the skin, whose position expressions define.
     Skin,
-    /// Ligaments, as a spring to the bone below.
+    /// Held by ligaments, as a spring to the bone below.
     Ligaments {
-        /// How far that bone goes with the jaw: 0 stays with the cranium, 1 is the jaw itself.
+        /// Fraction by which that bone follows the jaw: 0 stays with the cranium, 1 is the jaw itself.
         jaw: f64,
     },
-    /// The cranium, rigidly: it rests in the head's frame.
+    /// Fixed to the cranium, which is at rest in the head's frame.
     Cranium,
-    /// The lower jaw, rigidly.
+    /// Fixed to the lower jaw.
     Jaw,
 }
 
-/// A tetrahedral mesh that becomes tissue, in any order of vertices. Vertices that are tied to the skin lie on the rig's skin.
+/// A tetrahedral mesh to be simulated as tissue, in any order of vertices. Vertices that are tied to the skin lie on the rig's skin.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TissueVolume {
-    /// Vertices, m, and positive tetrahedra.
+    /// Vertices, m, and tetrahedra of positive volume.
     pub mesh: TetMesh,
     /// The tie of each vertex.
     pub ties: Vec<Tie>,
-    /// The material of each tetrahedron; empty for that of the parameters.
+    /// The material of each tetrahedron; empty to use that of the parameters.
     pub materials: Vec<Material>,
 }
 
@@ -46,14 +46,14 @@ pub(super) struct TissueMesh {
     pub(super) above: Vec<u32>,
     /// The material of each tetrahedron.
     pub(super) materials: Vec<Material>,
-    /// The skin's triangle right above each tetrahedron, if there is one: tetrahedra that contract with it.
+    /// The skin's triangle directly above each tetrahedron, if there is one: such tetrahedra contract with it.
     pub(super) triangle_above: Vec<Option<u32>>,
     /// Triangles of the skin without tetrahedra below them.
     pub(super) bare: Vec<[u32; 3]>,
 }
 
 impl TissueMesh {
-    /// Whether its parts fit each other and the skin.
+    /// Checks that its parts fit each other and the skin.
     pub(super) fn check(&self, skin: &CoarseSkin) -> Result<(), TissueError> {
         let (count, vertices, tets) = (skin.positions.len(), self.mesh.positions.len(), self.mesh.tets.len());
         let refused = |problem: String| Err(TissueError::Mesh(problem));

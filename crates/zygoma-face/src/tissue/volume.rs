@@ -1,4 +1,4 @@
-//! Tissue that is given as a tetrahedral mesh, such as the fill between a head's skin and its bones: where it lies under a face.
+//! Tissue from a tetrahedral mesh, such as the fill between a head's skin and its bones: fits it to a face.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,11 @@ use super::progress::TissueError;
 use super::tissue_mesh::{Tie, TissueMesh, TissueVolume};
 use crate::model::FaceModel;
 
-/// A vertex that is tied to the skin and lies farther from it than this is free, m: it lines a throat that the rig does not have. Ours.
+/// A vertex tied to the skin but farther from it than this becomes free, m: it lines a throat that the rig does not have. Ours.
 const FARTHEST: f32 = 2e-3;
 
 impl TissueVolume {
-    /// The skin and the tissue of a face that it fills.
+    /// The skin and the tissue mesh of a face.
     pub(super) fn under_face(
         &self,
         input: &TissueInput,
@@ -85,8 +85,8 @@ impl TissueVolume {
         }
     }
 
-    /// The vertices that lie on a face's skin, in ascending order, and where they lie on it: those tied to it near by it that belong to a
-    /// triangle of the boundary between such vertices.
+    /// The vertices that lie on a face's skin, in ascending order, with their points on it: vertices tied to the skin and close to it
+    /// that belong to a boundary triangle of such vertices.
     fn skin_vertices(&self, face: &FaceModel, outside: &[[u32; 3]]) -> (Vec<u32>, Vec<SurfacePoint>) {
         let mut normals = vec![DVec3::ZERO; self.ties.len()];
         for t in outside {
@@ -95,7 +95,7 @@ impl TissueVolume {
         }
         let neutral = &face.neutral;
         let tree = TriangleTree::new(neutral, &face.triangles);
-        // Closed lips lie on each other, but face each other.
+        // Closed lips touch, but face opposite directions.
         let faces_along = |triangle: u32, normal: Vec3| {
             let [a, b, c] = face.triangles[triangle as usize].map(|v| neutral[v as usize]);
             (b - a).cross(c - a).dot(normal) > 0.0
@@ -120,11 +120,11 @@ impl TissueVolume {
     }
 }
 
-/// An order of vertices in which some come first.
+/// A permutation of vertices that puts some first.
 struct SkinFirst {
     /// The vertices in this order.
     vertices: Vec<u32>,
-    /// The place of each vertex.
+    /// The index of each vertex in this order.
     places: Vec<u32>,
 }
 
@@ -141,7 +141,7 @@ impl SkinFirst {
 }
 
 impl CoarseSkin {
-    /// A surface on a face's skin, by where its vertices lie there.
+    /// A surface on a face's skin, given the points of its vertices there.
     fn on_face(
         input: &TissueInput,
         positions: Vec<DVec3>,
@@ -180,7 +180,7 @@ impl CoarseSkin {
     }
 }
 
-/// How far a place on a face follows vertices of its own coarse mesh that are held.
+/// Fraction by which a point of a face follows held vertices of its own coarse mesh.
 fn share_held(face: &FaceModel, place: &SurfacePoint) -> f64 {
     let corners = face.triangles[place.triangle as usize];
     let held = |corner: u32| -> f64 {
@@ -191,11 +191,11 @@ fn share_held(face: &FaceModel, place: &SurfacePoint) -> f64 {
     (0..3).map(|i| place.barycentric[i] * held(corners[i])).sum()
 }
 
-/// Binds the whole mesh of a face to a surface on it, as far as it follows the face's own coarse mesh.
+/// Embeds the whole mesh of a face in a surface on it, as far as it follows the face's own coarse mesh.
 fn embed(face: &FaceModel, coarse: &CoarseMesh) -> Embedding {
     let positions: Vec<DVec3> = face.neutral.iter().map(|p| p.as_dvec3()).collect();
     let mut embedding = Embedding::new(&positions, &face.triangles, coarse);
-    // Vertices that follow the face's own mesh alike are one point: files split vertices along texture seams.
+    // Vertices at the same position with the same embedding are one point: files split vertices along texture seams.
     let mut first: HashMap<[[u32; 3]; 3], usize> = HashMap::new();
     for vertex in 0..embedding.len() {
         let (own, weights) = (face.embedding.vertices[vertex], face.embedding.weights[vertex]);
@@ -212,7 +212,7 @@ fn embed(face: &FaceModel, coarse: &CoarseMesh) -> Embedding {
     embedding
 }
 
-/// The skin's vertex nearest to each vertex of a mesh; the skin's own come first.
+/// The skin vertex nearest to each vertex of a mesh; the skin's own come first.
 fn skin_above(positions: &[DVec3], skin: &CoarseSkin) -> Vec<u32> {
     let surface: Vec<Vec3> = skin.positions.iter().map(|p| p.as_vec3()).collect();
     let tree = TriangleTree::new(&surface, &skin.triangles);
@@ -228,7 +228,7 @@ fn skin_above(positions: &[DVec3], skin: &CoarseSkin) -> Vec<u32> {
     (0..skin.positions.len() as u32).chain(below).collect()
 }
 
-/// The triangle of the skin that each tetrahedron has for a face, if any.
+/// The skin triangle that is a face of each tetrahedron, if any.
 fn triangles_above(tets: &[[u32; 4]], triangles: &[[u32; 3]]) -> Vec<Option<u32>> {
     let sorted = |mut face: [u32; 3]| {
         face.sort_unstable();

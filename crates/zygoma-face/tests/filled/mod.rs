@@ -1,4 +1,4 @@
-//! The built-in head with the fill of its own anatomy for tissue.
+//! The built-in head with tissue from the fill of its own anatomy.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) struct Filled {
 }
 
 impl Filled {
-    /// With some of the head's shapes: each one's volume has to be solved.
+    /// Builds it with some of the head's shapes: each one's volume has to be solved.
     pub(crate) fn new(shapes: &[&str]) -> Self {
         let head = Head::new(&HeadOptions::default());
         let anatomy = Anatomy::new(&head);
@@ -76,7 +76,7 @@ fn tie(tie: &anatomy::Tie) -> Tie {
     match tie {
         anatomy::Tie::Flesh => Tie::Free,
         anatomy::Tie::Skin => Tie::Skin,
-        // The neck ends where it stands still in the head's frame.
+        // The neck ends in a cut that is fixed in the head's frame.
         anatomy::Tie::Cranium | anatomy::Tie::Neck => Tie::Cranium,
         anatomy::Tie::Mandible => Tie::Jaw,
     }

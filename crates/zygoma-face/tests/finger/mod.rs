@@ -8,7 +8,7 @@ use zygoma_physics::contact::{ColliderShape, Pose};
 
 const RADIUS: f32 = 0.01;
 
-/// A fingertip over a place of a resting face.
+/// A fingertip over a landmark of a resting face.
 pub(crate) struct Finger {
     running: ShellBody,
     at: Vec3,
@@ -29,7 +29,7 @@ impl Finger {
         Pose::at(self.at + (RADIUS - depth) * self.normal)
     }
 
-    /// Presses 6 mm into the skin and lets go. Returns the worst penetration and what is left 1 s later, in heights.
+    /// Presses 6 mm into the skin and lets go. Returns the worst penetration and the remaining displacement 1 s later, in heights.
     pub(crate) fn press(mut self) -> (f32, f32) {
         let height = self.running.face().height as f32;
         let sphere = ColliderShape::Sphere { radius: RADIUS };
@@ -50,7 +50,7 @@ impl Finger {
         (deepest / height, left.map(|(a, b)| a.distance(*b)).fold(0.0, f32::max) / height)
     }
 
-    /// How far a force pushes the fingertip in, in metres.
+    /// Depth to which a force pushes the fingertip, in metres.
     pub(crate) fn push(mut self, force: f32) -> f32 {
         let sphere = ColliderShape::Sphere { radius: RADIUS };
         let start = self.pose(-0.002);

@@ -1,4 +1,4 @@
-//! The physics' own time: frames of any length, frames of no length, rest, and starts at speed.
+//! Time steps: frames of any length, frames of no length, rest, and starts at speed.
 
 use std::f64::consts::{PI, TAU};
 
@@ -8,7 +8,7 @@ use super::touching::spot;
 use super::*;
 use crate::contact::ColliderMotion;
 
-/// Distance of two surfaces where they differ most, mm.
+/// The largest distance between two surfaces, mm.
 fn apart(a: &[Vec3], b: &[Vec3]) -> f32 {
     a.iter().zip(b).map(|(a, b)| 1e3 * a.distance(*b)).fold(0.0, f32::max)
 }
@@ -19,7 +19,7 @@ fn turned(rotation: DQuat) -> RigidMotion {
     RigidMotion { rotation, translation: neck - rotation * neck }
 }
 
-/// Surfaces at 0.25, 0.5 and 0.75 s while the head turns and nods and the jaw opens, with frames of given lengths between them.
+/// Surfaces at 0.25, 0.5 and 0.75 s while the head turns and nods and the jaw opens, with frames of the given lengths between them.
 fn surfaces(lengths: &[f64]) -> Vec<Vec<Vec3>> {
     let mut face = performing();
     face.settle();
@@ -29,7 +29,7 @@ fn surfaces(lengths: &[f64]) -> Vec<Vec<Vec3>> {
         let mut shown = Vec::new();
         while time < moment {
             let seconds = lengths.next().unwrap().min(moment - time);
-            // What would be left is too short for a frame of its own.
+            // The remainder would be too short for a frame of its own.
             let seconds = if moment - time - seconds < 1e-9 { moment - time } else { seconds };
             time += seconds;
             let swing = 0.25 * (1.0 - (1.5 * TAU * time).cos());
@@ -125,7 +125,7 @@ fn without_control_the_weights_themselves_act() {
 /// A performance that starts at speed.
 #[test]
 fn a_head_that_turns_from_the_start_does_not_jolt() {
-    // 160° a second, and a smile on its way.
+    // 160° per second, while a smile grows.
     let at = |time: f64| turned(DQuat::from_rotation_y(2.8 * time));
     let smile = |time: f64| weights_of(&[("mouthSmileLeft", 0.3 + time as f32)]);
     let swing = |glides: bool| {
@@ -149,7 +149,7 @@ fn a_head_that_turns_from_the_start_does_not_jolt() {
         }
         (worst, last)
     };
-    // What a steady turn does to the flesh, it does in the end however it began.
+    // A steady turn leads to the same state, however it began.
     let [(jolted, turning), (steady, _)] = [false, true].map(swing);
     println!(
         "{jolted:.2} mm off the rig after a start from rest, {steady:.2} mm when it glides, {turning:.2} mm when it has turned for a while"
@@ -158,7 +158,7 @@ fn a_head_that_turns_from_the_start_does_not_jolt() {
     assert!(steady < turning + 0.1, "{steady} mm");
 }
 
-/// A palm that comes down at once: what constraints act on is found in a few steps, not all in one.
+/// A palm that comes down at once: contact candidates are added over a few steps, not all in one.
 #[test]
 fn a_palm_does_not_stop_the_clock() {
     let mut face = performing();

@@ -8,7 +8,7 @@ use crate::body::{Body, Drive};
 use crate::contact::ColliderMotion;
 use crate::shell::{RunParams, ShellBody};
 
-/// A body that goes on from a saved state, touched and in motion, gives the same bits.
+/// Checks that a body continues from a saved state, touched and in motion, with the same bits.
 fn assert_restores(body: &mut dyn Body, at: Vec3) {
     let pose = |time: f64| RigidMotion {
         rotation: DQuat::from_rotation_y(0.3 * (9.0 * time).sin()),
@@ -54,7 +54,7 @@ fn bodies_go_on_from_a_saved_state_bit_for_bit() {
     assert!(shell.restore(&tissue.save()).is_err(), "a state of another body is refused");
 }
 
-/// How often the build of tissue reports progress before it is cancelled, and the tissue if it is not.
+/// Number of progress reports of a tissue build before it is cancelled, and the tissue if it is not.
 fn shapes_solved(face: &FaceModel, params: &TissueParams) -> (usize, Option<Tissue>) {
     let jaw = jaw_driven_shapes(&FACE.0);
     let mut told = 0;

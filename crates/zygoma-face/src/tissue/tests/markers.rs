@@ -1,4 +1,4 @@
-//! Flesh driven by markers.
+//! Tissue driven by markers.
 
 use zygoma_rig::formats::markers::MarkerPlace;
 
@@ -25,7 +25,7 @@ fn vertices() -> Vec<u32> {
 fn markers_from_the_rig_give_its_expression_back() {
     let (mesh, _) = &*FACE;
     let vertices = vertices();
-    // Half of them are named by number, half by place.
+    // Half of them are given by index, half by position.
     let place = |(index, v): (usize, &u32)| match index % 2 {
         0 => MarkerPlace::Vertex(*v),
         _ => MarkerPlace::At(mesh.positions[*v as usize] + Vec3::Z * 1e-3),

@@ -1,8 +1,8 @@
-//! Sticky lips part alike however often frames are asked for, and however long the steps are.
+//! Sticky lips part alike at any frame rate and at any step length.
 
 use super::*;
 
-/// Sticky springs at some moments, each of them later by so much, while pressed lips are opened.
+/// Numbers of sticky springs at some moments, each shifted by `later`, while pressed lips are opened.
 fn parting(tissue: &Arc<Tissue>, rate: f64, later: f64) -> Vec<usize> {
     let mut face = TissueBody::new(tissue.clone()).unwrap();
     face.settle();
@@ -30,8 +30,8 @@ fn parting(tissue: &Arc<Tissue>, rate: f64, later: f64) -> Vec<usize> {
     counts
 }
 
-/// PPD *Progressive PD* eq. 16: in a frame of 40 ms a spring without length breaks with probability ½ (1 − tanh 2) = 0.018, one of 2 mm with 0.1; in a shorter
-/// step with what gives the same over a frame.
+/// *Progressive PD* eq. 16: in a frame of 40 ms a spring without length breaks with probability ½ (1 − tanh 2) = 0.018, one of 2 mm with
+/// 0.1; in a shorter step with the probability that gives the same over a frame.
 #[test]
 fn springs_break_at_the_papers_rate() {
     let mut face = performing();
@@ -56,7 +56,7 @@ fn springs_break_at_the_papers_rate() {
     }
 }
 
-/// When the lips are 1.5 mm apart in the middle of an opening mouth, s.
+/// Time at which the lips are 1.5 mm apart in the middle of an opening mouth, s.
 fn parted_at(stickiness: f64) -> f64 {
     let tissue = &*TISSUE;
     let (upper, lower) = tissue.lips.vertices.split_at(tissue.lips.upper);
@@ -102,14 +102,14 @@ fn lips_part_alike_at_any_rate() {
     let usual = tissue(1.0 / 60.0);
     let runs = [25.0, 60.0, 144.0].map(|rate| parting(&usual, rate, 0.0));
     let shorter = parting(&tissue(1.0 / 120.0), 60.0, 0.0);
-    // Lips part within some steps: nothing is known more finely than a step of the physics.
+    // Lips part within some steps: times are resolved no finer than a step of the physics.
     let [sooner, later] = [-1.0, 1.0].map(|steps| parting(&usual, 60.0, steps / 60.0));
     println!(
         "springs at 25, 60 and 144 Hz: {runs:?}; with steps half as long: {shorter:?}; a step sooner and later {sooner:?} {later:?}"
     );
     let most = runs[1][0];
     assert!(most > 20 && 4 * runs[1][4] < most, "they stick and part: {:?}", runs[1]);
-    // Three standard deviations of what chance leaves of so many springs, both times.
+    // Three standard deviations of the random number of remaining springs, for both runs.
     let chance = 3.0 * (2.0 * 0.25 * most as f64).sqrt();
     for other in [&runs[0], &runs[2], &shorter] {
         for (moment, count) in other.iter().enumerate() {

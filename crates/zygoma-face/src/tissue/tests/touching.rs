@@ -1,4 +1,4 @@
-//! Fingers on flesh.
+//! Fingers that press on tissue.
 
 use zygoma_geometry::shapes;
 use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
@@ -13,7 +13,7 @@ use crate::shell::{RunParams, ShellBody};
 
 const RADIUS: f32 = 0.01;
 
-/// A place of the built-in head's skin, and the way out there.
+/// A landmark of the built-in head's skin, and the outward direction there.
 pub(super) fn spot(name: &str) -> (Vec3, Vec3) {
     let (mesh, face) = &*FACE;
     let vertex = Landmarks::new(face).find(name).unwrap().vertex as usize;
@@ -47,7 +47,7 @@ impl Finger {
         Self::new(place, drive, UPRIGHT)
     }
 
-    /// So deep below the skin at rest, in the world.
+    /// The given depth below the skin at rest, in the world.
     fn pose(&self, depth: f32, aside: Vec3) -> Pose {
         let at = self.at + (RADIUS - depth) * self.normal + aside;
         Pose::at(self.head.apply(at.as_dvec3()).as_vec3())
@@ -58,7 +58,7 @@ impl Finger {
         self.face.colliders_mut().get_mut(self.touch).unwrap().pose = pose;
     }
 
-    /// Goes in by 6 mm and stays a little; the deepest that the skin was inside, m.
+    /// Presses in by 6 mm and stays for a moment; returns the deepest penetration of the skin, m.
     fn press(&mut self) -> f32 {
         let mut deepest = 0.0f32;
         for frame in 1..=50 {
@@ -159,7 +159,7 @@ fn friction_takes_the_skin_along() {
     assert!((0.0..0.7 * pressed).contains(&pulled), "{pulled} N of {pressed} N");
 }
 
-/// Skin that slides is looked at twice in a step, and pulled once.
+/// Contacts of sliding skin are detected twice in a step, but their friction acts once.
 #[test]
 fn sliding_skin_feels_its_friction_once() {
     let mut finger = Finger::sphere("cheek-left", ColliderMotion::Kinematic);
@@ -198,7 +198,7 @@ fn held_skin_follows_the_hand_and_springs_back() {
     assert!(left < 3e-4, "{left} m are left");
 }
 
-/// Every kind of collider, and one that comes so fast that it would be past the lip in a step.
+/// Every shape of collider, and one that is fast enough to pass the lip in a step.
 #[test]
 fn all_shapes_press_and_fast_ones_do_not_pass() {
     let (positions, triangles) = shapes::sphere(16, 24);
@@ -227,8 +227,9 @@ fn all_shapes_press_and_fast_ones_do_not_pass() {
     }
 }
 
-/// What a ball does on its way straight through the jaw, from right to left in 0.2 s, and 1 s later: how far it pushes the skin on the side that it
-/// comes from, how far it takes along the skin on the other, and how far that is from rest at last, m. `show` moves a body on and gives its skin.
+/// Moves a ball straight through the jaw, from right to left in 0.2 s, and waits for 1 s: how far it pushes the skin on the side that it
+/// comes from, how far it drags the skin on the other side, and how far that is from rest at the end, m. `show` advances a body and
+/// returns its skin.
 fn cross_jaw<B: Body>(body: &mut B, show: impl Fn(&mut B) -> Vec<Vec3>) -> [f32; 3] {
     let (at, _) = spot("jaw-right");
     let place = |x: f32| Pose::at(Vec3::new(x, at.y + 0.01, at.z + 0.01));
@@ -270,7 +271,7 @@ fn a_ball_through_the_jaw_pushes_from_the_side_that_it_comes_from() {
     }
 }
 
-/// New teeth take the place of those before, whose constraints would otherwise stay for ever.
+/// New teeth replace the earlier ones, whose constraints would otherwise stay for ever.
 #[test]
 fn other_teeth_replace_those_before() {
     let rig = Head::new(&HeadOptions::default()).rig();
@@ -286,7 +287,7 @@ fn other_teeth_replace_those_before() {
     assert!(finger.face.system.transient_rows().is_empty(), "nothing is left of the old ones");
 }
 
-/// Where a finger presses the lips in, teeth hold them up; the plain rig's and the toothless flesh's lips get into the teeth.
+/// Where a finger presses the lips in, teeth hold them up; the lips of the plain rig and of tissue without teeth penetrate the teeth.
 #[test]
 fn lips_do_not_pass_into_the_teeth() {
     let rig = Head::new(&HeadOptions::default()).rig();
@@ -314,7 +315,7 @@ fn lips_do_not_pass_into_the_teeth() {
         (depth, worst, lips.map(inside).fold(0.0, f32::max), finger.face.volume().inverted)
     };
     let mut found = Vec::new();
-    // Flesh without tone gives way to 2 N as much as to a press of 12 mm: more than that jams the lip between finger and teeth.
+    // Tissue without tone yields to 2 N as much as to a press of 12 mm: more than that jams the lip between finger and teeth.
     for force in [0.5, 1.0, 2.0] {
         let ((free, _, into, _), (held, worst, left, inverted)) =
             (deepest(force, false), deepest(force, true));
@@ -332,7 +333,7 @@ fn lips_do_not_pass_into_the_teeth() {
     assert!(found.iter().all(|(_, left)| *left < 3e-4), "{found:?}");
 }
 
-/// Teeth that stand before the lips, or in them, at rest: the rig's own face must not be pushed away from them, however it moves.
+/// Teeth that stand before the lips, or in them, at rest: they must not push the rig's own face away, however it moves.
 #[test]
 fn teeth_before_the_lips_never_push_against_the_rig() {
     let mut rig = Head::new(&HeadOptions::default()).rig();
@@ -355,7 +356,7 @@ fn teeth_before_the_lips_never_push_against_the_rig() {
             face.run(1.0 / 60.0);
             face.show(0.0).to_vec()
         });
-        // What lags behind may be held back by teeth, but nothing is farther from the rig for them.
+        // Teeth may hold back skin that lags behind, but nothing is farther from the rig because of them.
         let rig = plain(&weights);
         let farther = |v: &u32| {
             let [free, held] = [&free, &held].map(|now| now[*v as usize].distance(rig[*v as usize]));

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The flesh of the layer as a mesh whose vertices come in the opposite order.
+/// The tissue of the layer as a mesh with its vertices in reverse order.
 fn reversed() -> TissueVolume {
     let last = TISSUE.rest().len() as u32 - 1;
     TissueVolume {
@@ -42,7 +42,7 @@ fn a_layer_given_as_a_mesh_in_any_order_moves_as_the_layer() {
     apart.sort_by(f32::total_cmp);
     let p95 = apart[apart.len() * 95 / 100];
     println!("p95 {p95:.4} mm apart, worst {:.2} mm, of a swing of {swing:.2} mm", apart[apart.len() - 1]);
-    // Not the same to the last bit: a mesh's skin has areas and an embedding of its own, and skin without flesh below it is not part of it.
+    // Not the same to the last bit: a mesh's skin has areas and an embedding of its own, and excludes skin without tissue below it.
     assert!(swing > 1.0 && p95 < 0.05 * swing, "{p95} of {swing} mm");
 }
 
