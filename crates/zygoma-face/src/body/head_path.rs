@@ -1,16 +1,16 @@
-//! The head's motion between the poses that are known.
+//! The head's motion, interpolated between known poses.
 
 use glam::{DQuat, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
 
-/// No head is shaken harder than this, in m/s² and rad/s²: a pose that asks for more has jumped, and nothing is smoothed across a jump.
-/// Ours.
+/// The largest plausible acceleration of a head, in m/s² and rad/s²: a pose that needs more is a teleport, and nothing is smoothed across
+/// it. Ours.
 const HARDEST: f64 = 500.0;
 const HARDEST_SPIN: f64 = 5000.0;
 
 const AT_REST: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
-/// How fast the head moves and turns, in the world: m/s and rad/s.
+/// Linear and angular velocity of the head, in the world: m/s and rad/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rate {
     pub(crate) velocity: DVec3,
@@ -19,9 +19,9 @@ pub(crate) struct Rate {
 
 /// The head's motion over the present frame: a cubic between its two poses.
 ///
-/// Straight lines between the poses would jolt the head at every frame's end, harder the lower the frame rate. The cubic keeps the velocity
-/// continuous: at a frame's end it is that of the parabola through the last three poses, whatever the frames' lengths, so that steady motion
-/// and steady acceleration come out exactly and no later pose is needed.
+/// Linear interpolation between the poses would jolt the head at every frame's end, harder at lower frame rates. The cubic keeps the
+/// velocity continuous: at a frame's end it is that of the parabola through the last three poses, for any frame lengths, so that steady
+/// motion and steady acceleration are reproduced exactly and no later pose is needed.
 #[derive(Clone, Debug)]
 pub(crate) struct HeadPath {
     before: RigidMotion,
@@ -30,7 +30,7 @@ pub(crate) struct HeadPath {
     rates: [Rate; 2],
     /// The mean over the frame; `None` while only one pose is known.
     mean: Option<Rate>,
-    /// Length of the frame; 0 when the head was put somewhere.
+    /// Length of the frame; 0 after the head was teleported.
     seconds: f64,
 }
 
@@ -46,23 +46,23 @@ impl HeadPath {
         }
     }
 
-    /// Puts the head in a pose; the next one will tell how fast it has been all along.
+    /// Teleports the head to a pose; the next pose determines the velocity it has had all along.
     pub(crate) fn appear_at(&mut self, pose: &RigidMotion) {
         *self = Self { before: *pose, now: *pose, mean: None, ..Self::still() };
     }
 
-    /// Puts the head at rest in a pose.
+    /// Teleports the head to a pose, at rest.
     pub(crate) fn rest_at(&mut self, pose: &RigidMotion) {
         *self = Self { before: *pose, now: *pose, ..Self::still() };
     }
 
-    /// The head goes from one pose to another in some seconds, and has always moved like that.
+    /// Moves the head from one pose to another in `seconds`, as if it had always moved at that velocity.
     pub(crate) fn move_steadily(&mut self, from: &RigidMotion, to: &RigidMotion, seconds: f64) {
         self.appear_at(from);
         self.go_to(to, seconds);
     }
 
-    /// A frame of some length above 0 begins, at whose end the head has a pose.
+    /// Begins a frame of `seconds` (above 0) that ends with the head in `pose`.
     pub(crate) fn go_to(&mut self, pose: &RigidMotion, seconds: f64) {
         self.before = self.now;
         self.now = *pose;
@@ -70,7 +70,7 @@ impl HeadPath {
             velocity: (self.now.translation - self.before.translation) / seconds,
             spin: self.turn() / seconds,
         };
-        // A head at rest has been there for as long as the frame.
+        // A head at rest counts as having rested for one frame.
         let last = if self.seconds > 0.0 { self.seconds } else { seconds };
         let share = seconds / (seconds + last);
         let onward = |now: DVec3, before: DVec3| now + share * (now - before);
@@ -89,12 +89,12 @@ impl HeadPath {
         [self.before, self.now]
     }
 
-    /// The world's velocity, at the end of the frame, of a point that is fixed to the head.
+    /// The world-space velocity, at the end of the frame, of a point fixed to the head.
     pub(crate) fn velocity_of(&self, point: DVec3) -> DVec3 {
         self.rates[1].velocity + self.rates[1].spin.cross(self.now.rotation * point)
     }
 
-    /// The pose at a share of the frame.
+    /// The pose at a fraction of the frame.
     pub(crate) fn at(&self, share: f64) -> RigidMotion {
         let [from, to] = self.rates.map(|rate| (self.seconds * rate.velocity, self.seconds * rate.spin));
         let way = self.now.translation - self.before.translation;
@@ -106,7 +106,7 @@ impl HeadPath {
         }
     }
 
-    /// How fast the head moves, and how fast that changes, at a share of the frame: in the world, per second and per second².
+    /// Velocity and acceleration of the head at a fraction of the frame: in the world, per second and per second².
     pub(crate) fn motion(&self, share: f64) -> [Rate; 2] {
         if self.seconds <= 0.0 {
             return [Rate::default(); 2];
@@ -126,14 +126,14 @@ impl HeadPath {
         })
     }
 
-    /// How the head turns in the frame, the shorter way round.
+    /// The head's rotation over the frame as a rotation vector, the shorter way round.
     fn turn(&self) -> DVec3 {
         let turned = self.now.rotation * self.before.rotation.inverse();
         (if turned.w < 0.0 { -turned } else { turned }).to_scaled_axis()
     }
 }
 
-/// The Hermite cubic from 0 to a value, with slopes at both ends.
+/// The Hermite cubic from 0 to a value, with given slopes at both ends.
 fn cubic(to: DVec3, [leave, arrive]: [DVec3; 2], u: f64) -> DVec3 {
     let (square, cube) = (u * u, u * u * u);
     (3.0 * square - 2.0 * cube) * to + (cube - 2.0 * square + u) * leave + (cube - square) * arrive
@@ -149,7 +149,7 @@ fn bend(to: DVec3, [leave, arrive]: [DVec3; 2], u: f64) -> DVec3 {
     (6.0 - 12.0 * u) * to + (6.0 * u - 4.0) * leave + (6.0 * u - 2.0) * arrive
 }
 
-/// How fast a rotation vector changes while what it has turned so far spins: the first terms of the inverse of SO(3)'s left Jacobian.
+/// The rate of change of a rotation vector under an angular velocity: the first terms of the inverse of SO(3)'s left Jacobian.
 fn inverse_jacobian(turned: DVec3, spin: DVec3) -> DVec3 {
     let aside = turned.cross(spin);
     spin - 0.5 * aside + turned.cross(aside) / 12.0
@@ -166,7 +166,7 @@ mod tests {
         RigidMotion { rotation, translation: pivot - rotation * pivot }
     }
 
-    /// The largest distance of a point of the head from where it should be, over frames of some lengths, m.
+    /// The largest distance of a point of the head from its exact position, over frames of some lengths, m.
     fn missed(angle: impl Fn(f64) -> f64, frames: &[f64]) -> f64 {
         let mut path = HeadPath::still();
         path.rest_at(&turning(angle(0.0)));
@@ -176,7 +176,7 @@ mod tests {
             for share in [0.0, 0.3, 0.6, 1.0] {
                 let (found, wanted) = (path.at(share), turning(angle(time + share * seconds)));
                 let at = DVec3::new(0.0, 1.5, 0.1);
-                // The head was at rest before: the first frames still learn how it moves.
+                // The head was at rest before: the first frames have not yet estimated its velocity.
                 if number > 2 {
                     worst = worst.max(found.apply(at).distance(wanted.apply(at)));
                 }
@@ -191,7 +191,7 @@ mod tests {
         for frames in [&[1.0 / 24.0][..], &[1.0 / 144.0], &[0.03, 0.05, 0.012, 0.041]] {
             let (steady, swaying) =
                 (missed(|t| 2.0 * t, frames), missed(|t| 0.6 * (std::f64::consts::TAU * t).sin(), frames));
-            // Straight lines would miss the arc of a steady turn by 0.4 mm, and the swaying head by 1.5 mm.
+            // Linear interpolation would miss the arc of a steady turn by 0.4 mm, and the swaying head by 1.5 mm.
             assert!(steady < 2e-5, "{frames:?}: {steady} m");
             assert!(swaying < 3e-4, "{frames:?}: {swaying} m");
         }

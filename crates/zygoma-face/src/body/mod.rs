@@ -1,7 +1,7 @@
 //! Bodies turn drive and touches into frames.
 //!
-//! [`Body`] is the one interface that commands, the viewer and benchmarks know. A new body implements its few required methods, in
-//! the head's frame and in metres, and can at once be performed, watched and, if it has colliders, touched.
+//! [`Body`] is the one interface used by commands, the viewer and benchmarks. A new body implements its few required methods, in the
+//! head's frame and in metres, and can at once be performed, watched and, if it has colliders, touched.
 
 pub(crate) mod head_path;
 mod rig;
@@ -18,7 +18,7 @@ pub use rig::RigBody;
 
 use crate::contact::{Colliders, GrabId};
 
-/// Components of gravity that can be simulated, m/s².
+/// Allowed components of gravity, m/s².
 pub(crate) const GRAVITY: RangeInclusive<f64> = -1e3..=1e3;
 
 /// The next known state of the rig, which a body follows.
@@ -32,10 +32,10 @@ pub enum Drive<'a> {
     Markers(&'a [Vec3]),
 }
 
-/// Why a body cannot be driven like that.
+/// Why a body rejects a drive.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadDrive {
-    /// This kind of body has no such drive.
+    /// This kind of body does not support the drive.
     #[error("{body} cannot be driven by {drive}")]
     Unsupported {
         /// The body's name.
@@ -43,7 +43,7 @@ pub enum BadDrive {
         /// The kind of drive.
         drive: &'static str,
     },
-    /// The surface has another number of vertices, or one that is not finite.
+    /// The surface has a wrong number of vertices, or one that is not finite.
     #[error("the target surface must have {0} finite vertices, in the rig's order")]
     Surface(usize),
 }
@@ -53,11 +53,11 @@ pub enum BadDrive {
 pub struct Frame<'a> {
     /// Positions of the whole mesh in the head's frame, in metres, in the rig's own order.
     pub positions: &'a [Vec3],
-    /// Whether the body is asleep: this is the plain rig.
+    /// Whether the body is asleep, so that the frame is the plain rig.
     pub asleep: bool,
 }
 
-/// A part of the work of a frame, and how long it took.
+/// A stage of a frame's computation, and its duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// Its name.
@@ -110,7 +110,7 @@ impl BodyState {
         Self(Box::new(state))
     }
 
-    /// The body's own type, if it is that.
+    /// The body's own state; an error if it belongs to another type.
     pub fn get<T: Any>(&self) -> Result<&T, WrongState> {
         self.0.downcast_ref().ok_or(WrongState)
     }
@@ -121,49 +121,49 @@ impl BodyState {
 #[error("the saved state belongs to another body")]
 pub struct WrongState;
 
-/// Something that turns drive and touches into frames. It lives in the head's frame: the head's pose acts on it as inertia and
-/// gravity, and frames do not contain it.
+/// Turns drive and touches into frames. A body is simulated in the head's frame: the head's motion acts on it as inertia and gravity, and
+/// its frames do not contain the head's pose.
 pub trait Body: Any + Send {
     /// Its name, as in `--body`.
     fn name(&self) -> &'static str;
 
-    /// Sets what it follows at the next known time.
+    /// Sets the drive at the next known time.
     fn drive(&mut self, drive: Drive<'_>) -> Result<(), BadDrive>;
 
     /// Sets the head's pose at the next known time. A pose that is not finite changes nothing.
     fn set_head_pose(&mut self, pose: &RigidMotion);
 
-    /// Comes to rest at once in what was set last. Every performance begins with it.
+    /// Settles at once at the inputs set last. Every performance begins with it.
     fn settle(&mut self);
 
-    /// Moves on by some seconds, at whose end it has what was set last, and gives the surface of one [latency](Self::latency) before.
+    /// Advances by some seconds, reaching the inputs set last, and returns the surface of one [latency](Self::latency) earlier.
     fn advance(&mut self, seconds: f64) -> Frame<'_>;
 
-    /// The body itself, for those who know its kind.
+    /// The body itself, for downcasting.
     fn as_any(&self) -> &dyn Any;
 
-    /// Seconds between the last known time and the surface that [`advance`](Self::advance) gives.
+    /// Seconds between the last known time and the surface that [`advance`](Self::advance) returns.
     fn latency(&self) -> f64 {
         0.0
     }
 
-    /// Saves the state, so that [`restore`](Self::restore) goes on from here bit for bit alike.
+    /// Saves the state, so that [`restore`](Self::restore) continues from here bit for bit.
     fn save(&self) -> BodyState;
 
-    /// Goes back to a saved state of this body, or of another one of the same face.
+    /// Restores a saved state of this body, or of another body of the same face.
     fn restore(&mut self, state: &BodyState) -> Result<(), WrongState>;
 
-    /// Everything that presses and pulls; `None` if it cannot be touched.
+    /// The colliders and grabs; `None` if the body cannot be touched.
     fn colliders(&self) -> Option<&Colliders> {
         None
     }
 
-    /// Everything that presses and pulls, to be changed.
+    /// The colliders and grabs, mutable.
     fn colliders_mut(&mut self) -> Option<&mut Colliders> {
         None
     }
 
-    /// Takes hold of the skin within a radius of a place (in metres, in the head's frame), along the skin, to drag it.
+    /// Grabs the skin within a radius, measured along the skin, of a point (in metres, in the head's frame), to drag it.
     fn grab(&mut self, _at: Vec3, _radius: f32) -> Option<GrabId> {
         None
     }
@@ -178,60 +178,60 @@ pub trait Body: Any + Send {
         Err(BadBodyParam::unknown(self.name(), name, &[]))
     }
 
-    /// Stages of the last frame.
+    /// Timings of the last frame by stage.
     fn stages(&self) -> Vec<Stage> {
         Vec::new()
     }
 
-    /// The next time up to which it must know its input before it can be shown at `frame`, when all is known until `known`; seconds
-    /// since the start of a take. It depends on the frame rate as little as possible.
+    /// The next time at which the body needs input before it can show `frame`, when input is known until `known`; in seconds since the
+    /// start of a take. It depends on the frame rate as little as possible.
     fn next_input(&self, known: f64, frame: f64) -> Option<f64> {
         (known < frame).then_some(frame)
     }
 
-    /// Moves on for the first time, as if it had always moved like that: a take that starts at speed begins without a jolt.
+    /// Advances for the first time, as if it had always moved at this velocity: a take that starts at speed begins without a jolt.
     fn begin_moving(&mut self, seconds: f64) {
         self.advance(seconds);
     }
 
-    /// Moves on without giving a surface.
+    /// Advances without returning a surface.
     fn run(&mut self, seconds: f64) {
         self.advance(seconds);
     }
 
-    /// Gives the surface some seconds before the last known time, at most one latency.
+    /// Returns the surface some seconds before the last known time, at most one latency.
     fn frame_before(&mut self, seconds: f64) -> Frame<'_>;
 
-    /// Elements that are inside out now.
+    /// Elements that are inverted now.
     fn inverted(&self) -> Vec<u32> {
         Vec::new()
     }
 
-    /// Elements that the rig itself turns inside out at some weights.
+    /// Elements that the rig itself inverts at some weights.
     fn inverted_by_rig(&self, _weights: &[f32]) -> Vec<u32> {
         Vec::new()
     }
 
-    /// Vertices of the whole mesh at some elements, without those that the rig itself turns inside out.
+    /// Vertices of the whole mesh at some elements, except those that the rig itself inverts.
     fn vertices_at(&self, _elements: &[u32], _weights: &[f32]) -> Vec<u32> {
         Vec::new()
     }
 
-    /// Vertices of the whole mesh that hang free and may be far from the rig; none if it is empty.
+    /// Flags vertices of the whole mesh that hang free and may be far from the rig; empty if there are none.
     fn free_vertices(&self) -> Vec<bool> {
         Vec::new()
     }
 
-    /// Whether it is meant to be where the rig is.
+    /// Whether the body is meant to stay close to the rig.
     fn follows_rig(&self) -> bool {
         true
     }
 
-    /// The deepest that the skin of the last frame is inside a collider, in metres.
+    /// The largest penetration of the last frame's skin into a collider, in metres.
     fn penetration(&self) -> f32 {
         0.0
     }
 
-    /// Goes back to the rig, by a weight from 0 to 1 for each vertex of the whole mesh.
+    /// Blends back to the rig, by a weight from 0 to 1 for each vertex of the whole mesh.
     fn return_to_rig(&mut self, _weights: &[f32]) {}
 }

@@ -18,12 +18,12 @@ pub struct RigBody {
 }
 
 impl RigBody {
-    /// A face as the artist made it.
+    /// The plain rig of a face.
     pub fn new(model: &FaceModel) -> Self {
         Self::of_shapes(&model.neutral, model.shapes.iter().map(|shape| &shape.deltas))
     }
 
-    /// A mesh of a rig, before a face is built from it.
+    /// The plain rig of a mesh, before a face is built from it.
     pub fn of_mesh(mesh: &RigMesh) -> Self {
         Self::of_shapes(&mesh.positions, mesh.shapes.iter().map(|shape| &shape.deltas))
     }

@@ -1,4 +1,4 @@
-//! One collider that touches a face.
+//! A collider that touches a face.
 
 use glam::Quat;
 use glam::Vec3;
@@ -7,40 +7,39 @@ use zygoma_physics::contact::{Collider, ColliderShape, MeshError, Pose};
 use super::HeadWay;
 use super::through::Passage;
 
-/// How fast a driven collider comes to where it should be at least, 1/s. Ours.
+/// Minimum rate at which a driven collider approaches its goal, 1/s. Ours.
 const DRIVEN_RATE: f32 = 40.0;
 
-/// Held skin is dragged no farther than this share of the face's height: some six centimetres on a life-size face, twice what a cheek bears.
-/// Ours.
+/// A grab drags skin by at most this fraction of the face's height: some six centimetres on a life-size face, twice as far as a cheek
+/// stretches. Ours.
 pub(crate) const LONGEST_GRAB: f32 = 0.25;
 
-/// Where a collider is that has not been told yet: far from any face.
+/// The pose of a collider that has not been placed yet: far from any face.
 const NOWHERE: Pose = Pose { rotation: Quat::IDENTITY, translation: Vec3::splat(1e6) };
 
-/// What a body that is touched tells about itself: the unit of its lengths, in which it reckons forces too, and how heavy what is driven
-/// into it must be, so that its steps bear the collision.
+/// Unit scale of a body, and limits on mass and acceleration of driven colliders that keep contact stable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ContactScale {
-    /// Units of length in a metre. Forces have as many units in a newton as there are units of area in a square metre.
+    /// Units of length per metre. A newton has as many units of force as a square metre has units of area.
     pub(crate) per_metre: f32,
-    /// Least mass of a driven collider.
+    /// Minimum mass of a driven collider.
     pub(crate) least_mass: f32,
-    /// No force accelerates a driven collider by more than this: a stronger one has more mass behind it.
+    /// Maximum acceleration of a driven collider by a force: a stronger force gives it more mass.
     pub(crate) hardest: f32,
-    /// A driven collider that is this far from where it should be is drawn there with all its force.
+    /// Distance from its goal at which a driven collider is pulled with its full force.
     pub(crate) strained: f32,
-    /// Held skin is dragged no farther than this from where it was taken hold of.
+    /// Maximum distance by which a grab drags skin from where it was grabbed.
     pub(crate) longest_pull: f32,
-    /// Of the face.
+    /// Height of the face.
     pub(crate) height: f32,
 }
 
-/// How a collider is moved.
+/// How a collider moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ColliderMotion {
-    /// It is where it is told to be.
+    /// It is exactly at its given pose.
     Kinematic,
-    /// It follows where it is told to be with a force of at most this many newtons (IFA §5.3), and the skin pushes back.
+    /// It follows its given pose with a force of at most this many newtons (IFA §5.3), and the skin pushes back.
     Bounded {
         /// The largest force, N, at the face's own size.
         force: f32,
@@ -50,7 +49,7 @@ pub enum ColliderMotion {
 /// A collider that touches a face. Lengths in metres, in the world: the head's pose applies.
 #[derive(Clone, Debug)]
 pub struct ColliderBody {
-    /// Where it should be at the end of the next frame.
+    /// Its goal at the end of the next frame.
     pub pose: Pose,
     /// How it is moved.
     pub drive: ColliderMotion,
@@ -61,15 +60,15 @@ pub struct ColliderBody {
     pub(crate) collider: Collider,
     pub(crate) load: Load,
     pub(super) handling: ContactScale,
-    /// Where the ends of its core are on their way through the face, and whether any it was through in this frame.
+    /// Progress of each end of its core through the face, and whether either was through it in this frame.
     pub(super) passages: [Passage; 2],
     pub(super) is_passing: bool,
-    /// Where it should be, in the world, at the start and at the end of the frame; `None` until it is told.
+    /// The goal poses, in the world, at the start and at the end of the frame; `None` until the first is given.
     way: Option<[Pose; 2]>,
-    /// How its vertices move in this frame, if it is a mesh that deforms.
+    /// Motion of its vertices in this frame, if it is a deforming mesh.
     deforming: Option<Deforming>,
     velocity: Vec3,
-    /// Where it was when the last frame ended, between two steps; in the head's frame, in metres.
+    /// Its pose when the last frame ended, between two steps; in the head's frame, in metres.
     place: Pose,
 }
 
@@ -79,7 +78,7 @@ struct Deforming {
     from: Vec<Vec3>,
     to: Vec<Vec3>,
     between: Vec<Vec3>,
-    /// Whether they move in the frame that comes, and in the present one.
+    /// Whether they move in the next frame, and in the current one.
     is_next: bool,
     is_now: bool,
 }
@@ -96,7 +95,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// The frame ends: its sums are kept until the first step of another.
+    /// Ends the frame: its sums are kept until the first step of the next frame.
     pub(crate) fn end_frame(&mut self) {
         self.is_over = true;
     }
@@ -117,7 +116,7 @@ impl Load {
         self.deepest = self.deepest.max(depth);
     }
 
-    /// Mean force, N at the face's own size. The shell's pressures are those of the face, so forces grow with the area.
+    /// Mean force, N at the face's own size. The shell's pressures are those of the face, so forces scale with the area.
     pub(crate) fn force(&self, per_metre: f32) -> Vec3 {
         self.force / (self.steps.max(1) as f32 * per_metre.powi(2))
     }
@@ -165,12 +164,12 @@ impl ColliderBody {
         self.load.torque(self.handling.per_metre)
     }
 
-    /// Where the collider is when the frame ends, in the head's frame, in metres.
+    /// The collider's pose at the end of the frame, in the head's frame, in metres.
     pub fn place(&self) -> Pose {
         self.place
     }
 
-    /// The deepest that any contact point was below its surface after a step of the last frame, in metres.
+    /// The largest penetration of any contact point after a step of the last frame, in metres.
     pub fn deepest(&self) -> f32 {
         self.load.deepest / self.handling.per_metre
     }
@@ -180,7 +179,7 @@ impl ColliderBody {
         &self.shape
     }
 
-    /// Where its vertices are at the end of the next frame, if it is a mesh; in metres.
+    /// Sets the vertices at the end of the next frame, if it is a mesh; in metres.
     pub(crate) fn deform(&mut self, positions: &[Vec3]) -> Result<(), MeshError> {
         let (ColliderShape::Mesh(mesh), ColliderShape::Mesh(own)) = (&mut self.shape, &self.collider.shape)
         else {
@@ -197,14 +196,14 @@ impl ColliderBody {
         Ok(())
     }
 
-    /// Where it should be at the end of the next frame, if that is anywhere.
+    /// The goal pose at the end of the next frame, if it is valid.
     fn told(&self) -> Option<Pose> {
         let Pose { rotation, translation } = self.pose;
         let is_rotation = rotation.is_finite() && rotation.length_squared() > 1e-6;
         (is_rotation && translation.is_finite()).then(|| Pose { rotation: rotation.normalize(), translation })
     }
 
-    /// A frame begins: from where the last one ended to where the collider is told to be. Poses that are none leave it where it is.
+    /// Begins a frame, from the last goal pose to the next one. Invalid poses leave the goal where it is.
     pub(crate) fn begin_frame(&mut self) {
         let last = self.way.map(|[_, now]| now);
         self.way = self.told().or(last).map(|now| [last.unwrap_or(now), now]);
@@ -216,13 +215,13 @@ impl ColliderBody {
         }
     }
 
-    /// The frame ends, a share of a step before the last step does.
+    /// Ends the frame, which is a fraction of a step before the end of the last step.
     pub(crate) fn end_frame(&mut self, earlier: f32) {
         let Pose { rotation, translation } = self.collider.now.between(&self.collider.before, earlier);
         self.place = Pose { rotation, translation: translation / self.handling.per_metre };
     }
 
-    /// Puts the collider where it should be, while nothing is simulated.
+    /// Teleports the collider to its goal while nothing is simulated.
     pub(crate) fn jump(&mut self, head: &HeadWay) {
         self.way = self.told().map(|pose| [pose; 2]).or(self.way);
         if let Some(deforming) = &mut self.deforming {
@@ -235,7 +234,7 @@ impl ColliderBody {
         self.load = Load::default();
     }
 
-    /// Where the collider should be at a share of the frame, in the head's frame, in the body's unit.
+    /// The collider's goal at a fraction of the frame, in the head's frame, in the body's unit.
     pub(crate) fn wanted(&self, head: &HeadWay, share: f32) -> Pose {
         let Some([before, now]) = &self.way else { return NOWHERE };
         let world = before.between(now, share);
@@ -246,12 +245,12 @@ impl ColliderBody {
         }
     }
 
-    /// Where the collider is before it moves on, in the head's frame, in the body's unit.
+    /// The collider's pose before it moves on, in the head's frame, in the body's unit.
     pub(super) fn start_pose(&self, head: &HeadWay) -> Pose {
         if self.collider.now == NOWHERE { self.wanted(head, 0.0) } else { self.collider.now }
     }
 
-    /// Where the collider is when the frame begins, in the head's frame, in the body's unit.
+    /// The collider's position at the start of the frame, in the head's frame, in the body's unit.
     pub(crate) fn start(&self, head: &HeadWay) -> Vec3 {
         match self.drive {
             ColliderMotion::Bounded { .. } if self.collider.now != NOWHERE => self.collider.now.translation,
@@ -266,7 +265,7 @@ impl ColliderBody {
         (most, least_mass.max(most / hardest))
     }
 
-    /// How far a force in a step moves the collider.
+    /// Displacement of the collider per unit of force in a step.
     pub(crate) fn compliance(&self, seconds: f32) -> f32 {
         match self.drive {
             ColliderMotion::Kinematic => 0.0,
@@ -274,11 +273,11 @@ impl ColliderBody {
         }
     }
 
-    /// Moves the collider by a step that ends at a share of the frame, as if there were no skin.
+    /// Moves the collider by a step that ends at a fraction of the frame, ignoring the skin.
     pub(crate) fn step(&mut self, head: &HeadWay, share: f32, seconds: f32) {
         let wanted = self.wanted(head, share);
         self.take_shape(share, seconds);
-        // It comes from where it was added, not from the other end of the world.
+        // A new collider starts where it was added, not at the far-away default pose.
         if self.collider.now == NOWHERE {
             self.collider.now = self.wanted(head, 0.0);
         }
@@ -291,7 +290,7 @@ impl ColliderBody {
                 let place = self.collider.now.translation;
                 let rate = DRIVEN_RATE.max((most / (self.handling.strained * mass)).sqrt());
                 let spring = mass * rate * rate * (wanted.translation - place);
-                // The damping takes from the motion so far only: at rest the skin bears the whole pull.
+                // Damping acts only on the velocity before the step: at rest the skin bears the whole force.
                 let slowed = self.velocity / (1.0 + 2.0 * seconds * rate);
                 self.velocity = slowed + seconds / mass * spring.clamp_length_max(most);
                 Pose { rotation: wanted.rotation, translation: place + seconds * self.velocity }
@@ -299,7 +298,7 @@ impl ColliderBody {
         };
     }
 
-    /// Gives a mesh the shape that it has at a share of the frame, at the end of a step.
+    /// Deforms a mesh to its shape at a fraction of the frame, at the end of a step.
     fn take_shape(&mut self, share: f32, seconds: f32) {
         let (Some(deforming), ColliderShape::Mesh(own)) = (&mut self.deforming, &mut self.collider.shape)
         else {
@@ -314,13 +313,13 @@ impl ColliderBody {
         debug_assert!(fits.is_ok(), "vertices are as many as before, and finite");
     }
 
-    /// Moves a driven collider freely, as part of no motion that it keeps.
+    /// Translates a driven collider without changing its velocity.
     pub(crate) fn fly(&mut self, by: Vec3) {
         self.collider.before.translation += by;
         self.collider.now.translation += by;
     }
 
-    /// The step is over: what the skin did to a driven collider becomes part of its motion.
+    /// Ends the step: displacements by the skin become part of a driven collider's velocity.
     pub(crate) fn end_step(&mut self) {
         if let ColliderMotion::Bounded { .. } = self.drive {
             let moved = self.collider.now.translation - self.collider.before.translation;

@@ -1,4 +1,4 @@
-//! All that presses on and pulls at a face.
+//! All colliders and grabs of a face.
 
 use glam::Vec3;
 use zygoma_physics::contact::{ColliderShape, MeshError, Pose};
@@ -8,32 +8,32 @@ use super::collider_body::{ColliderBody, ColliderMotion, ContactScale};
 use super::grab::Grab;
 use super::points::{Candidate, Kept, Near};
 
-/// Names a touch; never given twice by the same face.
+/// Identifies a collider; never reused by the same face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ColliderId(pub(crate) u64);
 
-/// Names a pull; never given twice by the same face.
+/// Identifies a grab; never reused by the same face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrabId(pub(crate) u64);
 
-/// A place at which a collider pressed on the skin in the last step. In the head's frame.
+/// A contact between a collider and the skin in the last step. In the head's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
     /// The collider.
     pub touch: ColliderId,
-    /// A vertex of the whole mesh at or beside the place.
+    /// A vertex of the whole mesh at or next to the contact.
     pub vertex: u32,
-    /// The place, in metres.
+    /// The contact's position, in metres.
     pub point: Vec3,
     /// Unit vector out of the collider.
     pub normal: Vec3,
     /// Force of the collider on the skin, N.
     pub force: Vec3,
-    /// The force's part along the normal over the skin's area there, N/m².
+    /// The normal component of the force per skin area, N/m².
     pub pressure: f32,
 }
 
-/// What all touches and pulls together do to the head, in its frame.
+/// Total load of all colliders and grabs on the head, in its frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HeadLoad {
     /// Force, N.
@@ -42,28 +42,28 @@ pub struct HeadLoad {
     pub torque: Vec3,
 }
 
-/// All touches and pulls of a face.
+/// All colliders and grabs of a face.
 #[derive(Clone, Debug)]
 pub struct Colliders {
     pub(crate) touches: Vec<(ColliderId, ColliderBody)>,
     pub(crate) pulls: Vec<(GrabId, Grab)>,
-    /// Names given so far.
+    /// Number of identifiers given so far.
     names: u64,
     pub(crate) handling: ContactScale,
-    /// Contact points of the skin, for which there must be room.
+    /// Number of contact points of the skin, for reserving memory.
     samples: usize,
-    /// Points that may meet a collider in this frame, and those that are near one in this step.
+    /// Points that may touch a collider in this frame, and those that are near one in this step.
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) near: Vec<Near>,
-    /// Those of the near points that are gone through in a sweep.
+    /// The near points that are visited in a sweep.
     pub(crate) pressed: Vec<u32>,
-    /// What skin stuck to at the end of the last frame.
+    /// Friction anchors at the end of the last frame.
     pub(crate) kept: Vec<Kept>,
     pub(crate) contacts: Vec<Contact>,
 }
 
 impl Colliders {
-    /// For a body with so many contact points.
+    /// For a body with `samples` contact points.
     pub(crate) fn new(handling: ContactScale, samples: usize) -> Self {
         Self {
             touches: Vec::new(),
@@ -87,42 +87,41 @@ impl Colliders {
         id
     }
 
-    /// A touch, to be moved; `None` after it was removed.
+    /// A collider, mutable; `None` after it was removed.
     pub fn get_mut(&mut self, id: ColliderId) -> Option<&mut ColliderBody> {
         self.touches.iter_mut().find(|(name, _)| *name == id).map(|(_, touch)| touch)
     }
 
-    /// A touch.
+    /// A collider.
     pub fn get(&self, id: ColliderId) -> Option<&ColliderBody> {
         self.touches.iter().find(|(name, _)| *name == id).map(|(_, touch)| touch)
     }
 
-    /// Where the vertices of a mesh collider are at the end of the next frame, in metres in its own frame. Allocates only when they are moved
-    /// for the first time.
+    /// Sets the vertices of a mesh collider at the end of the next frame, in metres in its own frame. Allocates only the first time.
     pub fn deform(&mut self, id: ColliderId, positions: &[Vec3]) -> Result<(), MeshError> {
         self.get_mut(id).map_or(Ok(()), |touch| touch.deform(positions))
     }
 
-    /// Takes a collider away.
+    /// Removes a collider.
     pub fn remove(&mut self, id: ColliderId) {
         self.touches.retain(|(name, _)| *name != id);
         self.contacts.retain(|contact| contact.touch != id);
-        // They know touches by their place in the list; the next frame finds them anew.
+        // These lists refer to colliders by index; the next frame rebuilds them.
         self.candidates.clear();
     }
 
-    /// All touches, with their names.
+    /// All colliders, with their identifiers.
     pub fn iter(&self) -> impl Iterator<Item = (ColliderId, &ColliderBody)> {
         self.touches.iter().map(|(name, touch)| (*name, touch))
     }
 
-    /// All touches, to be moved.
+    /// All colliders, mutable.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut ColliderBody> {
         self.touches.iter_mut().map(|(_, touch)| touch)
     }
 
-    /// Drags held skin to a place, in metres in the head's frame, but no farther from where it was taken hold of than skin stretches. A place
-    /// that is not finite changes nothing.
+    /// Drags a grab to a position, in metres in the head's frame, but no farther from its origin than skin stretches. A position that is
+    /// not finite is ignored.
     pub fn drag(&mut self, id: GrabId, to: Vec3) {
         let ContactScale { per_metre, longest_pull, .. } = self.handling;
         if let Some((_, pull)) = self.pulls.iter_mut().find(|(name, _)| *name == id) {
@@ -130,31 +129,31 @@ impl Colliders {
         }
     }
 
-    /// Mean force of the held skin on what drags it in the last frame, N at the face's own size, in the head's frame;
-    /// `None` after it was let go.
+    /// Mean force of the grabbed skin on the grab in the last frame, N at the face's own size, in the head's frame; `None` after it was
+    /// released.
     pub fn pull_force(&self, id: GrabId) -> Option<Vec3> {
         let (_, pull) = self.pulls.iter().find(|(name, _)| *name == id)?;
         Some(-pull.load.force(self.handling.per_metre))
     }
 
-    /// Lets go of held skin.
+    /// Releases a grab.
     pub fn release(&mut self, id: GrabId) {
         self.pulls.retain(|(name, _)| *name != id);
     }
 
-    /// Lets go of everything and takes all colliders away.
+    /// Removes all colliders and releases all grabs.
     pub fn clear(&mut self) {
         self.touches.clear();
         self.pulls.clear();
         self.contacts.clear();
-        // These know touches by their place in the list.
+        // These lists refer to colliders by index.
         self.candidates.clear();
         self.near.clear();
         self.pressed.clear();
         self.kept.clear();
     }
 
-    /// Where colliders pressed on the skin in the last step.
+    /// Contacts between colliders and the skin in the last step.
     pub fn contacts(&self) -> &[Contact] {
         &self.contacts
     }
@@ -170,8 +169,8 @@ impl Colliders {
         sum
     }
 
-    /// How deep triangles of a surface are inside a collider at their worst, in metres: at corners, middles of edges and middles. Colliders that
-    /// cut through the face do not count.
+    /// The largest penetration of a surface's triangles into a collider, in metres: at corners, edge midpoints and centroids. Colliders
+    /// that cut through the face are ignored.
     pub(crate) fn penetration<'a>(
         &self,
         surface: &[Vec3],
@@ -194,7 +193,7 @@ impl Colliders {
         worst
     }
 
-    /// Whether nothing touches or pulls.
+    /// Whether there is neither a collider nor a grab.
     pub fn is_empty(&self) -> bool {
         self.touches.is_empty() && self.pulls.is_empty()
     }
@@ -204,14 +203,14 @@ impl Colliders {
         self.names
     }
 
-    /// Names held skin.
+    /// Adds a grab and returns its identifier.
     pub(crate) fn add_pull(&mut self, pull: Grab) -> GrabId {
         let id = GrabId(self.next_name());
         self.pulls.push((id, pull));
         id
     }
 
-    /// Whether some skin is held.
+    /// Whether there is any grab.
     pub(crate) fn is_pulling(&self) -> bool {
         !self.pulls.is_empty()
     }
@@ -221,7 +220,7 @@ impl Colliders {
         !self.candidates.is_empty()
     }
 
-    /// Makes room, so that frames need no memory of their own.
+    /// Reserves memory, so that frames do not allocate.
     fn reserve(&mut self) {
         let wanted = self.samples * self.touches.len();
         reserve(&mut self.candidates, wanted);
@@ -231,25 +230,25 @@ impl Colliders {
         reserve(&mut self.contacts, wanted);
     }
 
-    /// A frame begins: notes where colliders and held skin start.
+    /// Begins a frame: records where colliders and grabs start.
     pub(crate) fn begin_frame(&mut self) {
         self.touches.iter_mut().for_each(|(_, touch)| touch.begin_frame());
         self.pulls.iter_mut().for_each(|(_, pull)| pull.begin_frame());
     }
 
-    /// The frame ends, a share of a step before the last step does.
+    /// Ends the frame, which is a fraction of a step before the end of the last step.
     pub(crate) fn end_frame(&mut self, earlier: f32) {
         self.touches.iter_mut().for_each(|(_, touch)| touch.end_frame(earlier));
         self.keep_anchors();
     }
 
-    /// Puts colliders where they should be, while nothing is simulated.
+    /// Teleports colliders to their goals while nothing is simulated.
     pub(crate) fn jump(&mut self, head: &HeadWay) {
         self.touches.iter_mut().for_each(|(_, touch)| touch.jump(head));
         self.contacts.clear();
     }
 
-    /// A step begins: nothing presses yet, and colliders move to where they are at its end, `share` of the frame.
+    /// Begins a step: clears the contacts and moves colliders to the step's end, at the fraction `share` of the frame.
     pub(crate) fn move_colliders(&mut self, share: f32, head: &HeadWay, step: f32) {
         self.contacts.clear();
         for (_, touch) in &mut self.touches {

@@ -1,26 +1,25 @@
-//! Skin that is held and dragged.
+//! Grabs: skin that is held and dragged.
 
 use glam::{DVec3, Vec3, Vec4, Vec4Swizzles};
 use zygoma_geometry::geodesic::{Source, nearest_sources};
 
 use super::collider_body::Load;
 
-/// Held skin. In the body's unit of length, in the head's frame.
+/// A grab. In the body's unit of length, in the head's frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Grab {
     pins: Vec<(u32, Vec3)>,
-    /// Where the skin was taken hold of.
+    /// Where the skin was grabbed.
     origin: Vec3,
     before: Vec3,
     now: Vec3,
-    /// Where the skin should be at the end of the next frame.
+    /// The goal at the end of the next frame.
     wanted: Vec3,
     pub(crate) load: Load,
 }
 
 impl Grab {
-    /// Holds some vertices of a body at a place, and those within a radius of it along the skin: not the other lip, however
-    /// near that is through the air.
+    /// Grabs the seed vertices of a body and those within a radius along the skin: not the other lip, however close it is in space.
     pub(crate) fn new(
         at: Vec3,
         radius: f32,
@@ -52,7 +51,7 @@ impl Grab {
         Self { pins, origin: at, before: at, now: at, wanted: at, load: Load::default() }
     }
 
-    /// Drags the skin to a place, at most so far from where it was taken hold of. A place that is not finite changes nothing.
+    /// Drags the skin to a position, at most `longest` from where it was grabbed. A position that is not finite is ignored.
     pub(crate) fn drag(&mut self, to: Vec3, longest: f32) {
         if to.is_finite() {
             self.wanted = self.origin + (to - self.origin).clamp_length_max(longest);
@@ -65,18 +64,18 @@ impl Grab {
         self.load.end_frame();
     }
 
-    /// The vertices that are held.
+    /// The held vertices.
     pub(crate) fn vertices(&self) -> impl Iterator<Item = u32> {
         self.pins.iter().map(|(vertex, _)| *vertex)
     }
 
-    /// Where the held vertices belong at a share of the frame.
+    /// Goals of the held vertices at a fraction of the frame.
     pub(crate) fn places(&self, share: f32) -> impl Iterator<Item = (u32, Vec3)> {
         let handle = self.before + share * (self.now - self.before);
         self.pins.iter().map(move |(vertex, offset)| (*vertex, handle + *offset))
     }
 
-    /// Moves the held vertices to where they are at a share of the frame. `resistance` is force per displacement.
+    /// Moves the held vertices to their goals at a fraction of the frame. `resistance` is force per displacement.
     pub(crate) fn hold(&mut self, share: f32, next: &mut [Vec4], resistance: &[f32]) {
         let handle = self.before + share * (self.now - self.before);
         for (vertex, offset) in &self.pins {
@@ -96,7 +95,7 @@ mod tests {
     #[test]
     fn one_lip_is_held_and_not_the_other() {
         let (columns, step) = (31, 0.002f32);
-        // Rows of the upper lip, then of the lower; left of the corner, at x = 0, they share their first row.
+        // Rows of the upper lip, then of the lower; left of the corner, at x = 0, they have their first row in common.
         let at = |row: usize, i: usize| Vec3::new(step * (i as f32 - 10.0), step * row as f32, 0.0);
         let mut positions: Vec<Vec3> = (0..5).flat_map(|row| (0..columns).map(move |i| at(row, i))).collect();
         let lower = positions.len();

@@ -1,22 +1,22 @@
-//! Where two sheets meet whose order along an axis is known, as that of the lips in a part of the mouth is.
+//! Finds contact pairs between two sheets whose order along an axis is known, such as the lips in a part of the mouth.
 //!
-//! Nearness alone cannot tell on which side of the other a lip belongs once it is deep inside. So everything is looked at along the axis
-//! from the lower to the upper lip: over every place of the plane across it, all of the upper lip belongs above all of the lower
-//! one. Pushing lips apart along the axis does not change what lies over what.
+//! Proximity alone cannot tell on which side of the other lip a vertex belongs once it penetrates deeply. So both lips are projected
+//! along the axis from the lower to the upper lip: at every point of the plane perpendicular to it, all of the upper lip belongs above
+//! all of the lower one. Pushing the lips apart along the axis does not change which triangles overlap.
 
 use glam::Vec3;
 use zygoma_geometry::intersect::triangles_cross;
 
 use crate::model::LipPart;
 
-/// A point of each lip, one over the other.
+/// A contact pair: a point of each lip, one above the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ContactPair {
     pub(crate) upper: LipPoint,
     pub(crate) lower: LipPoint,
-    /// How far the upper one is above the lower one, m.
+    /// Signed distance of the upper point above the lower one along the axis, m.
     pub(crate) gap: f32,
-    /// The way up here.
+    /// The upward direction of this pair.
     pub(crate) axis: Vec3,
 }
 
@@ -45,58 +45,58 @@ impl LipPoint {
     }
 }
 
-/// How near lips must be to count, m.
+/// Maximum distances at which pairs are found, m.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Margins {
-    /// For a vertex over or under a triangle.
+    /// For a vertex above or below a triangle.
     pub(crate) vertex: f32,
-    /// For an edge over another.
+    /// For an edge above another.
     pub(crate) edge: f32,
 }
 
-/// A vertex is never deeper in the other lip than this, m.
+/// Maximum penetration of a vertex into the other lip, m.
 const DEEPEST: f32 = 0.03;
-/// Flesh brings a vertex no deeper into the other lip than the rig does and so much more, m. Ours, as those below.
+/// Tissue penetrates the other lip by at most this much more than the rig does, m. Ours, as those below.
 const BEYOND_RIG: f32 = 3e-3;
-/// On its way a vertex gets deeper by no more than it and the other lip move, and this, m: what seems to be deeper at once has slid past the other
-/// lip's edge.
+/// In a step, a vertex' penetration grows by at most its own motion, the other lip's motion and this, m: a sudden larger depth means that
+/// it has slid past the other lip's edge.
 const JUMP: f32 = 5e-4;
-/// The way of the rig is followed in parts of this length, m, but in no more than so many.
+/// The rig's motion is followed in steps of this length, m, up to a maximum number of them.
 const PART_OF_WAY: f32 = 1.5e-3;
 const MOST_PARTS: usize = 8;
-/// Edges this deep in each other belong to layers that vertices speak for, m.
+/// Edges with a larger penetration belong to layers that are handled by vertices, m.
 const DEEPEST_EDGE: f32 = 2e-3;
 
-/// Finds out where lips meet.
+/// Detects contacts between the lips.
 #[derive(Clone, Debug)]
 pub(crate) struct LipContactDetector {
     axis: Vec3,
     across: [Vec3; 2],
     upper: usize,
     triangles: [Vec<[u32; 3]>; 2],
-    /// Edges of each lip with their one or two triangles.
+    /// Edges of each lip with their one or two adjacent triangles.
     edges: [Vec<Edge>; 2],
-    /// Vertices of other parts, and those that lie over each other in the rest pose as if they were inside: no order is known there, and what the
-    /// artist has crossed stays so.
+    /// Vertices of other parts, and vertices that penetrate in the rest pose: their order is unknown, and the artist's own intersections
+    /// are kept.
     is_unordered: Vec<bool>,
-    /// How deep the rig itself has brought each vertex into the other lip, m.
+    /// Penetration of each vertex into the other lip in the rig itself, m.
     depths: Vec<f32>,
-    /// Where the rig has the lips.
+    /// The rig's lips.
     followed: Vec<Vec3>,
-    /// Memory for following them: the depths that come next, and both ends of a part of the way.
+    /// Buffers for following the rig: the next depths, and both ends of a step.
     next_depths: Vec<f32>,
     part_of_way: [Vec<Vec3>; 2],
-    /// Length of a cell.
+    /// Size of a grid cell.
     cell: f32,
-    /// Two coordinates across the axis, and the one along it.
+    /// Two coordinates perpendicular to the axis, and the one along it.
     flat: Vec<Vec3>,
     faces: [Vec<bool>; 2],
-    /// Triangles of both lips, then edges.
+    /// Grids of the triangles of both lips, then of their edges.
     grids: [Grid; 4],
     found: Vec<ContactPair>,
-    /// Where edges pass over each other: found beside the others.
+    /// Pairs of crossing edges: found in parallel with the others.
     found_edges: Vec<ContactPair>,
-    /// Where both lips lie, of the last state that was looked at.
+    /// The region where both lips overlap, for the last state that was searched.
     area: Option<Area>,
     crossing: Vec<[u32; 2]>,
 }
@@ -107,11 +107,12 @@ struct Edge {
     triangles: [u32; 2],
 }
 
-/// At rest, vertices this deep in the other lip are not in order, m.
+/// Vertices with a larger penetration at rest have no known order, m.
 const UNORDERED: f32 = 3e-4;
 
 impl LipContactDetector {
-    /// The order in a part of the lips at rest; `positions` are those of all their points, of which the first so many are the upper lip.
+    /// Determines the order in a part of the lips at rest; `positions` are those of all lip points, of which the first `upper` are the
+    /// upper lip.
     pub(crate) fn new(lips: &LipPart, upper: usize, positions: &[Vec3]) -> Self {
         let axis = lips.axis;
         let across = [axis.any_orthonormal_vector(), axis.cross(axis.any_orthonormal_vector())];
@@ -122,7 +123,7 @@ impl LipContactDetector {
         });
         let cell =
             (1.5 * all.sum::<f32>() / edges.iter().map(Vec::len).sum::<usize>().max(1) as f32).max(1e-5);
-        // What belongs to another part has no order here.
+        // Vertices of other parts have no order here.
         let mut is_unordered = vec![true; positions.len()];
         lips.triangles.iter().flatten().flatten().for_each(|v| is_unordered[*v as usize] = false);
         let mut order = Self {
@@ -155,13 +156,13 @@ impl LipContactDetector {
         order
     }
 
-    /// The lips are back in their rest pose.
+    /// Resets to the rest pose.
     pub(crate) fn forget(&mut self, rest: &[Vec3]) {
         self.depths.fill(0.0);
         self.followed.copy_from_slice(rest);
     }
 
-    /// Follows the rig's own lips to where it has them now, and remembers how deep they are in each other.
+    /// Follows the rig's own lips to their current positions, and records their penetration depths.
     pub(crate) fn follow(&mut self, positions: &[Vec3]) {
         let way = |(from, to): (&Vec3, &Vec3)| from.distance(*to);
         let farthest = self.followed.iter().zip(positions).map(way).fold(0.0, f32::max);
@@ -197,7 +198,7 @@ impl LipContactDetector {
         self.followed.copy_from_slice(positions);
     }
 
-    /// Whether the lips can be in each other by this much where they meet.
+    /// Whether a pair's penetration is plausible, given the rig's own.
     fn is_plausible(&self, meeting: &ContactPair) -> bool {
         let places = [&meeting.upper, &meeting.lower];
         let corners = places
@@ -207,7 +208,7 @@ impl LipContactDetector {
         -meeting.gap <= known + BEYOND_RIG
     }
 
-    /// Where the lips are nearer than some margins, or in each other.
+    /// Finds contact pairs that are closer than the margins, or penetrating.
     pub(crate) fn find(&mut self, positions: &[Vec3], margins: Margins) -> &[ContactPair] {
         self.found.clear();
         self.area = self.lay_out(positions, margins.vertex.max(margins.edge)).map(|(area, heights)| {
@@ -231,7 +232,7 @@ impl LipContactDetector {
         &self.found
     }
 
-    /// Vertices whose order is known and that are not far above or below all of the other lip.
+    /// Vertices with a known order that are not far above or below all of the other lip.
     fn vertices_near(&self, heights: [f32; 2]) -> impl Iterator<Item = u32> {
         let is_near = move |vertex: &u32| {
             let height = self.flat[*vertex as usize].z;
@@ -240,8 +241,8 @@ impl LipContactDetector {
         (0..self.flat.len() as u32).filter(|v| !self.is_unordered[*v as usize]).filter(is_near)
     }
 
-    /// Sorts lips into cells where they lie over each other, nearer than a margin. Gives where that is, and above and below which heights the upper
-    /// and the lower lip meet nothing; none where they do not.
+    /// Sorts the lips into grid cells where they overlap within a margin. Returns that region, and the heights above which the upper lip
+    /// and below which the lower lip have no contact; none without an overlap.
     fn lay_out(&mut self, positions: &[Vec3], margin: f32) -> Option<(Area, [f32; 2])> {
         for (flat, p) in self.flat.iter_mut().zip(positions) {
             *flat = Vec3::new(self.across[0].dot(*p), self.across[1].dot(*p), self.axis.dot(*p));
@@ -287,8 +288,8 @@ impl LipContactDetector {
         Some((area, heights))
     }
 
-    /// Adds triangles that cross, whichever way they face, to what was [found](Self::find) in the same state: lips side by side, or folds whose
-    /// sides no vertex can tell.
+    /// Adds intersecting triangles of any orientation to the pairs [found](Self::find) in the same state: lips side by side, or folds
+    /// that vertices cannot resolve.
     pub(crate) fn find_crossings(&mut self) -> &[ContactPair] {
         let Some(area) = &self.area else { return &self.found };
         let is_ordered = |t: &[u32; 3]| t.iter().all(|v| !self.is_unordered[*v as usize]);
@@ -302,7 +303,7 @@ impl LipContactDetector {
                         let [other_low, other_high] = self.grids[1].boxes[*other as usize];
                         let corner = low.max(other_low);
                         let apart = corner.cmpgt(high.min(other_high)).any();
-                        // Each pair once: in the first cell that both reach.
+                        // Each pair is tested once: in the first cell that both overlap.
                         if apart || area.first_cell(corner) != [x, y] {
                             continue;
                         }
@@ -327,7 +328,7 @@ impl LipContactDetector {
         &self.found
     }
 
-    /// Where an upper triangle is farthest below a lower one.
+    /// The deepest penetration of an upper triangle below a lower one.
     fn deepest(&self, upper: u32, lower: u32) -> Option<ContactPair> {
         let (upper, lower) = (self.triangles[0][upper as usize], self.triangles[1][lower as usize]);
         let flat = |v: u32| self.flat[v as usize];
@@ -355,17 +356,17 @@ impl LipContactDetector {
         best
     }
 
-    /// The triangle of the other lip that a vertex must not pass.
+    /// The contact of a vertex with the triangle of the other lip that it must not pass.
     fn find_at_vertex(&self, vertex: u32, area: &Area, margin: f32) -> Option<ContactPair> {
         let is_upper = (vertex as usize) < self.upper;
         let other = usize::from(is_upper);
         let p = self.flat[vertex as usize];
         let cell = area.cell_of(p)?;
-        // Heights of an upper vertex are turned round, so that it always looks up at the other lip.
+        // Heights of an upper vertex are negated, so that the other lip is always above.
         let sign = if is_upper { -1.0 } else { 1.0 };
         let height = sign * p.z;
         let (mut behind, mut ahead): (Option<Hit>, Option<Hit>) = (None, None);
-        // Beyond, a triangle is neither near enough nor one that the vertex is inside of.
+        // Beyond these heights, a triangle is neither within the margin nor one that the vertex can have penetrated.
         let (lowest, highest) =
             if is_upper { (p.z - margin, p.z + DEEPEST) } else { (p.z - DEEPEST, p.z + margin) };
         for triangle in self.grids[other].cell(cell) {
@@ -388,7 +389,7 @@ impl LipContactDetector {
                 ahead = Some(hit);
             }
         }
-        // Inside the other lip what is just behind is the face that looks this way.
+        // Inside the other lip, the nearest surface behind the vertex is one that faces its own lip.
         let inside =
             behind.filter(|hit| self.faces[other][hit.triangle as usize] && height - hit.height < DEEPEST);
         let hit = inside.or(ahead.filter(|hit| hit.height - height < margin))?;
@@ -398,7 +399,7 @@ impl LipContactDetector {
         Some(ContactPair { upper, lower, gap: hit.height - height, axis: self.axis })
     }
 
-    /// Edges of the lips that pass over each other.
+    /// Finds pairs of edges that cross in projection.
     fn find_edges(&self, area: &Area, margin: f32, found: &mut Vec<ContactPair>) {
         for (edge, [low, high]) in self.edges[0].iter().zip(&self.grids[2].boxes) {
             let Some((from, to)) = area.cells_of(*low, *high) else { continue };
@@ -419,7 +420,7 @@ impl LipContactDetector {
                         let others = other.ends.map(|v| self.flat[v as usize]);
                         let Some([s, t]) = crossing(ends, others) else { continue };
                         let at = ends[0].lerp(ends[1], s);
-                        // Each pair once: in the cell in which it crosses.
+                        // Each pair is tested once: in the cell that contains its crossing.
                         if area.cell_of(at) != Some([x, y]) {
                             continue;
                         }
@@ -462,7 +463,7 @@ fn edges(triangles: &[[u32; 3]]) -> Vec<Edge> {
     edges
 }
 
-/// Barycentric coordinates of a place in a triangle, both seen along the axis; none outside.
+/// Barycentric coordinates of a point in a triangle, both projected along the axis; none outside.
 fn barycentric(p: Vec3, [a, b, c]: [Vec3; 3]) -> Option<[f32; 3]> {
     let cross = |u: Vec3, v: Vec3| u.x * v.y - u.y * v.x;
     let whole = cross(b - a, c - a);
@@ -474,7 +475,7 @@ fn barycentric(p: Vec3, [a, b, c]: [Vec3; 3]) -> Option<[f32; 3]> {
     weights.iter().all(|w| *w >= 0.0).then_some(weights)
 }
 
-/// Where two segments cross, both seen along the axis, as shares of their lengths.
+/// The crossing of two segments, both projected along the axis, as parameters along each.
 fn crossing([a, b]: [Vec3; 2], [c, d]: [Vec3; 2]) -> Option<[f32; 2]> {
     let cross = |u: Vec3, v: Vec3| u.x * v.y - u.y * v.x;
     let (u, v, w) = (b - a, d - c, c - a);
@@ -486,7 +487,7 @@ fn crossing([a, b]: [Vec3; 2], [c, d]: [Vec3; 2]) -> Option<[f32; 2]> {
     shares.iter().all(|s| (0.0..=1.0).contains(s)).then_some(shares)
 }
 
-/// The part of the plane across the axis that both lips lie over, in cells.
+/// The rectangle of the projection plane where both lips overlap, in cells.
 #[derive(Clone, Copy, Debug)]
 struct Area {
     low: Vec3,
@@ -494,7 +495,7 @@ struct Area {
     size: [usize; 2],
 }
 
-/// More cells along a side are never needed: lips are some centimetres wide.
+/// Maximum number of cells along a side: lips are some centimetres wide.
 const MOST_CELLS: f32 = 256.0;
 
 impl Area {
@@ -512,13 +513,13 @@ impl Area {
         (inside && cell[0] < self.size[0] && cell[1] < self.size[1]).then_some(cell)
     }
 
-    /// The cell of a place, or the nearest one.
+    /// The cell of a point, or the nearest one.
     fn first_cell(&self, p: Vec3) -> [usize; 2] {
         let at = ((p - self.low) * self.per_metre).max(Vec3::ZERO);
         [(at.x as usize).min(self.size[0] - 1), (at.y as usize).min(self.size[1] - 1)]
     }
 
-    /// The first and last cell of a box, if it reaches any.
+    /// The first and last cell of a box, if it overlaps any.
     fn cells_of(&self, low: Vec3, high: Vec3) -> Option<([usize; 2], [usize; 2])> {
         let (low, high) = ((low - self.low) * self.per_metre, (high - self.low) * self.per_metre);
         let outside =
@@ -529,18 +530,18 @@ impl Area {
     }
 }
 
-/// What lies in each cell, in one list.
+/// The items of each cell, in one list.
 #[derive(Clone, Debug, Default)]
 struct Grid {
     width: usize,
     starts: Vec<u32>,
     items: Vec<u32>,
-    /// The lowest and highest corner of each item; of those left out one that reaches nothing.
+    /// The bounding box of each item; empty for skipped items.
     boxes: Vec<[Vec3; 2]>,
 }
 
 impl Grid {
-    /// Sorts corners of triangles (or edges, with one end twice) into cells.
+    /// Sorts triangles (or edges, with one end repeated) into cells.
     fn fill(&mut self, area: &Area, corners: impl Iterator<Item = Option<[Vec3; 3]>>) {
         self.boxes.clear();
         self.boxes.extend(corners.map(|corners| {
@@ -573,7 +574,7 @@ impl Grid {
         self.items.clear();
         self.items.resize(sum as usize, 0);
         each(&mut self.starts, Some(&mut self.items));
-        // Filling moved every start to the end of its cell, which is where the next one starts.
+        // Filling moved every start to the end of its cell, which is where the next cell starts.
         self.starts.rotate_right(1);
         self.starts[0] = 0;
     }
@@ -584,8 +585,8 @@ impl Grid {
     }
 }
 
-/// The area that some pairs stand for, of areas around the points: half of that around every vertex among them, once, since each lip counts its
-/// own. Edges beside vertices add nothing; alone they stand for half of the smaller patch around them.
+/// The contact area of some pairs, from the areas of the points: half of the area of each vertex in contact, counted once, since each lip
+/// counts its own. Edges next to vertices add nothing; alone they count half of the smaller adjacent area.
 pub(crate) fn area_of(areas: &[f32], pairs: &[ContactPair]) -> f32 {
     let vertex = |m: &ContactPair| {
         [m.upper, m.lower].iter().find(|place| place.weights[0] == 1.0).map(|place| place.vertices[0])
@@ -649,7 +650,7 @@ mod tests {
         let close: Vec<Vec3> = sheets(8, |_, _| 0.0003, |_, _| 0.0).1;
         let found = order.find(&close, NEAR);
         assert!(found.iter().all(|meeting| (meeting.gap - 0.0003).abs() < 1e-7));
-        // Nearly every vertex lies over or under the other sheet, and every edge crosses some of it.
+        // Nearly every vertex lies above or below the other sheet, and every edge crosses some of it.
         assert!(found.len() > 2 * 60, "{}", found.len());
         let edges = found.iter().filter(|m| m.upper.weights[1] > 0.0 && m.upper.weights[2] == 0.0);
         assert!(edges.filter(|m| m.lower.weights[1] > 0.0).count() > 100);
@@ -665,7 +666,7 @@ mod tests {
         assert!((deepest + 0.008 - 0.2 * 0.02 * 0.31 / 8.0).abs() < 1e-6, "{deepest}");
     }
 
-    /// A lip that slides past the other one's edge is not inside of it, however far below it is then; one that is pushed there is.
+    /// A lip that slides past the other one's edge has not penetrated it, however far below it is then; one that is pushed there has.
     #[test]
     fn what_slides_past_an_edge_is_not_deep_inside() {
         let (lips, beside) = sheets(8, |_, _| -0.008, |_, _| 0.0);
@@ -693,7 +694,7 @@ mod tests {
         let (_, through) = sheets(8, |x, _| 0.2 * x, |_, _| 0.008);
         let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest);
         let mut there_and_back = || [&through, &rest].map(|positions| order.follow(positions));
-        // A worker of its own: handing work to another thread may ask for memory.
+        // A thread pool of its own: handing work to another thread may allocate.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         pool.install(|| {
             there_and_back();
@@ -721,7 +722,7 @@ mod tests {
 
     #[test]
     fn edges_find_what_vertices_miss() {
-        // Two saddles, turned against each other and touching at the middle: ridges cross where no vertex is.
+        // Two saddles, rotated against each other and touching at the middle: ridges cross where there is no vertex.
         let saddle = |x: f32, z: f32| 40.0 * ((x - 0.01) * (x - 0.01) - (z - 0.01) * (z - 0.01));
         let (lips, rest) = sheets(6, |x, z| 0.01 + saddle(x, z), saddle);
         let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest);
@@ -730,7 +731,7 @@ mod tests {
         assert!(found.iter().any(|m| m.upper.weights[0] != 1.0 && m.lower.weights[0] != 1.0));
     }
 
-    /// However fine the sheets are, all that meets stands for the area that they share, found once or in two states.
+    /// At any resolution, the pairs add up to the overlap of the sheets, whether found once or in two states.
     #[test]
     fn the_area_of_contact_is_counted_once() {
         for count in [6, 12, 24] {

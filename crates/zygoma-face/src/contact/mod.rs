@@ -1,7 +1,7 @@
-//! Colliders and grabs, lip and self-contact: the same for every body.
+//! Colliders and grabs, lip contact and self-contact: the same for every body.
 //!
-//! [`Colliders`] are the colliders and grabs of one face. Every [`Body`](crate::body::Body)
-//! takes them alike: contact is decided at points of the full-resolution skin, and each body supplies its own response.
+//! [`Colliders`] are the colliders and grabs of one face. Every [`Body`](crate::body::Body) uses them alike: contact is detected at
+//! points of the full-resolution skin, and each body supplies its own response.
 
 mod collider_body;
 mod colliders;
@@ -23,7 +23,7 @@ pub(crate) use points::{Candidate, Hold, Layer, Near};
 pub(crate) use samples::{Order, SampledSkin, Samples};
 pub(crate) use through::Below;
 
-/// Where the head is at the start and at the end of a frame.
+/// The head's motion over a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeadWay {
     pub(crate) before: RigidMotion,
@@ -31,7 +31,7 @@ pub(crate) struct HeadWay {
 }
 
 impl HeadWay {
-    /// The pose at a share of the frame.
+    /// The pose at a fraction of the frame.
     pub(crate) fn pose(&self, share: f64) -> Pose {
         Pose {
             rotation: self.before.rotation.slerp(self.now.rotation, share).as_quat(),

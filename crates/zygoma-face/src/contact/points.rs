@@ -1,26 +1,26 @@
-//! Points of the skin on their way through a frame and its steps: near which collider, pressed how, stuck where.
+//! State of contact points over a frame and its steps: nearby collider, contact force, friction anchor.
 
 use glam::{Vec3, Vec4};
 
 use super::collider_body::ColliderBody;
 use super::colliders::{ColliderId, Colliders};
 
-/// A point of the skin that may meet a collider in a frame.
+/// A point of the skin that may touch a collider in a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) touch: u32,
     pub(crate) sample: u32,
-    /// Where the point lies apart from the body's own positions, at the start and at the end of the frame.
+    /// The part of the point's position that does not come from the body's positions, at the start and at the end of the frame.
     pub(crate) offset_before: Vec3,
     pub(crate) offset_now: Vec3,
     pub(crate) anchor: Option<Anchor>,
 }
 
-/// What a point sticks to by friction, in the collider's own frame. Measured from where the point was a step ago, the
-/// little that each step leaves would add up, and what rests would creep.
+/// The point that friction holds a contact point at, in the collider's own frame. Measured from the position one step ago instead, the
+/// small error of each step would accumulate, and resting contacts would creep.
 pub(crate) type Anchor = Vec3;
 
-/// An anchor that lasts from frame to frame.
+/// An anchor kept from frame to frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kept {
     pub(crate) touch: ColliderId,
@@ -34,25 +34,25 @@ pub(crate) struct Near {
     pub(crate) candidate: u32,
     pub(crate) touch: u32,
     pub(crate) sample: u32,
-    /// Where it lies apart from the body's own positions at the end of the step.
+    /// The part of its position that does not come from the body's positions, at the end of the step.
     pub(crate) offset: Vec3,
-    /// How far a force on it moves it, if all that carries it gives way.
+    /// Displacement per unit of force, if all vertices that it is embedded in can move.
     pub(crate) compliance: f32,
     pub(crate) hold: Hold,
 }
 
-/// What a collider does to a point in a step.
+/// Contact force of a collider on a point in a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hold {
-    /// Forces: along the normal, never pulling, and of friction.
+    /// Normal force, never negative, and friction force.
     pub(crate) pressing: f32,
     pub(crate) dragging: Vec3,
-    /// Where the pressing is directed.
+    /// Direction of the normal force.
     pub(crate) normal: Vec3,
     pub(crate) anchor: Option<Anchor>,
 }
 
-/// What is drawn on the shell at one time: neutral and detail in metres, and what the shell misses of its target.
+/// The full-resolution layer on top of the shell at one time: neutral and detail in metres, and the shell's residual from its target.
 #[derive(Clone, Copy)]
 pub(crate) struct Layer<'a> {
     pub(crate) base: &'a [Vec3],
@@ -60,7 +60,7 @@ pub(crate) struct Layer<'a> {
 }
 
 impl Hold {
-    /// Coulomb: what it takes to bring a point back to what it sticks to, at most μ times the pressing. Returns the change.
+    /// Coulomb friction: the force that returns a point to its anchor, at most μ times the normal force. Returns the change.
     pub(crate) fn drag(
         &mut self,
         touch: &ColliderBody,
@@ -79,7 +79,7 @@ impl Hold {
         change
     }
 
-    /// What the point sticks to in the next step. One that slides sticks to where it came.
+    /// The point's anchor in the next step. A sliding point is anchored anew where it is.
     pub(crate) fn next_anchor(&self, touch: &ColliderBody, at: Vec3) -> Option<Anchor> {
         if self.pressing <= 0.0 || touch.friction <= 0.0 {
             return None;
@@ -90,7 +90,7 @@ impl Hold {
 }
 
 impl Colliders {
-    /// Notes what skin sticks to, for the next frame.
+    /// Stores the friction anchors for the next frame.
     pub(crate) fn keep_anchors(&mut self) {
         self.kept.clear();
         for candidate in &self.candidates {
@@ -101,7 +101,7 @@ impl Colliders {
         }
     }
 
-    /// Finds again what skin stuck to in the last frame. Both lists are in the order of touches and points.
+    /// Restores the friction anchors of the last frame. Both lists are sorted by collider and point.
     pub(crate) fn find_anchors(&mut self) {
         let mut kept = self.kept.iter().peekable();
         for candidate in &mut self.candidates {

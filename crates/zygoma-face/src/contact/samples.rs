@@ -1,4 +1,4 @@
-//! Points of the full-resolution skin at which contact is decided, and how a push there moves the body below it.
+//! Contact points on the full-resolution skin, and how a push there moves the body below it.
 
 use std::collections::HashSet;
 
@@ -7,25 +7,26 @@ use zygoma_geometry::embedding::Embedding;
 
 use super::points::Layer;
 
-/// Points are at most this share of the height apart at rest, so that a fingertip does not sink in between: under one of
-/// 1 cm, skin that is stretched to twice its length then sinks in by 0.15 % of the height. Ours.
+/// Points are at most this fraction of the height apart at rest, so that a fingertip does not sink in between: under one of 1 cm, skin
+/// stretched to twice its length then sinks in by 0.15 % of the height. Ours.
 const SPACING: f32 = 0.012;
 
-/// Edges of the skin are divided into no more parts than this.
+/// Edges of the skin are divided into at most this many parts.
 const MOST_PARTS: usize = 6;
 
-/// Points of the skin.
+/// Contact points of the skin.
 #[derive(Clone, Debug)]
 pub(crate) struct Samples {
     on_mesh: Vec<([u32; 3], [f32; 3])>,
-    /// The skin's area around each point.
+    /// Skin area of each point.
     areas: Vec<f32>,
-    /// Where each point's weights end in `vertices`.
+    /// End of each point's weights in `vertices`.
     ends: Vec<u32>,
     vertices: Vec<(u32, f32)>,
-    /// Where the points end that follow a vertex of the shell most: they are numbered in the order of these vertices.
+    /// End of each group of points, one group for each vertex of the shell that the points follow most: points are numbered in the order
+    /// of these vertices.
     group_ends: Vec<u32>,
-    /// How far the points of a group are from its vertex at rest.
+    /// Bounding radius of each group around its vertex at rest.
     reach: Vec<f32>,
     free: usize,
 }
@@ -41,20 +42,20 @@ pub(crate) struct SampledSkin<'a> {
     pub(crate) height: f32,
 }
 
-/// In which order a body has the vertices of its skin; the first places are free to move.
+/// The order in which a body stores the vertices of its skin; the first `free` of them can move.
 #[derive(Clone, Copy)]
 pub(crate) struct Order<'a> {
     /// The vertices at rest, in the body's unit.
     pub(crate) rest: &'a [DVec3],
-    /// Place of each vertex.
+    /// Index of each vertex in that order.
     pub(crate) places: &'a [u32],
-    /// Vertex at each place.
+    /// Vertex at each index.
     pub(crate) vertices: &'a [u32],
     pub(crate) free: usize,
 }
 
 impl Samples {
-    /// The points of a face whose whole mesh follows the shell by an embedding.
+    /// Samples a face whose whole mesh is embedded in the shell.
     pub(crate) fn new(face: &SampledSkin<'_>, embedding: &Embedding, order: &Order<'_>) -> Self {
         let mut points: Vec<([u32; 3], [f32; 3])> =
             face.skin.iter().map(|v| ([*v; 3], [1.0, 0.0, 0.0])).collect();
@@ -123,24 +124,24 @@ impl Samples {
         self.on_mesh.len()
     }
 
-    /// The points that follow a vertex of the shell most, and how far they are from it at rest.
+    /// The group of points that follow a vertex of the shell most, and its bounding radius at rest.
     pub(crate) fn group(&self, vertex: usize) -> (std::ops::Range<u32>, f32) {
         let start = if vertex == 0 { 0 } else { self.group_ends[vertex - 1] };
         (start..self.group_ends[vertex], self.reach[vertex])
     }
 
-    /// Vertices of the shell that carry a point, with their weights.
+    /// Vertices of the shell that a point is embedded in, with their weights.
     pub(crate) fn follows(&self, sample: u32) -> &[(u32, f32)] {
         let start = if sample == 0 { 0 } else { self.ends[sample as usize - 1] };
         &self.vertices[start as usize..self.ends[sample as usize] as usize]
     }
 
-    /// A vertex of the whole mesh at or beside a point.
+    /// A vertex of the whole mesh at or next to a point.
     pub(crate) fn vertex(&self, sample: u32) -> u32 {
         self.on_mesh[sample as usize].0[0]
     }
 
-    /// The skin's area around a point, in the body's unit.
+    /// Skin area of a point, in the body's unit.
     pub(crate) fn area(&self, sample: u32) -> f32 {
         self.areas[sample as usize]
     }
@@ -151,7 +152,7 @@ impl Samples {
         (0..3).map(|i| weights[i] * surface[corners[i] as usize]).sum()
     }
 
-    /// Where a point lies apart from the shell's own positions: neutral, detail and residual.
+    /// The part of a point's position that does not come from the shell's positions: neutral, detail and residual.
     pub(crate) fn offset(&self, sample: u32, layer: &Layer<'_>, per_metre: f32, rest: &[Vec4]) -> Vec3 {
         let at = self.on_mesh(sample, layer.base);
         let shell: Vec4 = self
@@ -162,7 +163,7 @@ impl Samples {
         per_metre * at + shell.xyz()
     }
 
-    /// What the shell adds to a point.
+    /// The shell's contribution to a point's position.
     pub(crate) fn carried(&self, sample: u32, positions: &[Vec4]) -> Vec3 {
         self.follows(sample).iter().map(|(v, w)| *w * positions[*v as usize]).sum::<Vec4>().xyz()
     }
@@ -173,7 +174,7 @@ impl Samples {
     }
 }
 
-/// Vertices of the shell, in the order of the steps, that carry a point of the mesh, with their weights.
+/// Vertices of the shell, in step order, that a point of the mesh is embedded in, with their weights.
 fn carriers(
     embedding: &Embedding,
     order: &Order<'_>,
@@ -194,7 +195,7 @@ fn carriers(
     carriers
 }
 
-/// Points of a triangle on a grid of so many parts per side, without its corners.
+/// Grid points of a triangle with `parts` intervals per side, without its corners.
 fn points_between(t: &[u32; 3], parts: usize) -> impl Iterator<Item = ([u32; 3], [f32; 3])> {
     let part = 1.0 / parts.max(1) as f32;
     let inner = move |i: usize, j: usize| [i, j, parts - i - j].iter().all(|share| *share < parts);
@@ -204,7 +205,7 @@ fn points_between(t: &[u32; 3], parts: usize) -> impl Iterator<Item = ([u32; 3],
         .map(move |(i, j)| (corners, [i as f32 * part, j as f32 * part, (parts - i - j) as f32 * part]))
 }
 
-/// Names a point on an edge, from whichever of its triangles.
+/// A key for a point on an edge, the same from both of its triangles.
 fn edge_key(corners: &[u32; 3], weights: &[f32; 3]) -> [u32; 3] {
     let mut ends = [0, 1, 2].map(|i| (corners[i], weights[i]));
     ends.sort_by(|a, b| b.1.min(1e-6).total_cmp(&a.1.min(1e-6)).then(a.0.cmp(&b.0)));

@@ -1,8 +1,8 @@
-//! Colliders whose way leads through the face.
+//! Colliders whose path leads through the face.
 //!
-//! What is told to go from one cheek straight to the other cuts through the head. It pushes the skin on the side that it comes from, but once
-//! it is deeper than flesh gives way, or nearer to the skin on the other side, it is through: it touches nothing until it has come out
-//! again. Otherwise it would take hold of the skin on the other side from within, and drag it out of the face.
+//! A collider driven straight from one cheek to the other cuts through the head. It pushes the skin on the side that it comes from, but
+//! once it is deeper than tissue yields, or nearer to the skin on the other side, it counts as through: it has no contacts until it has
+//! come out again. Otherwise it would catch the skin on the other side from within, and drag it out of the face.
 
 use glam::Vec3;
 use zygoma_physics::contact::ColliderShape;
@@ -10,27 +10,27 @@ use zygoma_physics::contact::ColliderShape;
 use super::HeadWay;
 use super::collider_body::{ColliderBody, ColliderMotion};
 
-/// Nothing gives way by more than this share of the height: 2 cm on a life-size face. Ours, as those below.
+/// Tissue yields by at most this fraction of the height: 2 cm on a life-size face. Ours, as those below.
 const DEEPEST: f32 = 0.08;
-/// What is thinner than twice this share of the height, as ears are, is pushed from either side: 1 cm.
+/// Parts thinner than twice this fraction of the height, such as ears, can be pushed from either side: 1 cm.
 const THIN: f32 = 0.025;
-/// The way in a frame is followed in strides of this share of the collider's radius.
+/// The path in a frame is sampled in strides of this fraction of the collider's radius.
 const STRIDE: f32 = 0.5;
 /// The largest number of strides in a frame.
 const MOST_STRIDES: usize = 32;
 
-/// The rig's skin below or above a place.
+/// The rig's skin nearest to a point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Below {
-    /// How deep the place is in the head; negative outside.
+    /// Depth of the point inside the head; negative outside.
     pub(crate) depth: f32,
-    /// The way out.
+    /// Outward normal of the skin.
     pub(crate) normal: Vec3,
 }
 
 impl Below {
-    /// At the vertex of a skin that is nearest to a place. `normal` tells that of a vertex. `None` beside the skin, as at the edge of a
-    /// neck, where nothing tells what is inside.
+    /// Measures from the vertex of a skin nearest to a point. `normal` gives the normal of a vertex. `None` beside the skin, as at the
+    /// edge of a neck, where inside and outside are undefined.
     pub(crate) fn new(
         at: Vec3,
         skin: impl Iterator<Item = Vec3>,
@@ -40,21 +40,21 @@ impl Below {
         let (nearest, place) = skin.enumerate().min_by(|(_, a), (_, b)| squared(a).total_cmp(&squared(b)))?;
         let (normal, offset) = (normal(nearest), at - place);
         let height = offset.dot(normal);
-        // The nearest of all places lies straight below.
+        // Directly above or below the skin, the offset from its nearest point is along the normal.
         (height.abs() >= 0.7 * offset.length()).then_some(Self { depth: -height, normal })
     }
 }
 
-/// Where a collider is on its way through a face.
+/// Progress of a collider through a face.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Passage {
-    /// The way out of the skin that it came to from outside.
+    /// Outward normal of the skin where it entered from outside.
     side: Option<Vec3>,
     is_through: bool,
 }
 
 impl Passage {
-    /// Goes on to a place of the collider's core, which is `radius` below its surface, on a face of some height.
+    /// Advances to a point of the collider's core, which is `radius` below its surface, on a face of the given height.
     fn go(&mut self, below: Option<Below>, radius: f32, height: f32) {
         let Some(Below { depth, normal }) = below else { return };
         if depth < 0.0 {
@@ -70,15 +70,15 @@ impl Passage {
 }
 
 impl ColliderBody {
-    /// Follows the collider from where it is to where it is at a share of the frame. Afterwards it [is through](Self::is_through) if it was
-    /// anywhere on its way.
+    /// Follows the collider from its current pose to its goal at a fraction of the frame. Afterwards it [is through](Self::is_through) if
+    /// it was so anywhere on its path.
     pub(crate) fn pass(&mut self, head: &HeadWay, share: f32, below: impl Fn(Vec3) -> Option<Below>) {
         let (radius, half_length, ends): (f32, f32, &[f32]) = match (&self.collider.shape, self.drive) {
             (ColliderShape::Sphere { radius }, ColliderMotion::Kinematic) => (*radius, 0.0, &[0.0][..]),
             (ColliderShape::Capsule { half_length, radius }, ColliderMotion::Kinematic) => {
                 (*radius, *half_length, &[1.0, -1.0][..])
             }
-            // What is driven by a force stops at what holds it back, and a mesh is not told by one place.
+            // A force-driven collider stops where the face holds it back, and one point does not represent a mesh.
             _ => return,
         };
         let (from, to) = (self.start_pose(head), self.wanted(head, share));
@@ -95,7 +95,7 @@ impl ColliderBody {
         }
     }
 
-    /// Whether the collider cut through the face, so that it touches nothing.
+    /// Whether the collider cut through the face, so that it has no contacts.
     pub fn is_through(&self) -> bool {
         self.is_passing
     }
@@ -105,13 +105,13 @@ impl ColliderBody {
 mod tests {
     use super::*;
 
-    /// A slab of flesh between x = −1 and 1, each side with one way out.
+    /// A slab of tissue between x = −1 and 1, each side with its own outward normal.
     fn slab(x: f32, half: f32) -> Option<Below> {
         let normal = if x < 0.0 { -Vec3::X } else { Vec3::X };
         Some(Below { depth: half - x.abs(), normal })
     }
 
-    /// Where a collider is through on its way from left to right.
+    /// Whether a collider is through, at each point of its path from left to right.
     fn through(half: f32) -> Vec<bool> {
         let mut passage = Passage::default();
         let steps = (-40..=40).map(|k| 0.01 * k as f32);

@@ -1,4 +1,4 @@
-//! A skull under a face: how deep it lies below the skin, and which bone is nearest.
+//! A skull under a face: its depth below the skin, and the nearest bone.
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -8,18 +8,18 @@ use zygoma_rig::{Rig, RigMesh};
 
 use super::jaw_motion::JawMotion;
 
-/// Names by which the bones of a rig are known.
+/// Mesh names that identify the bones of a rig.
 const CRANIUM: [&str; 2] = ["cranium", "skull"];
 const MANDIBLE: [&str; 3] = ["mandible", "jawbone", "jaw_bone"];
 
-/// The surfaces of the bones under a face at rest, m.
+/// The bone surfaces under a face at rest, m.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bones {
-    /// Skull without the lower jaw; it moves with the head.
+    /// Skull without the lower jaw; fixed to the head.
     pub cranium: TriMesh,
     /// Lower jaw at rest.
     pub mandible: TriMesh,
-    /// How it moves.
+    /// Motion of the lower jaw.
     pub jaw: JawMotion,
 }
 
@@ -29,7 +29,7 @@ impl Bones {
         Self::among(&rig.meshes, rig.skin())
     }
 
-    /// The bones among some meshes under a skin, by their names.
+    /// Finds the bones among some meshes under a skin, by name.
     pub fn among(meshes: &[RigMesh], skin: &RigMesh) -> Option<Self> {
         let named = |names: &[&str]| {
             let is = |mesh: &&RigMesh| names.iter().any(|name| mesh.name.eq_ignore_ascii_case(name));
@@ -38,7 +38,7 @@ impl Bones {
         Some(Self::of_meshes(named(&CRANIUM)?, named(&MANDIBLE)?, skin))
     }
 
-    /// The bones in two meshes under a skin.
+    /// The bones from two meshes under a skin.
     fn of_meshes(cranium: &RigMesh, mandible: &RigMesh, skin: &RigMesh) -> Self {
         Self {
             cranium: surface_of(cranium),
@@ -55,18 +55,18 @@ fn surface_of(mesh: &RigMesh) -> TriMesh {
     }
 }
 
-/// What lies below a vertex of the skin.
+/// Depths of bone and of the opposite skin below a vertex, and the distances to the bones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Below {
-    /// How deep the bone lies along the normal, m; none where the way leads past all bones or out of the skin first.
+    /// Depth of the bone along the inward normal, m; none where the ray misses all bones or leaves through the skin first.
     pub(crate) bone: Option<f64>,
-    /// How far the skin's other side is along the normal.
+    /// Distance to the opposite side of the skin along the inward normal.
     pub(crate) skin: Option<f64>,
-    /// Distance from the cranium and from the mandible.
+    /// Distances to the cranium and to the mandible.
     pub(crate) distances: [f64; 2],
 }
 
-/// Looks below each vertex of a skin, along its inward normal.
+/// Casts a ray from each vertex of a skin along its inward normal.
 pub(crate) fn look_below(
     bones: &Bones,
     skin: &[DVec3],
@@ -148,7 +148,7 @@ mod tests {
             (chin.bone.unwrap() - 0.01).abs() < 1e-3 && chin.distances[1] < chin.distances[0],
             "{chin:?}"
         );
-        // Bone that lies beyond the skin's other side is not below it.
+        // Bone beyond the opposite side of the skin is not below it.
         let outside = Bones { cranium: scaled(0.01, DVec3::new(-0.3, 0.0, 0.0)), ..bones };
         let below = look_below(&outside, &skin, &triangles, &normals);
         let side = (0..skin.len()).max_by(|a, b| skin[*a].x.total_cmp(&skin[*b].x)).unwrap();

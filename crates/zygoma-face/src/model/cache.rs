@@ -1,4 +1,4 @@
-//! Faces that were built before, kept on disk so that the same rig need not be built twice.
+//! A disk cache of built faces, so that the same rig need not be built twice.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,11 +11,11 @@ use zygoma_rig::formats::Limits;
 
 use super::FaceModel;
 
-/// Faces kept on disk, and their bytes in all.
+/// Limits of the cache: number of faces, and total bytes.
 const MOST_FACES: usize = 24;
 const MOST_BYTES: u64 = 2 << 30;
 
-/// A folder of built faces. The oldest go when there are too many.
+/// A folder of built faces. The oldest are evicted when there are too many.
 #[derive(Clone, Debug)]
 pub struct FaceCache {
     folder: PathBuf,
@@ -27,12 +27,12 @@ impl FaceCache {
         Self { folder }
     }
 
-    /// This user's cache; `None` if the system does not say where that could be. `ZYGOMA_CACHE` names another folder.
+    /// This user's cache; `None` if the system names no cache folder. `ZYGOMA_CACHE` names another folder.
     pub fn of_user() -> Option<Self> {
         user_folder().map(Self::new)
     }
 
-    /// Everything that a face depends on, as a number: the mesh, the parameters and the very program that builds it.
+    /// A hash of everything that a face depends on: the mesh, the parameters and the executable that builds it.
     pub fn key(mesh: &RigMesh, params: &impl Serialize) -> u64 {
         let mut hasher = DefaultHasher::new();
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
@@ -51,14 +51,14 @@ impl FaceCache {
         hasher.finish()
     }
 
-    /// The face of a mesh. A file that cannot be read, such as an older version's, counts as none.
+    /// The cached face of a mesh. An unreadable file, such as an older version's, counts as a miss.
     pub fn find(&self, key: u64, mesh: &RigMesh) -> Option<FaceModel> {
         let face = FaceModel::read(&self.file(key), &Limits::default()).ok()?;
         let fits = face.vertex_count() == mesh.positions.len() && face.shapes.len() == mesh.shapes.len();
         fits.then_some(face)
     }
 
-    /// Keeps a face. One that cannot be kept is built again the next time.
+    /// Stores a face. If that fails, the face is built again the next time.
     pub fn keep(&self, key: u64, face: &FaceModel) {
         if zygoma_files::create_folder(&self.folder).is_ok() && face.write(&self.file(key)).is_ok() {
             remove_oldest(&self.folder);
@@ -91,7 +91,7 @@ fn remove_oldest(folder: &Path) {
     }
 }
 
-/// Where this user's programs keep what can be made again.
+/// The system's cache folder of this user.
 fn user_folder() -> Option<PathBuf> {
     let variables: HashMap<&str, PathBuf> = ["ZYGOMA_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! A rig made ready for simulation.
+//! A rig prepared for simulation.
 
 use glam::{DVec3, Vec3};
 use zygoma_geometry::closest::SurfacePoint;
@@ -7,9 +7,9 @@ use zygoma_rig::SparseDeltas;
 
 use super::{Origin, Sections};
 
-/// Everything that every body needs to know about a face. Lengths are in metres, in rig space.
+/// All data that every body needs about a face. Lengths are in metres, in rig space.
 ///
-/// What only one body needs, such as a fitted stiffness, is a [section](Sections) of the same file.
+/// Data that only one body needs, such as a fitted stiffness, is a [section](Sections) of the same file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaceModel {
     /// The rig's name.
@@ -22,28 +22,28 @@ pub struct FaceModel {
     pub neutral: Vec<Vec3>,
     /// Triangles of the whole mesh.
     pub triangles: Vec<[u32; 3]>,
-    /// Vertices of the whole mesh at which contact is decided: one for each point of the simulated skin.
+    /// Vertices of the whole mesh at which contact is detected: one for each point of the simulated skin.
     pub skin: Vec<u32>,
     /// The skin that is simulated.
     pub coarse: CoarseSkin,
-    /// How the whole mesh follows the coarse skin.
+    /// The embedding of the whole mesh in the coarse skin.
     pub embedding: Embedding,
     /// The blendshapes.
     pub shapes: Vec<FaceShape>,
     /// The rig that it was built from.
     pub origin: Origin,
-    /// What bodies have added.
+    /// Data that bodies have added.
     pub sections: Sections,
 }
 
-/// The skin at the resolution at which it is simulated.
+/// The skin at its simulation resolution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CoarseSkin {
     /// Positions at rest.
     pub positions: Vec<DVec3>,
     /// Triangles.
     pub triangles: Vec<[u32; 3]>,
-    /// Where the vertices lie on the whole mesh.
+    /// Positions of the vertices on the whole mesh.
     pub on_mesh: Vec<SurfacePoint>,
     /// Vertices that follow the rig exactly: eyelid margins and the edge of the neck (IFA §4.4).
     pub is_held: Vec<bool>,
@@ -66,7 +66,7 @@ impl CoarseSkin {
         self.positions.len()
     }
 
-    /// Area of the skin around each vertex: a third of that of its triangles.
+    /// Area of each vertex: a third of the area of its triangles.
     pub fn areas(&self) -> Vec<f64> {
         let mut areas = vec![0.0; self.positions.len()];
         for t in &self.triangles {
@@ -94,7 +94,7 @@ impl FaceModel {
         self.shapes.iter().position(|shape| shape.name == name)
     }
 
-    /// The whole mesh's neutral in units of the face's height, for rules that hold for faces of any size.
+    /// The whole mesh's neutral in units of the face's height, for thresholds that hold for faces of any size.
     pub(crate) fn neutral_in_heights(&self) -> Vec<Vec3> {
         self.neutral.iter().map(|p| (p.as_dvec3() / self.height).as_vec3()).collect()
     }

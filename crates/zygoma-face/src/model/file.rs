@@ -1,5 +1,5 @@
-//! A face as one safetensors file: named arrays behind a JSON header, with everything that is not an array in its metadata.
-//! The same face gives the same bytes.
+//! A face as one safetensors file: named arrays behind a JSON header, with all other data in its metadata. The same face gives the same
+//! bytes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,13 +15,13 @@ use super::origin::Origin;
 use super::section::{Array, Section, Sections};
 use super::validate;
 
-/// The version that this code reads and writes. Versions 2 and 3 had lengths in heights and a shell only.
+/// The version that this code reads and writes. Versions 2 and 3 stored lengths in face heights, and only a shell.
 const VERSION: u64 = 4;
 
 /// Headers longer than this are refused before they are read.
 const LONGEST_HEADER: u64 = 64 << 20;
 
-/// Arrays of the model itself have names without a section.
+/// Arrays of the model itself have names without a section prefix.
 const MODEL: &str = "model";
 
 #[derive(Serialize, Deserialize)]
@@ -44,12 +44,12 @@ struct Entry {
 }
 
 impl FaceModel {
-    /// Writes the face; a file appears whole or not at all.
+    /// Writes the face atomically: the file appears complete or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
         Ok(zygoma_files::write(path, &self.to_bytes())?)
     }
 
-    /// Reads a face from a file that is not larger than the limits allow.
+    /// Reads a face from a file whose size is within the limits.
     pub fn read(path: &Path, limits: &Limits) -> Result<Self> {
         let bytes = zygoma_files::read(path, limits.file_bytes)?;
         let face = Self::from_bytes(&bytes).map_err(|problem| Error::malformed(path, problem))?;
@@ -170,7 +170,7 @@ fn pack<'a>(metadata: &Metadata, sections: impl Iterator<Item = (&'a str, &'a Se
                 data_offsets: [start, data.len()],
             };
             entries.insert(format!("{section}.{name}"), entry);
-            // Every array starts at a multiple of eight, so that readers may map it.
+            // Arrays are aligned to eight bytes, so that readers can map them.
             data.resize(data.len().next_multiple_of(8), 0);
         }
     }

@@ -1,4 +1,4 @@
-//! Parts that nothing holds: antennae, tentacles, long ears. They follow no shape and no bone, and swing.
+//! Free parts such as antennae, tentacles and long ears: they follow no shape and no bone, and swing.
 
 use std::collections::BTreeMap;
 
@@ -8,32 +8,32 @@ use zygoma_geometry::topology::{DisjointSets, half_edges};
 
 use crate::model::{FaceModel, Landmark};
 
-/// Skin that no shape moves by more than this share of the farthest motion is passive. Ours, as those below.
+/// Skin that no shape moves by more than this fraction of the largest displacement is passive. Ours, as those below.
 const STILL: f32 = 0.01;
-/// A part stands out if it is this many times as long as its root is round. An ear on a human head reaches 0.3, a tentacle 2.
+/// A part stands out if its length is this many times the girth of its root. An ear on a human head has 0.3, a tentacle 2.
 const STANDING: f64 = 1.0;
-/// Parts shorter than this share of the face's height are not worth it.
+/// Parts shorter than this fraction of the face's height are ignored.
 const SHORTEST: f64 = 0.1;
-/// The root lies where a part is nearly as slender as anywhere.
+/// The root is where the ratio of length to girth reaches this fraction of its maximum.
 const SLENDER: f64 = 0.9;
-/// How many places along the way from the face are tried for a root.
+/// Number of levels of distance from the face that are tried for a root.
 const LEVELS: usize = 60;
 
 /// A part that stands out from a face and that no shape moves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FreePart {
-    /// Its vertices among those of the whole mesh, ascending.
+    /// Its vertices in the whole mesh, ascending.
     pub vertices: Vec<u32>,
-    /// From its root to its tip along the skin, m.
+    /// Length from root to tip along the skin, m.
     pub length: f64,
-    /// Around its root, m.
+    /// Girth of the root, m.
     pub girth: f64,
     /// Its tip at rest, m.
     pub tip: DVec3,
 }
 
 impl FreePart {
-    /// Which vertices of the whole mesh, of so many, are in some parts.
+    /// Flags the vertices of the parts, among `count` vertices of the whole mesh.
     pub fn flags(parts: &[Self], count: usize) -> Vec<bool> {
         let mut flags = vec![false; count];
         for vertex in parts.iter().flat_map(|part| &part.vertices) {
@@ -44,11 +44,11 @@ impl FreePart {
         flags
     }
 
-    /// The parts of a face that no shape moves and that are longer than they are round, in the order of their tips' vertices.
+    /// Finds the parts of a face that no shape moves and that are longer than their girth, in the order of their tips' vertices.
     pub fn find(face: &FaceModel) -> Vec<Self> {
         let away = distance_from_motion(face);
         let farthest = away.iter().copied().filter(|d| d.is_finite()).fold(0.0, f64::max);
-        // How slender the skin beyond each level is, by its tip.
+        // Slenderness of the skin beyond each level, by its tip.
         let mut chains: BTreeMap<u32, Vec<Beyond>> = BTreeMap::new();
         for step in 1..LEVELS {
             let level = farthest * step as f64 / LEVELS as f64;
@@ -70,7 +70,7 @@ impl FreePart {
         chains.values().filter_map(root).map(part).collect()
     }
 
-    /// Vertices of the whole mesh in a named place: what is as near to its middle along the skin as the place reaches.
+    /// Vertices of the whole mesh within a landmark's radius of its vertex, along the skin.
     pub fn of_place(face: &FaceModel, place: &Landmark) -> Vec<u32> {
         let corners = face.embedding.vertices[place.vertex as usize];
         let weights = face.embedding.weights[place.vertex as usize];
@@ -84,7 +84,7 @@ impl FreePart {
     }
 }
 
-/// A connected part of the shell farther from all motion than some level.
+/// A connected component of the shell whose distance from all motion exceeds some level.
 #[derive(Clone, Debug)]
 struct Beyond {
     vertices: Vec<bool>,
@@ -120,7 +120,7 @@ impl Beyond {
                 part.tip = v;
             }
         }
-        // The line along which the distance has the level, triangle by triangle.
+        // Length of the iso-line of the distance at this level, triangle by triangle.
         for t in triangles {
             let Some(inside) = t.iter().find(|v| is_beyond(**v)) else { continue };
             let crossings: Vec<DVec3> = half_edges(*t)
@@ -143,7 +143,7 @@ impl Beyond {
     }
 }
 
-/// Distance of each vertex of the shell from skin that a shape moves or that is held, along the skin.
+/// Geodesic distance of each vertex of the shell from skin that a shape moves or that is held.
 fn distance_from_motion(face: &FaceModel) -> Vec<f64> {
     let count = face.coarse.vertex_count();
     let mut most = vec![0.0_f32; count];
@@ -162,7 +162,7 @@ fn distance_from_motion(face: &FaceModel) -> Vec<f64> {
     nearest.iter().map(|near| near.as_ref().map_or(f64::INFINITY, |near| near.distance)).collect()
 }
 
-/// Vertices of the whole mesh that follow nothing but these vertices of the shell.
+/// Vertices of the whole mesh that are embedded only in these vertices of the shell.
 fn carried_by(face: &FaceModel, shell: &[bool]) -> Vec<u32> {
     let follows = |vertex: usize| {
         let (corners, weights) = (face.embedding.vertices[vertex], face.embedding.weights[vertex]);

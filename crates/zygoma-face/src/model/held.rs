@@ -1,21 +1,21 @@
-//! Which vertices of the coarse skin are not simulated but follow their targets: eyelid margins and cut edges (IFA §4.4).
+//! Vertices of the coarse skin that are not simulated but follow their targets: eyelid margins and cut edges (IFA §4.4).
 
 use glam::DVec3;
 use zygoma_geometry::coarsen::CoarseMesh;
 use zygoma_geometry::topology::{DisjointSets, EdgeCounts};
 use zygoma_numerics::{Budget, Stop};
 
-/// A border whose opposite sides the jaw parts by more than this share of the height is the mouth. Ours.
+/// A border whose opposite sides are separated by the jaw by more than this fraction of the height is the mouth. Ours.
 const PARTED: f64 = 0.04;
 
-/// Borders longer than this share of the height are the edge of the mesh, not an opening of the face. Ours: a mouth
-/// measures about half of it around.
+/// Borders longer than this fraction of the height are the edge of the mesh, not an opening of the face. Ours: the border of a mouth is
+/// about half as long.
 const OPENING: f64 = 1.2;
 
-/// Around an eye, lids up to this share of the height from the opening follow their targets: 7 mm. Ours.
+/// Around an eye, lids up to this fraction of the height from the opening follow their targets: 7 mm. Ours.
 const LID: f64 = 0.03;
 
-/// Flags vertices on and around all borders but the mouth's.
+/// Flags vertices on and around all borders except the mouth.
 pub(crate) fn held_vertices(
     skin: &CoarseMesh,
     jaw_moves: &[&[DVec3]],

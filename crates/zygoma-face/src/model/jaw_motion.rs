@@ -1,4 +1,4 @@
-//! How the lower jaw moves as a rigid body.
+//! The rigid motion of the lower jaw.
 
 use glam::{DMat3, DQuat, DVec3};
 use zygoma_geometry::rigid::{RigidMotion, closest_rotation};
@@ -6,19 +6,19 @@ use zygoma_rig::RigMesh;
 
 /// The rigid motion of a lower jaw for any weights of a rig's shapes.
 ///
-/// Rigs move a jaw along straight lines, shape by shape, and add them up; this is the rigid motion that stays nearest to theirs over
-/// points of the jaw. What it takes is linear in the weights, so that a pose costs no more than a few small matrices.
+/// Rigs move a jaw along straight lines, shape by shape, and add the displacements; this is the rigid motion closest to theirs in least
+/// squares over points of the jaw. Its inputs are linear in the weights, so that a pose costs only a few small matrices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JawMotion {
     /// Mean of the points.
     centre: DVec3,
     /// Σ p pᵀ of the points about their mean.
     spread: DMat3,
-    /// What each shape of the skin that moves the jaw adds.
+    /// The contribution of each shape of the skin that moves the jaw.
     shapes: Vec<JawShape>,
 }
 
-/// What a shape does to the points of a jaw.
+/// A shape's displacements of the jaw's points, reduced to their mean and their correlation with the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct JawShape {
     shape: usize,
@@ -34,7 +34,7 @@ impl JawMotion {
         Self { centre: DVec3::ZERO, spread: DMat3::ZERO, shapes: Vec::new() }
     }
 
-    /// The motion of some points of a jaw that shapes displace; each is named by its place among the skin's shapes.
+    /// The motion of some points of a jaw displaced by shapes; each shape is given by its index among the skin's shapes.
     pub fn new(points: &[DVec3], shapes: impl IntoIterator<Item = (usize, Vec<DVec3>)>) -> Self {
         if points.is_empty() {
             return Self::still();
@@ -53,7 +53,7 @@ impl JawMotion {
         Self { centre, spread: sum(&|i| points[i] - centre), shapes: shapes.into_iter().map(shape).collect() }
     }
 
-    /// The motion of a jaw that is a mesh of its own and has shapes of the same names as the skin's.
+    /// The motion of a jaw that is a separate mesh with shapes of the same names as the skin's.
     pub fn of_mesh(jaw: &RigMesh, skin: &RigMesh) -> Self {
         let points: Vec<DVec3> = jaw.positions.iter().map(|p| p.as_dvec3()).collect();
         let place = |name: &str| skin.shapes.iter().position(|shape| shape.name == name);
@@ -64,7 +64,7 @@ impl JawMotion {
         Self::new(&points, moves)
     }
 
-    /// Where the jaw is for some weights of the skin's shapes.
+    /// The jaw's pose for some weights of the skin's shapes.
     pub fn pose(&self, weights: &[f32]) -> RigidMotion {
         let (mut shift, mut matrix, mut rests) = (DVec3::ZERO, self.spread, true);
         for moved in &self.shapes {
@@ -104,7 +104,7 @@ mod tests {
         assert!(off(&[0.0, 0.0, 0.0, 1.0], &|p| open.apply(p)) < 1e-9);
         assert!(off(&[0.0, 1.0, 0.0, 1.0], &|p| open.apply(p) + DVec3::X * 0.005) < 1e-9);
         assert_eq!(off(&[1.0, 0.0, 1.0, 0.0], &|p| p), 0.0);
-        // Half way a rigid body cannot follow straight lines, but it stays near.
+        // Half open, a rigid body cannot follow straight lines, but it stays near.
         assert!(off(&[0.0, 0.0, 0.0, 0.5], &|p| p + 0.5 * (open.apply(p) - p)) < 1e-3);
         assert_eq!(JawMotion::still().pose(&[1.0]).apply(DVec3::ONE), DVec3::ONE);
     }

@@ -1,4 +1,4 @@
-//! Named places of a face's skin, found from what its shapes move and from its proportions.
+//! Named landmarks of a face's skin, found from the motion of its shapes and from its proportions.
 
 use glam::{Vec2, Vec3};
 use zygoma_geometry::closest::TriangleTree;
@@ -6,28 +6,28 @@ use zygoma_rig::arkit;
 
 use super::FaceModel;
 
-/// A named place.
+/// A named landmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Landmark {
     /// Its name, such as `cheek-left`; left is the character's.
     pub name: String,
-    /// The vertex of the whole mesh in its middle.
+    /// The vertex of the whole mesh at its centre.
     pub vertex: u32,
-    /// How far it reaches around that vertex, in metres.
+    /// Its radius around that vertex, in metres.
     pub radius: f32,
 }
 
-/// All named places of a face.
+/// All landmarks of a face.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Landmarks {
     places: Vec<Landmark>,
-    /// Where each one's vertex is at rest, in metres.
+    /// The rest position of each landmark's vertex, in metres.
     positions: Vec<Vec3>,
 }
 
-/// Pairs of places that move: name, shapes whose motion centres there, where it is without them, and how far it
-/// reaches. Lengths are in heights; where it is counts from the middle of the face and the chin's underside, after
-/// the mean of three heads. Ours.
+/// Pairs of moving landmarks: name, shapes whose motion is centred there, default position without such shapes, and radius. Lengths are
+/// in face heights; positions are relative to the middle of the face and the underside of the chin, and are the mean of three heads.
+/// Ours.
 const MOVING: [(&str, &[&str], Vec2, f32); 4] = [
     ("mouth", &["mouthSmile", "mouthStretch", "mouthDimple", "mouthFrown"], Vec2::new(0.105, 0.225), 0.025),
     ("eyelid", &["eyeBlink"], Vec2::new(0.140, 0.530), 0.040),
@@ -37,14 +37,14 @@ const MOVING: [(&str, &[&str], Vec2, f32); 4] = [
 
 const SIDES: [(&str, f32); 2] = [("left", 1.0), ("right", -1.0)];
 
-/// Skin this far from the middle of the face still counts as its middle, in heights.
+/// Skin this close to the middle of the face counts as its middle, in face heights.
 const MIDDLE: f32 = 0.02;
 
-/// Lips are found at their edge; their middle is this much farther from the mouth, in heights.
+/// Lips are found at their edge; their centre is this much farther from the mouth, in face heights.
 const LIP: f32 = 0.012;
 
 impl Landmarks {
-    /// Finds the places of a face.
+    /// Finds the landmarks of a face.
     pub fn new(face: &FaceModel) -> Self {
         let mut finder = Finder::new(face);
         finder.find_moving();
@@ -55,18 +55,18 @@ impl Landmarks {
         Self { places: finder.places, positions }
     }
 
-    /// All places.
+    /// All landmarks.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Landmark> {
         self.places.iter()
     }
 
-    /// The place of a name, in any spelling: `cheek-left`, `cheek_L`, `leftCheek`.
+    /// Finds a landmark by name, in any spelling: `cheek-left`, `cheek_L`, `leftCheek`.
     pub fn find(&self, name: &str) -> Option<&Landmark> {
         let key = arkit::key(name);
         self.places.iter().find(|place| arkit::key(&place.name) == key)
     }
 
-    /// The place whose name looks most like this one, if any does.
+    /// The landmark with the most similar name, if any is similar.
     pub fn similar(&self, name: &str) -> Option<&Landmark> {
         let key = arkit::key(name);
         let ranked = self.places.iter().map(|place| (edits(&key, &arkit::key(&place.name)), place));
@@ -74,7 +74,7 @@ impl Landmarks {
         (edits <= 1 + key.len() / 3).then_some(place)
     }
 
-    /// The place nearest to a position at rest, in metres.
+    /// The landmark nearest to a position at rest, in metres.
     pub fn nearest(&self, position: Vec3) -> Option<&Landmark> {
         let places = self.places.iter().zip(&self.positions);
         let nearest = places.min_by(|(_, a), (_, b)| a.distance(position).total_cmp(&b.distance(position)));
@@ -82,7 +82,7 @@ impl Landmarks {
     }
 }
 
-/// How many letters must be put in, left out or changed to get from one word to the other (\[Levenshtein 1966\]).
+/// Edit distance between two words: insertions, deletions and substitutions of letters (\[Levenshtein 1966\]).
 fn edits(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
@@ -100,7 +100,7 @@ fn edits(from: &str, to: &str) -> usize {
 
 struct Finder<'a> {
     face: &'a FaceModel,
-    /// The whole mesh and its skin, in heights.
+    /// The whole mesh and its skin, in face heights.
     neutral: Vec<Vec3>,
     skin: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
@@ -109,7 +109,7 @@ struct Finder<'a> {
     middle: f32,
     chin: f32,
     crown: f32,
-    /// How far the skin reaches to the front.
+    /// The foremost extent of the skin.
     front: f32,
     places: Vec<Landmark>,
 }
@@ -128,7 +128,7 @@ impl<'a> Finder<'a> {
             middle: 0.5 * (low.x + high.x),
             crown: high.y,
             front: high.z,
-            // The height is that from the crown to the chin's underside.
+            // One face height is the distance from the crown to the underside of the chin.
             chin: high.y - 1.0,
             places: Vec::new(),
             face,
@@ -147,12 +147,12 @@ impl<'a> Finder<'a> {
         place.map_or(Vec3::ZERO, |place| self.neutral[place.vertex as usize])
     }
 
-    /// The mean of a pair of places.
+    /// The midpoint of a pair of landmarks.
     fn between(&self, name: &str) -> Vec3 {
         0.5 * (self.at(&format!("{name}-left")) + self.at(&format!("{name}-right")))
     }
 
-    /// How much shapes move each point of the skin, each shape as a share of its own most; `None` without any.
+    /// Motion of each point of the skin under some shapes, each relative to its own maximum; `None` without any shape.
     fn motion(&self, shapes: &[String]) -> Option<Vec<f32>> {
         let is_wanted = |index: &usize| {
             let recognised = arkit::recognise(&self.face.shapes[*index].name);
@@ -172,7 +172,7 @@ impl<'a> Finder<'a> {
         sum.iter().any(|value| *value > 0.0).then_some(sum)
     }
 
-    /// The middle of what moves most among points that `counts`; `None` if nothing there moves.
+    /// The centre of the strongest motion among points that satisfy `counts`; `None` if nothing there moves.
     fn centre(&self, motion: &[f32], counts: impl Fn(Vec3) -> bool) -> Option<Vec3> {
         let counted = || self.skin.iter().zip(motion).filter(|(p, _)| counts(**p));
         let most = counted().map(|(_, m)| *m).fold(0.0, f32::max);
@@ -182,7 +182,7 @@ impl<'a> Finder<'a> {
         (total > 0.0).then(|| sum / total)
     }
 
-    /// The vertex that one sees in front of a point when looking along −`outward`.
+    /// The vertex visible in front of a point when looking along −`outward`.
     fn seen(&self, point: Vec3, outward: Vec3) -> u32 {
         let positions = &self.neutral;
         let hit =
@@ -191,13 +191,13 @@ impl<'a> Finder<'a> {
         self.farthest(|p| -p.distance(near))
     }
 
-    /// The skin's vertex of the largest value.
+    /// The skin vertex with the largest value.
     fn farthest(&self, value: impl Fn(Vec3) -> f32) -> u32 {
         let best = (0..self.skin.len()).max_by(|a, b| value(self.skin[*a]).total_cmp(&value(self.skin[*b])));
         best.map_or(0, |index| self.face.skin[index])
     }
 
-    /// Pairs that shapes move.
+    /// Finds pairs of landmarks that shapes move.
     fn find_moving(&mut self) {
         for (name, shapes, guess, radius) in MOVING {
             for (side, sign) in SIDES {
@@ -218,7 +218,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Pairs that lie between others.
+    /// Finds pairs of landmarks that lie between others.
     fn find_pairs(&mut self) {
         let [mouth, brow] = ["mouth", "brow"].map(|name| self.between(name).y);
         for (side, sign) in SIDES {
@@ -230,7 +230,7 @@ impl<'a> Finder<'a> {
                 0.5 * (of("cheekbone").y + of("mouth").y),
                 of("cheekbone").z,
             );
-            // Beside the face one looks from the side, and a little from the front; along the jaw from below, too.
+            // At the sides of the face the view is from the side and slightly from the front; along the jaw also from below.
             let aside = |up: f32| Vec3::new(sign, up, 0.25).normalize();
             let inside = |back: f32, y: f32| Vec3::new(self.middle, y, self.front - back);
             let (chin, lip) = (self.at("chin").y, self.at("lip-lower").y);

@@ -1,4 +1,4 @@
-//! Where the lips are: close in space, yet parted when the jaw opens.
+//! Finds the lips: skin that is close in space but separates when the jaw opens.
 
 use std::collections::BTreeMap;
 
@@ -12,36 +12,36 @@ use zygoma_rig::arkit;
 
 use crate::model::FaceModel;
 
-/// Lips at rest are closer to each other than this share of the face's height. Ours, as those below.
+/// Lips at rest are closer to each other than this fraction of the face's height. Ours, as those below.
 const CLOSE: f32 = 0.02;
-/// What parts them differs by this share of the jaw's largest motion.
+/// The displacements of two separating points differ by at least this fraction of the jaw's largest motion.
 const PARTED: f32 = 0.4;
-/// The lips reach this share of the height around the line between them.
+/// The lips extend this fraction of the height around the line between them.
 const REACH: f32 = 0.05;
-/// A shape that moves no skin by this share of the height moves nothing to speak of.
+/// A shape that moves no skin by this fraction of the height counts as motionless.
 const LEAST: f32 = 0.01;
-/// Vertices at one place that the jaw moves alike to this share of the height are one point of the surface.
+/// Coincident vertices whose jaw motions differ by less than this fraction of the height are one point of the surface.
 const ALIKE: f32 = 1e-4;
 
-/// The two lips at full resolution, with their insides.
+/// The two lips at full resolution, including their inner sides.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lips {
-    /// A vertex of the whole mesh for each point: the upper lip's first, then the lower lip's.
+    /// A vertex of the whole mesh for each point: first the upper lip, then the lower lip.
     pub(crate) vertices: Vec<u32>,
-    /// How many points belong to the upper lip.
+    /// Number of points of the upper lip.
     pub(crate) upper: usize,
     /// Triangles of the upper and the lower lip, between points.
     pub(crate) triangles: [Vec<[u32; 3]>; 2],
     /// Every vertex of the whole mesh at a point of the lips, with that point: files split vertices along texture seams.
     pub(crate) copies: Vec<(u32, u32)>,
-    /// Parts of the mouth in each of which one direction leads from the lower to the upper lip: one for most mouths, several for bent ones.
+    /// Parts of the mouth, each with one direction from the lower to the upper lip: one for most mouths, several for curved ones.
     pub(crate) parts: Vec<LipPart>,
-    /// Which vertices of the coarse skin are upper (false) or lower lip (true).
+    /// For each vertex of the coarse skin: upper lip (false), lower lip (true) or neither.
     pub(crate) coarse: Vec<Option<bool>>,
 }
 
 impl Lips {
-    /// Finds the lips of a face and of a coarse skin on it, whose vertices are given by where they lie; none where no shape parts them.
+    /// Finds the lips of a face and of a coarse skin given by its positions on it; empty where no shape separates them.
     pub(crate) fn find(face: &FaceModel, jaw: &[usize], places: &[SurfacePoint]) -> Self {
         let scaled = Scaled::new(face);
         let Some(Opening { points, seeds }) = Opening::find(&scaled, jaw) else {
@@ -80,7 +80,8 @@ impl Lips {
 }
 
 impl Lips {
-    /// Makes no lip follow the other: a coarse triangle at a corner of the mouth may reach from one to the other. `rest` is the coarse skin.
+    /// Changes the embedding so that neither lip follows the other: a coarse triangle at a corner of the mouth may span both. `rest` is
+    /// the coarse skin.
     pub(crate) fn part(&self, embedding: &mut Embedding, face: &FaceModel, rest: &[DVec3]) {
         for (vertex, point) in &self.copies {
             let is_lower = *point as usize >= self.upper;
@@ -108,7 +109,7 @@ impl Lips {
     }
 }
 
-/// A face in units of its height, so that the same rules hold for faces of any size.
+/// A face in units of its height, so that thresholds hold for faces of any size.
 struct Scaled<'a> {
     face: &'a FaceModel,
     neutral: Vec<Vec3>,
@@ -127,8 +128,8 @@ impl<'a> Scaled<'a> {
     }
 }
 
-/// Which points near the line between the lips are upper (false) or lower lip (true): those that are nearer, along the skin, to where the upper
-/// or the lower one parts from the other. How far the jaw moves them tells nothing in the corners of the mouth, where both go alike.
+/// Labels points near the line between the lips as upper (false) or lower lip (true), by the nearer seed along the skin. Jaw displacement
+/// cannot decide this in the corners of the mouth, where both lips move alike.
 fn sides(face: &Scaled<'_>, points: &Points, seeds: &[Seed]) -> Vec<Option<bool>> {
     let positions: Vec<DVec3> = face.neutral.iter().map(|p| p.as_dvec3()).collect();
     let source = |vertex: u32, label: u32| Source { vertex, distance: 0.0, label };
@@ -142,22 +143,22 @@ fn sides(face: &Scaled<'_>, points: &Points, seeds: &[Seed]) -> Vec<Option<bool>
     nearest.iter().zip(&face.neutral).map(side).collect()
 }
 
-/// The vertex of the whole mesh that a place of its surface is nearest to.
+/// The vertex of the whole mesh nearest to a point on its surface.
 fn nearest_corner(face: &FaceModel, place: &SurfacePoint) -> u32 {
     let weights = place.barycentric;
     let heaviest = (1..3).fold(0, |best, k| if weights[k] > weights[best] { k } else { best });
     face.triangles[place.triangle as usize][heaviest]
 }
 
-/// How the mouth opens.
+/// The opening of the mouth.
 struct Opening {
     points: Points,
     seeds: Vec<Seed>,
 }
 
 impl Opening {
-    /// By the shape that is named for it, or else by the one of the lower face that parts the most of what lies close: a jaw that no shape
-    /// moves by itself still has lips that sounds part.
+    /// Uses the shape named for opening the jaw, or else the shape of the lower face that separates the most close points: without a jaw
+    /// shape, the shapes of speech still separate the lips.
     fn find(face: &Scaled<'_>, jaw: &[usize]) -> Option<Self> {
         let is_named = |shape: &usize| {
             arkit::recognise(&face.face.shapes[*shape].name)
@@ -190,7 +191,7 @@ impl Opening {
     }
 }
 
-/// Along which a shape moves the most, to the side of what it moves farthest.
+/// The principal direction of a shape's motion, signed as its largest displacement.
 fn main_direction(moves: &[Vec3]) -> Vec3 {
     let farthest = moves.iter().copied().max_by(|a, b| a.length_squared().total_cmp(&b.length_squared()));
     let first = farthest.unwrap_or_default();
@@ -198,7 +199,7 @@ fn main_direction(moves: &[Vec3]) -> Vec3 {
     all.normalize_or_zero()
 }
 
-/// Mean height of the skin that a shape moves most; none where it moves nothing to speak of.
+/// Mean height of the skin that a shape moves most; none if the shape is motionless.
 fn height_of_motion(face: &Scaled<'_>, moves: &[Vec3]) -> Option<f32> {
     const MOST: f32 = 0.6;
     let length = |v: &&u32| moves[**v as usize].length();
@@ -212,7 +213,7 @@ fn height_of_motion(face: &Scaled<'_>, moves: &[Vec3]) -> Option<f32> {
 struct Points {
     of_vertex: Vec<u32>,
     triangles: Vec<[u32; 3]>,
-    /// Points that hang together with the simulated skin.
+    /// Points connected to the simulated skin.
     hanging: Vec<u32>,
     normals: Vec<Vec3>,
 }
@@ -243,33 +244,33 @@ impl Points {
     }
 }
 
-/// A place on the line between the lips.
+/// A point on the line between the lips.
 struct Seed {
     at: Vec3,
-    /// The points of the lips that part here.
+    /// The points of the lips that separate here.
     upper: u32,
     lower: u32,
-    /// What faces the upper lip.
+    /// Direction towards the upper lip.
     up: Vec3,
 }
 
-/// A part of both lips.
+/// A part of the mouth with both lips.
 #[derive(Clone, Debug)]
 pub(crate) struct LipPart {
-    /// From the lower to the upper lip.
+    /// Direction from the lower to the upper lip.
     pub(crate) axis: Vec3,
     /// Triangles of the upper and the lower lip, between points.
     pub(crate) triangles: [Vec<[u32; 3]>; 2],
 }
 
-/// Directions within this angle of each other are one, as a cosine: 45°. Ours, as those below.
+/// Directions within this angle of each other count as one, as a cosine: 45°. Ours, as those below.
 const ALONG: f32 = 0.7;
-/// The direction at a place is the mean over what lies within this share of the height.
+/// The direction at a point is averaged within this fraction of the height.
 const SMOOTH: f32 = 0.06;
-/// Parts overlap by this share of the height, so that nothing is lost between them.
+/// Parts overlap by this fraction of the height, so that no triangle is lost between them.
 const OVERLAP: f32 = 0.02;
 
-/// Parts of the mouth by the directions in it; a new one begins at the place that is least along any part so far.
+/// Splits the mouth into parts by direction; each new part starts at the seed least aligned with all parts so far.
 fn parts(seeds: &[Seed], positions: &[Vec3], triangles: &[Vec<[u32; 3]>; 2]) -> Vec<LipPart> {
     let mean = |seeds: &mut dyn Iterator<Item = &Seed>| {
         seeds.map(|seed| seed.up).sum::<Vec3>().normalize_or(Vec3::Y)
@@ -290,7 +291,7 @@ fn parts(seeds: &[Seed], positions: &[Vec3], triangles: &[Vec<[u32; 3]>; 2]) -> 
             Some(direction) if along(&axes, *direction).1 < ALONG => axes.push(*direction),
             _ => break,
         }
-        // Each axis becomes the mean of what lies along it.
+        // Each axis becomes the mean of the directions aligned with it.
         let of_seed: Vec<usize> = directions.iter().map(|direction| along(&axes, *direction).0).collect();
         for part in 0..axes.len() {
             let own = directions.iter().zip(&of_seed).filter(|(_, of)| **of == part);
@@ -350,7 +351,7 @@ fn seeds(face: &Scaled<'_>, points: &Points, moved: &[f32], largest: f32) -> Vec
 mod tests {
     use super::*;
 
-    /// A mouth along an arc, whose lips are parted across it.
+    /// A mouth along an arc, whose lips separate perpendicular to it.
     fn arc(angle: f32) -> Vec<LipPart> {
         let place = |k: usize| {
             let turn = angle * (k as f32 / 40.0 - 0.5);

@@ -1,4 +1,4 @@
-//! A rig made ready for simulation: everything that every body needs to know about a face.
+//! A rig prepared for simulation: all data that every body needs about a face.
 
 mod bones;
 mod cache;
@@ -30,10 +30,10 @@ pub use prepare::{PrepareError, SIZES};
 pub use section::{BodySection, Number, Section, Sections};
 pub use teeth::Teeth;
 
-/// Whether long work goes on after it has reported its progress.
+/// Whether a long computation continues after it has reported its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continue {
-    /// Go on.
+    /// Continue.
     Yes,
     /// Stop with the best result so far.
     No,

@@ -1,4 +1,4 @@
-//! Where a face came from, so that what is simulated can go back there.
+//! The rig that a face came from, so that simulated frames can be exported back to it.
 
 use std::path::Path;
 
@@ -13,20 +13,20 @@ use super::{FaceModel, FaceShape};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Origin {
-    /// The rig's file or folder, as it was named at the build; `None` for a rig that was made by code.
+    /// The rig's file or folder, as given to the build; `None` for a rig made by code.
     pub path: Option<String>,
-    /// Identity modes of an ICT-FaceKit folder, as they were given.
+    /// Identity modes of an ICT-FaceKit folder, as given.
     pub identity: Option<String>,
-    /// [`RigMesh::fingerprint`] of the mesh, in hexadecimal digits; `None` where the file does not tell.
+    /// [`RigMesh::fingerprint`] of the mesh, in hexadecimal digits; `None` where the file has none.
     pub fingerprint: Option<String>,
-    /// Columns of the map from the mesh's own coordinates and unit in its file to rig space.
+    /// Columns of the transform from the mesh's own coordinates and unit in its file to rig space.
     pub to_rig: Option<[f64; 12]>,
-    /// What the head turns about, in metres, in rig space.
+    /// The pivot of the head's rotation, in metres, in rig space.
     pub head_pivot: Option<[f64; 3]>,
 }
 
 impl Origin {
-    /// What a mesh tells by itself.
+    /// The origin as far as the mesh alone determines it.
     pub fn of_mesh(mesh: &RigMesh) -> Self {
         Self {
             fingerprint: Some(fingerprint(mesh)),
@@ -45,7 +45,7 @@ impl Origin {
         }
     }
 
-    /// Whether a mesh is the one that the face was built from, as far as can be told.
+    /// Whether a mesh is the one that the face was built from, as far as is known.
     pub fn is(&self, mesh: &RigMesh) -> bool {
         self.fingerprint.as_ref().is_none_or(|own| *own == fingerprint(mesh))
     }
@@ -56,7 +56,7 @@ fn fingerprint(mesh: &RigMesh) -> String {
 }
 
 impl FaceModel {
-    /// The rig as far as the face alone knows it: its mesh, in triangles, and its shapes.
+    /// A rig rebuilt from the face alone: its mesh, triangulated, and its shapes.
     pub fn stand_in(&self) -> Rig {
         let shape = |shape: &FaceShape| Shape { name: shape.name.clone(), deltas: shape.deltas.clone() };
         let mesh = RigMesh {

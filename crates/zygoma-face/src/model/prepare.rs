@@ -1,4 +1,4 @@
-//! From a rig's mesh to a face model: which skin is simulated, at which resolution, and how the whole mesh follows it.
+//! From a rig's mesh to a face model: selects the simulated skin, coarsens it, and embeds the whole mesh in it.
 
 use std::ops::RangeInclusive;
 
@@ -18,14 +18,14 @@ use super::region::Region;
 use super::section::Sections;
 use super::validate;
 
-/// Triangles that a coarse skin may have: with fewer there is no face left, and more are finer than any mesh of a face.
+/// Allowed triangle counts of a coarse skin: fewer lose the face, more would be finer than any face mesh.
 pub const SIZES: RangeInclusive<usize> = 100..=200_000;
 
-/// Beyond the simulated skin, what hangs on it follows it over this share of the height. Ours: far enough for the
-/// inner lips, not so far that teeth would move.
+/// Beyond the simulated skin, attached parts follow it with a weight that fades out over this fraction of the height. Ours: far enough
+/// for the inner lips, not so far that teeth would move.
 const FADE: f64 = 0.08;
 
-/// Why a rig cannot be made ready.
+/// Why a rig cannot be prepared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrepareError {
     /// The wanted number of triangles is out of range.
@@ -37,12 +37,12 @@ pub enum PrepareError {
     /// The surface cannot be meshed.
     #[error("the skin cannot be meshed: {0}")]
     Mesh(CoarsenError),
-    /// The parts of the face do not fit each other.
+    /// The parts of the face are inconsistent.
     #[error(
         "the rig gives no face that can be simulated: {0}; check its scale and its shapes with `zygoma info`"
     )]
     Unsound(String),
-    /// It was cancelled, or took too long.
+    /// The build was cancelled or ran out of time.
     #[error("the build did not end: {0}")]
     Stopped(#[from] Stop),
 }
@@ -56,7 +56,7 @@ impl From<CoarsenError> for PrepareError {
     }
 }
 
-/// A mesh on its way to a model. Lengths are in heights of the face, so that rules hold for faces of any size.
+/// A mesh being prepared as a model. Lengths are in face heights, so that thresholds hold for faces of any size.
 pub(crate) struct Prepared {
     pub(crate) region: Region,
     pub(crate) coarse: CoarseMesh,
@@ -66,7 +66,7 @@ pub(crate) struct Prepared {
 }
 
 impl FaceModel {
-    /// Makes a rig's mesh ready: everything that every body needs, and no body's own section yet.
+    /// Prepares a rig's mesh: all data that every body needs, without any body's own section.
     pub fn new(name: &str, mesh: &RigMesh, triangles: usize, budget: &Budget) -> Result<Self, PrepareError> {
         Prepared::new(mesh, triangles, budget)?.model(name, mesh)
     }
@@ -128,7 +128,7 @@ impl Prepared {
     }
 }
 
-/// Binds all points: the skin to the shell, and what hangs on the skin to the skin's nearest point, fading out.
+/// Embeds all points: the skin in the coarse mesh, and attached parts at the nearest point of the skin, with fading weights.
 fn embed(region: &Region, coarse: &CoarseMesh) -> Embedding {
     let mut embedding = Embedding::new(&region.points, &region.triangles, coarse);
     let mut is_skin = vec![false; region.points.len()];
@@ -161,7 +161,7 @@ fn skin_vertices(region: &Region) -> Vec<u32> {
     points.map(|p| region.weld.vertices_of_point(p)[0]).collect()
 }
 
-/// Where the shell's vertices lie on the whole mesh's own triangles.
+/// Positions of the coarse vertices on the triangles of the whole mesh.
 fn places_on_mesh(region: &Region, coarse: &CoarseMesh) -> Vec<SurfacePoint> {
     let welded: std::collections::HashMap<[u32; 3], u32> = (0u32..)
         .zip(&region.mesh_triangles)

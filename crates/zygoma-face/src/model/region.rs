@@ -1,4 +1,4 @@
-//! Which part of a mesh is the face's skin, and how high the face is.
+//! Finds the part of a mesh that is the skin of the face, and the height of the face.
 
 use glam::DVec3;
 use zygoma_geometry::topology::{connected_parts, distinct_triangles};
@@ -9,7 +9,7 @@ use zygoma_rig::{RigMesh, SparseDeltas};
 
 use super::prepare::PrepareError;
 
-/// Words in the names of regions that are not skin to be touched.
+/// Words in region names that mark parts other than touchable skin.
 const NOT_SKIN: [&str; 11] = [
     "socket",
     "gum",
@@ -24,18 +24,17 @@ const NOT_SKIN: [&str; 11] = [
     "tear",
 ];
 
-/// A jaw shape carries the chin along: what moves by this share of the farthest is chin. Ours.
+/// A jaw shape carries the chin along: vertices that move by at least this fraction of the largest displacement are chin. Ours.
 const CHIN: f32 = 0.6;
 
-/// The neck is simulated down to this share of the height below the chin. Ours: enough for the skin under the jaw to
-/// move freely.
+/// The neck is simulated down to this fraction of the height below the chin. Ours: enough for the skin under the jaw to move freely.
 const NECK: f64 = 0.12;
 
 /// The skin of a face.
 pub(crate) struct Region {
-    /// Points of the whole mesh.
+    /// The welded points of the whole mesh.
     pub(crate) weld: Weld,
-    /// Positions of the points, in heights.
+    /// Positions of the points, in face heights.
     pub(crate) points: Vec<DVec3>,
     /// All triangles, between points.
     pub(crate) all_triangles: Vec<[u32; 3]>,
@@ -56,7 +55,7 @@ impl Region {
         let metres: Vec<DVec3> = weld.gather(&mesh.positions).iter().map(|p| p.as_dvec3()).collect();
         let named = named_skin(mesh);
         let is_named = |point: &u32| named[weld.vertices_of_point(*point as usize)[0] as usize];
-        // Of doubled triangles, and of a skin that is drawn from both sides, one is simulated.
+        // Duplicate triangles, and skin modelled with two sides, are simulated once.
         let skin: Vec<[u32; 3]> = distinct_triangles(&all_triangles)
             .into_iter()
             .map(|t| all_triangles[t as usize])
@@ -83,14 +82,14 @@ impl Region {
         Ok(Self { weld, points, all_triangles, mesh_triangles, triangles, height, jaw })
     }
 
-    /// Displacements of all points by a shape, in heights.
+    /// Displacements of all points by a shape, in face heights.
     pub(crate) fn point_deltas(&self, mesh: &RigMesh, deltas: &SparseDeltas) -> Vec<DVec3> {
         let dense = deltas.to_dense(mesh.positions.len());
         self.weld.gather(&dense).iter().map(|d| d.as_dvec3() / self.height).collect()
     }
 }
 
-/// Whether each vertex may be skin, as far as the file's own names say.
+/// Whether each vertex may be skin, judged by the region names in the file.
 fn named_skin(mesh: &RigMesh) -> Vec<bool> {
     let mut skin = vec![true; mesh.positions.len()];
     for region in &mesh.regions {
@@ -107,7 +106,7 @@ fn heights(points: &[DVec3], triangles: &[[u32; 3]]) -> impl Iterator<Item = f64
     triangles.iter().flatten().map(|p| points[*p as usize].y)
 }
 
-/// Whether a surface is inside out, as a head that was mirrored without turning its polygons: seen from its middle, it shows its outside.
+/// Whether a surface is inside out, as after mirroring a head without flipping its polygons: normals point towards its centre.
 fn faces_inwards(points: &[DVec3], triangles: &[[u32; 3]]) -> bool {
     let corners = |t: &[u32; 3]| t.map(|p| points[p as usize]);
     let middle = triangles.iter().flat_map(corners).sum::<DVec3>() / (3.0 * triangles.len().max(1) as f64);
@@ -115,7 +114,7 @@ fn faces_inwards(points: &[DVec3], triangles: &[[u32; 3]]) -> bool {
     outwards.sum::<f64>() < 0.0
 }
 
-/// The triangles of the connected part with the largest area.
+/// The triangles of the connected component with the largest area.
 fn largest_part(points: &[DVec3], triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
     let (parts, count) = connected_parts(points.len(), triangles);
     let mut areas = vec![0.0; count];

@@ -1,4 +1,4 @@
-//! Sections of a face file: what a body has found out about a face, kept so that it is found out once.
+//! Sections of a face file: results that a body has computed for a face, stored so that they are computed only once.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use zygoma_rig::SparseDeltas;
 
 use super::FaceModel;
 
-/// The sections of a face by name. Those of bodies that this version does not know are kept as they are.
+/// The sections of a face by name. Sections of bodies unknown to this version are kept unchanged.
 pub type Sections = BTreeMap<String, Section>;
 
 /// A description and named arrays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// Everything that is not an array.
+    /// All data other than arrays.
     pub(super) description: serde_json::Value,
     pub(super) arrays: BTreeMap<String, Array>,
 }
 
-/// Numbers of one kind in rows.
+/// A two-dimensional array of numbers of one type, stored by rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Array {
     pub(super) dtype: String,
@@ -28,7 +28,7 @@ pub(super) struct Array {
     pub(super) bytes: Vec<u8>,
 }
 
-/// A kind of number that arrays hold.
+/// An element type of arrays.
 pub trait Number: bytemuck::Pod {
     /// Its name in safetensors files.
     const DTYPE: &'static str;
@@ -50,27 +50,27 @@ impl Number for u8 {
     const DTYPE: &'static str = "U8";
 }
 
-/// What a body keeps in a face file.
+/// A body's own data in a face file.
 pub trait BodySection: Sized {
-    /// Its name in the file, which is the body's.
+    /// The section's name in the file: the body's name.
     const NAME: &'static str;
 
-    /// Packs it.
+    /// Serializes the section.
     fn write(&self) -> Section;
 
-    /// Unpacks it; an error is a sentence about what is wrong with it.
+    /// Deserializes the section; an error is a sentence about what is wrong with it.
     fn read(section: &Section, model: &FaceModel) -> Result<Self, String>;
 }
 
 impl FaceModel {
-    /// What a body has added; `None` if it has added nothing.
+    /// The section of a body; `None` if the face has none.
     pub fn section<S: BodySection>(&self) -> Option<Result<S, String>> {
         self.sections.get(S::NAME).map(|section| {
             S::read(section, self).map_err(|problem| format!("section {}: {problem}", S::NAME))
         })
     }
 
-    /// Adds what a body has found out, in place of what it had added before.
+    /// Adds a body's section, or replaces it.
     pub fn add_section<S: BodySection>(&mut self, section: &S) {
         self.sections.insert(S::NAME.to_owned(), section.write());
     }
@@ -82,13 +82,13 @@ impl Section {
         Self { description: serde_json::to_value(description).unwrap_or_default(), ..Self::default() }
     }
 
-    /// Everything that is not an array.
+    /// All data other than arrays.
     pub fn description<T: DeserializeOwned>(&self) -> Result<T, String> {
         serde_json::from_value(self.description.clone())
             .map_err(|error| format!("its description cannot be read: {error}"))
     }
 
-    /// Adds an array with so many columns.
+    /// Adds an array with the given number of columns.
     pub fn add<T: Number>(&mut self, name: &str, columns: usize, values: &[T]) {
         let rows = values.len() / columns;
         let shape = if columns == 1 { vec![rows] } else { vec![rows, columns] };
@@ -106,7 +106,7 @@ impl Section {
         self.add(name, 3, &vectors.iter().flat_map(DVec3::to_array).collect::<Vec<f64>>());
     }
 
-    /// Adds displacements of some vertices.
+    /// Adds sparse vertex displacements.
     pub fn add_deltas(&mut self, name: &str, deltas: &SparseDeltas) {
         self.add(&format!("{name}.vertices"), 1, &deltas.vertices);
         self.add_vectors(&format!("{name}.offsets"), &deltas.offsets);
@@ -129,7 +129,7 @@ impl Section {
         Ok(array.bytes.chunks_exact(size).map(bytemuck::pod_read_unaligned).collect())
     }
 
-    /// The numbers of an array that must be so many.
+    /// The numbers of an array, which must have exactly `count` of them.
     pub fn exactly<T: Number>(&self, name: &str, count: usize) -> Result<Vec<T>, String> {
         let numbers = self.numbers(name)?;
         if numbers.len() == count {
@@ -160,12 +160,12 @@ impl Section {
         }
     }
 
-    /// Flags, which must be so many.
+    /// Flags, of which there must be exactly `count`.
     pub fn flags(&self, name: &str, count: usize) -> Result<Vec<bool>, String> {
         Ok(self.exactly::<u8>(name, count)?.iter().map(|flag| *flag != 0).collect())
     }
 
-    /// Displacements of some of so many vertices.
+    /// Sparse displacements of vertices with indices below `limit`.
     pub fn deltas(&self, name: &str, limit: usize) -> Result<SparseDeltas, String> {
         let vertices: Vec<u32> = self.numbers(&format!("{name}.vertices"))?;
         let offsets = self.vectors(&format!("{name}.offsets"))?;

@@ -1,4 +1,4 @@
-//! Teeth under lips and cheeks: found in a rig, made into closed arches, and kept out of the flesh.
+//! Teeth behind lips and cheeks: found in a rig, turned into closed arches, and used as colliders for the tissue.
 
 use std::f32::consts::PI;
 
@@ -11,14 +11,14 @@ use zygoma_rig::{Rig, RigMesh, SparseDeltas, arkit};
 /// Columns around and rows up an arch. Ours, as all below: teeth are a millimetre or more apart.
 const COLUMNS: usize = 40;
 const ROWS: usize = 8;
-/// How thick an arch is at least, m.
+/// Minimum thickness of an arch, m.
 const THICKNESS: f32 = 5e-3;
-/// Vertices by which a row's motion is told.
+/// Number of vertices that sample a row's motion.
 const GUIDES: usize = 60;
-/// A row with fewer vertices is no row of teeth.
+/// Minimum number of vertices of a row of teeth.
 const FEWEST: usize = 24;
 
-/// The two rows of teeth of a rig, as far as they are found, as solid arches: lips do not get between teeth.
+/// The rows of teeth found in a rig, at most two, as solid arches: lips do not get between teeth.
 #[derive(Clone)]
 pub struct Teeth {
     rows: Vec<DentalRow>,
@@ -27,18 +27,18 @@ pub struct Teeth {
 /// One row of teeth.
 #[derive(Clone)]
 struct DentalRow {
-    /// Its arch around its middle.
+    /// Its arch, relative to its centre.
     arch: ColliderMesh,
     middle: Vec3,
-    /// Some vertices, and where each shape of the skin (by number) moves them.
+    /// Some vertices, and their displacements by each shape of the skin (by index).
     guides: Vec<DVec3>,
     moves: Vec<(usize, Vec<DVec3>)>,
-    /// Whether it rides with the jaw: it is the lower one, and no shape moves it.
+    /// Whether it moves with the jaw: it is the lower row, and no shape moves it.
     rides: bool,
 }
 
 impl Teeth {
-    /// Finds meshes or regions of a rig that are called teeth. The lower row goes where the rig's shapes move it, or else with the jaw.
+    /// Finds meshes or regions of a rig that are called teeth. The lower row follows the rig's shapes, or else the jaw.
     pub fn of_rig(rig: &Rig) -> Option<Self> {
         let mut rows = [Found::default(), Found::default()];
         for (index, mesh) in rig.meshes.iter().enumerate() {
@@ -68,7 +68,8 @@ impl Teeth {
         self.rows.is_empty()
     }
 
-    /// How deep a place in the head's frame is inside the teeth for some weights of the skin's shapes and a pose of the jaw, m; 0 outside.
+    /// Penetration depth of a point in the head's frame into the teeth, for some weights of the skin's shapes and a pose of the jaw, m; 0
+    /// outside.
     pub fn depth(&self, weights: &[f32], jaw: &RigidMotion, at: Vec3) -> f32 {
         let depth = |row: &DentalRow| {
             let collider =
@@ -78,7 +79,7 @@ impl Teeth {
         self.rows.iter().map(depth).fold(0.0, f32::max)
     }
 
-    /// The arches; [`poses`](Self::poses) tells where they are in the head's frame.
+    /// The arches; [`poses`](Self::poses) gives their poses in the head's frame.
     pub(crate) fn arches(&self) -> impl Iterator<Item = ColliderShape> {
         self.rows.iter().map(|row| ColliderShape::Mesh(Box::new(row.arch.clone())))
     }
@@ -117,7 +118,7 @@ fn is_teeth(name: &str) -> bool {
     (name.contains("teeth") || name.contains("tooth")) && !name.contains("gum")
 }
 
-/// Vertices of one row, and where shapes of the skin move them.
+/// Vertices of one row, and their displacements by shapes of the skin.
 #[derive(Default)]
 struct Found {
     points: Vec<Vec3>,
@@ -203,7 +204,7 @@ impl Found {
     }
 }
 
-/// A closed wall along the outside of a row of teeth: its distance from an axis within the arch, by angle and height.
+/// A closed wall along the outside of a row of teeth: a height field of distances from an axis inside the arch, over angle and height.
 fn arch(points: &[Vec3]) -> Option<(Vec<Vec3>, Vec<[u32; 3]>)> {
     let low = points.iter().copied().reduce(Vec3::min)?;
     let high = points.iter().copied().reduce(Vec3::max)?;
@@ -212,7 +213,7 @@ fn arch(points: &[Vec3]) -> Option<(Vec<Vec3>, Vec<[u32; 3]>)> {
         let d = *p - axis;
         (d.x.atan2(d.z), p.y, d.x.hypot(d.z))
     };
-    // What lies behind the axis is left out: there is cheek only beside the arch.
+    // Points behind the axis are ignored: there is cheek only beside the arch.
     let seen: Vec<(f32, f32, f32)> = points.iter().map(polar).filter(|p| p.0.abs() < 0.6 * PI).collect();
     let widest = seen.iter().map(|p| p.0.abs()).fold(0.0, f32::max);
     if widest < 0.1 || high.y - low.y < 1e-4 {
@@ -228,7 +229,7 @@ fn arch(points: &[Vec3]) -> Option<(Vec<Vec3>, Vec<[u32; 3]>)> {
         let cell = &mut reach[column][row];
         *cell = cell.max(distance);
     }
-    // Cells without a vertex are as their neighbours.
+    // Cells without a vertex take the values of their neighbours.
     while reach.iter().flatten().any(|cell| *cell == 0.0) {
         let known = reach.clone();
         for column in 0..COLUMNS {
@@ -321,7 +322,7 @@ mod tests {
                 triangles.iter().map(|[a, b, c]| corner(*a).dot(corner(*b).cross(corner(*c))) / 6.0).sum();
             assert!(volume > 1e-6 && volume < 2e-5, "{name}: {volume} m³");
             let mesh = rig.meshes.iter().find(|mesh| mesh.name == name).unwrap();
-            // The outermost vertices of the front teeth are at the surface of the arch.
+            // The outermost vertices of the front teeth lie on the surface of the arch.
             let front = mesh.positions.iter().map(|p| p.z).fold(f32::MIN, f32::max);
             let collider =
                 Collider::new(ColliderShape::Mesh(Box::new(row.arch.clone())), row.pose(&[], &STILL));
@@ -331,7 +332,7 @@ mod tests {
             }
             assert!(collider.clearance(Vec3::Z * (front + 0.002) + Vec3::Y * row.middle.y, 1e-3).is_none());
         }
-        // The lower row rides with the jaw, the upper one stays.
+        // The lower row moves with the jaw, the upper one stays.
         let skin = rig.skin();
         let weights: Vec<f32> =
             skin.shapes.iter().map(|shape| f32::from(u8::from(shape.name == "jawOpen"))).collect();

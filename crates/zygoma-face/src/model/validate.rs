@@ -1,18 +1,17 @@
-//! Whether the parts of a face fit each other: checked once, when a face is built and when a file is opened, so that nothing
-//! later has to.
+//! Checks that the parts of a face are consistent, once when a face is built and when a file is opened, so that later code need not.
 
 use glam::Vec3;
 use zygoma_rig::SparseDeltas;
 
 use super::FaceModel;
 
-/// Coordinates beyond this many heights of the face make no sense: sums of squares in `f32` lose all digits. Ours.
+/// Coordinates beyond this many face heights are rejected: sums of squares in `f32` lose all digits. Ours.
 const FARTHEST: f64 = 1e4;
 
-/// Rounding of weights that should be from 0 to 1.
+/// Rounding tolerance for weights between 0 and 1.
 const ROUNDING: f64 = 1e-3;
 
-/// Says what is wrong with a face, as a sentence.
+/// Returns a sentence about the first inconsistency of a face.
 pub(crate) fn check(face: &FaceModel) -> Result<(), String> {
     // Positions are `f32`.
     if !(f64::from(f32::MIN_POSITIVE)..f64::from(f32::MAX)).contains(&face.height) {

@@ -1,4 +1,4 @@
-//! A take, a body and a touch script become frames: [`Performance`].
+//! Turns a take, a body and a touch script into frames: [`Performance`].
 
 mod performance;
 mod spool;

@@ -1,4 +1,4 @@
-//! A face performing a take while it is touched, and what that shows about it.
+//! A face performing a take while it is touched, and its measurements.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,10 +19,10 @@ use super::watch::{Gate, GateReport, Watched};
 use crate::body::{Body, Drive};
 use crate::model::{FaceModel, Landmarks};
 
-/// Seconds after a touch in which skin may still be on its way back. Ours.
+/// Seconds after a touch during which skin may still be returning. Ours.
 const AFTERMATH: f64 = 0.5;
 
-/// A take for a face, and everything that happens to it meanwhile.
+/// A take for a face, with its touches and output settings.
 #[derive(Clone, Copy)]
 pub struct Performance<'a> {
     /// The face.
@@ -35,27 +35,27 @@ pub struct Performance<'a> {
     pub take: &'a Take,
     /// Markers that drive the body in place of the take's weights.
     pub markers: Option<&'a MarkerTake>,
-    /// What touches the face.
+    /// The touches.
     pub touches: &'a TouchScript,
     /// Frames per second.
     pub fps: f64,
-    /// A folder in which frames wait until they are written.
+    /// A folder in which frames are spooled until they are exported.
     pub folder: &'a Path,
 }
 
 /// Watches a performance frame by frame.
 pub trait Observer {
-    /// So many frames are done.
+    /// Reports the number of finished frames.
     fn progress(&mut self, _done: usize, _total: usize) {}
 
-    /// A frame was performed.
+    /// Reports a finished frame.
     fn frame(&mut self, _body: &dyn Body, _frame: &Performed<'_>) {}
 }
 
-/// Nobody watches.
+/// Ignores all reports.
 impl Observer for () {}
 
-/// A frame that was performed.
+/// A finished frame.
 #[derive(Clone, Copy)]
 pub struct Performed<'a> {
     /// Weights of the rig's shapes.
@@ -72,7 +72,7 @@ pub struct Outcome {
     pub frames: SpooledFrames,
     /// Distance of each frame from the plain rig.
     pub deviations: Vec<FrameDeviation>,
-    /// The deepest that anything was in the skin in each frame, in metres.
+    /// The largest penetration of a collider into the skin in each frame, in metres.
     pub penetration: Vec<f32>,
     /// Everything that touched the face.
     pub props: Vec<Prop>,
@@ -80,7 +80,7 @@ pub struct Outcome {
     pub stages_ms: BTreeMap<&'static str, f64>,
     /// Mean milliseconds per frame.
     pub frame_ms: f64,
-    /// Milliseconds of each frame but the first, which settles.
+    /// Milliseconds of each frame except the first, which settles.
     pub frame_times: Vec<f64>,
     /// Interventions of the gate.
     pub gate: GateReport,
@@ -91,7 +91,7 @@ pub struct Outcome {
 /// Distance of one frame from the plain rig, in metres.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameDeviation {
-    /// Of the worst vertex.
+    /// Distance of the worst vertex.
     pub worst: f32,
     /// The worst vertex.
     pub vertex: u32,
@@ -101,7 +101,7 @@ pub struct FrameDeviation {
     pub touched: bool,
 }
 
-/// The worst and the mean of some frames.
+/// The worst and the mean deviation of some frames.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviationSummary {
     /// The worst, in % of the height.
@@ -121,7 +121,7 @@ pub struct DeviationSummary {
 }
 
 impl Performance<'_> {
-    /// Lets a body perform all frames of the take.
+    /// Performs all frames of the take with a body.
     pub fn run(&self, body: &mut dyn Body, observer: &mut dyn Observer) -> Result<Outcome> {
         let Self { face, rig, take, fps, .. } = *self;
         if !self.touches.touches.is_empty() && body.colliders().is_none() {
@@ -193,7 +193,7 @@ impl Performance<'_> {
         Ok(outcome)
     }
 
-    /// Watches the body.
+    /// The gate that watches the body.
     fn gate(&self, body: &dyn Body) -> Gate {
         let mut gate = Gate::new(self.face, self.places, self.fps);
         gate.spare(&body.free_vertices());
@@ -204,7 +204,7 @@ impl Performance<'_> {
     }
 }
 
-/// The take's and the script's demands over time.
+/// The inputs from the take and the script over time.
 struct Inputs<'a> {
     rig: &'a Rig,
     take: &'a Take,
@@ -232,7 +232,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The take's weights some seconds after its start, and the plain rig's surface.
+    /// The take's weights and the plain rig's surface, some seconds after its start.
     fn plain(&mut self, since: f64) -> (&[f32], &[Vec3]) {
         let time = self.take.start() + since;
         self.binding.weights_at(self.take, self.rig.skin, time, &mut self.weights);
@@ -246,7 +246,7 @@ impl<'a> Inputs<'a> {
         track.and_then(|track| track.sample(self.take.start() + since)).unwrap_or(RigidMotion::IDENTITY)
     }
 
-    /// Drives and touches a body some seconds after the take's start; `shown` is its surface of the last frame.
+    /// Applies drive and touches to a body, some seconds after the take's start; `shown` is its surface of the last frame.
     fn apply(&mut self, body: &mut dyn Body, since: f64, shown: &[Vec3]) -> Result<()> {
         self.plain(since);
         let time = self.take.start() + since;
@@ -276,7 +276,7 @@ fn deviation(shown: &[Vec3], plain: &[Vec3]) -> FrameDeviation {
 }
 
 impl Outcome {
-    /// Nothing yet of so many frames.
+    /// An empty outcome with room for `count` frames.
     fn expecting(count: usize, frames: SpooledFrames) -> Self {
         Self {
             frames,
@@ -291,12 +291,12 @@ impl Outcome {
         }
     }
 
-    /// A sentence for each prop that cut through the face instead of touching it.
+    /// A warning for each prop that cut through the face instead of touching it.
     pub fn cut_through(&self) -> Vec<String> {
         self.props.iter().filter_map(|prop| prop.warning(self.frames.fps())).collect()
     }
 
-    /// The deviation over all frames, or over those that nothing touches; `None` without any.
+    /// The deviation over all frames, or over those without touches; `None` if there are none.
     pub fn deviation(
         &self,
         face: &FaceModel,

@@ -10,17 +10,17 @@ use crate::body::{BadDrive, BodyState, Frame, RigBody, WrongState};
 
 const FPS: f64 = 30.0;
 
-/// How a body breaks from the thirtieth frame on.
+/// A body's fault from the thirtieth frame on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Breaks {
     Never,
-    /// Not a number, until it is put back.
+    /// NaN, until it is put back.
     OnceNotFinite,
     /// The chin flies away, even if it is put back.
     Explodes,
-    /// Elements at the nose are inside out and stay so.
+    /// Elements at the nose are inverted and stay so.
     Inverts,
-    /// Elements are inside out that the rig itself turns inside out.
+    /// Elements are inverted that the rig itself inverts.
     InvertsWithTheRig,
     /// The whole face flickers.
     Flickers,
@@ -100,7 +100,7 @@ impl Body for Stub {
     }
 }
 
-/// The outcome of a body that breaks, whether all frames are finite, and the failure in words.
+/// The outcome of a body that breaks, whether all frames are finite, and the failure message.
 fn perform(face: &FaceModel, rig: &Rig, breaks: Breaks) -> (Outcome, bool, Option<String>) {
     let places = Landmarks::new(face);
     let at = ["chin", "nose-tip"].map(|name| places.find(name).unwrap().vertex as usize);
@@ -155,13 +155,13 @@ fn broken_bodies_recover_or_fail_and_what_they_leave_is_finite() {
         assert!(as_told, "{breaks:?}: {problem:?}");
         let left_alone = matches!(breaks, Breaks::Never | Breaks::InvertsWithTheRig);
         assert_eq!(outcome.gate.returned == 0.0, left_alone, "{breaks:?}");
-        // Nothing that is shown is far from the rig.
+        // No frame that is shown is far from the rig.
         let worst = outcome.deviations.iter().map(|d| d.worst).fold(0.0, f32::max);
         assert!(worst < 0.03, "{breaks:?}: {worst}");
     }
 }
 
-/// A new body: it repeats its drive one frame late.
+/// A new kind of body: it repeats its drive one frame late.
 struct Echo {
     rig: RigBody,
     shown: Vec<Vec3>,

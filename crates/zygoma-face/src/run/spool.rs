@@ -1,7 +1,7 @@
-//! Simulated frames on their way to a file.
+//! Simulated frames, spooled to disk before they are exported.
 //!
-//! A minute of a detailed face is a gigabyte, and exporters read frames more than once. So frames wait in a
-//! nameless file beside the output, which is gone when the program ends, however it ends.
+//! A minute of a detailed face is a gigabyte, and exporters read frames more than once. So frames are spooled in an unnamed temporary
+//! file beside the output, which is gone when the program ends, however it ends.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -11,10 +11,10 @@ use glam::Vec3;
 use zygoma_rig::frames::Frames;
 use zygoma_rig::{Error, Result};
 
-/// Vertices that are written or read at once.
+/// Number of vertices written or read at once.
 const CHUNK: usize = 2048;
 
-/// Frames that lie in a file.
+/// Frames stored in a file.
 pub struct SpooledFrames {
     file: File,
     folder: PathBuf,
@@ -24,7 +24,7 @@ pub struct SpooledFrames {
 }
 
 impl SpooledFrames {
-    /// No frames yet, in a file of a folder that has room for `expected` of them.
+    /// Without frames yet, in a file of a folder that has room for `expected` of them.
     pub fn new(folder: &Path, fps: f64, vertex_count: usize, expected: usize) -> Result<Self> {
         let needed = (vertex_count as u64).saturating_mul(size_of::<Vec3>() as u64);
         zygoma_files::check_room(folder, needed.saturating_mul(expected as u64)).map_err(|error| {
@@ -70,7 +70,7 @@ impl SpooledFrames {
         Ok(())
     }
 
-    /// Where a frame starts in the file.
+    /// Offset of a frame in the file.
     fn start(&self, frame: usize) -> u64 {
         frame as u64 * self.vertex_count as u64 * size_of::<Vec3>() as u64
     }

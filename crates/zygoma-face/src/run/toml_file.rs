@@ -1,10 +1,10 @@
-//! TOML files that people write: parameters and scripts, whose mistakes are reported with their line.
+//! TOML files written by users: parameters and scripts, whose errors are reported with their line.
 
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 
-/// Reads a file's text; a mistake is told in one sentence with its line.
+/// Parses a file's text; an error is one sentence with its line.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
         let message = error.message().trim().replace('\n', "; ");

@@ -10,7 +10,7 @@ use super::run::{RunParams, ShellBody};
 use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, BodyState, Drive, Frame, Stage, WrongState};
 use crate::contact::{Colliders, GrabId};
 
-/// A shell needs new input at least this often, s: between two inputs it assumes straight lines. Ours.
+/// Longest interval between inputs of a shell, s: it interpolates linearly between them. Ours.
 const LONGEST_INPUT: f64 = 1.0 / 60.0;
 
 impl Body for ShellBody {
@@ -73,7 +73,7 @@ impl Body for ShellBody {
         Some(self.grab(at, radius))
     }
 
-    /// Stiffness, density and damping are factors on those that the face was built with.
+    /// Stiffness, density and damping are factors on the values that the face was built with.
     fn params(&self) -> Vec<BodyParam> {
         let built = &self.face().fitted.params;
         let now = self.params().shell.as_ref().unwrap_or(built);
@@ -121,7 +121,7 @@ impl Body for ShellBody {
     }
 
     fn next_input(&self, known: f64, frame: f64) -> Option<f64> {
-        // Its surface is always a step old.
+        // Its surface is always one step old.
         let missing = frame + self.latency() - known;
         let parts = (missing / LONGEST_INPUT - 1e-6).ceil();
         (missing > 1e-9).then(|| known + missing / parts.max(1.0))

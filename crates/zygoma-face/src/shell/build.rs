@@ -1,4 +1,4 @@
-//! Fits a shell to a rig: how stiff its skin is, how deep it gives way, and what is corrected.
+//! Fits a shell to a rig: its stiffness, its maximum indentation, and its corrections.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,8 +20,8 @@ use super::targets::{ShapesOnShell, Targets, base_shapes};
 use super::thin::thin_places;
 use crate::model::{Continue, FaceModel, PrepareError, Prepared, SIZES};
 
-/// Of the time that a build has left after meshing, the fit may take the first share, and certifying ends at the second: the
-/// rest is for corrections, without which a face would not look like its rig. Ours.
+/// Of the time left after meshing, the fit may use the first fraction, and certification ends at the second: the rest is for corrections,
+/// without which a face would not look like its rig. Ours.
 const FIT_SHARE: f64 = 0.5;
 const CERTIFY_SHARE: f64 = 0.75;
 
@@ -29,32 +29,32 @@ const CERTIFY_SHARE: f64 = 0.75;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BuildParams {
-    /// Wanted number of triangles of the shell.
+    /// Target number of triangles of the shell.
     pub triangles: usize,
-    /// Shapes are fitted at this weight (§5.2: 1.2 where exaggerated weights are expected).
+    /// Shapes are fitted at this weight (IFA §5.2: 1.2 where exaggerated weights are expected).
     pub exaggerate: f64,
-    /// Shapes whose name contains one of these are corrective: not fitted.
+    /// Shapes whose name contains one of these are correctives: not fitted.
     pub corrective: Vec<String>,
-    /// How many combinations of shapes are certified, and fitted where they fail: frames of takes, then seeded ones.
+    /// Number of shape combinations that are certified, and fitted where they fail: frames of takes, then seeded ones.
     pub combinations: usize,
     /// Seed of the combinations.
     pub seed: u64,
     /// Stiffness reconstruction and shell.
     pub fit: FitParams,
-    /// With a value, no fit: the same stiffness everywhere, N/m.
+    /// If given, skips the fit: the same stiffness everywhere, N/m.
     pub uniform_stiffness: Option<f64>,
-    /// Whether what the settled shell misses of each shape is found out and added back. Without, a build is a matter of
-    /// seconds: for a first impression.
+    /// Whether the settled shell's residual from each shape is computed and added back. Without, a build takes seconds: for a first
+    /// impression.
     pub corrected: bool,
-    /// Seconds for all of the build; none: as long as it takes. The fit ends early with the best stiffness so far and
-    /// expressions that there is no time for count as not certified; a build whose mesh or corrections take longer fails.
+    /// Seconds for the whole build; none: unlimited. The fit ends early with the best stiffness so far, and expressions that there is no
+    /// time for count as not certified; a build whose mesh or corrections take longer fails.
     pub seconds: Option<f64>,
     /// Cancels the build.
     #[serde(skip)]
     pub budget: Budget,
 }
 
-/// Where a build stands.
+/// Build progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BuildProgress {
     /// The coarse mesh is being made.
@@ -70,7 +70,7 @@ pub enum BuildProgress {
 /// Why a face could not be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BuildError {
-    /// The rig cannot be made ready for any body.
+    /// The rig cannot be prepared for any body.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
     /// A parameter lies outside its range.
@@ -79,7 +79,7 @@ pub enum BuildError {
     /// The coarse mesh cannot be a shell.
     #[error("the coarse mesh cannot be simulated: {0}")]
     Shell(#[from] ShellError),
-    /// The matrix of a time step has no factor.
+    /// The matrix of a time step cannot be factored.
     #[error("the shell cannot be simulated with these parameters: {0}")]
     Matrix(#[from] NotPositiveDefinite),
     /// The stiffness could not be fitted.
@@ -157,18 +157,18 @@ impl Checked for BuildParams {
     }
 }
 
-/// What a face is built from.
+/// The input of a build.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildInput<'a> {
     /// The rig's name.
     pub name: &'a str,
     /// The mesh to be simulated.
     pub mesh: &'a RigMesh,
-    /// Weights of the mesh's shapes that must be met as well as single shapes: frames of takes.
+    /// Weights of the mesh's shapes that must be reached as well as single shapes: frames of takes.
     pub poses: &'a [Vec<f32>],
 }
 
-/// Makes a rig's mesh ready to be touched.
+/// Builds a face with a shell from a rig's mesh.
 pub fn build(
     name: &str,
     mesh: &RigMesh,
@@ -179,7 +179,7 @@ pub fn build(
     build_with_report(&input, params, progress).map(|(face, _)| face)
 }
 
-/// [`build`] that also tells how it went.
+/// [`build`] that also returns a report.
 pub fn build_with_report(
     input: &BuildInput,
     params: &BuildParams,

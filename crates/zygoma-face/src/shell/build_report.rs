@@ -1,4 +1,4 @@
-//! What a build found out on its way.
+//! Statistics of a build.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::fit::{Certified, CertifiedFit, FitEnd, FitProgress};
 
-/// What a build found out on its way, for reports; the face itself keeps what matters later.
+/// Statistics of a build, for reports; the face itself stores the results that are needed later.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BuildReport {
     /// The fits, in order: from the coarsest mesh to the shell's own, then with combinations added.
@@ -19,7 +19,7 @@ pub struct BuildReport {
     pub phases: Vec<PhaseTime>,
 }
 
-/// How one fit went.
+/// Statistics of one fit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FitRecord {
     /// Triangles of the mesh that was fitted.
@@ -35,9 +35,9 @@ pub struct FitRecord {
 /// How long a phase of a build took.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseTime {
-    /// What was done.
+    /// The phase's name.
     pub phase: &'static str,
-    /// How long it took.
+    /// Its duration.
     pub seconds: f64,
 }
 
@@ -47,7 +47,7 @@ impl BuildReport {
         self.phases.iter().map(|phase| phase.seconds).sum()
     }
 
-    /// Takes up a fit with its certificates.
+    /// Adds a fit with its certificates.
     pub(super) fn add_fit(&mut self, triangles: usize, found: CertifiedFit, began: &mut Instant) {
         let record = |(expressions, history, end)| FitRecord { triangles, expressions, history, end };
         self.fits.extend(found.rounds.into_iter().map(record));
@@ -59,7 +59,7 @@ impl BuildReport {
         *began = Instant::now();
     }
 
-    /// Notes that a phase has ended, and when the next begins.
+    /// Records the end of a phase and starts the clock of the next.
     pub(super) fn end_phase(&mut self, phase: &'static str, began: &mut Instant) {
         self.phases.push(PhaseTime { phase, seconds: began.elapsed().as_secs_f64() });
         *began = Instant::now();

@@ -1,4 +1,4 @@
-//! What the settled and warped shell misses of the artist's shapes, to be added back (IFA eq. 13).
+//! Corrections: the residuals of the settled and warped shell from the artist's shapes, to be added back (IFA eq. 13).
 
 use std::sync::Arc;
 
@@ -14,21 +14,21 @@ use zygoma_rig::SparseDeltas;
 use super::BuildError;
 use super::model::{Correction, PairCorrection};
 
-/// Corrections below this share of the height are left out (IFA eq. 13).
+/// Corrections below this fraction of the height are omitted (IFA eq. 13).
 pub(super) const CLIP: f64 = 1e-4;
 
-/// A shape is corrected at half weight too where the correction of the whole misses by more than this share of the
-/// height. Ours.
+/// A shape is corrected at half weight too where the full correction, scaled linearly, misses by more than this fraction of the height.
+/// Ours.
 const CURVED: f64 = 3e-4;
 
-/// A shell near its equilibrium is given this many steps to come to rest: 2 s. Ours.
+/// Maximum number of steps in which a shell near its equilibrium may come to rest: 2 s. Ours.
 const SETTLING_STEPS: usize = 1000;
 
-/// It rests when no vertex moves farther than this share of the height in so many steps. Ours.
+/// It is at rest when no vertex moves farther than this fraction of the height in `STILL_STEPS` steps. Ours.
 const STILL: f32 = 1e-7;
 const STILL_STEPS: usize = 20;
 
-/// A face that lacks nothing but its corrections.
+/// A complete face except for its corrections.
 pub(super) struct Uncorrected<'a> {
     pub(super) shell: &'a Shell,
     pub(super) held: &'a [bool],
@@ -41,21 +41,21 @@ pub(super) struct Uncorrected<'a> {
     pub(super) budget: &'a Budget,
 }
 
-/// What is added back.
+/// The corrections of a face.
 pub(super) struct Corrections {
-    /// What the shell at rest misses of the neutral.
+    /// Residual of the shell at rest from the neutral.
     pub(super) neutral_residual: Vec<DVec3>,
     pub(super) corrections: Vec<Correction>,
     pub(super) pairs: Vec<PairCorrection>,
 }
 
 impl Uncorrected<'_> {
-    /// Settles every shape and keeps what is missing.
+    /// Settles every shape and computes its residual.
     pub(super) fn correct(&self) -> Result<Corrections, BuildError> {
         let free: Vec<bool> = self.held.iter().map(|held| !held).collect();
         let order = Arc::new(StepOrder::new(self.shell, &free));
         let matrices = Arc::new(StepMatrices::new(self.shell, self.stiffness, self.params, &order)?);
-        // Every target has the same matrix but for its values: it is analysed once.
+        // All targets have the same matrix except for its values: it is analysed once.
         let statics = EquilibriumProblem::new(self.shell, self.params, &self.shell.rest, &free);
         let miss = |moved: &dyn Fn(usize) -> DVec3| self.miss(moved, &statics, &order, &matrices);
         let moves = self.moves;
@@ -89,7 +89,7 @@ impl Uncorrected<'_> {
         Ok(Corrections { neutral_residual, corrections, pairs })
     }
 
-    /// No corrections.
+    /// Empty corrections.
     pub(super) fn without(&self) -> Corrections {
         Corrections {
             neutral_residual: vec![DVec3::ZERO; self.shell.vertex_count()],
@@ -98,7 +98,7 @@ impl Uncorrected<'_> {
         }
     }
 
-    /// What the settled shell misses of a target.
+    /// The residual of the settled shell from a target.
     fn miss(
         &self,
         moved: &dyn Fn(usize) -> DVec3,
@@ -124,8 +124,8 @@ impl Uncorrected<'_> {
     }
 }
 
-/// Where the shell comes to rest when it starts near its equilibrium: the very steps of a running face, so that what
-/// is corrected is what it will miss.
+/// The state in which the shell comes to rest when it starts near its equilibrium: by the same steps as a running face, so that the
+/// corrections match its true residual.
 pub(super) fn rest_at(
     mut stepper: Stepper,
     start: &[DVec3],

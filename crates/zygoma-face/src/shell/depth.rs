@@ -1,4 +1,4 @@
-//! How deep the skin may be pushed, from the rig's own expressions (IFA §4.4).
+//! Maximum indentation of the skin, from the rig's own expressions (IFA §4.4).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,20 +8,19 @@ use zygoma_geometry::normals::vertex_normals;
 use zygoma_numerics::{Budget, Stop};
 use zygoma_physics::shell::{Shell, ShellParams};
 
-/// Skin gives way a little everywhere, by this share of the tolerance: 0.5 mm on a life-size face. The depth counts from where
-/// the corrected shell rests, so that the shell needs no room to settle. Ours.
+/// Minimum depth everywhere, as a fraction of the tolerance: 0.5 mm on a life-size face. The depth is measured from the corrected shell's
+/// rest position, so that the shell needs no room to settle. Ours.
 const LEAST: f64 = 0.2;
 
-/// Flesh does not end suddenly: between neighbours the depth falls by at most this share of their distance. Ours.
+/// The tissue's depth varies smoothly: between neighbours it falls by at most this fraction of their distance. Ours.
 const SLOPE: f64 = 0.3;
 
-/// Between skin that moves out and skin that moves in there is a line that does not move along its normal at all, often
-/// in the middle of a cheek. Flesh has no such pits: those narrower than twice this share of the height are filled, 18 mm on
-/// a life-size face. Ours.
+/// Between skin that moves out and skin that moves in there is a line without motion along its normal, often in the middle of a cheek.
+/// Tissue has no such pits: those narrower than twice this fraction of the height are filled, 18 mm on a life-size face. Ours.
 const PIT: f64 = 0.08;
 
-/// The largest depth of each vertex: how far any expression moves it or its surroundings along the normal, and δ^thin
-/// where the skin is thin.
+/// The maximum depth of each vertex: how far any expression moves it or its surroundings along the normal, and δ^thin where the skin is
+/// thin.
 pub(super) fn largest_depth(
     shell: &Shell,
     shapes: &[&[DVec3]],
@@ -44,8 +43,8 @@ pub(super) fn largest_depth(
     Ok((0..shell.vertex_count()).map(depth).collect())
 }
 
-/// Fills what is narrow and low in a field, along the edges of the shell: the closing of mathematical morphology, the
-/// least around of the largest around. What lies beside a hill rather than between hills stays as it is.
+/// Fills narrow pits of a field, along the edges of the shell: the closing of mathematical morphology, the neighbourhood's minimum of the
+/// neighbourhood's maximum. Slopes beside a hill, rather than between hills, stay as they are.
 fn without_pits(shell: &Shell, field: &[f64], budget: &Budget) -> Result<Vec<f64>, Stop> {
     let around = within(shell, PIT, budget)?;
     let over = |field: &[f64], start: f64, pick: fn(f64, f64) -> f64| -> Vec<f64> {
@@ -55,7 +54,7 @@ fn without_pits(shell: &Shell, field: &[f64], budget: &Budget) -> Result<Vec<f64
     Ok(over(&highest, f64::MAX, f64::min))
 }
 
-/// The vertices of a shell no farther from each vertex than a distance along its edges, itself among them.
+/// The vertices within a distance of each vertex along the shell's edges, including itself.
 fn within(shell: &Shell, reach: f64, budget: &Budget) -> Result<Vec<Vec<u32>>, Stop> {
     let mut next: Vec<Vec<(u32, f64)>> = vec![Vec::new(); shell.vertex_count()];
     for spring in &shell.springs {
@@ -82,9 +81,9 @@ fn within(shell: &Shell, reach: f64, budget: &Budget) -> Result<Vec<Vec<u32>>, S
     (0..shell.vertex_count()).into_par_iter().map(around).collect()
 }
 
-/// Raises a field to the cones below its peaks, along the edges of the shell.
+/// Raises a field to cones of limited slope below its peaks, along the edges of the shell.
 ///
-/// A peak travels over one edge or more in each pass, so there are at most as many passes as vertices.
+/// A peak spreads over at least one edge in each pass, so there are at most as many passes as vertices.
 fn with_surroundings(shell: &Shell, mut field: Vec<f64>, budget: &Budget) -> Result<Vec<f64>, Stop> {
     let mut changed = true;
     while changed {
@@ -122,7 +121,7 @@ mod tests {
             largest_depth(&shell, &[&moves], &is_thin, &ShellParams::default(), &Budget::default()).unwrap();
         for (p, depth) in shell.rest.iter().zip(depth) {
             if p.x > 0.06 && p.x < 0.34 {
-                // The wave has a standstill at every twentieth.
+                // The wave has a node at every twentieth.
                 assert!(depth > 0.019, "{p}: {depth}");
             } else if p.x > 0.4 + 0.02 / SLOPE {
                 assert!(depth <= 0.002 + 1e-6, "{p}: {depth}");

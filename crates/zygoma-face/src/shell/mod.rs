@@ -1,4 +1,4 @@
-//! ColliderBody and pull any rig in real time, after *Interactive Facial Animation* (IFA).
+//! A shell that lets users touch and pull any rig in real time, after *Interactive Facial Animation* (IFA).
 //!
 //! [`build`] turns a rig into a [`FaceModel`](crate::model::FaceModel) with a fitted shell; [`ShellBody`] simulates it.
 

@@ -1,4 +1,4 @@
-//! A face as a shell simulates it, and what a build has found out about it.
+//! A face as a shell simulates it, with the results of its build.
 
 use glam::{DVec3, Vec3};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use super::corrections::CLIP;
 use super::fit::{Certificate, Certified};
 use crate::model::{BodySection, FaceModel, Section};
 
-/// A face in the units of its shell: lengths are in heights of the face, as in IFA.
+/// A face in the units of its shell: lengths are in face heights, as in IFA.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShellModel {
     /// Height of the simulated face in metres: from the crown to the underside of the chin.
@@ -21,13 +21,13 @@ pub struct ShellModel {
     pub neutral: Vec<Vec3>,
     /// Triangles of the whole mesh.
     pub triangles: Vec<[u32; 3]>,
-    /// How the whole mesh follows the shell.
+    /// The embedding of the whole mesh in the shell.
     pub embedding: Embedding,
-    /// Vertices of the whole mesh at which contact is decided: one for each point of the simulated skin.
+    /// Vertices of the whole mesh at which contact is detected: one for each point of the simulated skin.
     pub skin: Vec<u32>,
     /// The coarse mesh that is simulated.
     pub shell: Shell,
-    /// Where the shell's vertices lie on the whole mesh.
+    /// Positions of the shell's vertices on the whole mesh.
     pub places: Vec<SurfacePoint>,
     /// Shell vertices that follow their target exactly: eyelid margins and the edge of the neck (IFA §4.4).
     pub held: Vec<bool>,
@@ -37,7 +37,7 @@ pub struct ShellModel {
     pub fitted: FittedShell,
 }
 
-/// One blendshape as a shell takes it.
+/// One blendshape on a shell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShellShape {
     /// The artist's name for it.
@@ -48,26 +48,26 @@ pub struct ShellShape {
     pub detail: SparseDeltas,
 }
 
-/// Everything that a build finds out for a shell: a section of the face file.
+/// The results of a build for a shell: a section of the face file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FittedShell {
-    /// δ, how far each shell vertex may be pushed in below its target.
+    /// δ, maximum indentation of each shell vertex below its target.
     pub depth: Vec<f32>,
     /// Fitted stiffness.
     pub stiffness: Stiffness,
-    /// Parameters of the shell that the stiffness was fitted with.
+    /// Shell parameters that the stiffness was fitted with.
     pub params: ShellParams,
     /// Difference between the neutral and the shell at rest.
     pub neutral_residual: Vec<DVec3>,
     /// Corrections of the shapes, in their order.
     pub corrections: Vec<Correction>,
-    /// Corrections of shapes that are used together.
+    /// Corrections of combined shapes.
     pub pairs: Vec<PairCorrection>,
     /// The certificate, if the stiffness was fitted.
     pub certified: Option<CertifiedFace>,
 }
 
-/// The part of a shape that the settled shell misses.
+/// The residual of the settled shell from a shape.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Correction {
     /// At weight 1; added back before contact is decided.
@@ -76,17 +76,17 @@ pub struct Correction {
     pub half: SparseDeltas,
 }
 
-/// A correction of two shapes that are used together, such as `mouthClose` on an open jaw.
+/// A correction of two combined shapes, such as `mouthClose` on an open jaw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairCorrection {
     /// The shapes; the correction is scaled by the product of their weights.
     pub shapes: [u32; 2],
-    /// The part that the settled shell misses of both at once, beyond what it misses of each.
+    /// The residual of the settled shell from both at once, beyond those of each.
     pub residual: SparseDeltas,
 }
 
-/// What a build proved about a face: how close the settled shell comes to its targets, tested in double precision on the
-/// whole shell; and how close the running face then comes to the rig, as it is shown.
+/// The certificate of a build: how close the settled shell comes to its targets, tested in double precision on the whole shell; and how
+/// close the running face then comes to the rig, as it is shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CertifiedFace {
     /// The weight at which the shapes were fitted and tested.
@@ -99,15 +99,15 @@ pub struct CertifiedFace {
     pub seed: u64,
     /// Iterations of the fit.
     pub iterations: usize,
-    /// What a search for worse combinations found. Faces of older versions do not know it.
+    /// Results of a search for worse combinations. Missing in faces of older versions.
     #[serde(default)]
     pub searched: Option<Searched>,
-    /// What is shown, if it is corrected and there was time to see. Faces of older versions do not know it.
+    /// Results for the surface as shown, if it is corrected and there was time to test it. Missing in faces of older versions.
     #[serde(default)]
     pub output: Option<CertifiedOutput>,
 }
 
-/// How far the running face at rest is from the rig as it is shown: at full resolution, with corrections.
+/// Distance of the running face at rest from the rig, as shown: at full resolution, with corrections.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CertifiedOutput {
     /// The fitted shapes, one at a time.
@@ -118,18 +118,18 @@ pub struct CertifiedOutput {
     pub searched: Tally,
 }
 
-/// The pairs and triples of full shapes that should be missed worst, of all that there are. Nobody may ever use them together, so
-/// they are not fitted: they say how far the certificate can be trusted beyond what it lists.
+/// The pairs and triples of full shapes that are predicted to miss most, of all that exist. They may never be used in practice, so they
+/// are not fitted: they show how far the certificate can be trusted beyond what it lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Searched {
-    /// How they came out on the shell.
+    /// Their results on the shell.
     pub tally: Tally,
     /// The worst of them.
     pub worst: String,
 }
 
 impl Searched {
-    /// None if nothing was searched for.
+    /// None if there was no search.
     pub(super) fn new(found: &Certificate) -> Option<Self> {
         let miss = |found: &&Certified| found.worst.unwrap_or(f64::INFINITY);
         let worst = found.expressions.iter().max_by(|a, b| miss(a).total_cmp(&miss(b)))?;
@@ -137,25 +137,24 @@ impl Searched {
     }
 }
 
-/// How many expressions were tested and how they came out.
+/// Number of tested expressions and their results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// Expressions tested.
     pub count: usize,
-    /// How many of them are within ε^r of where they should be at every vertex.
+    /// How many of them are within ε^r of their target at every vertex.
     pub holding: usize,
-    /// The worst distance of a vertex over ε^r; none if an expression found no equilibrium.
+    /// The largest distance of a vertex over ε^r; none if an expression found no equilibrium.
     pub worst: Option<f64>,
 }
 
 impl CertifiedFace {
-    /// Whether every fitted shape and every combination holds, on the shell and as it is shown. Without a fitted shape nothing is
-    /// proved.
+    /// Whether every fitted shape and every combination holds, on the shell and as shown. Without a fitted shape nothing is certified.
     pub fn holds(&self) -> bool {
         self.gap().is_none()
     }
 
-    /// What keeps the face from being certified, in words; `None` if it is.
+    /// The reason why the face is not certified, as text; `None` if it is.
     pub fn gap(&self) -> Option<String> {
         let missed = |tally: &Tally, what: &str| {
             let worst = tally.worst.map_or_else(
@@ -188,28 +187,28 @@ impl Tally {
 /// Why a face cannot run as a shell.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoShell {
-    /// It was not built for it.
+    /// It was not built for a shell.
     #[error("this face was not built for a shell; build it again with `zygoma build RIG --for shell`")]
     Missing,
-    /// Its parts do not fit each other.
+    /// Its parts are inconsistent.
     #[error("{0}; build the face again")]
     Unsound(String),
 }
 
 impl FittedShell {
-    /// The section of a face that was built for a shell.
+    /// The shell section of a face.
     pub fn of(model: &FaceModel) -> Result<Self, NoShell> {
         model.section().ok_or(NoShell::Missing)?.map_err(NoShell::Unsound)
     }
 }
 
 impl ShellModel {
-    /// A face that was built for a shell.
+    /// A shell model of a face that was built for a shell.
     pub fn new(model: &FaceModel) -> Result<Self, NoShell> {
         Self::with(model, FittedShell::of(model)?)
     }
 
-    /// A face with another stiffness or other corrections than its own.
+    /// A shell model with another stiffness or other corrections than the face's own.
     pub(super) fn with(model: &FaceModel, fitted: FittedShell) -> Result<Self, NoShell> {
         fitted.check(model).map_err(NoShell::Unsound)?;
         let rest = model.coarse.positions.iter().map(|p| *p / model.height).collect();
@@ -256,11 +255,11 @@ impl ShellShape {
     }
 }
 
-/// Lengths in heights beyond this make no sense: sums of squares in `f32` lose all digits. Ours.
+/// Lengths beyond this many face heights are rejected: sums of squares in `f32` lose all digits. Ours.
 const FARTHEST: f32 = 1e4;
 
 impl FittedShell {
-    /// Says what does not fit a face, as a sentence.
+    /// Returns a sentence about the first inconsistency with a face.
     fn check(&self, model: &FaceModel) -> Result<(), String> {
         let coarse = model.coarse.vertex_count();
         let lengths = [
@@ -298,7 +297,7 @@ impl FittedShell {
     }
 }
 
-/// The part of the section that is not an array.
+/// The section's data other than arrays.
 #[derive(Serialize, Deserialize)]
 struct Description {
     params: ShellParams,

@@ -1,8 +1,9 @@
-//! What is promised about the face that runs: brought to rest by its own steps, corrected and warped to the whole mesh (IFA eq. 14),
-//! it is compared with the plain rig.
+//! Certifies the running face: settled by its own steps, corrected and warped to the whole mesh (IFA eq. 14), it is compared with the
+//! plain rig.
 //!
-//! The fit certifies the shell at equilibria where the free lengths of bending elements are those of the target, so that there is
-//! an energy to descend. A running shell takes them where it is, as the lagged positions of IFA eq. 8. Here it has the last word.
+//! The fit certifies the shell at equilibria where the rest lengths of bending elements are those of the target, so that there is an
+//! energy to minimize. A running shell takes them from its current state, as the lagged positions of IFA eq. 8. This check is the final
+//! one.
 
 use std::sync::Arc;
 
@@ -19,8 +20,8 @@ use super::fit::Rested;
 use super::model::{CertifiedOutput, ShellModel, Tally};
 use super::run::{RunParams, ShellBody};
 
-/// Brings expressions to rest and compares them with the rig, at every vertex of the mesh: shapes, combinations and those of a
-/// search. None if there is no time for all of them.
+/// Settles expressions and compares them with the rig at every vertex of the mesh: shapes, combinations and those of a search. None if
+/// there is no time for all of them.
 pub(super) fn certify_output(
     face: &Arc<ShellModel>,
     mesh: &RigMesh,
@@ -62,7 +63,7 @@ impl Output {
         Ok(Tally { count: misses.len(), holding, worst: Some(misses.into_iter().fold(0.0, f64::max)) })
     }
 
-    /// The worst distance of a vertex that is shown from where the rig has it, over ε^r.
+    /// The largest distance of a shown vertex from the rig, over ε^r.
     fn miss(&mut self, weights: &[f32], rested: &[DVec3]) -> f64 {
         self.evaluator.evaluate(weights, &mut self.plain);
         let shown = self.running.shown_at_rest(weights, rested);
@@ -72,7 +73,7 @@ impl Output {
     }
 }
 
-/// Where the running shell comes to rest near an equilibrium of the fit.
+/// The state in which the running shell comes to rest near an equilibrium of the fit.
 fn running_rest(
     face: &ShellModel,
     stepper: Stepper,

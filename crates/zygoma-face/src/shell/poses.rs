@@ -1,12 +1,12 @@
-//! Frames of takes as weights of a rig's skin.
+//! Samples frames of takes as weights of a rig's skin.
 
 use zygoma_rig::binding::Binding;
 use zygoma_rig::{Rig, Take};
 
-/// Most poses that are taken from all takes together; a build certifies every one of them. Ours.
+/// Maximum number of poses taken from all takes together; a build certifies every one of them. Ours.
 const MOST: usize = 250;
 
-/// Weights of the skin's shapes at moments spread evenly over the takes, without those at which nothing moves.
+/// Weights of the skin's shapes at times spread evenly over the takes, except those without motion.
 pub fn take_poses(rig: &Rig, takes: &[Take]) -> Vec<Vec<f32>> {
     let total: f64 = takes.iter().map(Take::duration).sum();
     let mut poses = Vec::new();

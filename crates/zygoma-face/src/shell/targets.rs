@@ -1,4 +1,4 @@
-//! Which expressions the shell must be able to take: single shapes, and shapes together.
+//! The expressions that the shell must be able to reach: single shapes and combinations.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::fit::{Combination, Expression, seeded_combinations};
 pub(super) struct Targets {
     pub(super) singles: Vec<Expression>,
     pub(super) combinations: Vec<Combination>,
-    /// The shapes that the single ones are of.
+    /// The shapes of the single expressions.
     pub(super) fitted: Vec<usize>,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn base_shapes(mesh: &RigMesh) -> Vec<Option<usize>> {
 }
 
 impl ShapesOnShell<'_> {
-    /// All targets of a build. Combinations are the given poses, and seeded ones up to the wanted number.
+    /// All targets of a build. Combinations are the given poses, and seeded ones up to the requested number.
     pub(super) fn targets(&self, poses: &[Vec<f32>], params: &BuildParams) -> Targets {
         let fitted: Vec<usize> =
             (0..self.moves.len()).filter(|shape| self.is_fitted(*shape, params)).collect();
@@ -74,8 +74,8 @@ impl ShapesOnShell<'_> {
         }
     }
 
-    /// Some of the fitted expressions, by their numbers, all in full. A shape that is used on top of another one brings that
-    /// one along.
+    /// Combines some of the fitted expressions, by index, all at full weight. A shape that is used on top of another one includes that
+    /// one.
     pub(super) fn in_full(&self, singles: &[usize], fitted: &[usize], params: &BuildParams) -> Combination {
         let shapes = singles.iter().map(|single| fitted[*single]);
         let with_bases: BTreeSet<usize> = shapes.flat_map(|s| self.bases[s].into_iter().chain([s])).collect();
@@ -83,7 +83,7 @@ impl ShapesOnShell<'_> {
         self.together(&parts, fitted, params)
     }
 
-    /// Shapes together, at shares of the weight that they are fitted at.
+    /// Combines shapes, at fractions of their fitted weights.
     fn together(&self, parts: &[(usize, f64)], fitted: &[usize], params: &BuildParams) -> Combination {
         let parts: Vec<(usize, f64)> =
             parts.iter().map(|(shape, weight)| (*shape, params.exaggerate * weight)).collect();
@@ -114,8 +114,7 @@ impl ShapesOnShell<'_> {
         Expression { name, positions, weights }
     }
 
-    /// How much of each fitted expression is in some shapes together. A shape that is fitted on top of another one stands
-    /// for both.
+    /// The weight of each fitted expression in a combination of shapes. A shape that is fitted on top of another one represents both.
     fn singles_in(
         &self,
         parts: &[(usize, f64)],

@@ -1,4 +1,4 @@
-//! Which parts of a face are thin, like ears and the wings of a nose: bone does not limit how far they bend (IFA §4.4).
+//! Finds thin parts of a face, such as ears and the wings of a nose: bone does not limit how far they bend (IFA §4.4).
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -7,25 +7,25 @@ use zygoma_geometry::normals::vertex_normals;
 use zygoma_numerics::random::Keyed;
 use zygoma_numerics::{Budget, Stop};
 
-/// Rays per point that measure how thick the head is there. Ours.
+/// Number of rays per point that measure the thickness of the head there. Ours.
 const RAYS: u64 = 16;
 
-/// Opening of the cone of rays, as the tangent of its half angle: 30°. Ours.
+/// Opening of the ray cone, as the tangent of its half angle: 30°. Ours.
 const CONE: f64 = 0.58;
 
-/// The stream of random directions.
+/// The random stream of ray directions.
 const THICKNESS: u64 = 1;
 
-/// Thinner than this share of the height is an ear or a nose wing; a life-size ear measures 1 cm across. Ours.
+/// Parts thinner than this fraction of the height are ears or nose wings; a life-size ear is 1 cm thick. Ours.
 const THIN: f64 = 0.06;
 
-/// A place is thin if most of the skin within this share of the height is. Ours: wider than an ear is thick, since
-/// the rays from its rim run along it and find it long.
+/// A point is thin if most of the skin within this fraction of the height is. Ours: wider than an ear is thick, since rays from its rim
+/// run along it and measure its length.
 const AROUND: f64 = 0.05;
 
-/// Flags the places around which most of the skin is thin.
+/// Flags the points around which most of the skin is thin.
 ///
-/// Measured on the skin as the artist made it: a coarse mesh rounds off just those parts.
+/// Measured on the artist's full-resolution skin: a coarse mesh rounds off exactly those parts.
 pub(super) fn thin_places(
     points: &[DVec3],
     triangles: &[[u32; 3]],
@@ -79,7 +79,7 @@ fn thickness(
             let direction = (-normal + CONE * wobble.x.abs() * across).normalize_or(DVec3::NEG_Z).as_vec3();
             let accepted = |t: u32| !triangles[t as usize].contains(&(*point as u32)) && leaves(t, direction);
             let hit = tree.first_hit(&positions, triangles, positions[*point], direction, 1e-4, accepted);
-            // A ray that leaves through an opening has met no other side.
+            // A ray that leaves through an opening has hit no opposite side.
             lengths.push(hit.map_or(f64::INFINITY, |hit| f64::from(hit.distance)));
         }
         lengths.sort_by(f64::total_cmp);

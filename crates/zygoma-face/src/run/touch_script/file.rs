@@ -1,4 +1,4 @@
-//! Touch scripts as they are written: TOML tables whose mistakes are reported with their line.
+//! The file format of touch scripts: TOML tables whose errors are reported with their line.
 
 use glam::Vec3;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ pub(super) struct ScriptFile {
     pub(super) sphere: Vec<Spanned<SphereFile>>,
 }
 
-/// What lengths are given in.
+/// The unit of lengths.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 pub(super) enum Unit {
     #[default]
@@ -31,7 +31,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// Its length in metres on a face of a height.
+    /// Its length in metres on a face of the given height.
     pub(super) fn metres(self, height: f64) -> f32 {
         match self {
             Self::Millimetre => 1e-3,
@@ -105,7 +105,7 @@ fn yes() -> bool {
     true
 }
 
-/// A place by its name, or a position.
+/// A landmark by its name, or a position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Where {
     Named(String),

@@ -1,5 +1,4 @@
-//! Touch scripts: what presses on a face and pulls at it, when and where. `docs/touch-scripts.md` describes them for
-//! their writers.
+//! Touch scripts: the colliders and grabs of a face, when and where. `docs/touch-scripts.md` describes them for their authors.
 
 mod file;
 mod play;
@@ -21,23 +20,23 @@ pub use play::{Moment, Player, Prop};
 /// A fingertip's radius in metres.
 const FINGERTIP: f32 = 0.008;
 
-/// Skin held by two fingers: the radius in metres, where a script gives none.
+/// Radius of skin pinched by two fingers, in metres, where a script gives none.
 const PINCH: f32 = 0.005;
 
-/// What a push keeps away from the skin before and after, in metres.
+/// Distance that a push keeps from the skin before and after, in metres.
 const CLEARANCE: f32 = 0.012;
 
-/// Seconds of going in, unless the time is shorter.
+/// Duration of the approach in seconds, unless the touch is shorter.
 const EASE: f64 = 0.3;
 
-/// Everything that happens to a face.
+/// All touches of a script.
 #[derive(Clone, Debug, Default)]
 pub struct TouchScript {
     /// The touches, in the order of the file.
     pub touches: Vec<ScriptedTouch>,
 }
 
-/// One thing that happens.
+/// One scripted touch.
 #[derive(Clone, Debug)]
 pub struct ScriptedTouch {
     /// Its name.
@@ -55,7 +54,7 @@ pub struct ScriptedTouch {
 enum Action {
     Push {
         at: Spot,
-        /// Which way it presses, in the head's frame; `None`: into the skin.
+        /// Direction of the push, in the head's frame; `None`: into the skin.
         direction: Option<Vec3>,
         depth: f32,
         ease: f64,
@@ -77,7 +76,7 @@ enum Action {
 #[derive(Clone, Debug)]
 struct ScriptedCollider {
     shape: ColliderShape,
-    /// Radius of the end that touches.
+    /// Radius of the tip.
     radius: f32,
     motion: ColliderMotion,
     friction: f32,
@@ -92,12 +91,12 @@ struct Key {
     out: f32,
 }
 
-/// A place on or near the skin.
+/// A point on or near the skin.
 #[derive(Clone, Debug, PartialEq)]
 enum Spot {
-    /// A vertex, and the triangles around it that tell which way is out.
+    /// A vertex, and the triangles around it that define the outward normal.
     Vertex { vertex: u32, triangles: Vec<[u32; 3]> },
-    /// A position in the head's frame, and the vertex whose normal counts there.
+    /// A position in the head's frame, and the triangles that define its normal.
     Position { position: Vec3, triangles: Vec<[u32; 3]> },
 }
 
@@ -108,7 +107,7 @@ impl TouchScript {
         Self::parse(&text, face, places).map_err(|problem| Error::malformed(path, problem))
     }
 
-    /// Reads the text of a script for a face. Mistakes name the line.
+    /// Parses the text of a script for a face. Errors name the line.
     pub fn parse(text: &str, face: &FaceModel, places: &Landmarks) -> Result<Self, String> {
         let script: ScriptFile = toml_file::parse(text)?;
         let reader = Reader { text, face, places, unit: script.unit.metres(face.height) };
@@ -125,18 +124,18 @@ impl TouchScript {
         Ok(Self { touches })
     }
 
-    /// Whether anything happens at a time, or happened in the last `seconds` before it.
+    /// Whether any touch is active at a time, or was in the last `seconds` before it.
     pub fn is_touched(&self, time: f64, seconds: f64) -> bool {
         self.touches.iter().any(|touch| time >= touch.from && time <= touch.to + seconds)
     }
 }
 
-/// Turns what was written into what is done.
+/// Converts the parsed file into touches.
 struct Reader<'a> {
     text: &'a str,
     face: &'a FaceModel,
     places: &'a Landmarks,
-    /// Metres of the script's unit.
+    /// The script's unit in metres.
     unit: f32,
 }
 
@@ -316,7 +315,7 @@ fn around(face: &FaceModel, vertex: u32) -> Vec<[u32; 3]> {
     };
     let near: Vec<[u32; 3]> = face.triangles.iter().filter(own).copied().collect();
     let here: Vec3 = near.iter().filter(|t| t.contains(&vertex)).map(normal).sum();
-    // The other side of an ear or lip is near as well, and does not count.
+    // The other side of an ear or lip is near as well, and is ignored.
     near.into_iter().filter(|t| normal(t).dot(here) > 0.0).collect()
 }
 

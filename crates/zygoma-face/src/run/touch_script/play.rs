@@ -1,4 +1,4 @@
-//! A script at work: before each frame it puts colliders and held skin where they belong.
+//! Plays a touch script: before each frame it moves colliders and grabs to their goals.
 
 use glam::{Quat, Vec3};
 use zygoma_geometry::rigid::RigidMotion;
@@ -8,7 +8,7 @@ use super::{Action, CLEARANCE, FINGERTIP, Key, ScriptedTouch, Spot, TouchScript}
 use crate::body::Body;
 use crate::contact::{ColliderBody, ColliderId, GrabId};
 
-/// The face at the end of the frame that comes, before it is touched.
+/// The face at the end of the next frame, before it is touched.
 pub struct Moment<'a> {
     /// Seconds since the take's start.
     pub time: f64,
@@ -20,7 +20,7 @@ pub struct Moment<'a> {
     pub head: RigidMotion,
 }
 
-/// A thing that touches, to be shown: its shape and where it was in each frame, in the head's frame.
+/// A collider to be displayed: its shape and its pose in each frame, in the head's frame.
 #[derive(Clone, Debug)]
 pub struct Prop {
     /// Its name in the script.
@@ -33,7 +33,7 @@ pub struct Prop {
     pub cut: Option<usize>,
 }
 
-/// A script that is being performed.
+/// A touch script that is being played.
 pub struct Player<'a> {
     script: &'a TouchScript,
     states: Vec<State>,
@@ -58,7 +58,7 @@ enum State {
 }
 
 impl Prop {
-    /// Says that it cut through the face, if it did.
+    /// A warning if it cut through the face.
     pub fn warning(&self, fps: f64) -> Option<String> {
         let frame = self.cut?;
         Some(format!(
@@ -76,7 +76,7 @@ impl<'a> Player<'a> {
             name: touch.name.clone(),
             shape: match &touch.action {
                 Action::Push { collider, .. } | Action::Carry { collider, .. } => collider.shape.clone(),
-                // A fingertip on what may be a wide fold of skin.
+                // A fingertip on a grab that may be wider.
                 Action::Pull { radius, .. } => ColliderShape::Sphere { radius: radius.min(0.7 * FINGERTIP) },
             },
             poses: Vec::new(),
@@ -104,7 +104,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Notes where things are after a frame.
+    /// Records the poses of the props after a frame.
     pub fn after(&mut self, running: &dyn Body) {
         for (prop, state) in self.props.iter_mut().zip(&self.states) {
             let pose = match state {
@@ -125,13 +125,13 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Everything that touched, to be shown.
+    /// All colliders, to be displayed.
     pub fn into_props(self) -> Vec<Prop> {
         self.props
     }
 }
 
-/// How far something has gone at a time: from 0 to 1 and back.
+/// Progress of a touch at a time: from 0 to 1 and back.
 fn progress(touch: &ScriptedTouch, time: f64, ease_in: f64, ease_out: f64) -> f32 {
     let share = |seconds: f64, ease: f64| if ease > 0.0 { (seconds / ease).clamp(0.0, 1.0) } else { 1.0 };
     let inwards = share(time - touch.from, ease_in);
@@ -141,7 +141,7 @@ fn progress(touch: &ScriptedTouch, time: f64, ease_in: f64, ease_out: f64) -> f3
 }
 
 impl Spot {
-    /// Where it is on a surface, and which way is out.
+    /// Its position on a surface, and the outward normal.
     fn on(&self, surface: &[Vec3]) -> (Vec3, Vec3) {
         let (Self::Vertex { triangles, .. } | Self::Position { triangles, .. }) = self;
         let normal: Vec3 = triangles
@@ -166,7 +166,7 @@ fn spots(action: &Action) -> Vec<&Spot> {
     }
 }
 
-/// Where a collider belongs at a time, in the head's frame.
+/// A collider's goal at a time, in the head's frame.
 fn pose(touch: &ScriptedTouch, start: &[(Vec3, Vec3)], moment: &Moment) -> Pose {
     let now = |index: usize, spot: &Spot| if touch.follow { spot.on(moment.plain) } else { start[index] };
     match &touch.action {
@@ -199,7 +199,7 @@ fn pose(touch: &ScriptedTouch, start: &[(Vec3, Vec3)], moment: &Moment) -> Pose 
     }
 }
 
-/// A pose in the head's frame, in the world.
+/// Transforms a pose from the head's frame to the world.
 fn in_world(pose: &Pose, head: &RigidMotion) -> Pose {
     Pose {
         rotation: head.rotation.as_quat() * pose.rotation,
@@ -250,7 +250,7 @@ fn advance(touch: &ScriptedTouch, running: &mut dyn Body, state: &mut State, mom
     }
 }
 
-/// Takes away what has ended.
+/// Removes a collider or grab that has ended.
 fn end(running: &mut dyn Body, state: &mut State, is_over: bool) {
     match (&*state, running.colliders_mut()) {
         (State::Touching { touch, .. }, Some(colliders)) => colliders.remove(*touch),

@@ -11,7 +11,7 @@ use super::*;
 
 const SIDE: u32 = 25;
 
-/// A domed square, 0.24 m tall, whose chin goes down and which puffs its cheeks.
+/// A domed square, 0.24 m tall, whose chin moves down and whose cheeks puff.
 static FACE: LazyLock<FaceModel> = LazyLock::new(|| {
     let positions: Vec<Vec3> = (0..SIDE * SIDE)
         .map(|i| {
@@ -53,7 +53,7 @@ fn refusal(text: &str) -> String {
     format!("{:#}", TouchScript::parse(text, &FACE, &PLACES).map(|_| ()).unwrap_err())
 }
 
-/// Positions at each frame of a still face that a script happens to.
+/// Positions at each frame of a still face under a script.
 fn performed(script: &TouchScript, seconds: f64) -> Vec<Vec<Vec3>> {
     let mut running = ShellBody::new(&FACE, RunParams::default().awake()).unwrap();
     let plain = FACE.neutral.clone();
@@ -159,7 +159,7 @@ fn a_sphere_goes_from_key_to_key_in_any_unit() {
         }
         let props = player.into_props();
         let at: Vec<Option<Vec3>> = props[0].poses.iter().map(|pose| pose.map(|p| p.translation)).collect();
-        // The surface that is shown is one step old, and so is what touches it.
+        // The surface that is shown is one step old, and so are its colliders.
         let step = ShellParams::default().step_time as f32;
         for (frame, place) in at.iter().enumerate().take(5) {
             let time = (0.25 * frame as f32 - step).max(0.0);

@@ -1,27 +1,27 @@
-//! Skin that passes through skin.
+//! Finds self-intersections of the skin.
 
 use std::collections::HashSet;
 
 use glam::{DVec3, IVec3, Vec3};
 use zygoma_geometry::intersect::triangles_cross;
 
-/// Most cells of the grid: enough for a face at twice its mean edge.
+/// Maximum number of cells of the grid: enough for a face at twice its mean edge length.
 const MOST_CELLS: f64 = 1e6;
 
 /// Finds pairs of triangles of a surface that cross.
 ///
-/// It knows nothing of lips or of how contact is found: all given triangles are tested against each other, and pairs that share a point are left
-/// out. So are triangles that cross another one in the neutral, with those around them: the line along which skin crosses wanders from one to
-/// the next as it moves, and a body that parts what the neutral has crossed changes it too.
+/// It is independent of lips and of contact detection: all given triangles are tested against each other, except pairs with a common
+/// point. Triangles that cross another one in the neutral are excluded, with those around them: the intersection line wanders from one
+/// triangle to the next as the skin moves, and a body that resolves an intersection of the neutral changes it too.
 #[derive(Clone, Debug)]
 pub struct Crossings {
     triangles: Vec<[u32; 3]>,
-    /// The same by points: vertices at one place in the neutral are one point.
+    /// The same by points: coincident vertices of the neutral are one point.
     points: Vec<[u32; 3]>,
     /// Triangles that cross another one in the neutral, and those around them.
     is_left_out: Vec<bool>,
     boxes: Vec<[Vec3; 2]>,
-    /// Triangles of each cell, and where each cell's begin.
+    /// Triangles of each cell, and where each cell's list begins.
     cells: Vec<u32>,
     starts: Vec<u32>,
     found: Vec<(u32, u32)>,
@@ -55,7 +55,7 @@ impl Grid {
         ((cell.z * self.size.y + cell.y) * self.size.x + cell.x) as usize
     }
 
-    /// Visits the cells of a box.
+    /// Visits the cells that a box overlaps.
     fn visit(&self, [low, high]: [Vec3; 2], mut visit: impl FnMut(usize)) {
         let (from, to) = (self.cell_of(low), self.cell_of(high));
         for z in from.z..=to.z {
@@ -95,9 +95,9 @@ impl Crossings {
         crossings
     }
 
-    /// Pairs that cross on a surface, without grazes: pairs that do not cross on the plain rig's and whose corners are
-    /// all within `graze` of it, so that they are in each other by less than twice that. Where a rig has layers of skin that all but touch,
-    /// a body crosses them by less than can be seen.
+    /// Crossing pairs of a surface, except grazes: pairs that do not cross on the plain rig and whose corners are all within `graze` of
+    /// it, so that their penetration is less than twice that. Where a rig has layers of skin that almost touch, a body crosses them by
+    /// less than can be seen.
     pub fn find_deep(&mut self, shown: &[Vec3], plain: &[Vec3], graze: f32) -> Vec<(u32, u32)> {
         let of_rig = self.find(plain).to_vec();
         let mut found = self.find(shown).to_vec();
@@ -109,12 +109,12 @@ impl Crossings {
         found
     }
 
-    /// Corners of a triangle by its number in a pair.
+    /// Corners of a triangle by its index in a pair.
     pub fn triangle(&self, index: u32) -> [u32; 3] {
         self.triangles[index as usize]
     }
 
-    /// Pairs of triangles that cross on a surface, sorted. What is not a number crosses nothing.
+    /// Pairs of triangles that cross on a surface, sorted. Triangles with NaN coordinates cross nothing.
     pub fn find(&mut self, surface: &[Vec3]) -> &[(u32, u32)] {
         self.fill_boxes(surface);
         self.found.clear();
@@ -183,7 +183,7 @@ impl Crossings {
     }
 }
 
-/// The point of each vertex: vertices at the same place are one.
+/// The point of each vertex: coincident vertices are one point.
 pub(super) fn points(positions: &[Vec3]) -> Vec<u32> {
     let mut first = std::collections::HashMap::new();
     let key = |p: &Vec3| p.to_array().map(|x| (x + 0.0).to_bits());
@@ -229,7 +229,7 @@ mod tests {
         let mut made_so = Crossings::new(&through, triangles);
         assert_eq!(made_so.find(&through), []);
         assert_eq!(made_so.find(&apart), []);
-        // Elsewhere the same sheets are watched.
+        // Elsewhere on the same sheets, crossings still count.
         let (deeper, _) = sheets(|x, y| 0.04 * (7.0 * x).cos() * (5.0 * y).sin() - 0.02);
         let more = made_so.find(&deeper).len();
         assert!(more > 10 && more < all.len(), "{more}");
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_seam_is_no_crossing_and_what_is_not_a_number_none_either() {
-        // Two triangles with a common edge whose vertices the file has twice; a shape pulls the copies a little apart.
+        // Two triangles with a common edge whose vertices are duplicated in the file; a shape pulls the copies slightly apart.
         let rest = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::X, Vec3::Y, Vec3::new(1.0, 1.0, 0.0)];
         let mut crossings = Crossings::new(&rest, vec![[0, 1, 2], [3, 5, 4]]);
         let mut pulled = rest;

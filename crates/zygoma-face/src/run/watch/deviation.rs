@@ -2,9 +2,9 @@
 
 use glam::Vec3;
 
-/// Width of a bin, mm: finer than any goal.
+/// Width of a histogram bin, mm: finer than any goal.
 const BIN: f32 = 0.005;
-/// Number of bins: distances up to 60 mm are told apart, larger ones only count as large.
+/// Number of bins: distances up to 60 mm are resolved, larger ones are counted together.
 const BINS: usize = 12_000;
 /// Vertices count for the percentile while the plain rig moves them by more than this from the neutral, mm.
 const MOVED: f32 = 1.0;
@@ -14,14 +14,14 @@ const MOVED: f32 = 1.0;
 pub struct Peak {
     /// The value.
     pub value: f32,
-    /// The vertex that has it.
+    /// The vertex with this value.
     pub vertex: u32,
-    /// The frame in which it has it.
+    /// The frame with this value.
     pub frame: usize,
 }
 
 impl Peak {
-    /// Keeps the larger value; a value that is not a number counts as infinite.
+    /// Keeps the larger value; NaN counts as infinite.
     pub fn raise(&mut self, value: f32, vertex: usize, frame: usize) {
         let value = if value.is_nan() { f32::INFINITY } else { value };
         if value > self.value {
@@ -30,18 +30,18 @@ impl Peak {
     }
 }
 
-/// How far a surface is from the plain rig over the frames of a take, in mm at life size.
+/// Distances of a surface from the plain rig over the frames of a take, in mm at life size.
 #[derive(Clone, Debug)]
 pub struct Deviations {
     scale: f32,
     frames: usize,
-    /// How many vertices of all frames are so far away, among those that the rig moves.
+    /// Histogram of the distances in all frames, over the vertices that the rig moves.
     bins: Vec<u64>,
     worst: Peak,
 }
 
 impl Deviations {
-    /// No frames yet; `scale` is [`life_mm`](super::life_mm).
+    /// Without frames yet; `scale` is [`life_mm`](super::life_mm).
     pub fn new(scale: f32) -> Self {
         Self { scale, frames: 0, bins: vec![0; BINS + 1], worst: Peak::default() }
     }
@@ -52,7 +52,7 @@ impl Deviations {
             let distance = self.scale * shown.distance(*plain);
             self.worst.raise(distance, vertex, self.frames);
             if self.scale * plain.distance(*rest) > MOVED {
-                // A distance that is not a number lands in the last bin.
+                // A NaN distance lands in the last bin.
                 let bin = if distance.is_nan() { BINS } else { ((distance / BIN) as usize).min(BINS) };
                 self.bins[bin] += 1;
             }
@@ -65,8 +65,7 @@ impl Deviations {
         self.worst
     }
 
-    /// The distance that 95 % of all vertices in all frames stay below, counting a vertex while the rig moves it by more than 1 mm;
-    /// 0 if it moves none.
+    /// The 95th percentile of the distances, over all vertices in all frames that the rig moves by more than 1 mm; 0 if it moves none.
     pub fn p95(&self) -> f32 {
         let count: u64 = self.bins.iter().sum();
         let mut below = 0;
@@ -87,7 +86,7 @@ mod tests {
     #[test]
     fn the_percentile_counts_only_what_the_rig_moves() {
         let neutral = vec![Vec3::ZERO; 200];
-        // The rig moves the first hundred by 2 mm; they are off by 0.00 to 0.99 mm, and all that rests is off by 9 mm.
+        // The rig moves the first hundred by 2 mm; they are off by 0.00 to 0.99 mm, and all vertices at rest are off by 9 mm.
         let plain: Vec<Vec3> = (0..200).map(|v| if v < 100 { 2e-3 * Vec3::X } else { Vec3::ZERO }).collect();
         let off = |v: usize| if v < 100 { 1e-5 * v as f32 } else { 9e-3 };
         let shown: Vec<Vec3> = plain.iter().enumerate().map(|(v, p)| *p + off(v) * Vec3::Y).collect();

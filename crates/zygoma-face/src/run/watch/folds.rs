@@ -1,11 +1,11 @@
-//! Skin that is turned over.
+//! Finds skin that is folded over.
 
 use glam::Vec3;
 
-/// Triangles lower than this are needles that any motion turns over, mm at life size. Ours.
+/// Triangles with a smaller altitude are slivers that any motion flips, mm at life size. Ours.
 const NEEDLE: f32 = 0.3;
 
-/// Triangles that face away from where the plain rig has them face; `scale` is [`life_mm`](super::life_mm). Needles do not count.
+/// Triangles that face away from their direction in the plain rig; `scale` is [`life_mm`](super::life_mm). Slivers are ignored.
 pub fn folded(triangles: &[[u32; 3]], plain: &[Vec3], shown: &[Vec3], scale: f32) -> Vec<u32> {
     let area = |t: &[u32; 3], at: &[Vec3]| {
         let [a, b, c] = t.map(|v| at[v as usize]);

@@ -1,29 +1,29 @@
-//! What is wrong for a moment, and what stays wrong.
+//! Tells momentary faults from lasting ones.
 
 use std::collections::HashMap;
 
-/// Elements that are wrong for this long, s, stay so: a fast motion may fold an element for a frame or two. Ours.
+/// Faults of this duration, s, count as lasting: a fast motion may fold an element for a frame or two. Ours.
 const LASTING: f64 = 0.1;
 
-/// Counts elements that are inside out: for a moment, and for longer.
+/// Counts inverted elements: momentary and lasting ones.
 #[derive(Clone, Debug)]
 pub struct Lasting {
-    /// Frames after which it lasts.
+    /// Number of frames after which a fault is lasting.
     frames: u32,
-    /// For how many frames each element has been wrong until now.
+    /// Number of consecutive frames in which each element has been inverted.
     runs: HashMap<u32, u32>,
     most: usize,
     lasted: Vec<u32>,
 }
 
 impl Lasting {
-    /// No frames yet, at a rate.
+    /// Without frames yet, at a frame rate.
     pub fn new(fps: f64) -> Self {
         let frames = ((LASTING * fps).ceil() as u32).max(2);
         Self { frames, runs: HashMap::new(), most: 0, lasted: Vec::new() }
     }
 
-    /// Adds a frame in which these elements are wrong. Gives those that have been so for too long by now.
+    /// Adds a frame with its inverted elements. Returns those that have been so for too long.
     pub fn add(&mut self, wrong: &[u32]) -> Vec<u32> {
         let runs: HashMap<u32, u32> =
             wrong.iter().map(|element| (*element, 1 + self.runs.get(element).unwrap_or(&0))).collect();
@@ -35,12 +35,12 @@ impl Lasting {
         stays
     }
 
-    /// The most elements that were wrong in one frame.
+    /// The largest number of inverted elements in one frame.
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// How many elements were wrong for long at some time.
+    /// Number of elements that were ever lastingly inverted.
     pub fn lasting(&self) -> usize {
         let mut lasted = self.lasted.clone();
         lasted.sort_unstable();
@@ -57,7 +57,7 @@ mod tests {
     fn only_what_stays_wrong_lasts() {
         let mut found = Lasting::new(60.0);
         for frame in 0..20 {
-            // Element 7 flickers, 9 is wrong for eight frames on end.
+            // Element 7 flickers, 9 is inverted for eight consecutive frames.
             let mut wrong = vec![];
             if frame % 2 == 0 {
                 wrong.push(7);

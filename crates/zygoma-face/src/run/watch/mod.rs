@@ -1,6 +1,6 @@
-//! Measures of a simulated face against the plain rig: how far it is, where it jumps, what crosses and what is inside out.
+//! Measures of a simulated face against the plain rig: distances, jumps, self-intersections and inverted elements.
 //!
-//! All lengths are told at life size, in millimetres: a rig of any scale is measured as if its head were [`LIFE_HEIGHT`] tall.
+//! All lengths are reported at life size, in millimetres: a rig of any scale is measured as if its head were [`LIFE_HEIGHT`] tall.
 
 mod crossings;
 mod deviation;
@@ -18,10 +18,10 @@ pub use lasting::Lasting;
 pub use pops::Pops;
 pub use swing::Swing;
 
-/// The height of a life-size head from the crown to the underside of the chin, in metres: an adult's.
+/// The height of a life-size adult head from the crown to the underside of the chin, in metres.
 pub const LIFE_HEIGHT: f64 = 0.24;
 
-/// Frames per second that accelerations are told for.
+/// Frame rate at which accelerations are reported.
 pub const TOLD_FPS: f64 = 60.0;
 
 /// Skin that is within this distance of the rig, mm at life size, crosses other skin by no more than can be seen. Ours.

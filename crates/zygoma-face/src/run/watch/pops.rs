@@ -1,10 +1,10 @@
-//! Jumps: the second difference over frames of what a body adds to the rig.
+//! Detects jumps: the second difference over frames of a body's offsets from the rig.
 
 use glam::Vec3;
 
 use super::{Peak, TOLD_FPS};
 
-/// How abruptly a surface leaves and joins the plain rig, in mm per frame² at life size and at 60 frames per second.
+/// The largest jump relative to the plain rig, in mm per frame² at life size and at 60 frames per second.
 #[derive(Clone, Debug)]
 pub struct Pops {
     scale: f32,
@@ -15,9 +15,9 @@ pub struct Pops {
 }
 
 impl Pops {
-    /// No frames yet, at a rate; `scale` is [`life_mm`](super::life_mm).
+    /// Without frames yet, at a frame rate; `scale` is [`life_mm`](super::life_mm).
     pub fn new(scale: f32, fps: f64) -> Self {
-        // The second difference of a smooth motion goes with the square of the frame's length.
+        // The second difference of a smooth motion scales with the square of the frame's length.
         let told = (fps / TOLD_FPS).powi(2) as f32;
         Self { scale: scale * told, last: [Vec::new(), Vec::new()], frames: 0, worst: Peak::default() }
     }
@@ -60,7 +60,7 @@ mod tests {
                 pops.add(&plain, &[1e-4 * frame as f32 * Vec3::Z, plain[1] + jumped * Vec3::Y]);
             }
             let (worst, told) = (pops.worst(), (fps / 60.0_f64).powi(2) as f32);
-            // Off and back again is twice the jump.
+            // Jumping off and back gives twice the jump.
             assert!((worst.value - 6.0 * told).abs() < 1e-2 && worst.vertex == 1, "{worst:?}");
         }
     }

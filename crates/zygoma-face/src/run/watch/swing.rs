@@ -1,10 +1,10 @@
-//! How cheeks swing with the head, and how soon they rest.
+//! Measures how cheeks swing with the head, and how soon they come to rest.
 
 use glam::Vec3;
 
 use crate::model::{FaceModel, Landmarks};
 
-/// How far the cheeks leave the plain rig, in mm at life size.
+/// Distance of the cheeks from the plain rig, in mm at life size.
 #[derive(Clone, Debug)]
 pub struct Swing {
     scale: f32,
@@ -29,12 +29,12 @@ impl Swing {
         self.widths.push(self.scale * self.vertices.iter().map(off).fold(0.0, f32::max));
     }
 
-    /// The widest that they swing.
+    /// The largest swing.
     pub fn widest(&self) -> f32 {
         self.widths.iter().copied().fold(0.0, f32::max)
     }
 
-    /// How far they are off in a frame; in the last one if there are fewer.
+    /// The distance in a frame; in the last one if there are fewer.
     pub fn at(&self, frame: usize) -> f32 {
         self.widths.get(frame).or(self.widths.last()).copied().unwrap_or(0.0)
     }

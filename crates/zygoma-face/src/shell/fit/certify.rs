@@ -1,4 +1,4 @@
-//! What is promised about a stiffness, checked without the shortcuts of the fit.
+//! Certifies a stiffness without the shortcuts of the fit.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -12,18 +12,18 @@ use crate::shell::model::Tally;
 
 use super::{Expression, FitParams, Rested};
 
-/// One expression, checked.
+/// The result for one expression.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Certified {
-    /// What the rig calls it.
+    /// Its name in the rig.
     pub name: String,
-    /// The worst distance of a vertex from its target over ε^r; none if no equilibrium was found.
+    /// The largest distance of a vertex from its target over ε^r; none if no equilibrium was found.
     pub worst: Option<f64>,
-    /// Where it is worst.
+    /// The worst vertex.
     pub vertex: u32,
 }
 
-/// What was checked and how it came out.
+/// The results for all certified expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
     /// Every expression, in the order given.
@@ -43,14 +43,14 @@ impl Certificate {
         self.expressions.iter().map(|e| e.worst.unwrap_or(f64::INFINITY)).fold(0.0, f64::max)
     }
 
-    /// The figures alone.
+    /// The summary figures.
     pub fn tally(&self) -> Tally {
         let holding = self.expressions.iter().filter(|e| e.worst.is_some_and(|worst| worst <= 1.0)).count();
         let worst = Some(self.worst()).filter(|worst| worst.is_finite());
         Tally { count: self.expressions.len(), holding, worst }
     }
 
-    /// The expressions that fail, the worst first.
+    /// The expressions that fail, worst first.
     pub fn failures(&self) -> Vec<&Certified> {
         let miss = |e: &Certified| e.worst.unwrap_or(f64::INFINITY);
         let mut failures: Vec<&Certified> = self.expressions.iter().filter(|e| miss(e) > 1.0).collect();
@@ -59,7 +59,7 @@ impl Certificate {
     }
 }
 
-/// Settles every expression in `f64`, from its target, until every vertex of the whole shell is in balance.
+/// Settles every expression in `f64`, from its target, until every vertex of the whole shell is in equilibrium.
 pub fn certify(
     shell: &Shell,
     stiffness: &Stiffness,
@@ -71,16 +71,16 @@ pub fn certify(
     certifier.certificate(certifier.settle(stiffness, &checks).iter().map(|found| found.certified.clone()))
 }
 
-/// A vertex is in balance when less than this share of ε^r would make up for the force that is left at it. Ours.
+/// A vertex is in equilibrium when its residual force corresponds to a displacement below this fraction of ε^r. Ours.
 const BALANCE: f64 = 1e-3;
 
-/// The search for an equilibrium goes a little farther than is asked for, since the balance is judged by other code.
+/// The solver converges a little further than required, since the equilibrium is checked by other code.
 const MARGIN: f64 = 0.9;
 
 /// An expression to be settled.
 pub(super) struct Check<'a> {
     pub(super) target: &'a Expression,
-    /// Where its equilibrium is expected.
+    /// Initial guess of its equilibrium.
     pub(super) start: Vec<DVec3>,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// An expression that was settled.
+/// A settled expression.
 pub(super) struct Found {
     pub(super) certified: Certified,
     /// The whole shell at equilibrium; its target if none was found.
@@ -103,12 +103,12 @@ impl Found {
     }
 }
 
-/// Settles expressions of one shell, all of it at once.
+/// Settles expressions on the whole shell.
 pub(super) struct Certifier<'a> {
     shell: &'a Shell,
     params: ShellParams,
     statics: EquilibriumProblem,
-    /// Expressions that are not settled when this is over count as not holding.
+    /// Expressions that are not settled when the budget is over count as failed.
     budget: Budget,
 }
 
@@ -120,12 +120,12 @@ impl<'a> Certifier<'a> {
                 *free = false;
             }
         }
-        // Every target has the same matrix but for its values: it is analysed once.
+        // All targets have the same matrix except for its values: it is analysed once.
         let statics = EquilibriumProblem::new(shell, &params.shell, &shell.rest, &free);
         Self { shell, params: params.shell.clone(), statics, budget: params.budget.clone() }
     }
 
-    /// Settles every expression. One by one: which thread does it has no say.
+    /// Settles every expression, each on its own: the result does not depend on the thread that does it.
     pub(super) fn settle(&self, stiffness: &Stiffness, checks: &[Check]) -> Vec<Found> {
         let weights = self.statics.weights(stiffness);
         let with_memory = |memory: &mut Option<Equilibrium>, check: &Check| {
@@ -156,7 +156,7 @@ impl<'a> Certifier<'a> {
         let budget = self.budget.clone();
         let newton = NewtonParams { tolerance: MARGIN * balance, max_factors: 100, budget };
         let statics = self.statics.retargeted(self.shell, target);
-        // Where the expectation misleads, the target is the place to start from.
+        // If the initial guess fails, the solver starts from the target.
         [&check.start, target].into_iter().find_map(|start| {
             let start: Vec<DVec3> = statics.vertices().iter().map(|v| start[*v as usize]).collect();
             let settled = match &mut *memory {

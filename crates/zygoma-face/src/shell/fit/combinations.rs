@@ -1,4 +1,4 @@
-//! Expressions are used together: combinations that must hold as well as single ones.
+//! Combinations of expressions, which must hold as well as single ones.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
@@ -13,7 +13,7 @@ use super::{
     Continue, Expression, FitEnd, FitError, FitParams, FitProgress, FitResult, Nearby, reconstruct, refine,
 };
 
-/// A fit with what was certified about it.
+/// A fit with its certificates.
 #[derive(Clone, Debug)]
 pub struct CertifiedFit {
     /// The last fit.
@@ -22,18 +22,18 @@ pub struct CertifiedFit {
     pub shapes: Certificate,
     /// The combinations.
     pub combinations: Certificate,
-    /// The combinations that a search found to be likely the worst. They are not fitted: full shapes that were never meant to go
-    /// together, such as two that open the jaw, would make all of the skin soft.
+    /// The combinations that a search predicted to be the worst. They are not fitted: full shapes that were never meant to be combined,
+    /// such as two that open the jaw, would make all of the skin soft.
     pub searched: Certificate,
-    /// Where the single expressions, the combinations and those of the search come to rest.
+    /// Equilibria of the single expressions, the combinations and those of the search.
     pub rested: [Vec<Rested>; 3],
-    /// Every fit: how many expressions it had, its iterations and why it ended.
+    /// Every fit: its number of expressions, its iterations and why it ended.
     pub rounds: Vec<(usize, Vec<FitProgress>, FitEnd)>,
-    /// Seconds of fitting.
+    /// Seconds spent on fitting.
     pub fit_seconds: f64,
 }
 
-/// What is being done.
+/// The current stage of a certified fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stage {
     /// The stiffness is being fitted.
@@ -42,28 +42,28 @@ pub enum Stage {
     Certifying,
 }
 
-/// Expressions used together.
+/// A combination of expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
-    /// What they give.
+    /// The combined expression.
     pub expression: Expression,
-    /// The single expressions, by their number, and their weights. They say where the equilibrium is to be expected, no more.
+    /// The single expressions, by index, and their weights. They are used only for an initial guess of the equilibrium.
     pub parts: Vec<(usize, f64)>,
 }
 
-/// Makes a combination of some of the single expressions, by their numbers.
+/// Combines some of the single expressions, given by their indices.
 pub type Together<'a> = dyn Fn(&[usize]) -> Combination + 'a;
 
 /// Combinations to certify.
 #[derive(Clone, Copy, Default)]
 pub struct Combinations<'a> {
-    /// These.
+    /// The given combinations.
     pub given: &'a [Combination],
-    /// With it, which has each expression as it is fitted, the worst ones are searched for in the end.
+    /// If given, the worst combinations of the expressions at their fitted weights are searched for in the end.
     pub together: Option<&'a Together<'a>>,
 }
 
-/// An expression and where it rests.
+/// An expression and its equilibrium.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rested {
     /// The weights of the rig's shapes.
@@ -72,18 +72,18 @@ pub struct Rested {
     pub x: Vec<DVec3>,
 }
 
-/// How many combinations that are likely the worst are settled. Ours.
+/// Number of predicted worst combinations that are settled. Ours.
 const SEARCHED: usize = 24;
 
-/// How many times failing combinations are added to a fit, and how many each time. Ours.
+/// Number of times that failing combinations are added to a fit, and how many each time. Ours.
 const ROUNDS: usize = 8;
 const ADDED: usize = 12;
 
 /// Combinations this close to failing are checked again after every fit; the others once none of these fails. Ours.
 const WATCHED: f64 = 0.8;
 
-/// A fit of single expressions to which the combinations that fail under it are added, the worst first, until all hold, or
-/// it has been tried a few times, or the time is over. The certificates say what could not be had.
+/// Fits the single expressions and adds the combinations that fail, worst first, until all hold, or the rounds or the time are used up.
+/// The certificates show which expressions fail.
 pub fn reconstruct_certified(
     shell: &Shell,
     targets: &[Expression],
@@ -121,7 +121,7 @@ pub fn reconstruct_certified(
             break;
         }
         if !review.shapes_hold() {
-            // The fit leaves a margin for what it does not see; here it was too little.
+            // The fit's margin for unseen effects was too small here.
             params.margin *= 0.97;
         }
         params.seconds = left;
@@ -139,8 +139,8 @@ pub fn reconstruct_certified(
                 rounds.push((fitted.len(), fit.history.clone(), fit.end));
                 review.outdate();
             }
-            // A combination that cannot be fitted must not cost the fit that there is, nor the others of this round, which
-            // the next one tries without it.
+            // A combination that cannot be fitted must not cost the existing fit, nor the others of this round, which the next round
+            // tries without it.
             Err(FitError::Infeasible(name) | FitError::NotFinite(name)) if is_combination(&name) => {
                 fitted.truncate(before);
                 given_up.push(name);
@@ -163,7 +163,7 @@ pub fn reconstruct_certified(
     Ok(CertifiedFit { fit, shapes, combinations, searched, rested: [a, b, c], rounds, fit_seconds })
 }
 
-/// What is known about every expression under the stiffness of the moment.
+/// Results for every expression under the current stiffness.
 struct Review<'a> {
     certifier: Certifier<'a>,
     targets: &'a [Expression],
@@ -173,7 +173,7 @@ struct Review<'a> {
     combinations: Vec<Entry>,
 }
 
-/// What was found last, and whether the stiffness has changed since.
+/// The last result, and whether the stiffness has changed since.
 #[derive(Default)]
 struct Entry {
     found: Option<Found>,
@@ -181,7 +181,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The worst distance over ε^r; infinite if no equilibrium was found.
+    /// The largest distance over ε^r; infinite if no equilibrium was found.
     fn miss(&self) -> f64 {
         self.found.as_ref().and_then(|found| found.certified.worst).unwrap_or(f64::INFINITY)
     }
@@ -209,7 +209,7 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// The stiffness has changed.
+    /// Marks all results as outdated after the stiffness has changed.
     fn outdate(&mut self) {
         self.shapes.iter_mut().chain(&mut self.combinations).for_each(|entry| entry.is_current = false);
     }
@@ -220,13 +220,13 @@ impl<'a> Review<'a> {
         self.check_combinations(stiffness, Entry::is_watched);
     }
 
-    /// Checks what was not checked under this stiffness yet.
+    /// Checks the expressions that have not been checked under this stiffness yet.
     fn check_rest(&mut self, stiffness: &Stiffness) {
         self.check_shapes(stiffness);
         self.check_combinations(stiffness, |_| true);
     }
 
-    /// The combinations that are likely to be missed worst, as far as single expressions tell, settled.
+    /// Settles the combinations that are predicted to miss their targets most, judged by the single expressions.
     fn search_worst(&self, stiffness: &Stiffness) -> Vec<(Combination, Found)> {
         let Some(together) = self.together else { return Vec::new() };
         let miss = |(entry, target): (&Entry, &Expression)| -> Vec<DVec3> {
@@ -265,7 +265,7 @@ impl<'a> Review<'a> {
         take_up(&mut self.combinations, &wanted, found);
     }
 
-    /// A combination is expected to miss its target by what its parts miss theirs.
+    /// Predicts that a combination misses its target by the weighted sum of the misses of its parts.
     fn expected<'c>(&self, combination: &'c Combination) -> Check<'c> {
         let Combination { expression, parts } = combination;
         let mut start = expression.positions.clone();
@@ -279,7 +279,7 @@ impl<'a> Review<'a> {
         Check { target: expression, start }
     }
 
-    /// Where each of some expressions was found last.
+    /// The last equilibrium of each of some expressions.
     fn solutions(&self, expressions: &[Expression]) -> Vec<Vec<DVec3>> {
         let shapes = self.targets.iter().zip(&self.shapes);
         let combinations = self.checks.iter().map(|check| &check.expression).zip(&self.combinations);
@@ -298,8 +298,8 @@ impl<'a> Review<'a> {
         self.shapes.iter().all(|entry| entry.miss() <= 1.0)
     }
 
-    /// The worst combinations that fail and are not known. Of those that fail at the same vertex, such as the frames of a
-    /// take at which a pose is held, the worst stands for all.
+    /// The worst combinations that fail and are not known yet. Of those that fail at the same vertex, such as the frames of a take that
+    /// holds a pose, the worst represents all.
     fn worst_combinations(&self, is_known: impl Fn(&String) -> bool) -> Vec<Expression> {
         let mut failing: Vec<(&Entry, &Expression)> = self
             .combinations
@@ -317,7 +317,7 @@ impl<'a> Review<'a> {
         failing.into_iter().take(ADDED).map(|(_, expression)| expression.clone()).collect()
     }
 
-    /// What is certified and where it rests: single expressions, combinations and those of the search.
+    /// Certificates and equilibria: single expressions, combinations and those of the search.
     fn results(self, searched: Vec<(Combination, Found)>) -> [(Certificate, Vec<Rested>); 3] {
         let shapes = self.shapes.into_iter().zip(self.targets);
         let combinations =
@@ -344,11 +344,11 @@ fn take_up(entries: &mut [Entry], places: &[usize], found: Vec<Found>) {
     }
 }
 
-/// What the random numbers of combinations are for.
+/// The random stream of combinations.
 const COMBINATIONS: u64 = 0x1fa;
 
-/// Seeded pairs and triples of `shapes`, with weights from 0 to 1. A shape that is made to be used on top of another one
-/// brings that one along, with at least its own weight.
+/// Seeded pairs and triples of `shapes`, with weights from 0 to 1. A shape made to be used on top of another one includes that one, with
+/// at least its own weight.
 pub fn seeded_combinations(
     shapes: &[usize],
     base_of: &dyn Fn(usize) -> Option<usize>,

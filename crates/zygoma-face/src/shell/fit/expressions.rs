@@ -1,4 +1,4 @@
-//! All expressions at equilibrium, and what the barrier says about them.
+//! All expressions at equilibrium, and their barrier terms.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -22,17 +22,17 @@ pub(super) enum Failure {
     Time,
     /// An expression left the feasible region or found no equilibrium.
     Infeasible {
-        /// These expressions, at least one.
+        /// The failing expressions, at least one.
         parts: Vec<usize>,
     },
 }
 
-/// Where all expressions stand.
+/// The state of all expressions.
 #[derive(Clone)]
 pub(super) struct Kept {
     /// The equilibrium of every expression's own vertices.
     positions: Vec<Vec<DVec3>>,
-    /// The worst distance over the tolerance of the fit, per expression.
+    /// The largest distance over the tolerance of the fit, per expression.
     pub(super) worst: Vec<f64>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Kept {
 pub(super) struct Expressions {
     parts: Vec<Part>,
     tolerance: f64,
-    /// Two rings of triangles: as far as the elements of a vertex take in the stiffness of others.
+    /// Two rings of triangles: the range over which a vertex' elements depend on the stiffness of others.
     reach: f64,
     newton: NewtonParams,
     vertex_count: usize,
@@ -53,17 +53,17 @@ struct Part {
     kept: Vec<DVec3>,
     worst: f64,
     kept_worst: f64,
-    /// Estimates of the multiplier of every vertex' constraint.
+    /// Multiplier estimates of every vertex' constraint.
     multipliers: Vec<f64>,
-    /// What failed steps taught about every vertex; see [`Row::bend`].
+    /// Curvature of every vertex as learned from failed steps; see [`Row::bend`].
     bends: Vec<f64>,
 }
 
-/// How many expressions are evaluated before it is asked whether one of them has left the feasible region. Fixed,
-/// so that what is evaluated does not depend on the number of threads.
+/// Number of expressions evaluated before checking whether one of them has left the feasible region. Fixed, so that the set of evaluated
+/// expressions does not depend on the number of threads.
 const WAVE: usize = 12;
 
-/// Vertices further from their target than this share of the tolerance count as close to the barrier.
+/// Vertices farther from their target than this fraction of the tolerance count as close to the barrier.
 const CLOSE: f64 = 0.4;
 
 impl Expressions {
@@ -99,7 +99,7 @@ impl Expressions {
         }
     }
 
-    /// Where the search for the equilibrium of the first expressions starts, on the whole shell.
+    /// Sets the initial guesses for the equilibria of the first expressions, on the whole shell.
     pub(super) fn start_from(&mut self, solutions: &[Vec<DVec3>]) {
         for (part, solution) in self.parts.iter_mut().zip(solutions) {
             let free = part.statics.free_count();
@@ -109,15 +109,15 @@ impl Expressions {
         }
     }
 
-    /// Springs and bending elements of all expressions together.
+    /// Total number of springs and bending elements of all expressions.
     pub(super) fn element_count(&self) -> usize {
         self.parts.iter().map(|part| part.statics.element_count()).sum()
     }
 
-    /// Settles every expression and evaluates the barrier, unless one of them leaves the feasible region or does not
-    /// settle. Call [`keep`](Self::keep) or [`restore`](Self::restore) afterwards.
+    /// Settles every expression and evaluates the barrier, unless one of them leaves the feasible region or does not settle. Call
+    /// [`keep`](Self::keep) or [`restore`](Self::restore) afterwards.
     pub(super) fn evaluate(&mut self, stiffness: &Stiffness, budget: &Budget) -> Result<Barrier, Failure> {
-        // Those that were closest to the barrier are the likeliest to cross it.
+        // The expressions closest to the barrier are the likeliest to cross it.
         let mut order: Vec<usize> = (0..self.parts.len()).collect();
         order.sort_by(|a, b| self.parts[*b].kept_worst.total_cmp(&self.parts[*a].kept_worst).then(a.cmp(b)));
         let mut rank = vec![0; order.len()];
@@ -160,8 +160,8 @@ impl Expressions {
         Ok(total)
     }
 
-    /// How the vertices close to the barrier move with the stiffness, at the kept equilibria; not all of them once the
-    /// budget is over.
+    /// Derivatives of the distances of vertices close to the barrier by the stiffness, at the kept equilibria; incomplete once the budget
+    /// is over.
     pub(super) fn rows(&mut self, stiffness: &Stiffness, barrier: f64, budget: &Budget) -> Vec<Row> {
         let tolerance = self.tolerance;
         let rows: Vec<Vec<Row>> = self
@@ -173,14 +173,14 @@ impl Expressions {
         rows.into_iter().flatten().collect()
     }
 
-    /// Remembers what the rows have learned, half of it, since the next ones are at another place.
+    /// Remembers half of what the rows have learned, since the next rows are at another point.
     pub(super) fn remember(&mut self, rows: &[Row]) {
         for row in rows {
             self.parts[row.part].bends[row.vertex] = 0.5 * row.bend;
         }
     }
 
-    /// Moves the multipliers of the given rows along with a step that was made.
+    /// Updates the multipliers of the given rows for an accepted step.
     pub(super) fn update_multipliers(&mut self, rows: &[Row], barrier: f64, step: &[f64]) {
         for row in rows {
             let multiplier = &mut self.parts[row.part].multipliers[row.vertex];
@@ -189,8 +189,8 @@ impl Expressions {
         }
     }
 
-    /// Lowers logarithms of a stiffness that is not feasible by `by`, within some `reaches` of the vertices that leave the
-    /// feasible region, and all over expressions that do not settle. Evaluates every expression; says how many failed.
+    /// Lowers logarithms of an infeasible stiffness by `by`, within some `reaches` of the vertices that leave the feasible region, and
+    /// everywhere in expressions that do not settle. Evaluates every expression; returns how many failed.
     pub(super) fn soften(&mut self, logs: &mut [f64], by: f64, reaches: f64) -> usize {
         let stiffness = stiffness_of(logs);
         let (tolerance, reach, newton) = (self.tolerance, reaches * self.reach, &self.newton);
@@ -199,7 +199,7 @@ impl Expressions {
             .par_iter_mut()
             .map(|part| {
                 let evaluated = part.evaluate(&stiffness, tolerance, newton);
-                // Feasible or not, it is close to where it will be.
+                // Feasible or not, this is a good initial guess.
                 if let Some(settled) = part.settled.as_ref().filter(|_| part.worst > 0.0) {
                     part.kept.clone_from(&settled.x);
                 }
@@ -214,7 +214,7 @@ impl Expressions {
         failed.iter().filter(|vertices| !vertices.is_empty()).count()
     }
 
-    /// How far a vertex of an expression was from its target in the last evaluation, if the expression settled.
+    /// The distance of an expression's vertex from its target in the last evaluation, if the expression settled.
     pub(super) fn distance(&self, part: usize, vertex: usize) -> Option<f64> {
         let part = &self.parts[part];
         // An expression that did not settle has no distances.
@@ -222,7 +222,7 @@ impl Expressions {
         Some(settled.x[vertex].distance(part.statics.target()[vertex]))
     }
 
-    /// Takes the last evaluation as the place to go on from.
+    /// Accepts the last evaluation as the new state.
     pub(super) fn keep(&mut self) {
         for part in &mut self.parts {
             if let Some(settled) = &part.settled {
@@ -232,7 +232,7 @@ impl Expressions {
         }
     }
 
-    /// Goes back to where [`keep`](Self::keep) was called last.
+    /// Restores the state of the last [`keep`](Self::keep).
     pub(super) fn restore(&mut self) {
         for part in &mut self.parts {
             if let Some(settled) = &mut part.settled {
@@ -242,7 +242,7 @@ impl Expressions {
         }
     }
 
-    /// Where [`keep`](Self::keep) was called last.
+    /// The state of the last [`keep`](Self::keep).
     pub(super) fn kept(&self) -> Kept {
         Kept {
             positions: self.parts.iter().map(|part| part.kept.clone()).collect(),
@@ -304,9 +304,9 @@ impl Part {
 }
 
 impl Part {
-    /// The vertices around those that have left the feasible region, or all if it is not one of these. Held vertices
-    /// are among them: an element between a free vertex and a held one is as stiff as both, and while it stays stiff, softer
-    /// skin beside it is only drawn farther.
+    /// The vertices around those that have left the feasible region, or all of the region if none has. Held vertices are included: an
+    /// element between a free and a held vertex has the stiffness of both, and while it stays stiff, softer skin next to it is only
+    /// pulled farther.
     fn failing(&self, tolerance: f64, reach: f64) -> Vec<u32> {
         let (all, target) = (self.statics.vertices(), self.statics.target());
         let Some(settled) = self.settled.as_ref().filter(|_| self.worst >= 1.0) else { return all.to_vec() };
@@ -346,7 +346,7 @@ impl Part {
                 *multiplier = barrier / room;
                 continue;
             }
-            // Far below the barrier's own slope an estimate is out of date.
+            // An estimate far below the barrier's own slope is out of date.
             *multiplier = multiplier.max(0.1 * barrier / room);
             let adjoint = settled.sensitivity(vertex, off / distance);
             let mut change = Stiffness::uniform(count, 0.0, 0.0);
@@ -369,7 +369,7 @@ fn add(to: &mut [f64], from: &[f64]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
 }
 
-/// The vertices around each vertex.
+/// The neighbours of each vertex.
 pub(super) fn neighbours(shell: &Shell) -> Vec<Vec<u32>> {
     let mut neighbours = vec![Vec::new(); shell.vertex_count()];
     for spring in &shell.springs {

@@ -1,10 +1,10 @@
-//! The part of the loss that the stiffness alone decides (IFA eq. 18 and 19), in logarithms.
+//! The part of the loss that depends on the stiffness alone (IFA eq. 18 and 19), in logarithms.
 
 use zygoma_physics::shell::{Shell, Stiffness};
 
 use super::FitParams;
 
-/// Stiffness as the optimiser sees it: ln κ^s of all vertices, then ln κ^b.
+/// Stiffness in the optimiser's variables: ln κ^s of all vertices, then ln κ^b.
 pub(super) fn stiffness_of(logs: &[f64]) -> Stiffness {
     let (strain, bending) = logs.split_at(logs.len() / 2);
     let exp = |values: &[f64]| values.iter().map(|v| v.exp()).collect();

@@ -1,8 +1,7 @@
-//! How stiff is the skin? Reconstructed from the expressions of a rig (IFA §4).
+//! Reconstructs the stiffness of the skin from the expressions of a rig (IFA §4).
 //!
-//! The stiffer the skin, the more it resists its own expressions. [`reconstruct`] makes it as stiff as it may
-//! be while every expression, pulled to by bounded actuation, still settles within ε^r of its target;
-//! [`certify`] checks the result without any of the shortcuts.
+//! The stiffer the skin, the more it resists its own expressions. [`reconstruct`] makes it as stiff as possible while every expression,
+//! driven by bounded actuation, still settles within ε^r of its target; [`certify`] checks the result without any of the shortcuts.
 
 mod certify;
 mod combinations;
@@ -29,31 +28,31 @@ pub use params::FitParams;
 
 use crate::model::Continue;
 
-/// A shape that the skin must be able to take.
+/// A shape that the skin must be able to reach.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
-    /// What the rig calls it.
+    /// Its name in the rig.
     pub name: String,
-    /// Targets of the shell's vertices.
+    /// Target positions of the shell's vertices.
     pub positions: Vec<DVec3>,
-    /// The weights of the rig's shapes that give it.
+    /// The weights of the rig's shapes that produce it.
     pub weights: Vec<f32>,
 }
 
-/// Where a fit stands after an iteration.
+/// Progress of a fit after an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FitProgress {
     /// Iterations so far.
     pub iteration: usize,
     /// ℒ of IFA eq. 16.
     pub loss: f64,
-    /// The worst distance of a vertex from its target in any expression, over ε^r.
+    /// The largest distance of a vertex from its target in any expression, over ε^r.
     pub worst: f64,
     /// The largest step of a logarithm of the stiffness in this iteration.
     pub step: f64,
     /// Seconds since the start.
     pub seconds: f64,
-    /// A guess of the share of the work that is done, from 0 to 1.
+    /// An estimate of the completed fraction of the work, from 0 to 1.
     pub done: f64,
 }
 
@@ -63,11 +62,11 @@ pub struct FitProgress {
 pub enum FitEnd {
     /// The stiffness no longer changes.
     Converged,
-    /// The most iterations allowed were made.
+    /// The iteration limit was reached.
     Iterations,
-    /// The time allowed is over.
+    /// The time limit was reached.
     Time,
-    /// The caller wished so.
+    /// The caller stopped it.
     Caller,
     /// No direction improved the loss.
     Stalled,
@@ -80,11 +79,11 @@ pub struct FitResult {
     pub stiffness: Stiffness,
     /// Every iteration.
     pub history: Vec<FitProgress>,
-    /// The worst distance from the target over ε^r, per expression.
+    /// The largest distance from the target over ε^r, per expression.
     pub worst: Vec<f64>,
     /// The shell at equilibrium, per expression.
     pub solutions: Vec<Vec<DVec3>>,
-    /// Springs and bending elements of all expressions together.
+    /// Total number of springs and bending elements of all expressions.
     pub elements: usize,
     /// Why it ended.
     pub end: FitEnd,
@@ -93,10 +92,10 @@ pub struct FitResult {
 /// Why a stiffness could not be reconstructed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError {
-    /// The caller did not want it any more.
+    /// The caller cancelled it.
     #[error("it was cancelled")]
     Abandoned,
-    /// An expression for another mesh.
+    /// An expression of another mesh.
     #[error("expression {name} has {found} vertices, but the shell has {wanted}")]
     VertexCount {
         /// The expression.
@@ -109,10 +108,10 @@ pub enum FitError {
     /// An expression with a position that is not a finite number.
     #[error("expression {0} has a position that is not a finite number")]
     NotFinite(String),
-    /// The time was over before anything was found.
+    /// The time was over before a result was found.
     #[error("there was no time for a fit; allow it more seconds")]
     NoTime,
-    /// Not even the softest skin follows an expression.
+    /// Not even the softest skin can follow an expression.
     #[error("expression {0} tears the surface so far that no stiffness lets the skin follow; leave it out")]
     Infeasible(String),
 }

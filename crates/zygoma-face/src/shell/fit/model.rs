@@ -1,8 +1,8 @@
-//! A quadratic model of the loss: the first estimate that the memory of steps improves on.
+//! A quadratic model of the loss, which is solved for each step of the fit.
 //!
-//! Along the barrier the loss curves a thousand times more than along the stiffness terms, in as many
-//! directions as there are vertices at the barrier; no short memory of steps can learn that. But each of these
-//! directions is known: it is how that vertex moves with the stiffness, one solve with the factor at hand.
+//! Along the barrier the loss curves a thousand times more than along the stiffness terms, in as many directions as there are vertices at
+//! the barrier; no limited-memory method can learn that. But each of these directions is known: it is the derivative of that vertex'
+//! distance by the stiffness, one solve with the existing factor.
 
 use zygoma_numerics::{Budget, CgStatus, conjugate_gradients};
 use zygoma_physics::shell::Shell;
@@ -17,18 +17,18 @@ pub(super) struct Row {
     /// c = 1 − d²/ε², and −∂c/∂d.
     pub(super) room: f64,
     pub(super) slope: f64,
-    /// How strongly the barrier curves with the distance d.
+    /// Curvature of the barrier with the distance d.
     pub(super) weight: f64,
-    /// How strongly the loss falls with d.
+    /// Magnitude of the slope of the loss with d.
     pub(super) pull: f64,
-    /// The second derivatives of d over the sizes of the first ones, as far as failed steps have taught them.
+    /// The second derivatives of d relative to the first ones, as estimated from failed steps.
     pub(super) bend: f64,
     /// ∂d by the logarithms of the stiffness, where it is not negligible.
     pub(super) entries: Vec<(u32, f64)>,
 }
 
 impl Row {
-    /// How far d is from the tolerance.
+    /// Distance of d from the tolerance.
     fn left(&self, tolerance: f64) -> f64 {
         tolerance * (1.0 - (1.0 - self.room).sqrt())
     }
@@ -44,7 +44,7 @@ impl Row {
     }
 }
 
-/// The entries of a row that matter.
+/// The significant entries of a row.
 pub(super) fn entries(derivatives: impl Iterator<Item = f64> + Clone) -> Vec<(u32, f64)> {
     let largest = derivatives.clone().fold(0.0, |most: f64, d| most.max(d.abs()));
     (0..).zip(derivatives).filter(|(_, d)| d.abs() > 1e-3 * largest).collect()
@@ -74,7 +74,7 @@ impl Model {
             let logs = &logs[half * count..][..count];
             for ((log, area), wanted) in logs.iter().zip(&shell.area).zip(wanted) {
                 let value = log.exp();
-                // (κ − κ^t)² is not convex in ln κ; this makes a free vertex step by at most the cap.
+                // (κ − κ^t)² is not convex in ln κ; this limits the step of a free vertex to the cap.
                 let target = params.target_weight * value * value.max(*wanted) / params.step_cap;
                 diagonal.push(area * (target + params.extremes));
             }
@@ -117,8 +117,7 @@ impl Model {
         sums
     }
 
-    /// Solves for the step that the model asks for, by conjugate gradients; a step that is roughly right will do,
-    /// also one at which the budget was over.
+    /// Solves for the model's step by conjugate gradients; an approximate step will do, including one cut short by the budget.
     pub(super) fn solve(&self, downhill: &[f64], budget: &Budget) -> Vec<f64> {
         let jacobi = self.jacobi();
         let precondition = |r: &[f64], out: &mut [f64]| {
@@ -133,8 +132,8 @@ impl Model {
         conjugate_gradients(downhill, multiply, precondition, is_done, 300).x
     }
 
-    /// Makes the barrier steeper for vertices that a step would take most of the way to it, or through it;
-    /// says whether there were any.
+    /// Makes the barrier steeper for vertices that a step would take most of the way to it, or through it; returns whether there were
+    /// any.
     pub(super) fn hold_back(&mut self, step: &[f64], tolerance: f64) -> bool {
         let mut any = false;
         for row in &mut self.rows {
@@ -147,8 +146,8 @@ impl Model {
         any
     }
 
-    /// Learns from a step that failed how its vertices really move: how far each got, where that is known. Says whether
-    /// that is news.
+    /// Learns from a failed step how its vertices really move: the distance each reached, where that is known. Returns whether anything
+    /// was learned about a vertex that crossed the tolerance.
     pub(super) fn learn(
         &mut self,
         step: &[f64],

@@ -1,10 +1,10 @@
 //! The optimisation itself (IFA §4.3 and §5.1): an interior-point method.
 //!
-//! The paper uses L-BFGS. At the solution hundreds of vertices stand at the barrier, where the loss curves a
-//! thousand times more than elsewhere, and a short memory of steps cannot learn that many directions: on a rig
-//! of 57 expressions and 2,000 triangles it crawled at three times the loss that is reached here in twenty
-//! iterations. So each step solves a quadratic [`Model`] that knows these directions, with multipliers as in
-//! primal-dual methods, while the barrier comes down to λ^r from far above. The paper's line search stays.
+//! The paper uses L-BFGS. At the solution hundreds of vertices are at the barrier, where the loss curves a thousand times more than
+//! elsewhere, and a limited memory of steps cannot learn that many directions: on a rig of 57 expressions and 2,000 triangles it
+//! stagnated at three times the loss that is reached here in twenty iterations. So each step solves a quadratic [`Model`] that contains
+//! these directions, with multipliers as in primal-dual methods, while the barrier is lowered to λ^r from far above. The paper's line
+//! search is kept.
 
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ use super::{Continue, Expression, FitEnd, FitError, FitParams, FitProgress, FitR
 
 /// Makes the skin as stiff as its expressions allow.
 ///
-/// Ends with a feasible stiffness whenever it ends; the same for any number of threads, unless time runs out.
+/// Always ends with a feasible stiffness; the same for any number of threads, unless time runs out.
 pub fn reconstruct(
     shell: &Shell,
     targets: &[Expression],
@@ -31,19 +31,19 @@ pub fn reconstruct(
     run(shell, targets, params, Start::Afresh, progress)
 }
 
-/// A fit that is nearly right: one of a coarser mesh, or of fewer expressions.
+/// A warm start: the fit of a coarser mesh, or of fewer expressions.
 #[derive(Clone, Copy, Debug)]
 pub struct Nearby<'a> {
-    /// Its stiffness, carried over to the shell.
+    /// Its stiffness, transferred to the shell.
     pub stiffness: &'a Stiffness,
-    /// Where its expressions are at equilibrium, one after the other; expressions without start from their targets.
+    /// Equilibria of its expressions, in order; expressions without one start from their targets.
     pub solutions: &'a [Vec<DVec3>],
 }
 
-/// The same from a fit that is nearly right.
+/// [`reconstruct`] from a warm start.
 ///
 /// # Panics
-/// If the stiffness is not of as many vertices as the shell has.
+/// If the stiffness has another number of vertices than the shell.
 pub fn refine(
     shell: &Shell,
     targets: &[Expression],
@@ -100,40 +100,39 @@ fn run(
     })
 }
 
-/// Where a fit starts from.
+/// The start of a fit.
 #[derive(Clone, Copy)]
 enum Start<'a> {
-    /// Knowing nothing.
+    /// A cold start.
     Afresh,
-    /// A fit that is nearly right.
+    /// A warm start.
     Near(Nearby<'a>),
 }
 
-/// The barrier that a fit starts with, over what the mean vertex has to gain. Behind low walls the first steps run
-/// into them; a start that is nearly right is past that.
+/// The initial barrier, relative to the possible gain of the mean vertex. With a low barrier the first steps run into it; a warm start is
+/// past that.
 const FIRST_BARRIER: f64 = 0.2;
 const FIRST_BARRIER_NEARBY: f64 = 0.02;
 
-/// The share of a step below which it ran into the barrier, which is then raised, and by how much and how often.
+/// The fraction of a full step below which a step counts as blocked by the barrier, which is then raised, and by how much and how often.
 const SHORT: f64 = 0.3;
 const RAISE: f64 = 8.0;
 const RAISES: usize = 3;
 
-/// By how much the barrier is lowered when it is time.
+/// The factor by which the barrier is lowered.
 const LOWER: f64 = 0.25;
 
 /// The relative gain of an iteration below which the barrier is lowered.
 const LITTLE: f64 = 0.02;
 
-/// How many times a start that is not feasible is made softer.
+/// Number of times that an infeasible start is softened.
 const SOFTENINGS: u32 = 20;
 
-/// How many times a step is changed before it is given up: planned again with what was learned from its failure, and then
-/// shortened.
+/// Number of times that a step is changed before it is given up: replanned with the knowledge from its failure, and then shortened.
 const TRIALS: usize = 10;
 const REPLANS: usize = 4;
 
-/// How many times a step is planned anew because it would run into the barrier.
+/// Number of times that a step is replanned because it would run into the barrier.
 const PLANS: usize = 8;
 
 /// A feasible point with its loss.
@@ -173,9 +172,9 @@ struct Fit<'a> {
     params: &'a FitParams,
     wanted: Vec<f64>,
     expressions: Expressions,
-    /// When the best point so far is taken.
+    /// The deadline after which the best point so far is taken.
     budget: Budget,
-    /// The barrier at present; λ^r in the end.
+    /// The current barrier; λ^r in the end.
     barrier: f64,
     first_barrier: f64,
     raises: usize,
@@ -185,7 +184,7 @@ struct Fit<'a> {
 }
 
 impl<'a> Fit<'a> {
-    /// Starts from the given stiffness, made softer until it is feasible.
+    /// Starts from the given stiffness, softened until it is feasible.
     fn new(
         shell: &'a Shell,
         targets: &[Expression],
@@ -205,8 +204,8 @@ impl<'a> Fit<'a> {
         let mut logs: Vec<f64> =
             logs_of(stiffness).iter().zip(&wanted).map(|(log, wanted)| log.min(wanted.ln())).collect();
         for round in 0..SOFTENINGS {
-            // Ever bolder, down to e⁻³⁰ of what it was, and bolder still when there is no time. And ever wider: skin that
-            // gives way leaves its load to the skin around it, which may be at its limit in another expression.
+            // Softens more strongly each time, down to e⁻³⁰ of the initial value, in larger steps when there is no time. And over a wider
+            // region: softened skin passes its load on to the skin around it, which may be at its limit in another expression.
             params.budget.check()?;
             let by = if budget.is_over() { 3.0 } else { 0.2 + 0.15 * f64::from(round) };
             if expressions.soften(&mut logs, by, 1.3f64.powf(f64::from(round))) == 0 {
@@ -261,7 +260,7 @@ impl<'a> Fit<'a> {
         }
     }
 
-    /// One iteration; says why the fit is over if it is.
+    /// Performs one iteration; returns why the fit has ended, if it has.
     fn advance(&mut self) -> Option<FitEnd> {
         let rows = self.expressions.rows(&stiffness_of(&self.at.logs), self.barrier, &self.budget);
         if self.budget.is_over() {
@@ -303,7 +302,7 @@ impl<'a> Fit<'a> {
         None
     }
 
-    /// The step of the model, held back where it would run into the barrier.
+    /// The model's step, limited where it would run into the barrier.
     fn plan(&self, model: &mut Model, gradient: &[f64]) -> Vec<f64> {
         let downhill: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let (cap, tolerance) = (self.params.step_cap, self.params.margin * self.params.shell.tolerance);
@@ -318,7 +317,7 @@ impl<'a> Fit<'a> {
         direction
     }
 
-    /// Changes a step until (1) every expression is feasible and (2) settles, and (3) the loss descends enough.
+    /// Changes a step until (1) every expression is feasible and (2) settles, and (3) the loss decreases enough.
     fn search(
         &mut self,
         model: &mut Model,

@@ -1,4 +1,4 @@
-//! What a user may tune about a fit.
+//! Parameters of a fit.
 
 use serde::{Deserialize, Serialize};
 use zygoma_numerics::{Budget, Checked, Ranged};
@@ -10,9 +10,9 @@ use zygoma_physics::shell::ShellParams;
 pub struct FitParams {
     /// The shell; ε^r and p^max matter here.
     pub shell: ShellParams,
-    /// κ^ts, the strain stiffness to come close to, N/m.
+    /// κ^ts, target strain stiffness, N/m.
     pub target_strain: f64,
-    /// κ^tb, the bending stiffness to come close to, N/m.
+    /// κ^tb, target bending stiffness, N/m.
     pub target_bending: f64,
     /// λ^r, weight of the barrier. IFA eq. 17.
     pub barrier: f64,
@@ -20,37 +20,37 @@ pub struct FitParams {
     pub target_weight: f64,
     /// λ^l, weight of smoothness. IFA eq. 19.
     pub smoothness: f64,
-    /// Weight of ½ A (ln κ/κ^t)², the mild penalty on extremes that §4.3 recommends without a formula. Ours.
+    /// Weight of ½ A (ln κ/κ^t)², the mild penalty on extremes that IFA §4.3 recommends without a formula. Ours.
     pub extremes: f64,
-    /// The strain up to which skin may resist stretching with κ^ts. Skin that an expression stretches further is wanted
-    /// softer, by the square of the strain: the same energy.
+    /// The strain up to which skin may resist stretching with κ^ts. Skin that an expression stretches further has a softer target, by the
+    /// square of the strain: the same energy.
     ///
-    /// Ours, and not in the paper, whose loss wants κ^ts everywhere. Actuation can stretch a cheek by a tenth against κ^ts,
-    /// so that on our rigs the barrier alone left cheeks and lips nearly as stiff as ears and scalp (medians 1.2 to 1.5
-    /// apart). The value was chosen on the built-in head, facecap and ICT so that they come out at least 10 apart: that
-    /// they do is no evidence that it suits other rigs. A large value (1 and more) gives the paper's loss.
+    /// Ours, and not in the paper, whose loss targets κ^ts everywhere. Actuation can stretch a cheek by a tenth against κ^ts, so that on
+    /// our rigs the barrier alone left cheeks and lips nearly as stiff as ears and scalp (medians 1.2 to 1.5 apart). The value was chosen
+    /// on the built-in head, facecap and ICT so that they come out at least 10 apart: that they do is no evidence that it suits other
+    /// rigs. A large value (1 and more) gives the paper's loss.
     pub stretch: f64,
-    /// ε_opt: the fit has converged when an iteration lowers the loss by a smaller share than this.
+    /// ε_opt: the fit has converged when an iteration lowers the loss by a smaller fraction than this.
     pub tolerance: f64,
-    /// ε_sim: largest force left at a vertex, as the distance that actuation needs to make it up, m. The paper
-    /// bounds the force itself (10⁻³ N), which depends on the size of the triangles.
+    /// ε_sim: largest residual force at a vertex, as the displacement at which actuation balances it, m. The paper bounds the force
+    /// itself (10⁻³ N), which depends on the size of the triangles.
     pub settle_tolerance: f64,
-    /// The share of ε^r that the fit uses. The rest is for what certification sees and the fit does not:
-    /// the skin beyond the region of an expression. Ours.
+    /// The fraction of ε^r that the fit uses. The rest is for effects that certification includes and the fit does not: the skin beyond
+    /// the region of an expression. Ours.
     pub margin: f64,
-    /// Displacements below this do not count as part of an expression's region, m. Ours.
+    /// Displacements below this are outside an expression's region, m. Ours.
     pub still: f64,
-    /// How many rings of triangles around the moved part of an expression are simulated with it. Ours.
+    /// Number of rings of triangles simulated around the moved part of an expression. Ours.
     pub rings: usize,
     /// Largest change of a logarithm of the stiffness in one iteration. The paper's 0.5 suits its L-BFGS.
     pub step_cap: f64,
-    /// Most iterations.
+    /// Maximum number of iterations.
     pub max_iterations: usize,
-    /// Seconds after which the best stiffness so far is taken; none: as long as it takes.
+    /// Seconds after which the best stiffness so far is taken; none: unlimited.
     pub seconds: Option<f64>,
-    /// Vertices that follow their target exactly, such as the margins of the eyelids (§4.4).
+    /// Vertices that follow their target exactly, such as the margins of the eyelids (IFA §4.4).
     pub held: Vec<u32>,
-    /// Ends everything, unlike `seconds`, after which the best stiffness so far is still made feasible and certified.
+    /// Ends the whole fit, unlike `seconds`, after which the best stiffness so far is still made feasible and certified.
     #[serde(skip)]
     pub budget: Budget,
 }

@@ -1,4 +1,4 @@
-//! A first stiffness that is feasible and not far from the best one.
+//! An initial stiffness that is feasible and not far from the optimum.
 
 use glam::DVec3;
 use zygoma_physics::shell::{Shell, Stiffness};
@@ -6,14 +6,14 @@ use zygoma_physics::shell::{Shell, Stiffness};
 use super::expressions::neighbours;
 use super::{Expression, FitParams};
 
-/// The softest value that a start gives to a vertex, N/m.
+/// The softest initial value of a vertex, N/m.
 const SOFTEST: f64 = 1e-4;
 
-/// The share of the largest actuation that stretching and bending may each take up where they are strongest.
+/// The fraction of the largest actuation that stretching and bending may each use where they are strongest.
 const SHARE: f64 = 0.3;
 
-/// A stiffness under which the elastic forces *at the targets* stay below the largest actuation. At equilibrium
-/// they are weaker, so this is nearly always feasible, and within an order of magnitude of the best.
+/// A stiffness under which the elastic forces *at the targets* stay below the largest actuation. At equilibrium they are weaker, so this
+/// is nearly always feasible, and within an order of magnitude of the optimum.
 pub(super) fn start(shell: &Shell, targets: &[Expression], params: &FitParams) -> Stiffness {
     let count = shell.vertex_count();
     let (mut strain, mut bending) = (vec![0.0f64; count], vec![0.0f64; count]);
@@ -57,17 +57,16 @@ fn raise(pressures: &mut [f64], forces: &[DVec3], shell: &Shell) {
     }
 }
 
-/// Springs shorter than this share of the wanted length count as that short: closer to zero they snap over a
-/// distance that does not matter.
+/// Springs shorter than this fraction of the wanted length count as that short: closer to zero they snap through over a negligible
+/// distance.
 const SHORTEST: f64 = 0.2;
 
-/// The stiffness that every vertex should come close to, strain first: κ^t, but less strain stiffness where the expressions
-/// stretch the skin, so that it never takes up more energy than skin of stiffness κ^ts takes up at
-/// [`FitParams::stretch`].
+/// The target stiffness of every vertex, strain first: κ^t, but less strain stiffness where the expressions stretch the skin, so that it
+/// never stores more energy than skin of stiffness κ^ts stores at [`FitParams::stretch`].
 ///
-/// Strain stiffness is also less where an expression compresses the skin so much that it would buckle. A compressed
-/// spring pushes its ends aside with k (r/l − 1); where that exceeds the actuation there is no stable equilibrium near
-/// the target, whatever the barrier says. Bending elements never push.
+/// Strain stiffness is also reduced where an expression compresses the skin so much that it would buckle. A compressed spring pushes its
+/// ends aside with k (r/l − 1); where that exceeds the actuation there is no stable equilibrium near the target, whatever the barrier
+/// says. Bending elements never push.
 pub(super) fn wanted(shell: &Shell, targets: &[Expression], params: &FitParams) -> Vec<f64> {
     let count = shell.vertex_count();
     let (mut most_push, mut most_strain) = (vec![0.0f64; count], vec![0.0f64; count]);

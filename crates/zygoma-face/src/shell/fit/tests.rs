@@ -3,8 +3,7 @@ use zygoma_physics::shell::{Shell, Stiffness};
 
 use super::*;
 
-/// A flat sheet of height 1 with two local bumps and a wide stretch as its expressions. The last columns of the
-/// sheet never move.
+/// A flat sheet of height 1 with two local bumps and a wide stretch as its expressions. The last columns of the sheet never move.
 pub(super) fn sheet_with_bumps() -> (Shell, Vec<Expression>) {
     let (columns, rows) = (21, 15);
     let mut rest = Vec::new();
@@ -46,7 +45,7 @@ fn a_fit_is_certified_and_softest_where_the_skin_moves() {
     let fit = reconstruct(&shell, &targets, &params, &mut silent).unwrap();
     let certificate = certify(&shell, &fit.stiffness, &targets, &params);
     assert!(certificate.holds(), "{:?}", certificate.failures());
-    // As stiff as may be: at least one expression is at its limit.
+    // As stiff as possible: at least one expression is at its limit.
     assert!(certificate.worst() > 0.9, "{}", certificate.worst());
     let losses: Vec<f64> = fit.history.iter().map(|p| p.loss).collect();
     assert!(losses[losses.len() - 1] < 0.5 * losses[0], "{losses:?}");
@@ -151,7 +150,7 @@ fn expressions_of_another_mesh_are_refused() {
     assert_eq!(error, FitError::NotFinite("up".into()));
 }
 
-/// Expressions of the sheet together.
+/// A combination of the sheet's expressions.
 fn together(shell: &Shell, targets: &[Expression], name: &str, weights: [f64; 3]) -> Combination {
     let moved = |v: usize| -> DVec3 {
         let rest = shell.rest[v];
@@ -185,7 +184,7 @@ fn worse_combinations_than_those_given_are_searched_for() {
     assert!(worst.worst > found.combinations.expressions[0].worst, "{worst:?}");
     let [_, _, rested] = &found.rested;
     assert_eq!(rested.len(), found.searched.expressions.len());
-    // No pair or triple of full shapes is worse than what was found.
+    // No pair or triple of full shapes is worse than the combinations found.
     let all: Vec<Expression> =
         [&[0, 1][..], &[0, 2], &[1, 2], &[0, 1, 2]].map(|parts| full(parts).expression).to_vec();
     let certificate = certify(&shell, &found.fit.stiffness, &all, &params);
@@ -209,7 +208,7 @@ fn combinations_that_fail_are_added_until_they_hold() {
     assert!(found.combinations.holds(), "{:?}", found.combinations.failures());
     assert!(found.rounds.len() > 1 && found.rounds[1].0 > targets.len());
     assert_eq!(found.fit.solutions.len(), targets.len());
-    // What a check that knows nothing of the fit says.
+    // The verdict of a check that is independent of the fit.
     let again = certify(&shell, &found.fit.stiffness, &expressions, &params);
     assert!(again.holds() && (again.worst() - found.combinations.worst()).abs() < 2e-3);
 }

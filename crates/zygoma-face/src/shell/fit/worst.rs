@@ -1,18 +1,17 @@
-//! A search for the combinations that the skin should miss worst.
+//! Predicts the combinations that miss their targets most.
 
 use std::collections::BTreeMap;
 
 use glam::DVec3;
 
-/// Most expressions that are used together in a combination that is searched for: as many as in seeded ones.
+/// Maximum number of expressions in a searched combination: as many as in seeded ones.
 const MOST_PARTS: usize = 3;
 
-/// The pairs and triples of expressions that should be missed worst, the worst first, given by how much each expression
-/// alone misses its target at every vertex.
+/// The pairs and triples of expressions that are predicted to miss their targets most, worst first, from the misses of each single
+/// expression at every vertex.
 ///
-/// Skin that is nearly at its target answers nearly linearly: together, expressions miss by about the sum of what each
-/// misses. So at every vertex the one that misses most is joined by those that add most to it. What comes of it must be
-/// settled to be known.
+/// Skin that is close to its target responds nearly linearly: a combination misses by about the sum of the single misses. So at every
+/// vertex the expression that misses most is joined by those that add most to it. The true miss is known only after settling.
 pub(super) fn worst_together(misses: &[Vec<DVec3>], count: usize) -> Vec<Vec<usize>> {
     let vertices = misses.iter().map(Vec::len).min().unwrap_or(0);
     let mut found: BTreeMap<Vec<usize>, f64> = BTreeMap::new();
@@ -28,7 +27,7 @@ pub(super) fn worst_together(misses: &[Vec<DVec3>], count: usize) -> Vec<Vec<usi
     found.into_iter().take(count).map(|(parts, _)| parts).collect()
 }
 
-/// The expressions that together should miss worst at one vertex, in order, and by how much.
+/// The expressions predicted to miss most at one vertex when combined, in order, and by how much.
 fn worst_at(vertex: usize, misses: &[Vec<DVec3>]) -> (Vec<usize>, f64) {
     let (mut parts, mut sum) = (Vec::new(), DVec3::ZERO);
     for _ in 0..MOST_PARTS {

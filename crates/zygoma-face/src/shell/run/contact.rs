@@ -1,4 +1,4 @@
-//! Pushing the skin out of what presses on it, at full resolution.
+//! Pushes the skin out of colliders, at full resolution.
 
 use glam::{Vec3, Vec4, Vec4Swizzles};
 use zygoma_physics::shell::StepMatrices;
@@ -6,26 +6,26 @@ use zygoma_physics::shell::StepMatrices;
 use super::targets::{Fans, Targets};
 use crate::contact::{Candidate, ColliderMotion, Colliders, Contact, HeadWay, Hold, Layer, Near, Samples};
 
-/// Rounds over the contact points of a step, and sweeps in a round over those that are pressed; each sweep leaves less
-/// penetration than the one before. Ours.
+/// Rounds over the contact points of a step, and sweeps in a round over those with contact forces; each sweep leaves less penetration
+/// than the one before. Ours.
 const ROUNDS: usize = 4;
 const SWEEPS: usize = 8;
 
-/// A step looks at no more points than this in all its rounds, but always goes `FEWEST_ROUNDS` times through them: what is
-/// thrown into several colliders at once must not stop the clock. A fingertip presses on less than a hundred points. Ours.
+/// Maximum number of points visited by a step in all its rounds, though never fewer than `FEWEST_ROUNDS` rounds: skin thrown into several
+/// colliders at once must not stall the simulation. A fingertip presses on less than a hundred points. Ours.
 const MOST_POINTS: usize = 4000;
 const FEWEST_ROUNDS: usize = 2;
 
-/// Sweeps end when no point is deeper than this share of the height.
+/// Sweeps end when no point moves by more than this fraction of the height.
 const ENOUGH: f32 = 2e-5;
 
-/// A point that was pushed is looked for this far from the collider, in heights.
+/// Search distance from the collider for a point that was pushed, in face heights.
 const FAR: f32 = 0.1;
 
-/// Points that are farther than this share of the height from every collider are not looked at again within a step.
+/// Points that are farther than this fraction of the height from every collider are skipped for the rest of a step.
 const NEAR: f32 = 0.005;
 
-/// What the skin does during a frame apart from the shell's own motion, for finding contacts.
+/// Motion of the skin during a frame apart from the shell's own, for finding contacts.
 pub(super) struct Skin<'a> {
     pub(super) samples: &'a Samples,
     pub(super) rest: &'a [Vec4],
@@ -34,16 +34,16 @@ pub(super) struct Skin<'a> {
     pub(super) now: Layer<'a>,
     /// The shell at the start of the frame.
     pub(super) shell: &'a [Vec4],
-    /// How far each vertex of the shell may move in the frame, and the farthest of all.
+    /// Maximum motion of each vertex of the shell in the frame, and the maximum over all.
     pub(super) travel: Travel<'a>,
 }
 
-/// How far the vertices of a shell may move in a frame, in heights: as far as their targets, or as their speed takes them.
+/// Bounds on the motion of a shell's vertices in a frame, in face heights: by their targets, or by their velocity.
 pub(super) struct Travel<'a> {
     pub(super) targets: [&'a [Vec4]; 2],
     pub(super) velocities: &'a [Vec4],
     pub(super) seconds: f32,
-    /// Skin that moves farther is thrown about, and is found again in the next frame.
+    /// Upper limit of these bounds: faster skin is found again in the next frame.
     pub(super) most: f32,
 }
 
@@ -57,7 +57,7 @@ impl Travel<'_> {
         self.squared(vertex).sqrt().min(self.most)
     }
 
-    /// No vertex moves farther than this. The farthest along each axis need not be the same vertex.
+    /// An upper bound over all vertices. The largest component along each axis need not come from the same vertex.
     fn farthest(&self) -> f32 {
         let [before, now] = self.targets;
         let wanted = before.iter().zip(now).fold(Vec4::ZERO, |most, (a, b)| most.max((*b - *a).abs()));
@@ -66,7 +66,7 @@ impl Travel<'_> {
     }
 }
 
-/// Where a collider goes in a frame, and how far from its way it may be felt.
+/// The path of a collider in a frame, and the radius around it in which it may touch.
 pub(super) struct Way {
     pub(super) from: Vec3,
     pub(super) to: Vec3,
@@ -74,14 +74,14 @@ pub(super) struct Way {
 }
 
 impl Skin<'_> {
-    /// How far any of the skin may move.
+    /// Upper bound on the motion of any of the skin.
     pub(super) fn farthest(&self) -> f32 {
         self.travel.farthest()
     }
 
-    /// Lists the points that may come within reach of a way while skin moves by `farthest` at most.
+    /// Lists the points that may come within the radius of a path while skin moves by `farthest` at most.
     pub(super) fn find_candidates(&self, touch: u32, way: &Way, farthest: f32, found: &mut Vec<Candidate>) {
-        // Around the whole way first, which takes no division.
+        // The bounding sphere of the whole path first, which needs no division.
         let Way { from, to, reach } = *way;
         let (middle, half) = (0.5 * (from + to), 0.5 * from.distance(to));
         for (vertex, position) in self.shell.iter().enumerate() {
@@ -108,19 +108,19 @@ impl Skin<'_> {
     }
 }
 
-/// How deep the shell may be pushed in a step.
+/// The maximum depth of the shell in a step.
 pub(super) struct Bone<'a> {
     before: &'a mut Targets,
     now: &'a mut Targets,
     fans: &'a Fans,
     share: f32,
-    /// Where the shell would rest.
+    /// The shell's rest position.
     rested: &'a [Vec4],
     depth: &'a [f32],
 }
 
 impl<'a> Bone<'a> {
-    /// At a share of the frame between two targets.
+    /// At a fraction of the frame between two targets.
     pub(super) fn at(
         [before, now]: [&'a mut Targets; 2],
         fans: &'a Fans,
@@ -131,12 +131,12 @@ impl<'a> Bone<'a> {
         Self { before, now, fans, share, rested, depth }
     }
 
-    /// Whether a vertex may be too deep: it is farther from rest than that, in a measure that takes no root.
+    /// Whether a vertex may be too deep: a conservative test of its distance from rest, without a square root.
     pub(super) fn may_be_below(&self, vertex: usize, position: Vec4) -> bool {
         is_beyond(position - self.rested[vertex], self.depth[vertex])
     }
 
-    /// How far a vertex is above the bone (negative: below it), and the way out.
+    /// Signed distance of a vertex above the bone (negative: below it), and the outward normal.
     pub(super) fn below(&mut self, vertex: usize, position: Vec4) -> (f32, Vec3) {
         self.before.find_normal(vertex, self.fans);
         self.now.find_normal(vertex, self.fans);
@@ -146,20 +146,20 @@ impl<'a> Bone<'a> {
     }
 }
 
-/// Whether an offset may be longer than a length: the largest of its coordinates is, or would have to be.
+/// Whether an offset may be longer than a length: a conservative test by its largest coordinate.
 pub(super) fn is_beyond(offset: Vec4, length: f32) -> bool {
     const INVERSE_ROOT_OF_3: f32 = 0.577_350;
     offset.abs().cmpgt(Vec4::splat(INVERSE_ROOT_OF_3 * length)).any()
 }
 
-/// What bone does to a vertex of the shell in a step.
+/// The constraint of bone on a vertex of the shell in a step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Support {
     /// How far it pushed the vertex out.
     lift: f32,
-    /// The way out.
+    /// The outward normal.
     normal: Vec3,
-    /// Whether a collider that is stronger than bone is near.
+    /// Whether a kinematic collider, which overrules bone, is near.
     is_overruled: bool,
     is_listed: bool,
 }
@@ -170,7 +170,7 @@ impl Support {
     }
 }
 
-/// What bone does to each vertex of the shell, and which vertices that concerns.
+/// The constraints of bone on each vertex of the shell, and the list of vertices concerned.
 #[derive(Clone, Debug)]
 pub(super) struct Supports {
     each: Vec<Support>,
@@ -182,7 +182,7 @@ impl Supports {
         Self { each: vec![Support::default(); vertices], listed: Vec::with_capacity(vertices) }
     }
 
-    /// One sweep over the bone below the skin that driven colliders press. Returns the largest displacement.
+    /// One sweep over the bone below skin that driven colliders press. Returns the largest displacement.
     fn lift(&mut self, bone: &mut Bone<'_>, next: &mut [Vec4]) -> f32 {
         let mut largest = 0.0f32;
         for vertex in &self.listed {
@@ -202,7 +202,7 @@ impl Supports {
 }
 
 impl Colliders {
-    /// Finds the points that may come within a margin of colliders in a frame that begins.
+    /// Finds the points that may come within a margin of colliders in the new frame.
     pub(super) fn find_candidates(&mut self, skin: &Skin<'_>, head: &HeadWay, margin: f32) {
         self.candidates.clear();
         let farthest = skin.farthest();
@@ -214,8 +214,8 @@ impl Colliders {
         self.find_anchors();
     }
 
-    /// Pushes the skin out of the colliders and holds what is pulled, in a step that ends at a share of the frame. `next`
-    /// are the shell's positions to be corrected, `current` those before the step.
+    /// Resolves penetrations and applies grabs, in a step that ends at a fraction of the frame. `next` are the shell's positions to be
+    /// corrected, `current` those before the step.
     pub(super) fn resolve(
         &mut self,
         samples: &Samples,
@@ -233,8 +233,8 @@ impl Colliders {
         }
     }
 
-    /// Finds forces that leave nothing inside. Few points are pressed at last: a round through all tells which, and then
-    /// only these are gone through until they rest.
+    /// Solves for contact forces that leave no penetration. Few points end up with a force: a round over all points finds these, and then
+    /// sweeps visit only these until they converge.
     fn settle(
         &mut self,
         samples: &Samples,
@@ -308,9 +308,9 @@ impl Colliders {
         }
     }
 
-    /// One sweep over the forces that keep the listed points out, by Gauss-Seidel with projection: a force may be taken
-    /// back while others do the same work, but never pulls. Without taking back, points would be left off the collider
-    /// by chance, come back in the next step, and so on for ever. Returns the largest displacement.
+    /// One sweep over the contact forces of the listed points, by projected Gauss-Seidel: a force may shrink while others replace it, but
+    /// is never negative. Without shrinking, points would end up off the collider by chance, come back in the next step, and so on for
+    /// ever. Returns the largest displacement.
     fn push_out(
         &mut self,
         samples: &Samples,
@@ -326,7 +326,7 @@ impl Colliders {
             let at = near.offset + samples.carried(near.sample, next);
             let within = if near.hold.pressing > 0.0 { FAR } else { 0.0 };
             let Some(clearance) = touch.collider.clearance(at, within) else { continue };
-            // Where bone holds the skin, a driven collider has to give way.
+            // Where bone holds the skin, a driven collider has to yield.
             let yielding = touch.compliance(step);
             let firm = |v: u32| if yielding == 0.0 { None } else { supports.each[v as usize].firm() };
             let borne: f32 = if yielding == 0.0 {
@@ -347,7 +347,7 @@ impl Colliders {
             let force = push + dragged;
             largest = largest.max(along_normal * force.length());
             for (v, w) in samples.follows_freely(near.sample) {
-                // Skin on bone can be dragged along it, but not pushed.
+                // Skin on bone can be dragged along it, but not pushed into it.
                 let felt = firm(*v).map_or(force, |out| dragged - dragged.dot(out) * out);
                 next[*v as usize] += (*w * compliance[*v as usize] * felt).extend(0.0);
             }
@@ -356,7 +356,7 @@ impl Colliders {
         largest
     }
 
-    /// Notes what was pushed, how strongly, and how deep it still is.
+    /// Records contacts, their forces and the remaining penetrations.
     fn report(&mut self, samples: &Samples, next: &[Vec4]) {
         self.contacts.clear();
         let metres = 1.0 / self.handling.per_metre;
@@ -376,7 +376,7 @@ impl Colliders {
                     point: metres * at,
                     normal: clearance.normal,
                     force: metres * metres * push,
-                    // Areas are in heights too, and pressures are the same at every size.
+                    // Areas are in face heights² too, and pressures are the same at every size.
                     pressure: near.hold.pressing / area,
                 });
             }
@@ -388,7 +388,7 @@ impl Colliders {
 }
 
 impl Support {
-    /// The way out of the bone, if that bears the vertex.
+    /// The outward normal of the bone, if it supports the vertex.
     fn firm(self) -> Option<Vec3> {
         self.is_firm().then_some(self.normal)
     }

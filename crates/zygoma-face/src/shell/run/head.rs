@@ -1,4 +1,4 @@
-//! What the head's motion does to the skin.
+//! Inertial forces of the head's motion on the skin.
 
 use glam::DVec3;
 use zygoma_geometry::rigid::RigidMotion;
@@ -8,15 +8,15 @@ use super::RunParams;
 use crate::body::head_path::HeadPath;
 use crate::contact::HeadWay;
 
-/// Nothing that the head does is felt more strongly than this, in m/s², rad/s and rad/s². Ours.
+/// Limits of the head's accelerations and spin as felt by the skin, in m/s², rad/s and rad/s². Ours.
 const HARDEST: f64 = 500.0;
 const FASTEST_SPIN: f64 = 50.0;
 const HARDEST_SPIN: f64 = 5000.0;
 
-/// A head moves when it turns faster, or is pushed harder, than this, in rad/s, m/s² and rad/s². Ours.
+/// A head counts as moving above these limits of spin and accelerations, in rad/s, m/s² and rad/s². Ours.
 const QUIET: f64 = 1e-3;
 
-/// The head's motion through the present frame.
+/// The head's motion over the current frame.
 #[derive(Clone, Debug)]
 pub(super) struct HeadMotion {
     path: HeadPath,
@@ -28,8 +28,8 @@ impl HeadMotion {
         Self { path: HeadPath::still(), is_first: true }
     }
 
-    /// The pose at the end of a frame of `seconds`. The first pose sets the stage, the second one tells how fast the head has been moving:
-    /// neither causes forces. A head that goes elsewhere in no time sets the stage anew.
+    /// Sets the pose at the end of a frame of `seconds`. The first pose sets the initial state, the second one determines the head's
+    /// velocity: neither causes forces. A head that moves in no time is teleported, which sets a new initial state.
     pub(super) fn advance(&mut self, pose: &RigidMotion, seconds: f64) {
         if self.is_first || (seconds <= 0.0 && *pose != self.path.ends()[1]) {
             self.path.appear_at(pose);
@@ -39,23 +39,23 @@ impl HeadMotion {
         }
     }
 
-    /// How the head goes in the frame.
+    /// The head's motion over the frame.
     pub(super) fn way(&self) -> HeadWay {
         let [before, now] = self.path.ends();
         HeadWay { before, now }
     }
 
-    /// Gravity as the skin feels it in the frame of a head with a pose, m/s²: only what differs from that of the neutral.
+    /// Gravity felt by the skin in the frame of a head with the given pose, m/s²: only the difference from that of the neutral.
     fn gravity(pose: &RigidMotion, params: &RunParams) -> DVec3 {
         pose.rotation.inverse() * DVec3::from(params.gravity) - DVec3::from(params.rest_gravity)
     }
 
-    /// That at the end of the frame.
+    /// Felt gravity at the end of the frame.
     pub(super) fn felt_gravity(&self, params: &RunParams) -> DVec3 {
         Self::gravity(&self.path.ends()[1], params)
     }
 
-    /// Forces per mass in the head's frame at a share of the frame, in heights.
+    /// Inertial forces per mass in the head's frame at a fraction of the frame, in face heights.
     pub(super) fn at(&self, share: f64, height: f64, params: &RunParams) -> FrameMotion {
         let (pose, [rate, change]) = (self.path.at(share), self.path.motion(share));
         let to_head = pose.rotation.inverse();

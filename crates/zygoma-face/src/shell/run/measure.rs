@@ -1,4 +1,4 @@
-//! What can be said about the last frame; nothing here is done unless it is asked for.
+//! Measurements of the last frame, computed only on demand.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use zygoma_physics::shell::{StepMatrices, StepOrder};
 
 use super::ShellBody;
 
-/// How far a frame is from the plain rig, in metres.
+/// Distance of a frame from the plain rig, in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Deviation {
-    /// Of the worst vertex.
+    /// Distance of the worst vertex.
     pub worst: f32,
-    /// Over all vertices that follow the shell.
+    /// Mean over all vertices that follow the shell.
     pub mean: f32,
 }
 
 impl ShellBody {
-    /// How far the last frame is from the plain rig with the same weights or target surface, at full resolution. The
-    /// rig's own displacements below the clip of the detail (IFA eq. 13) count as nothing.
+    /// Distance of the last frame from the plain rig with the same weights or target surface, at full resolution. The rig's own
+    /// displacements below the clipping threshold of the detail (IFA eq. 13) count as zero.
     pub fn deviation(&self) -> Deviation {
         let (mut sum, mut count) = (0.0f64, 0usize);
         let mut worst = 0.0f32;
@@ -34,8 +34,8 @@ impl ShellBody {
         Deviation { worst, mean: (sum / count.max(1) as f64) as f32 }
     }
 
-    /// What is shown when the shell is at `rested`, in heights, with these weights: corrected and warped, in metres. The shell
-    /// itself stays where it is.
+    /// The surface shown when the shell is at `rested`, in face heights, with these weights: corrected and warped, in metres. The shell
+    /// itself does not move.
     pub(in crate::shell) fn shown_at_rest(&mut self, weights: &[f32], rested: &[DVec3]) -> &[Vec3] {
         self.now.set_weights(&self.rig, weights, self.params.detail);
         let vertices = &self.stepper.order().vertices;
@@ -46,12 +46,12 @@ impl ShellBody {
         &self.output
     }
 
-    /// What other shells of the same face can share: the order of the steps and their matrices.
+    /// Data that other shells of the same face can share: the order of the steps and their matrices.
     pub(in crate::shell) fn shared(&self) -> (Arc<StepOrder>, Arc<StepMatrices>) {
         (self.stepper.order().clone(), self.stepper.matrices().clone())
     }
 
-    /// Where the plain rig has a vertex in the last frame, in metres.
+    /// A vertex of the plain rig in the last frame, in metres.
     pub fn plain(&self, vertex: usize) -> Vec3 {
         let (corners, weights) = self.embedding[vertex];
         let rest = self.rig.rest();
@@ -64,15 +64,14 @@ impl ShellBody {
         self.before.base[vertex] + self.face.height as f32 * moved
     }
 
-    /// How deep the skin of the last frame is inside a collider at its worst, in metres: at vertices, middles of edges
-    /// and middles of triangles.
+    /// The largest penetration of the last frame's skin into a collider, in metres: at vertices, edge midpoints and triangle centroids.
     pub fn penetration(&self) -> f32 {
         let follows = |v: &u32| self.embedding[*v as usize].1.iter().sum::<f32>() > 0.999;
         let followed = self.face.triangles.iter().filter(|t| t.iter().all(follows));
         self.touches.penetration(&self.output, &followed)
     }
 
-    /// The fastest that any simulated vertex of the shell moves, in heights per second.
+    /// The largest speed of any simulated vertex of the shell, in face heights per second.
     pub fn top_speed(&self) -> f32 {
         let free = self.stepper.order().free;
         self.stepper.velocities()[..free].iter().map(|v| v.length()).fold(0.0, f32::max)

@@ -1,4 +1,4 @@
-//! A face at run time: Algorithm 1 of the paper, with contact at full resolution.
+//! A face at run time: Algorithm 1 of IFA, with contact at full resolution.
 
 mod contact;
 mod head;
@@ -32,22 +32,22 @@ use rig::CoarseRig;
 use sleep::Wakefulness;
 use targets::{Carriers, Fans, Targets};
 
-/// Skin is watched from this share of the height away from colliders, and farther the faster it moves. Ours.
+/// Contact candidates are searched within this fraction of the height from colliders, and farther the faster the skin moves. Ours.
 const WATCH: f32 = 0.01;
 
-/// Skin that moves farther than this in a frame, in heights, is thrown about, and is found again in the next. Ours.
+/// Skin that moves farther than this in a frame, in face heights, is found again in the next. Ours.
 const MOST_TRAVEL: f32 = 0.03;
 
-/// A collider that comes this near, as a share of the height, wakes a sleeping face: 3 cm. Ours.
+/// A collider that comes this near, as a fraction of the height, wakes a sleeping face: 3 cm. Ours.
 const ROUSING: f32 = 0.12;
 
-/// Nothing moves faster than this, in heights per second, whatever squeezes it: 12 m/s on a life-size face. Ours.
+/// Maximum speed of a vertex, in face heights per second: 12 m/s on a life-size face. Ours.
 const TOP_SPEED: f32 = 50.0;
 
-/// Nothing is pushed or pulled farther than this from its target, in heights. Ours.
+/// Maximum distance of a vertex from its target, in face heights. Ours.
 const FARTHEST: f32 = 0.5;
 
-/// The longest frame, s: after a pause nobody wants to wait for what happened meanwhile. Ours.
+/// The longest simulated frame, s: after a pause, the time missed is not caught up. Ours.
 const LONGEST_FRAME: f64 = 1.0;
 
 /// Time spent in a frame, by stage.
@@ -59,9 +59,9 @@ pub struct Stages {
     pub gradient: Duration,
     /// Solves.
     pub solve: Duration,
-    /// Depth, contact, pulls and strain, and the velocities that these leave.
+    /// Depth, contact, grabs and strain limits, and the resulting velocities.
     pub constraints: Duration,
-    /// The part of the constraints that is contact at full resolution and pulls.
+    /// The part of the constraints that is contact at full resolution and grabs.
     pub contact: Duration,
     /// Warp and detail at full resolution.
     pub warp: Duration,
@@ -74,20 +74,20 @@ pub struct Stages {
 pub struct Frame<'a> {
     /// Positions of the whole mesh in the head's frame, in metres, in the rig's own order.
     pub positions: &'a [Vec3],
-    /// Unit normals of the whole mesh; of no use if [`RunParams::normals`] is off.
+    /// Unit normals of the whole mesh; not up to date if [`RunParams::normals`] is off.
     pub normals: &'a [Vec3],
-    /// Whether the face is asleep: this is the plain rig.
+    /// Whether the face is asleep, so that this is the plain rig.
     pub asleep: bool,
 }
 
-/// Where the targets come from.
+/// The source of the targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Weights,
     Surface,
 }
 
-/// A face that can be touched.
+/// A simulated face that can be touched.
 #[derive(Clone, Debug)]
 pub struct ShellBody {
     face: Arc<ShellModel>,
@@ -102,20 +102,20 @@ pub struct ShellBody {
     weights: Vec<f32>,
     source: Source,
     surface: Vec<Vec3>,
-    /// Where shell and mesh meet, in the order of the stepper.
+    /// The embedding of the mesh in the shell, in the order of the stepper.
     embedding: Vec<Carriers>,
-    /// What the rig wants at the start and at the end of the frame; between frames, `before` is the last frame's.
+    /// The rig's targets at the start and at the end of the frame; between frames, `before` is the last frame's.
     before: Targets,
     now: Targets,
     /// The target at the end of a step.
     target: Vec<Vec4>,
-    /// Where the shell would rest then.
+    /// The shell's rest position then.
     rested: Vec<Vec4>,
     triangles: Vec<[u32; 3]>,
     fans: Fans,
     depth: Vec<f32>,
     shown: Vec<Vec4>,
-    /// Room for velocities while the shell is put somewhere.
+    /// Buffer for velocities while the shell is placed.
     scratch: Vec<Vec4>,
     output: Vec<Vec3>,
     output_normals: Vec<Vec3>,
@@ -123,15 +123,14 @@ pub struct ShellBody {
     frame_time: u64,
     step_time: u64,
     wakefulness: Wakefulness,
-    /// Whether no frame was asked for yet, and whether none yet that has a length.
+    /// Whether no frame has been requested yet, and whether none with a length above 0.
     is_first: bool,
     is_starting: bool,
     stages: Stages,
     pending: Pending,
 }
 
-/// Lets no vertex sink below where it would rest by more than its depth. A kinematic collider, which comes after this,
-/// is stronger than bone.
+/// Limits each vertex to its maximum depth below its rest position. A kinematic collider, which is applied after this, overrules bone.
 fn limit_depth(next: &mut [Vec4], bone: &mut Bone<'_>) {
     for (i, next) in next.iter_mut().enumerate() {
         if bone.may_be_below(i, *next) {
@@ -143,8 +142,9 @@ fn limit_depth(next: &mut [Vec4], bone: &mut Bone<'_>) {
     }
 }
 
-/// How a shell is touched: it reckons in heights, and in forces per height². A driven collider is a few times as heavy as what it touches,
-/// so that it is steady and light; a step of a strong one moves it by no more than 0.4 % of the height into what holds it back. Ours.
+/// The contact scale of a shell: its units are face heights, and forces per height². A driven collider is a few times as heavy as the
+/// skin that it touches, so that it is stable but light; a step of a strong one moves it by no more than 0.4 % of the height into an
+/// obstacle. Ours.
 fn handling(height: f64) -> ContactScale {
     ContactScale {
         per_metre: (1.0 / height) as f32,
@@ -161,12 +161,12 @@ fn nanoseconds(seconds: f64) -> u64 {
 }
 
 impl ShellBody {
-    /// Makes a face ready to run.
+    /// Prepares a face to run.
     pub fn new(face: &FaceModel, params: RunParams) -> Result<Self, RunError> {
         Self::of_shell(Arc::new(ShellModel::new(face)?), params)
     }
 
-    /// [`new`](Self::new) for a face that was read already.
+    /// [`new`](Self::new) for a shell model that is already loaded.
     pub(in crate::shell) fn of_shell(face: Arc<ShellModel>, params: RunParams) -> Result<Self, RunError> {
         params.check()?;
         let free: Vec<bool> = face.held.iter().map(|held| !held).collect();
@@ -234,7 +234,7 @@ impl ShellBody {
         &self.params
     }
 
-    /// Weights of the shapes at the end of the next frame; missing ones are 0.
+    /// Sets the weights of the shapes at the end of the next frame; missing ones are 0.
     pub fn set_weights(&mut self, weights: &[f32]) {
         self.source = Source::Weights;
         self.weights.fill(0.0);
@@ -244,8 +244,8 @@ impl ShellBody {
         }
     }
 
-    /// A surface that the face should take at the end of the next frame, in metres, in the rig's own order of
-    /// vertices: for rigs that are not blendshapes. Returns false, and changes nothing, if its length is wrong.
+    /// Sets a target surface for the end of the next frame, in metres, in the rig's own order of vertices: for rigs that are not
+    /// blendshapes. Returns false, and changes nothing, if its length is wrong.
     pub fn set_target(&mut self, surface: &[Vec3]) -> bool {
         if surface.len() != self.surface.len() || surface.iter().any(|p| !p.is_finite()) {
             return false;
@@ -255,25 +255,24 @@ impl ShellBody {
         true
     }
 
-    /// Where the head is at the end of the next frame. A pose that is not finite changes nothing.
+    /// Sets the head's pose at the end of the next frame. A pose that is not finite is ignored.
     pub fn set_head_pose(&mut self, pose: &RigidMotion) {
         if pose.translation.is_finite() && pose.rotation.is_finite() {
             self.pose = *pose;
         }
     }
 
-    /// What presses and pulls.
+    /// The colliders and grabs, mutable.
     pub fn colliders_mut(&mut self) -> &mut Colliders {
         &mut self.touches
     }
 
-    /// What presses and pulls.
+    /// The colliders and grabs.
     pub fn colliders(&self) -> &Colliders {
         &self.touches
     }
 
-    /// Takes hold of the skin nearest to a place (in metres, in the head's frame) and of what hangs together with it within
-    /// a radius, to drag it.
+    /// Grabs the skin nearest to a point (in metres, in the head's frame) and the skin connected to it within a radius, to drag it.
     pub fn grab(&mut self, at: Vec3, radius: f32) -> GrabId {
         self.wake(0.0);
         let distance = |v: &&u32| self.output[**v as usize].distance_squared(at);
@@ -296,8 +295,8 @@ impl ShellBody {
         self.stepper.matrices()
     }
 
-    /// Uses other parameters as soon as a thread has factored the new matrix. Parameters out of range change nothing; those with which
-    /// nothing can be simulated leave the old matrix in use.
+    /// Uses other parameters as soon as a thread has factored the new matrix. Parameters out of range are ignored; if the matrix cannot
+    /// be factored, the old one stays in use.
     pub fn set_params(&mut self, params: RunParams) -> ParamsChange {
         if params.check().is_err() {
             return ParamsChange { within_certificate: self.within_certificate() };
@@ -319,15 +318,16 @@ impl ShellBody {
         }
     }
 
-    /// How much older than the end of the last frame the surface is that [`advance`](Self::advance) gives, s: one step of the physics.
+    /// Age of the surface that [`advance`](Self::advance) returns, relative to the end of the last frame, s: one step of the physics.
     pub fn latency(&self) -> f64 {
         f64::from(self.stepper.step_time())
     }
 
-    /// Advances by `seconds` and gives the surface of one [latency](Self::latency) before. No memory is allocated.
+    /// Advances by `seconds` and returns the surface of one [latency](Self::latency) before. Does not allocate.
     ///
-    /// Physics runs in steps of fixed length whatever the frame's, and never beyond the frame's end: what comes then is not known. The surface
-    /// lies between the last two steps. The first frame sets the stage; the face starts as if it had always moved as in the second.
+    /// Physics runs in steps of fixed length, independent of the frame's, and never beyond the frame's end, where the input is unknown.
+    /// The surface is interpolated between the last two steps. The first frame sets the initial state; the face starts as if it had
+    /// always moved as in the second.
     pub fn advance(&mut self, seconds: f64) -> Frame<'_> {
         let seconds = if seconds.is_finite() { seconds.clamp(0.0, LONGEST_FRAME) } else { 0.0 };
         let began = Instant::now();
@@ -371,7 +371,7 @@ impl ShellBody {
         self.last_frame()
     }
 
-    /// The frame that [`advance`](Self::advance) gave last.
+    /// The frame that [`advance`](Self::advance) returned last.
     pub fn last_frame(&self) -> Frame<'_> {
         Frame { positions: &self.output, normals: &self.output_normals, asleep: self.is_asleep() }
     }
@@ -386,14 +386,14 @@ impl ShellBody {
         }
     }
 
-    /// The shell at its target as it would rest there.
+    /// Places the shell at its rest position for the current target.
     fn settle_at_target(&mut self) {
         self.before.copy_from(&self.now);
         self.scratch.fill(Vec4::ZERO);
         self.stepper.place(&self.now.rested, &self.scratch);
     }
 
-    /// Finds what may be touched in this frame. Returns whether anything is.
+    /// Finds contact candidates for this frame. Returns whether anything is touched.
     fn prepare_touches(&mut self, seconds: f64) -> bool {
         if self.touches.is_empty() {
             return false;
@@ -455,7 +455,7 @@ impl ShellBody {
         }
     }
 
-    /// Applies depth, touches and the limits of strain and speed to the next positions.
+    /// Applies depth, contact and the limits of strain and speed to the next positions.
     fn constrain(&mut self, share: f32, touched: bool) {
         if touched || self.stepper.is_overstretched() || self.is_far(share) {
             self.find_rest(share);
@@ -482,8 +482,7 @@ impl ShellBody {
         }
     }
 
-    /// Whether any vertex is so far from where it would rest that it may be too deep. Most of the time none is, and no
-    /// normals are needed.
+    /// Whether any vertex is so far from its rest position that it may be too deep. Most of the time none is, and no normals are needed.
     fn is_far(&mut self, share: f32) -> bool {
         let free = self.stepper.order().free;
         let (next, _) = self.stepper.next_mut();
@@ -494,7 +493,7 @@ impl ShellBody {
         })
     }
 
-    /// Where the shell would rest, so that with its correction it is at its target: there nothing limits it.
+    /// Computes the shell's rest position, at which its corrected surface is at the target: no limit applies there.
     fn find_rest(&mut self, share: f32) {
         let resting = self.before.rested.iter().zip(&self.now.rested);
         for (rested, (before, now)) in self.rested.iter_mut().zip(resting) {
@@ -508,7 +507,7 @@ impl ShellBody {
         let (next, current) = self.stepper.next_mut();
         let is_wild =
             |i: usize| is_beyond(next[i] - current[i], most) | is_beyond(next[i] - self.target[i], FARTHEST);
-        // Without a branch per vertex this is fast, and hardly ever true.
+        // Branch-free per vertex, for speed; it is hardly ever true.
         if !(0..free).fold(false, |any, i| any | is_wild(i)) {
             return;
         }
@@ -518,13 +517,13 @@ impl ShellBody {
         }
     }
 
-    /// How long before the end of the last step the surface is shown, as a share of the step.
+    /// Age of the shown surface relative to the end of the last step, as a fraction of the step.
     fn lateness(&self) -> f32 {
         let since = self.frame_time.saturating_sub(self.step_time) as f32 * 1e-9;
         (1.0 - since / self.stepper.step_time()).clamp(0.0, 1.0)
     }
 
-    /// The target when the surface is shown.
+    /// Interpolates the target at the time of the shown surface.
     fn show_target(&mut self, seconds: f64) {
         let late = if seconds > 0.0 { (self.latency() / seconds).min(1.0) as f32 } else { 0.0 };
         for ((shown, now), before) in self.shown.iter_mut().zip(&self.now.target).zip(&self.before.target) {
@@ -532,7 +531,7 @@ impl ShellBody {
         }
     }
 
-    /// The shell between the last two steps.
+    /// Interpolates the shell between the last two steps.
     fn show_between_steps(&mut self) {
         let (late, share) = (self.lateness(), self.shown_share());
         let (positions, earlier) = (self.stepper.positions(), self.stepper.earlier());
@@ -542,7 +541,7 @@ impl ShellBody {
         }
     }
 
-    /// The whole mesh from the shell (IFA eq. 14).
+    /// Warps the whole mesh by the shell (IFA eq. 14).
     fn warp(&mut self) {
         let height = self.face.height as f32;
         for (shown, rest) in self.shown.iter_mut().zip(self.rig.rest()) {

@@ -1,4 +1,4 @@
-//! What may be changed while a face runs.
+//! Parameters that can be changed while a face runs.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -10,7 +10,7 @@ use zygoma_physics::shell::{ShellParams, StepMatrices, StepOrder, Stiffness};
 use crate::body::GRAVITY;
 use crate::shell::model::{CertifiedFace, NoShell, ShellModel};
 
-/// Gravity where most faces live, along −Y, m/s².
+/// Gravity on Earth, along −Y, m/s².
 const EARTH: [f64; 3] = [0.0, -9.81, 0.0];
 
 /// Parameters of a running face.
@@ -23,12 +23,12 @@ pub struct RunParams {
     pub stiffness_scale: f64,
     /// Gravity, m/s², in the world.
     pub gravity: [f64; 3],
-    /// Gravity under which the artist's neutral was made, m/s², in the head's frame: skin only feels what differs from
-    /// it. An upright head on Earth feels nothing.
+    /// Gravity under which the artist's neutral was made, m/s², in the head's frame: skin only feels the difference from it. An upright
+    /// head on Earth feels nothing.
     pub rest_gravity: [f64; 3],
     /// Whether fine detail (IFA eq. 13) is added.
     pub detail: bool,
-    /// Whether frames come with normals.
+    /// Whether frames include normals.
     pub normals: bool,
     /// Seconds without touch after which the face falls asleep; `None`: never.
     pub sleep_after: Option<f64>,
@@ -57,7 +57,7 @@ pub enum RunError {
     /// The face cannot run as a shell.
     #[error(transparent)]
     NoShell(#[from] NoShell),
-    /// The matrix of a time step has no factor.
+    /// The matrix of a time step cannot be factored.
     #[error("the face cannot be simulated with these parameters: {0}")]
     Matrix(#[from] NotPositiveDefinite),
 }
@@ -90,8 +90,8 @@ impl RunParams {
         self.shell.clone().unwrap_or_else(|| face.fitted.params.clone())
     }
 
-    /// Whether what was certified about a face holds with these parameters: its shell is no stiffer and its actuation no
-    /// weaker than when it was tested, and an upright head carries no load.
+    /// Whether a face's certificate holds with these parameters: its shell is no stiffer and its actuation no weaker than when it was
+    /// tested, and an upright head carries no load.
     pub(super) fn within_certificate(&self, face: &ShellModel) -> bool {
         let (shell, built) = (self.shell(face), &face.fitted.params);
         face.fitted.certified.as_ref().is_some_and(CertifiedFace::holds)
@@ -119,22 +119,22 @@ impl RunParams {
     }
 }
 
-/// What a change of parameters means.
+/// The effect of a change of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParamsChange {
     /// Whether the certificate of the build still covers the face.
     pub within_certificate: bool,
 }
 
-/// Matrices that a thread is making.
+/// Matrices being computed by a thread.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     receiver: Option<Receiver<Option<Arc<StepMatrices>>>>,
-    /// Matrices that are no longer in use: memory is not given back in the middle of a frame.
+    /// Matrices that are no longer in use: memory is not freed in the middle of a frame.
     retired: Option<Arc<StepMatrices>>,
 }
 
-/// A copy waits for nothing: it keeps the matrices in use.
+/// A clone has nothing pending: it keeps the matrices in use.
 impl Clone for Pending {
     fn clone(&self) -> Self {
         Self::default()
@@ -142,7 +142,7 @@ impl Clone for Pending {
 }
 
 impl Pending {
-    /// Whether new matrices are being made.
+    /// Whether new matrices are being computed.
     pub(super) fn is_waiting(&self) -> bool {
         self.receiver.is_some()
     }
@@ -163,13 +163,13 @@ impl Pending {
         let (face, order, params) = (face.clone(), order.clone(), params.clone());
         std::thread::spawn(move || {
             let made = params.matrices(&face, &order).ok().map(Arc::new);
-            // Nobody waits any more if parameters were changed again meanwhile.
+            // The receiver is gone if parameters were changed again meanwhile.
             let _ = sender.send(made);
         });
         self.receiver = Some(receiver);
     }
 
-    /// New matrices, if they are ready. Parameters that cannot be simulated change nothing.
+    /// New matrices, if they are ready. Parameters that cannot be simulated are ignored.
     pub(super) fn take(&mut self) -> Option<Arc<StepMatrices>> {
         let made = match self.receiver.as_ref()?.try_recv() {
             Ok(made) => made,
@@ -180,7 +180,7 @@ impl Pending {
         made
     }
 
-    /// New matrices, as soon as they are ready.
+    /// Waits for new matrices.
     pub(super) fn wait(&mut self) -> Option<Arc<StepMatrices>> {
         self.receiver.take()?.recv().ok()?
     }

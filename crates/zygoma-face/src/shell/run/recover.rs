@@ -1,12 +1,12 @@
-//! Puts a shell that broke back to where the rig has it.
+//! Returns a broken shell to the rig.
 
 use glam::Vec4;
 
 use super::ShellBody;
 
 impl ShellBody {
-    /// Puts the shell back to where it rests at its target, by a share for each vertex of the whole mesh, and stops it there. What is not
-    /// finite goes back wholly.
+    /// Blends the shell back to its rest position, by a weight for each vertex of the whole mesh, and stops it there. Non-finite vertices
+    /// go back completely.
     pub fn return_to_rig(&mut self, shares: &[f32]) {
         let mut share_of = vec![0.0_f32; self.stepper.positions().len()];
         for ((corners, weights), share) in self.embedding.iter().zip(shares) {

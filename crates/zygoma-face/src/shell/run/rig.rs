@@ -7,10 +7,10 @@ use zygoma_rig::SparseDeltas;
 
 use crate::shell::model::ShellModel;
 
-/// Zeros between two runs of a shape that are kept, since one long run is faster than two short ones.
+/// Gaps of zeros in a shape up to this length are stored, since one long run is faster than two short ones.
 const GAP: usize = 8;
 
-/// The face's shapes laid out for evaluation.
+/// The face's shapes, laid out for fast evaluation.
 #[derive(Clone, Debug)]
 pub(super) struct CoarseRig {
     rest: Vec<Vec4>,
@@ -19,16 +19,16 @@ pub(super) struct CoarseRig {
     neutral: Vec<Vec3>,
     coarse: Vec<Runs>,
     residual: Vec<Runs>,
-    /// Corrections at half weight and of pairs, and what scales each.
+    /// Corrections at half weight and of pairs, and the factor of each.
     bent: Vec<Runs>,
     bends: Vec<Bend>,
     detail: Vec<Runs>,
 }
 
-/// What a correction depends on other than linearly.
+/// The nonlinear factor of a correction.
 #[derive(Clone, Copy, Debug)]
 enum Bend {
-    /// Full at half the weight of a shape, nothing at none and at all of it.
+    /// 1 at half the weight of a shape, 0 at weights 0 and 1.
     Half(u32),
     /// The product of two weights.
     Product([u32; 2]),
@@ -86,7 +86,7 @@ impl CoarseRig {
         &self.neutral_residual
     }
 
-    /// Targets of the shell and what it will miss of them.
+    /// Computes the targets of the shell and its residuals from them.
     pub(super) fn targets(&self, weights: &[f32], target: &mut [Vec4], residual: &mut [Vec4]) {
         target.copy_from_slice(&self.rest);
         residual.copy_from_slice(&self.neutral_residual);
@@ -100,7 +100,7 @@ impl CoarseRig {
         }
     }
 
-    /// Neutral and fine detail of the whole mesh, in metres.
+    /// Neutral plus fine detail of the whole mesh, in metres.
     pub(super) fn detail(&self, weights: &[f32], with_detail: bool, base: &mut [Vec3]) {
         base.copy_from_slice(&self.neutral);
         if with_detail {

@@ -1,11 +1,11 @@
-//! When a face need not be simulated.
+//! Sleep: a face at rest is not simulated.
 
 use super::ShellBody;
 
-/// A face falls asleep only when it follows its target this closely, in heights. Ours.
+/// A face falls asleep only when it follows its target this closely, in face heights. Ours.
 const CLOSE: f32 = 2e-3;
 
-/// Falling asleep moves no vertex by more than this per frame, in heights.
+/// Falling asleep moves no vertex by more than this per frame, in face heights.
 const UNSEEN: f32 = 1e-4;
 
 /// Whether the shell is simulated.
@@ -13,7 +13,7 @@ const UNSEEN: f32 = 1e-4;
 pub(super) enum Wakefulness {
     /// Simulated; untouched for this many seconds.
     Awake { calm: f64 },
-    /// Simulated, but only this share of its deviation from the target is shown.
+    /// Simulated, but only this fraction of its deviation from the target is shown.
     Drowsy { share: f32 },
     /// The plain rig.
     Asleep,
@@ -24,14 +24,14 @@ impl ShellBody {
         self.wakefulness == Wakefulness::Asleep
     }
 
-    /// How much of the shell's deviation from its target is shown.
+    /// The fraction of the shell's deviation from its target that is shown.
     pub(super) fn shown_share(&self) -> f32 {
         if let Wakefulness::Drowsy { share } = self.wakefulness { share } else { 1.0 }
     }
 
-    /// Starts to simulate again, moving as the rig does.
+    /// Starts to simulate again, at the rig's velocity.
     pub(super) fn wake(&mut self, seconds: f64) {
-        // Where it is asleep it is the plain rig; half asleep, it is where it was shown.
+        // From sleep it starts at the plain rig; when half asleep, where it was shown.
         let share = match self.wakefulness {
             Wakefulness::Awake { .. } => None,
             Wakefulness::Drowsy { share } => Some(share),
@@ -43,7 +43,8 @@ impl ShellBody {
         self.wakefulness = Wakefulness::Awake { calm: 0.0 };
     }
 
-    /// Puts the shell where it rests at the start of a frame, moving as the rig does, but for a share of what it differs from both.
+    /// Blends the shell's state towards the rest position at the start of a frame and the rig's velocity, keeping a fraction of its
+    /// deviation from both.
     pub(super) fn place_between(&mut self, share: f32, seconds: f64) {
         let rate = if seconds > 0.0 { (1.0 / seconds) as f32 } else { 0.0 };
         for i in 0..self.scratch.len() {
@@ -55,7 +56,7 @@ impl ShellBody {
         self.stepper.place(&self.rested, &self.scratch);
     }
 
-    /// Falls asleep when nothing happens for long, wakes up before something does.
+    /// Updates sleep: falls asleep after some time without activity, wakes up before a touch.
     pub(super) fn rouse(&mut self, touched: bool, seconds: f64) {
         let Some(patience) = self.params.sleep_after else {
             return self.wake(seconds);
@@ -81,8 +82,8 @@ impl ShellBody {
         };
     }
 
-    /// Whether gravity holds the skin visibly away from the rig: a sleeping face would forget it. Far from held edges only the actuation bears the
-    /// skin (IFA eq. 5, 6).
+    /// Whether gravity holds the skin visibly away from the rig: sleep would lose that. Far from held edges the skin is held by the
+    /// actuation alone (IFA eq. 5, 6).
     fn is_loaded(&self) -> bool {
         let shell = self.params.shell.as_ref().unwrap_or(&self.face.fitted.params);
         let sag = shell.density * self.head.felt_gravity(&self.params).length() * shell.tolerance
@@ -90,7 +91,7 @@ impl ShellBody {
         sag / self.face.height > f64::from(UNSEEN)
     }
 
-    /// How far the shell is from its target, in heights.
+    /// Largest distance of the shell from its target, in face heights.
     pub(super) fn shell_deviation(&self) -> f32 {
         let shown = self.stepper.positions().iter().zip(&self.before.residual).map(|(x, r)| *x + *r);
         shown.zip(&self.before.target).map(|(s, t)| s.distance_squared(*t)).fold(0.0, f32::max).sqrt()

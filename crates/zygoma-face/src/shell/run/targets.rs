@@ -1,4 +1,4 @@
-//! What the rig wants at one time.
+//! The rig's targets at one time.
 
 use glam::{Vec3, Vec4, Vec4Swizzles};
 
@@ -6,24 +6,24 @@ use super::rig::CoarseRig;
 use crate::contact::Layer;
 use crate::shell::model::ShellModel;
 
-/// What the rig wants at the end of a frame. On the shell in heights and in the order of the steps, on the mesh in metres.
+/// The rig's targets at the end of a frame. On the shell in face heights and in step order, on the mesh in metres.
 #[derive(Clone, Debug)]
 pub(super) struct Targets {
-    /// Where the shell should be.
+    /// Target positions of the shell.
     pub(super) target: Vec<Vec4>,
-    /// What the settled shell misses of that.
+    /// Residual of the settled shell from its target.
     pub(super) residual: Vec<Vec4>,
-    /// Where the shell would come to rest: the target without the residual.
+    /// Rest position of the shell: the target minus the residual.
     pub(super) rested: Vec<Vec4>,
-    /// Neutral and detail of the whole mesh.
+    /// Neutral plus detail of the whole mesh.
     pub(super) base: Vec<Vec3>,
-    /// Normals of the target, as far as they are known.
+    /// Normals of the target, computed on demand.
     normals: Vec<Option<Vec3>>,
-    /// Vertices whose normals are known.
+    /// Vertices whose normals have been computed.
     known: Vec<u32>,
 }
 
-/// The triangles around each vertex of the shell, in the order of the steps.
+/// The triangle fan of each vertex of the shell, in step order.
 #[derive(Clone, Debug)]
 pub(super) struct Fans {
     ends: Vec<u32>,
@@ -60,7 +60,7 @@ impl Fans {
     }
 }
 
-/// How the whole mesh follows the shell: three vertices of the shell, in the order of the steps, and their weights.
+/// Embedding of a vertex of the whole mesh: three vertices of the shell, in step order, and their weights.
 pub(super) type Carriers = ([u32; 3], [f32; 3]);
 
 impl Targets {
@@ -88,7 +88,7 @@ impl Targets {
         Layer { base: &self.base, residual: &self.residual }
     }
 
-    /// Sets everything from weights of the shapes.
+    /// Sets all fields from weights of the shapes.
     pub(super) fn set_weights(&mut self, rig: &CoarseRig, weights: &[f32], with_detail: bool) {
         self.forget_normals();
         rig.targets(weights, &mut self.target, &mut self.residual);
@@ -102,7 +102,7 @@ impl Targets {
         }
     }
 
-    /// Sets everything from a surface of the whole mesh, in metres.
+    /// Sets all fields from a surface of the whole mesh, in metres.
     pub(super) fn set_surface(
         &mut self,
         face: &ShellModel,
@@ -138,7 +138,7 @@ impl Targets {
         }
     }
 
-    /// Finds the normal of the target at a vertex, along which depth is measured. Few are ever needed.
+    /// Computes the normal of the target at a vertex, along which depth is measured. Few are ever needed.
     pub(super) fn find_normal(&mut self, vertex: usize, fans: &Fans) {
         if self.normals[vertex].is_some() {
             return;

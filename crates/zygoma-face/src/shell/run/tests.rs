@@ -17,7 +17,7 @@ use crate::contact::ColliderMotion;
 use crate::model::{CoarseSkin, Continue, Section};
 use crate::shell::{BuildParams, BuildProgress, FittedShell, build};
 
-/// A ball for a head, `height` metres high, with a cheek that swells and a lower half that slides down.
+/// A ball as a head, `height` metres high, with a cheek that swells and a lower half that slides down.
 fn head(height: f32) -> RigMesh {
     let (unit, triangles) = shapes::sphere(40, 64);
     // Uneven, so that no two edges are equally long: meshing would break such ties by rounding.
@@ -262,7 +262,7 @@ fn a_finger_feels_what_the_actuation_of_the_skin_withstands() {
         running.colliders_mut().get_mut(touch).unwrap().pose = Pose::at(Vec3::new(0.01, 0.0, z));
         running.advance(0.01);
     }
-    // Springs only pass force on: far from held edges, what presses is borne by the actuation alone (IFA eq. 5, 6).
+    // Springs only transmit force: far from held edges, pressure is balanced by the actuation alone (IFA eq. 5, 6).
     let (params, order) = (&running.face.fitted.params, running.stepper.order());
     let bound = Vec3::splat(params.tolerance as f32);
     let (mut force, mut torque) = (Vec3::ZERO, Vec3::ZERO);
@@ -364,8 +364,8 @@ fn friction_drags_the_skin_along() {
     assert!(slide(0.8) > slide(0.0) + 5e-4, "{} {}", slide(0.8), slide(0.0));
 }
 
-/// Where a finger is after one second and after three that is pressed onto bone and a little aside, along which it could
-/// slide, in heights.
+/// Positions, after one second and after three, of a finger that is pressed onto bone and slightly sideways, along which it could slide,
+/// in face heights.
 fn places_on_bone(friction: f32) -> [f32; 2] {
     let out = Vec3::new(-0.5, 0.6, 0.62).normalize();
     let aside = out.any_orthonormal_vector();
@@ -489,7 +489,7 @@ fn broken_files_are_refused_with_a_sentence() {
     for place in (8..8 + header).step_by(header / 211) {
         let mut broken = bytes.clone();
         broken[place] ^= 0x15;
-        // Either refused or still a whole face; never a panic.
+        // Either rejected or still a complete face; never a panic.
         let _ = FaceModel::from_bytes(&broken);
     }
     let text = String::from_utf8_lossy(&bytes[8..8 + header]);
@@ -543,7 +543,7 @@ fn every_stage_of_a_build_stops_when_its_budget_is_over() {
     assert_eq!(built.unwrap_err().stopped(), Some(Stop::Late));
 }
 
-/// Each damage passed the reader before faces were checked as a whole, and panicked or hung later.
+/// Each corruption passed the reader before faces were validated as a whole, and panicked or hung later.
 #[test]
 fn faces_whose_parts_do_not_fit_are_refused_when_they_are_opened() {
     type Damage = fn(&mut FaceModel);

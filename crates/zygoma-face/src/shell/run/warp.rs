@@ -1,11 +1,11 @@
-//! The whole mesh from the shell (IFA eq. 14).
+//! Warps the whole mesh by the shell (IFA eq. 14).
 
 use glam::{Vec3, Vec4, Vec4Swizzles};
 use zygoma_numerics::simd::{Simd, WithSimd, run};
 
 use super::targets::Carriers;
 
-/// Adds to `base` what the shell `moved`, all in metres.
+/// Adds the shell's displacement `moved` to `base`, all in metres.
 pub(super) fn warp(base: &[Vec3], moved: &[Vec4], embedding: &[Carriers], output: &mut [Vec3]) {
     let Some((last, others)) = embedding.split_last() else { return };
     run(Warp(bytemuck::cast_slice(base), moved, others, bytemuck::cast_slice_mut(output)));
@@ -18,7 +18,7 @@ fn displacement((corners, weights): &Carriers, moved: &[Vec4]) -> Vec4 {
     weights[0] * moved[a as usize] + weights[1] * moved[b as usize] + weights[2] * moved[c as usize]
 }
 
-/// All vertices but the last. Four numbers are read and written for three: the fourth is put right by the next vertex.
+/// All vertices except the last. Four numbers are read and written for three: the next vertex overwrites the fourth.
 struct Warp<'a>(&'a [f32], &'a [Vec4], &'a [Carriers], &'a mut [f32]);
 
 impl WithSimd for Warp<'_> {

@@ -1,27 +1,27 @@
-//! Jumps become short blends.
+//! Turns jumps into short blends.
 //!
-//! As in inertialisation (\[Bollo 2018\]): at a jump the surface goes on from where it was shown, and the difference to where it
-//! should be fades out.
+//! As in inertialisation (\[Bollo 2018\]): at a jump the surface continues from where it was shown, and its difference from the goal
+//! fades out.
 
 use glam::Vec3;
 
-/// A difference fades out in this time, s. Ours: eight frames at 60 fps, in which 8 mm fade with 0.8 mm/frame².
+/// Time in which a difference fades out, s. Ours: eight frames at 60 fps, in which 8 mm fade with 0.8 mm/frame².
 const FADE: f64 = 8.0 / 60.0;
-/// A blend goes on with this share of the last frame's motion.
+/// A blend starts with this fraction of the last frame's motion.
 const CARRY: f32 = 0.5;
-/// What is farther away than it may be, such as skin that a finger left, comes back by this factor in each frame. Ours.
+/// Offsets beyond their limit, such as skin that a finger has left, shrink by this factor in each frame. Ours.
 const EASE: f32 = 0.85;
-/// Around a jump, vertices that jump by more than this share of what is allowed are blended with it. Ours.
+/// Around a jump, vertices that jump by more than this fraction of the limit are blended with it. Ours.
 const AROUND: f32 = 0.2;
 
 /// Offsets from the rig as they are shown, blended over jumps. In mm at life size.
 #[derive(Clone, Debug)]
 pub(super) struct Blend {
-    /// Shown in the last frame and in the one before it.
+    /// The offsets shown in the last frame and in the one before it.
     last: [Vec<Vec3>; 2],
-    /// What fades, and how far it has, from 1 down to 0.
+    /// The fading residual, and its remaining time from 1 down to 0.
     residual: Vec<Vec3>,
-    /// What is added to what is wanted in this frame.
+    /// The residual added to the body's offset in this frame.
     added: Vec<Vec3>,
     left: Vec<f32>,
     frames: usize,
@@ -39,8 +39,8 @@ impl Blend {
         }
     }
 
-    /// Replaces wanted offsets by those to show. Where they jump by more than `limit` in a frame of some length they are blended,
-    /// with what hangs together with it (`around`); `farthest` is the longest that each may be. Returns whether anything jumps.
+    /// Replaces a body's offsets by those to show. Where they jump by more than `limit` in a frame of `seconds` they are blended,
+    /// together with jumping neighbours (`around`); `farthest` is the maximum length of each. Returns whether any vertex jumps.
     pub(super) fn show(
         &mut self,
         wanted: &mut [Vec3],
@@ -55,7 +55,7 @@ impl Blend {
             let left = &mut self.left[vertex];
             if *left > 0.0 {
                 *left = (*left - step).max(0.0);
-                // While it fades, what is wanted may turn back.
+                // During the blend, the body's offset may move back.
                 let blended = *wanted + left.powi(2) * (3.0 - 2.0 * *left) * self.residual[vertex];
                 let shown =
                     blended.clamp_length_max(farthest(vertex).max(EASE * self.last[0][vertex].length()));
@@ -83,7 +83,7 @@ impl Blend {
         jumped
     }
 
-    /// Begins to blend at some vertices and around them.
+    /// Begins a blend at some vertices and around them.
     fn begin(
         &mut self,
         shown: &mut [Vec3],
@@ -108,7 +108,7 @@ impl Blend {
             let went = (self.last[0][v] - self.last[1][v]).clamp_length_max(limit);
             let longest = farthest(v).max(EASE * self.last[0][v].length());
             let onward = (self.last[0][v] + CARRY * went).clamp_length_max(longest);
-            // What is wanted without the present blend.
+            // The body's offset without the current blend.
             let wanted = shown[v] - self.added[v];
             self.residual[v] = onward - wanted;
             self.added[v] = self.residual[v];
@@ -117,7 +117,7 @@ impl Blend {
         }
     }
 
-    /// Whether a vertex is blended by more than a hair, mm.
+    /// Whether the blend of a vertex is visible, mm.
     pub(super) fn is_blending(&self, vertex: usize) -> bool {
         const HAIR: f32 = 0.05;
         self.added[vertex].length_squared() > HAIR * HAIR

@@ -1,23 +1,23 @@
-//! How far the head's motion alone may carry flesh from the rig.
+//! Limits on how far the head's motion alone may carry tissue from the rig.
 
 use glam::{DVec3, Vec3};
 use zygoma_geometry::rigid::RigidMotion;
 
 use crate::run::watch::LIFE_HEIGHT;
 
-/// No flesh of a face swings more slowly than this, Hz: a loose cheek has about 5. Ours.
+/// Lowest natural frequency of facial tissue, Hz: a loose cheek has about 5. Ours.
 const SLOWEST: f64 = 5.0;
-/// An acceleration is remembered while flesh still swings from it: it fades by e in this time, s. Ours.
+/// An acceleration counts while tissue still swings from it: its effect decays by a factor of e in this time, s. Ours.
 const MEMORY: f64 = 0.3;
-/// No head is shaken harder, m/s²: a pose that asks for more has jumped. Ours.
+/// The largest plausible acceleration of a head, m/s²: a pose that needs more is a teleport. Ours.
 const HARDEST: f64 = 100.0;
 /// Gravity, m/s².
 const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);
 
-/// The strongest acceleration that skin feels, in a head's frame and at life size, m/s².
+/// The largest acceleration of the skin, in a head's frame and at life size, m/s².
 #[derive(Clone, Debug)]
 pub(super) struct Felt {
-    /// Corners of the box around the skin, in metres.
+    /// Corners of the skin's bounding box, in metres.
     corners: [DVec3; 8],
     /// From metres to metres at life size.
     scale: f64,
@@ -37,7 +37,7 @@ impl Felt {
         Self { corners, scale: LIFE_HEIGHT / height.max(1e-9), poses: Vec::new(), strongest: 0.0 }
     }
 
-    /// The head has a pose at the end of a frame of some length.
+    /// Advances to the head's pose at the end of a frame.
     pub(super) fn advance(&mut self, pose: &RigidMotion, seconds: f64) {
         if self.poses.len() == 3 {
             self.poses.remove(0);
@@ -56,13 +56,13 @@ impl Felt {
         }
     }
 
-    /// How far it may swing from the rig, mm at life size: as far as the slowest spring is stretched by the acceleration.
+    /// Allowed swing from the rig, mm at life size: the acceleration's extension of the softest spring.
     pub(super) fn swing_mm(&self) -> f32 {
         let omega = std::f64::consts::TAU * SLOWEST;
         (1e3 * self.strongest / (omega * omega)) as f32
     }
 
-    /// By how much the swing's second difference may grow in a frame, mm at life size.
+    /// Allowed increase of the swing's second difference in a frame, mm at life size.
     pub(super) fn jolt_mm(&self, seconds: f64) -> f32 {
         (1e3 * self.strongest * seconds * seconds) as f32
     }

@@ -1,4 +1,4 @@
-//! Watches a simulation, helps it where it breaks, and says where it cannot.
+//! Watches a simulation, repairs frames where it breaks, and reports where that fails.
 
 mod blend;
 mod inertia;
@@ -15,24 +15,24 @@ use region::Surroundings;
 
 /// Untouched skin stays within this distance of the rig, beyond what the head's motion explains, mm at life size.
 pub const FARTHEST: f32 = 5.0;
-/// Farther away than so many times that, the body itself is put back. Ours.
+/// Beyond this multiple of that distance, the body itself is put back. Ours.
 const LOST: f32 = 3.0;
 /// Touched skin yields, but no farther than this, mm at life size: half a head.
 const TOUCHED: f32 = 120.0;
-/// The second difference over frames may be so large, mm/frame² at 60 fps, beyond what the head's motion explains.
+/// Limit of the second difference over frames, mm/frame² at 60 fps, beyond what the head's motion explains.
 pub const POP: f32 = 2.0;
-/// Pairs of triangles near the lips that may cross beyond the rig's own. Ours: one graze of two coarse triangles.
+/// Triangle pairs near the lips that may cross beyond the rig's own. Ours: one graze of two coarse triangles.
 const TOLERATED: usize = 2;
-/// Lips are looked at so many times a second; crossings are costly to find and stay for longer than a frame. Ours.
+/// Crossings of the lips are searched this many times a second; they are costly to find and last longer than a frame. Ours.
 const LOOKS: f64 = 15.0;
-/// Lips that are nearer to the rig than this, mm at life size, cross no more than it does.
+/// Lips that are closer to the rig than this, mm at life size, cross no more than the rig's do.
 const NEAR: f32 = 0.2;
-/// A body that is put back at one place for this long, s, cannot be helped there. Ours.
+/// A body that is put back at one place for this long, s, is given up there. Ours.
 const PATIENCE: f64 = 0.5;
-/// The rig may stand in for this share of all vertices in all frames; more is no simulation any more. Ours; the goal is 1 %.
+/// The rig may replace this fraction of all vertices in all frames; more no longer counts as simulation. Ours; the goal is 1 %.
 const MOST_RETURNED: f64 = 0.1;
 
-/// What was wrong with a frame.
+/// The fault of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
     NotFinite,
@@ -54,55 +54,56 @@ impl Trouble {
     }
 }
 
-/// A frame on its way out.
+/// A frame to be checked before it is output.
 pub struct Watched<'a> {
     /// The plain rig.
     pub plain: &'a [Vec3],
-    /// The body's surface, which is changed where it is broken.
+    /// The body's surface, which is repaired where it is broken.
     pub shown: &'a mut [Vec3],
     /// The head's pose.
     pub head: RigidMotion,
     /// Length of the frame, s; 0 for the first one.
     pub seconds: f64,
-    /// When it is, in seconds after the take's start.
+    /// Its time, in seconds after the take's start.
     pub time: f64,
     /// Whether something touches the face, or did a moment ago.
     pub touched: bool,
-    /// Elements that are inside out, in ascending order.
+    /// Inverted elements, in ascending order.
     pub inverted: &'a [u32],
-    /// The vertices at some elements, without those that the rig itself turns inside out.
+    /// The vertices at some elements, except those that the rig itself inverts.
     pub vertices_at: &'a dyn Fn(&[u32]) -> Vec<u32>,
 }
 
-/// Where a body broke beyond repair.
+/// The place where a body broke beyond repair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// When, in seconds after the take's start.
+    /// Its time, in seconds after the take's start.
     pub time: f64,
-    /// The nearest named place.
+    /// The nearest landmark.
     pub place: String,
-    /// What is wrong, in words.
+    /// A description of the fault.
     pub why: String,
 }
 
-/// What a gate did.
+/// The interventions of a gate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateReport {
-    /// The share of vertices in all frames that were returned to the rig, wholly or in part.
+    /// The fraction of vertices in all frames that were returned to the rig, wholly or in part.
     pub returned: f64,
-    /// Frames in which anything was returned.
+    /// Frames with any returned vertex.
     pub frames: usize,
-    /// Frames in which a jump began to be blended.
+    /// Frames in which the blending of a jump began.
     pub pops: usize,
-    /// Times that the body itself was put back.
+    /// Number of times that the body itself was put back.
     pub put_back: usize,
-    /// The first thing that could not be helped.
+    /// The first fault beyond repair.
     pub failed: Option<Failure>,
 }
 
-/// Watches the surfaces that a body gives, frame by frame.
+/// Watches the surfaces that a body outputs, frame by frame.
 ///
-/// Each frame goes through [`watch`](Self::watch), which changes it where it is broken, and says where the body should go back to the rig.
+/// Each frame goes through [`watch`](Self::watch), which repairs it where it is broken, and returns where the body should go back to the
+/// rig.
 #[derive(Clone, Debug)]
 pub struct Gate {
     scale: f32,
@@ -117,9 +118,9 @@ pub struct Gate {
     /// Vertices that may be anywhere, such as free parts.
     spared: Vec<bool>,
     follows_rig: bool,
-    /// Grows by two in each frame in which a vertex is in trouble, and falls by one in others.
+    /// Fault counter of each vertex: grows by two in each faulty frame, and falls by one in others.
     in_trouble: Vec<u32>,
-    /// Where the body is beyond help, from then on the rig is shown.
+    /// Weights of the rig where the body was given up: it is shown there from then on.
     given_up: Vec<f32>,
     offsets: Vec<Vec3>,
     share: Vec<f32>,
@@ -160,20 +161,20 @@ impl Gate {
         }
     }
 
-    /// Lets vertices be as far from the rig as they like: parts that hang free.
+    /// Exempts vertices of free parts from the limit on the distance from the rig.
     pub fn spare(&mut self, free: &[bool]) {
         for (spared, free) in self.spared.iter_mut().zip(free) {
             *spared = *free;
         }
     }
 
-    /// The body follows markers and not the rig: its distance from the rig means nothing.
+    /// Ignores the distance from the rig, for a body that follows markers instead.
     pub fn ignore_distance(&mut self) {
         self.follows_rig = false;
     }
 
-    /// Judges a frame and changes it where it is broken. Gives the share by which the body should go back to the rig at each vertex, if
-    /// it should anywhere.
+    /// Checks a frame and repairs it where it is broken. Returns the weight by which the body should go back to the rig at each vertex,
+    /// if it should anywhere.
     pub fn watch(&mut self, frame: &mut Watched<'_>) -> Option<&[f32]> {
         self.felt.advance(&frame.head, frame.seconds);
         let limit = self.limit(frame.touched);
@@ -195,7 +196,7 @@ impl Gate {
         put_back.then_some(&self.share[..])
     }
 
-    /// What was done so far.
+    /// The interventions so far.
     pub fn report(&self) -> GateReport {
         let [returned, all] = self.counted;
         let mut report = GateReport { returned: returned as f64 / all.max(1) as f64, ..self.report.clone() };
@@ -214,7 +215,7 @@ impl Gate {
         report
     }
 
-    /// How far untouched skin may be from the rig now, mm at life size.
+    /// The allowed distance of untouched skin from the rig now, mm at life size.
     fn limit(&self, touched: bool) -> f32 {
         if touched || !self.follows_rig { TOUCHED } else { FARTHEST + self.felt.swing_mm() }
     }
@@ -227,7 +228,7 @@ impl Gate {
         POP * told + self.felt.jolt_mm(frame.seconds)
     }
 
-    /// Offsets from the rig, and the vertices at which the body is lost.
+    /// Computes offsets from the rig, and finds the vertices where the body is lost.
     fn find_offsets(&mut self, frame: &Watched<'_>, limit: f32) -> Vec<(u32, Trouble)> {
         let mut troubles = Vec::new();
         let lost = (LOST * limit).min(TOUCHED.max(limit));
@@ -245,7 +246,7 @@ impl Gate {
 
     fn find_inverted(&mut self, frame: &Watched<'_>, troubles: &mut Vec<(u32, Trouble)>) {
         let stay = self.lasting.add(frame.inverted);
-        // A finger may squeeze flesh as long as it likes.
+        // A finger may squeeze tissue for any time.
         if !frame.touched && !stay.is_empty() {
             let vertices = (frame.vertices_at)(&stay);
             troubles.extend(vertices.into_iter().map(|vertex| (vertex, Trouble::Inverted)));
@@ -270,15 +271,15 @@ impl Gate {
         }
     }
 
-    /// Finds the share by which each vertex goes back to the rig, takes it back, and gives up where that never helps. Returns whether
-    /// anything goes back.
+    /// Computes the weight by which each vertex goes back to the rig, applies it, and gives up where that never helps. Returns whether
+    /// any vertex goes back.
     fn put_back(&mut self, frame: &Watched<'_>, troubles: &[(u32, Trouble)]) -> bool {
         self.share.copy_from_slice(&self.given_up);
         if !troubles.is_empty() {
             self.report.put_back += 1;
             let seeds: Vec<u32> = troubles.iter().map(|(vertex, _)| *vertex).collect();
             self.surroundings.spread(&seeds, &mut self.share);
-            // A body in which anything is not finite soon is not finite anywhere.
+            // Once any value is not finite, soon no value is.
             if troubles.iter().any(|(_, trouble)| *trouble == Trouble::NotFinite) {
                 self.share.fill(1.0);
             }
@@ -302,7 +303,7 @@ impl Gate {
         let most = (2.0 * PATIENCE / frame.seconds) as u32;
         let mut worst: Option<(u32, Trouble)> = None;
         for (vertex, trouble) in troubles {
-            // Lips are looked at now and then, and are in trouble until they are looked at again.
+            // Lips are checked at intervals, and count as faulty until the next check.
             let frames = if *trouble == Trouble::Crossing { 1.0 / LOOKS / frame.seconds } else { 1.0 };
             let count = &mut self.in_trouble[*vertex as usize];
             *count += (3.0 * frames) as u32;
@@ -320,13 +321,13 @@ impl Gate {
         }
     }
 
-    /// Shortens offsets that are too long.
+    /// Clamps offsets that are too long.
     fn limit_offsets(&mut self, limit: f32) {
         for ((offset, share), spared) in self.offsets.iter_mut().zip(&mut self.share).zip(&self.spared) {
             let length = offset.length_squared();
             if length > limit * limit && !spared {
                 *offset *= limit / length.sqrt();
-                // Only counted: the body itself may go on.
+                // Only counted: the body itself may continue.
                 *share = share.max(f32::MIN_POSITIVE);
             }
         }

@@ -1,4 +1,4 @@
-//! Which vertices hang together, and which are near the lips.
+//! Connectivity of vertices, and the region near the lips.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,11 @@ use zygoma_geometry::geodesic::{Source, nearest_sources};
 use crate::model::{FaceModel, Landmarks};
 use crate::run::watch::crossings::points;
 
-/// Around what is returned, the share fades out over this part of the height: 12 mm on a life-size head. Ours.
+/// Around returned vertices, the blend weight fades out over this fraction of the height: 12 mm on a life-size head. Ours.
 const FADE: f64 = 0.05;
 
-/// Skin within this part of the height around the mouth is near the lips, beyond the mouth's corners: 15 mm at life size. Ours.
+/// Skin within this fraction of the height around the mouth is near the lips, including beyond the mouth's corners: 15 mm at life size.
+/// Ours.
 const LIPS: f32 = 0.06;
 
 /// Neighbours along the skin, across seams of the file.
@@ -21,7 +22,7 @@ pub(super) struct Surroundings {
     positions: Vec<DVec3>,
     triangles: Vec<[u32; 3]>,
     fade: f64,
-    /// Vertices around each vertex, and where each one's begin.
+    /// Neighbours of each vertex, and where each list begins.
     around: Vec<u32>,
     starts: Vec<u32>,
 }
@@ -52,13 +53,13 @@ impl Surroundings {
         Self { points, positions, triangles: welded, fade: FADE * height, around, starts }
     }
 
-    /// Visits a vertex' neighbours, and other vertices at its place.
+    /// Visits a vertex' neighbours, and the other vertices at its position.
     pub(super) fn visit(&self, vertex: u32, visit: &mut dyn FnMut(u32)) {
         let range = self.starts[vertex as usize] as usize..self.starts[vertex as usize + 1] as usize;
         self.around[range].iter().for_each(|next| visit(*next));
     }
 
-    /// Raises shares to 1 at some vertices, and smoothly less around them.
+    /// Raises weights to 1 at some vertices, with a smooth falloff around them.
     pub(super) fn spread(&self, seeds: &[u32], shares: &mut [f32]) {
         let mut starts: Vec<u32> = seeds.iter().map(|v| self.points[*v as usize]).collect();
         starts.sort_unstable();
@@ -74,7 +75,7 @@ impl Surroundings {
     }
 }
 
-/// Triangles of the skin near the lips, and their vertices. None where no mouth was found.
+/// Triangles of the skin near the lips, and their vertices. Empty where no mouth was found.
 pub(super) fn near_lips(face: &FaceModel, places: &Landmarks, neutral: &[Vec3]) -> (Vec<[u32; 3]>, Vec<u32>) {
     let names = ["mouth-left", "mouth-right", "lip-upper", "lip-lower"];
     let mouth: Vec<Vec3> = names

@@ -12,14 +12,14 @@ use crate::shell::{BuildParams, build};
 const FPS: f64 = 60.0;
 const STILL: RigidMotion = RigidMotion { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
-/// A face, scaled; its cheek and what a body may do to it.
+/// A face, scaled; its cheek and the disturbances of a body.
 struct Stage {
     face: FaceModel,
     places: Landmarks,
     plain: Vec<Vec3>,
 }
 
-/// What came out.
+/// The outcome of a run.
 struct Seen {
     report: GateReport,
     /// The largest distance from the rig and the largest second difference, mm at life size.
@@ -28,7 +28,7 @@ struct Seen {
     frames: Vec<Vec<Vec3>>,
 }
 
-/// A head of its own size, built once.
+/// A head at its own size, built once.
 fn stage() -> &'static Stage {
     static STAGE: OnceLock<Stage> = OnceLock::new();
     STAGE.get_or_init(|| Stage::new(1.0))
@@ -51,7 +51,7 @@ impl Stage {
         Self { places: Landmarks::new(&face), face, plain: mesh.positions }
     }
 
-    /// Offsets of a bump at a place, so high in mm at life size.
+    /// Offsets of a bump at a landmark, of the given height in mm at life size.
     fn bump(&self, place: &str, mm: f32) -> Vec<Vec3> {
         let centre = self.plain[self.places.find(place).unwrap().vertex as usize];
         let scale = 1.0 / life_mm(self.face.height);
@@ -62,7 +62,7 @@ impl Stage {
             .collect()
     }
 
-    /// Runs a stub body: `offsets` gives what it adds to the rig in a frame, or what it does after it was put back in the frame before.
+    /// Runs a stub body: `offsets` gives its offsets from the rig in a frame, and is passed whether it was put back in the frame before.
     fn run(&self, touched: bool, mut offsets: impl FnMut(usize, bool) -> Vec<Vec3>) -> Seen {
         let mut gate = Gate::new(&self.face, &self.places, FPS);
         let (mut back, mut frames, mut pops) = (false, Vec::new(), Pops::new(life_mm(self.face.height), FPS));
@@ -148,7 +148,7 @@ fn a_jump_becomes_a_blend() {
 fn a_body_that_explodes_once_recovers() {
     let stage = stage();
     let bump = stage.bump("lip-lower", 150.0);
-    // It comes back once it is put back.
+    // It recovers once it is put back.
     let mut exploded = false;
     let seen = stage.run(false, |frame, back| {
         exploded = (exploded || frame == 30) && !back;

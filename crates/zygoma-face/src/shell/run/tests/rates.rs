@@ -1,8 +1,8 @@
-//! Motion does not depend on how often frames are asked for.
+//! Motion does not depend on the frame rate.
 
 use super::*;
 
-/// What happens to the face.
+/// The disturbance of the face.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Happening {
     Expressions,
@@ -13,7 +13,7 @@ enum Happening {
     Everything,
 }
 
-/// How the head moves: it nods and sways.
+/// The head's motion: it nods and sways.
 fn head_pose(time: f64) -> RigidMotion {
     RigidMotion {
         rotation: DQuat::from_rotation_x(0.2 * (4.0 * time).sin()) * DQuat::from_rotation_y(0.3 * time),
@@ -98,7 +98,7 @@ fn motion_does_not_depend_on_the_frame_rate() {
     }
 }
 
-/// Frames of any length, and of changing ones, while the head turns and nods and the face moves.
+/// Frames of constant and of changing length, while the head turns and nods and the face moves.
 #[test]
 fn a_turning_head_moves_its_skin_alike_at_any_rate() {
     let surfaces = |lengths: &[f64]| {
@@ -131,7 +131,7 @@ fn a_turning_head_moves_its_skin_alike_at_any_rate() {
     }
 }
 
-/// Skin under a finger that stands still comes to rest.
+/// Skin under a resting finger comes to rest.
 #[test]
 fn skin_does_not_tremble_under_a_finger() {
     for (by, friction, limit) in [(0.006f32, 0.0f32, 1e-3), (0.012, 0.3, 0.02), (0.02, 0.0, 0.1)] {

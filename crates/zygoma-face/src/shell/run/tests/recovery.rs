@@ -1,10 +1,10 @@
-//! What must not last: touches that are gone, numbers that are none, sleep, and jolts.
+//! Tests of recovery: from removed touches, NaN input, sleep and jolts.
 
 use super::*;
 
 const BALL: ColliderShape = ColliderShape::Sphere { radius: 0.024 };
 
-/// A face that a rough finger has pressed for half a second.
+/// A face that a finger with friction has pressed for half a second.
 fn pressed(drive: ColliderMotion) -> (ShellBody, crate::contact::ColliderId) {
     let mut running = ShellBody::new(&FACE, awake()).unwrap();
     let touch = running.colliders_mut().add(BALL, poke(0.24, 0.0), drive);
@@ -85,7 +85,7 @@ fn a_tilted_head_falls_asleep() {
     assert!(slept, "one degree keeps it awake");
 }
 
-/// Skin that gravity pulls a little from the rig, half asleep: it is shown half way, and wakes from there.
+/// Skin that gravity pulls slightly from the rig, half asleep: half of its deviation is shown, and it wakes from there.
 #[test]
 fn a_drowsy_face_wakes_unseen() {
     let params = RunParams { gravity: [0.0, 0.0, -30.0], ..RunParams::default().weightless() };
@@ -105,7 +105,7 @@ fn a_drowsy_face_wakes_unseen() {
     assert!(moved < 0.05 * pulled, "{moved} of {pulled} heights");
 }
 
-/// A head in steady motion from the start: its skin rests.
+/// A head in steady motion from the start: its skin stays at rest.
 #[test]
 fn steady_motion_is_not_felt() {
     let run = |pose: &dyn Fn(f64) -> RigidMotion, frames: &[f64]| {
