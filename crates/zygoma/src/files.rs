@@ -1,4 +1,4 @@
-//! Where a command reads and writes, checked before it starts to work.
+//! Checks the paths that a command reads and writes, before it starts to work.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ const OUTPUTS: [&str; 8] = ["out", "glb", "report", "sheet", "plot", "table", "c
 /// Flags that may name a file, or a take of the rig.
 const TAKES: [&str; 2] = ["take", "takes"];
 
-/// Refuses outputs that cannot be made, or that would replace an input, a device or a pipe; then holds the rest of the run to it.
+/// Refuses outputs that cannot be made, or that would replace an input, a device or a pipe; then enforces this for the rest of the run.
 pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
     let mut plan = Plan::default();
     collect(command, matches, &mut plan)?;
