@@ -1,9 +1,9 @@
-//! Errors, as sentences for the person who named the file.
+//! Errors, as sentences for the user.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A result whose error is a sentence for a person.
+/// A result whose error is a sentence for the user.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a file could not be read or written.
@@ -14,23 +14,23 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was being done, e.g. "reading".
+        /// The action that failed, e.g. "reading".
         action: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// zygoma refuses.
+    /// zygoma refused to read or write the file.
     #[error("{path}: {problem}", path = path.display())]
     Refused {
         /// The file or folder.
         path: PathBuf,
-        /// What is wrong and what to do about it.
+        /// The problem and what to do about it.
         problem: String,
     },
 }
 
 impl Error {
-    /// The sentence without the path.
+    /// The message without the path.
     pub fn problem(&self) -> String {
         match self {
             Self::Io { source, .. } => source.to_string(),

@@ -12,7 +12,7 @@ use crate::{Error, Result, folder_of, place, plan};
 
 const WAY_OUT: &str = "name a new folder or empty this one first";
 
-/// Makes a folder, and those on the way to it, unless it is there.
+/// Creates a folder and its missing parents.
 pub fn create_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(Error::io(path, "creating the folder"))
 }
@@ -40,7 +40,7 @@ impl OutputFolder {
         Ok(Self { path: path.to_owned(), temporary, _lock: lock, _unfinished: unfinished })
     }
 
-    /// Checks that a folder can be made. An older folder there is replaced only if it is empty or `is_ours` says that zygoma wrote all of
+    /// Checks that a folder can be created. An existing folder is replaced only if it is empty or `is_ours` says that zygoma wrote all of
     /// it.
     pub fn check(path: &Path, is_ours: impl FnOnce(&Path) -> bool) -> Result<()> {
         place::check_folder(path)?;
@@ -64,7 +64,7 @@ impl OutputFolder {
         sync_folder(self.temporary.path());
         if self.path.exists() {
             exchange(self.temporary.path(), &self.path).map_err(failed())?;
-            // The older folder has the temporary name now and goes with it.
+            // The older folder now has the temporary name and is deleted with it.
         } else {
             fs::rename(self.temporary.path(), &self.path).map_err(failed())?;
         }

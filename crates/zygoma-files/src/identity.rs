@@ -1,9 +1,9 @@
-//! Which file a path leads to, and of which kind it is.
+//! The identity and kind of the file that a path leads to.
 
 use std::fs::{self, FileType, Metadata};
 use std::path::{Path, PathBuf};
 
-/// A file or folder, however it is named: links of either kind and detours in a path lead to the same identity.
+/// A file or folder, independent of its path: symbolic and hard links and detours in a path lead to the same identity.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     canonical: PathBuf,
@@ -11,7 +11,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The identity of what is there, or of the file that would be made there.
+    /// The identity of the existing file, or of the file that would be created there.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         if let Ok(canonical) = path.canonicalize() {
             let inode = fs::metadata(&canonical).ok().and_then(|metadata| inode(&metadata));

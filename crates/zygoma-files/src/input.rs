@@ -1,4 +1,4 @@
-//! Reading files that nobody vouches for.
+//! Reading untrusted files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
@@ -7,19 +7,19 @@ use std::path::Path;
 use crate::identity::special;
 use crate::{Error, Result, plan};
 
-/// The bytes of a regular file that has at most `most` of them.
+/// The bytes of a regular file of at most `most` bytes.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     load(path, most, plan::note_input)
 }
 
-/// The same for a file that the command keeps itself and may replace, such as a page that it updates: it does not count as an input.
+/// The same for a file that the command owns and may replace, such as a page that it updates: it does not count as an input.
 pub fn read_own(path: &Path, most: u64) -> Result<Vec<u8>> {
     load(path, most, |_| Ok(()))
 }
 
 fn load(path: &Path, most: u64, note: impl Fn(&Path) -> Result<()>) -> Result<Vec<u8>> {
     let failed = || Error::io(path, "reading");
-    // Some devices act when they are opened, so the kind is looked at before and, since it may change meanwhile, after.
+    // Some devices act when they are opened, so the kind is checked before and, since it may change meanwhile, after.
     check_kind(path, &fs::metadata(path).map_err(failed())?)?;
     let file = open(path).map_err(failed())?;
     let metadata = file.metadata().map_err(failed())?;
@@ -39,14 +39,14 @@ fn load(path: &Path, most: u64, note: impl Fn(&Path) -> Result<()>) -> Result<Ve
     Ok(bytes)
 }
 
-/// The text of a regular file that has at most `most` bytes, without the byte order mark that some programs put first.
+/// The text of a regular file of at most `most` bytes, without the byte order mark that some programs put first.
 pub fn read_text(path: &Path, most: u64) -> Result<String> {
     let text = String::from_utf8(read(path, most)?)
         .map_err(|_| Error::refused(path, "the file is not UTF-8 text; save it as UTF-8"))?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// Reads a file that another file refers to by a path relative to its folder. It must lie in that folder, links followed: a downloaded
+/// Reads a file that another file refers to by a path relative to its folder. It must lie in that folder, after following links: a downloaded
 /// file must not make us read others.
 pub fn read_beside(folder: &Path, relative: &Path, most: u64) -> Result<Vec<u8>> {
     let path = folder.join(relative);
@@ -76,7 +76,7 @@ fn check_kind(path: &Path, metadata: &fs::Metadata) -> Result<()> {
     }
 }
 
-/// Opens a file without waiting: a pipe would wait for somebody to write to it.
+/// Opens a file without blocking: a pipe would wait for a writer.
 fn open(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -88,7 +88,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-/// A number of bytes for people.
+/// A number of bytes in readable form.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     match units.into_iter().find(|(shift, _)| bytes >> shift > 0) {

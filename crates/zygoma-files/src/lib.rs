@@ -3,8 +3,8 @@
 //! Every file that zygoma opens goes through here, so that one policy holds for all of them:
 //!
 //! - [`read`] takes regular files only, up to a number of bytes; a pipe or a device is refused and never waited for.
-//! - [`OutputFile`] and [`OutputFolder`] appear whole or not at all: they are written under a temporary name that nobody can guess,
-//!   synced, and renamed. [`abandon_outputs`] removes what is unfinished; a later run removes what a killed one left.
+//! - [`OutputFile`] and [`OutputFolder`] appear whole or not at all: they are written under a temporary name that cannot be guessed,
+//!   synced, and renamed. [`abandon_outputs`] removes unfinished outputs; a later run removes those of a killed one.
 //! - [`Plan`] names the inputs and outputs of a command. No output may replace an input, a device or a pipe.
 //!
 //! ```

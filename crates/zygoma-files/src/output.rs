@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use crate::temporary::{self, Unfinished};
 use crate::{Error, Result, folder_of, place, plan};
 
-/// Bytes that are gathered before they are written.
+/// Size of the write buffer in bytes.
 const BUFFER: usize = 1 << 18;
 
 /// A file being written. Unless [`finish`](Self::finish) is reached, nothing is left behind.
@@ -23,7 +23,7 @@ pub struct OutputFile {
 enum Target {
     /// A file beside the output.
     Temporary { file: NamedTempFile, _unfinished: Unfinished },
-    /// The file itself, in an output folder that is not finished.
+    /// The file itself, in an unfinished output folder.
     InFolder(File),
 }
 
@@ -100,7 +100,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     file.finish()
 }
 
-/// Puts a new name on the disk. Not every system can; the contents are there already.
+/// Syncs a new name to the disk. Not every system can; the contents are already there.
 pub(crate) fn sync_folder(folder: &Path) {
     if let Ok(folder) = fs::File::open(folder) {
         let _ = folder.sync_all();

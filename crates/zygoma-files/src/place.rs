@@ -1,4 +1,4 @@
-//! Whether a folder can be written to, and has room.
+//! Checks that a folder is writable and has space.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Refuses to write where fewer than `bytes` are free, before the work that makes them. Where the system does not tell, there is room.
+/// Refuses to write if fewer than `bytes` are free, before the work that produces them. If the system does not report it, there is space.
 pub fn check_room(folder: &Path, bytes: u64) -> Result<()> {
     let Some(free) = free_bytes(folder).filter(|free| *free < bytes) else { return Ok(()) };
     let [needed, free] = [bytes, free].map(crate::input::size);
@@ -33,8 +33,8 @@ fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// Checks that an output file can be made: its folder takes files, and what is there now is a regular file or nothing. Folders that are missing
-/// on the way will be made.
+/// Checks that an output file can be created: its folder is writable, and any existing file is a regular one. Missing folders
+/// will be created.
 pub(crate) fn check_file(path: &Path) -> Result<()> {
     check_occupant(path)?;
     check_name(path)?;
@@ -43,7 +43,7 @@ pub(crate) fn check_file(path: &Path) -> Result<()> {
     try_writing(path, there)
 }
 
-/// Checks that an output file would replace nothing but a file, in a folder that exists and is none of the system's own.
+/// Checks that an output file would replace nothing but a file, in a folder that exists and does not belong to the system.
 pub(crate) fn check_target(path: &Path) -> Result<()> {
     check_occupant(path)?;
     check_parent(path)
@@ -66,12 +66,12 @@ fn check_name(path: &Path) -> Result<()> {
     }
 }
 
-/// The nearest folder above a path that exists: it decides where missing ones will be made.
+/// The nearest existing ancestor folder of a path, in which missing ones will be created.
 fn nearest(path: &Path) -> &Path {
     path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."))
 }
 
-/// Checks that a folder can be made or filled.
+/// Checks that a folder can be created or filled.
 pub(crate) fn check_folder(path: &Path) -> Result<()> {
     let there = match occupant(path) {
         Some(kind) if kind.is_dir() => path,
@@ -86,7 +86,7 @@ pub(crate) fn check_folder(path: &Path) -> Result<()> {
     try_writing(path, there)
 }
 
-/// Checks that the folder which an output will be in exists and is none of the system's own.
+/// Checks that the folder of an output exists and does not belong to the system.
 pub(crate) fn check_parent(path: &Path) -> Result<()> {
     check_name(path)?;
     let folder = folder_of(path);
@@ -97,7 +97,7 @@ pub(crate) fn check_parent(path: &Path) -> Result<()> {
     check_system(path, folder)
 }
 
-/// Nothing that a person would name an output after lives here, and renaming onto `/dev/stdout` would break it for everybody.
+/// Nobody writes an output there on purpose, and renaming onto `/dev/stdout` would break it for everybody.
 const SYSTEM: [&str; 3] = ["/dev", "/proc", "/sys"];
 const SHARED_MEMORY: &str = "/dev/shm";
 
@@ -122,7 +122,7 @@ fn try_writing(path: &Path, folder: &Path) -> Result<()> {
     }
 }
 
-/// The kind of what a path leads to, links followed.
+/// The kind of the file that a path leads to, after following links.
 fn occupant(path: &Path) -> Option<std::fs::FileType> {
     path.metadata().ok().map(|metadata| metadata.file_type())
 }

@@ -1,4 +1,4 @@
-//! What a command reads and writes, so that no output replaces an input.
+//! The inputs and outputs of a command, so that no output replaces an input.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,28 +6,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::identity::Identity;
 use crate::{Error, Result, place};
 
-/// How an output comes to be.
+/// How an output is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
     /// A file, which replaces an older one.
     File,
     /// A folder, which replaces an older one as a whole.
     WholeFolder,
-    /// A folder, made if there is none, to which files are added.
+    /// A folder, created if missing, to which files are added.
     Folder,
 }
 
 /// The inputs and outputs of a command.
 ///
 /// While a plan is in [`force`](Self::enforce), a file that is read may not be one of its outputs, and nothing is written over a file that
-/// was read. Files that other files refer to, such as a glTF's textures, are found out by reading them.
+/// was read. Files that other files refer to, such as a glTF's textures, become known as they are read.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     inputs: Vec<Known>,
     outputs: Vec<(Known, OutputKind)>,
 }
 
-/// A path as it was named, and the file that it leads to.
+/// A path as given, and the file that it leads to.
 #[derive(Clone, Debug)]
 struct Known {
     path: PathBuf,
@@ -68,7 +68,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Checks the plan and holds the rest of the program to it. A plan without outputs, such as that of a server, forbids nothing.
+    /// Checks the plan and enforces it for the rest of the program. A plan without outputs, such as that of a server, forbids nothing.
     pub fn enforce(self) -> Result<()> {
         self.check()?;
         *in_force() = Some(self).filter(|plan| !plan.outputs.is_empty());
@@ -85,7 +85,7 @@ impl Plan {
             OutputKind::WholeFolder => {
                 output.identity.is(&input.identity) || output.identity.holds(&input.identity)
             }
-            // Each file that goes there is checked when it is made.
+            // Each file added there is checked when it is created.
             OutputKind::Folder => false,
         };
         match self.outputs.iter().find(replaces) {
@@ -103,7 +103,7 @@ fn would_replace(output: &Path, input: &Path) -> Error {
     )
 }
 
-/// Notes that a file is read; refused if an output of the plan would replace it.
+/// Records that a file is read; refused if an output of the plan would replace it.
 pub(crate) fn note_input(path: &Path) -> Result<()> {
     let mut plan = in_force();
     let Some(plan) = plan.as_mut() else { return Ok(()) };

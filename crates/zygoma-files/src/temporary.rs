@@ -1,7 +1,7 @@
-//! Temporary names beside an output, locked for as long as somebody writes there.
+//! Temporary names beside an output, locked while in use.
 //!
-//! A name is `.<output>.<random>.part`. It is made exclusively, so that neither another run nor a planted link can be hit, and locked, so
-//! that a later run can tell what a killed one left from what a living one writes.
+//! A name is `.<output>.<random>.part`. It is created exclusively, so that neither another run nor a planted link can be hit, and locked, so
+//! that a later run can distinguish leftovers of a killed run from files still being written.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,7 @@ const SUFFIX: &str = ".part";
 /// Bytes of an output's name that its temporary name repeats; file systems allow 255 for all of it.
 const LONGEST_NAME: usize = 180;
 
-/// Tries to make a temporary file that nobody cleans up before it is locked.
+/// Attempts to create a temporary file and lock it before another run cleans it up.
 const TRIES: usize = 16;
 
 /// Temporary files and folders of outputs that are not finished.
@@ -29,7 +29,7 @@ fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes everything that is being written. For a program that is about to end in the middle of its work, such as on Ctrl-C; a write
+/// Removes everything that is being written. For a program that is about to stop in the middle of its work, such as on Ctrl-C; a write
 /// that still goes on then fails.
 pub fn abandon_outputs() {
     for temporary in std::mem::take(&mut *unfinished()) {
@@ -39,7 +39,7 @@ pub fn abandon_outputs() {
     }
 }
 
-/// Remembers an unfinished output until it is dropped.
+/// Registers an unfinished output until it is dropped.
 pub(crate) struct Unfinished(PathBuf);
 
 impl Unfinished {
@@ -55,7 +55,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Makes a temporary file for an output, after removing those of killed runs.
+/// Creates a temporary file for an output, after removing those of killed runs.
 pub(crate) fn file(path: &Path) -> Result<(NamedTempFile, Unfinished)> {
     let prefix = prefix(path);
     sweep(path, &prefix);
@@ -64,12 +64,12 @@ pub(crate) fn file(path: &Path) -> Result<(NamedTempFile, Unfinished)> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As any program makes files; the umask takes away what the user wants.
+        // The usual permissions; the umask removes those that the user does not want.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     for _ in 0..TRIES {
         let made = builder.tempfile_in(folder_of(path)).map_err(Error::io(path, "writing"))?;
-        // A file system without locks only loses the cleaning up.
+        // On a file system without locks only the clean-up is lost.
         let _ = made.as_file().lock();
         if is_at(made.as_file(), made.path()) {
             let unfinished = Unfinished::new(made.path());
@@ -79,7 +79,7 @@ pub(crate) fn file(path: &Path) -> Result<(NamedTempFile, Unfinished)> {
     Err(Error::refused(path, "no temporary file beside it stays there; another program removes them"))
 }
 
-/// Makes a temporary folder for an output, after removing those of killed runs. The file holds the lock.
+/// Creates a temporary folder for an output, after removing those of killed runs. The file holds the lock.
 pub(crate) fn folder(path: &Path) -> Result<(TempDir, Option<File>, Unfinished)> {
     let prefix = prefix(path);
     sweep(path, &prefix);
@@ -116,14 +116,14 @@ fn prefix(path: &Path) -> OsString {
     hidden
 }
 
-/// Removes temporary files and folders of an output whose lock can be taken: the run that made them is gone.
+/// Removes temporary files and folders of an output whose lock can be taken: the run that created them has ended.
 fn sweep(path: &Path, prefix: &OsStr) {
     let Ok(entries) = fs::read_dir(folder_of(path)) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let bytes = name.as_encoded_bytes();
         let ours = bytes.starts_with(prefix.as_encoded_bytes()) && bytes.ends_with(SUFFIX.as_bytes());
-        // A link or a pipe of that name is none of ours.
+        // A link or a pipe of that name is not ours.
         let kind = entry.file_type().ok().filter(|kind| ours && (kind.is_file() || kind.is_dir()));
         let Some(kind) = kind else { continue };
         let path = entry.path();
@@ -132,7 +132,7 @@ fn sweep(path: &Path, prefix: &OsStr) {
             Ok(()) if is_at(&file, &path) => {}
             Ok(()) | Err(TryLockError::WouldBlock | TryLockError::Error(_)) => continue,
         }
-        // It stays if the system keeps it; that is no reason not to write the output.
+        // If it cannot be removed, it stays; the output is written all the same.
         let _ = if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
     }
 }

@@ -1,4 +1,4 @@
-//! The sculpted half heads as bytes: extracting and remeshing takes seconds, so its result is kept in the repository
+//! The sculpted half heads as bytes: extracting and remeshing takes seconds, so the result is stored in the repository
 //! (`assets/template.bin`, written by `cargo run --release -p zygoma-head --example bake`).
 
 use glam::DVec3;
@@ -10,13 +10,13 @@ use crate::surface::{fine_surface, half_surface};
 
 /// Sizes relative to the sculpture's own, for about 3.5k, 7k and 14k vertices.
 const SCALES: [f64; 3] = [2.0, 1.24, 0.82];
-/// Coordinates are kept in steps of this many millimetres, so that rounding is the same everywhere.
+/// Coordinates are stored in steps of this many millimetres, so that rounding is the same everywhere.
 const STEP: f64 = 1e-4;
 
-/// Weights are kept in steps of this size.
+/// Weights are stored in steps of this size.
 const FIELD_STEP: f64 = 1e-7;
 
-/// One kept level: the half surface and its weights.
+/// One stored level: the half surface and its weights.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
     /// The half surface.
@@ -27,7 +27,7 @@ pub(crate) struct Kept {
     pub(crate) seal: Vec<f64>,
 }
 
-/// The kept template.
+/// The stored template.
 const KEPT: &[u8] = include_bytes!("../assets/template.bin");
 
 /// Sculpts and remeshes all levels.
@@ -60,7 +60,7 @@ pub fn bake() -> Vec<u8> {
     bytes
 }
 
-/// The kept half head of one level, coarsest first.
+/// The stored half head of one level, coarsest first.
 pub(crate) fn kept(level: usize) -> Kept {
     let mut words = KEPT.chunks_exact(4).map(|c| i32::from_le_bytes([c[0], c[1], c[2], c[3]]));
     let mut kept = Kept::default();

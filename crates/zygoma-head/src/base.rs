@@ -1,4 +1,4 @@
-//! The template surface of one level: both halves, closed mouth, curves in order and names of its parts.
+//! The template surface of one level: both halves, closed mouth, ordered curves and named parts.
 //!
 //! *Template space* is the sculpture's: millimetres, origin between the ear canals.
 
@@ -150,7 +150,7 @@ fn split_lids(margin: &[u32], open: &[DVec3]) -> [Vec<u32>; 2] {
     if height(&first) > height(&second) { [first, second] } else { [second, first] }
 }
 
-/// Names every vertex, by flooding between the curves.
+/// Assigns every vertex to a part, by flood fill between the curves.
 fn parts(half: &FeatureMesh, open: &[DVec3], mirror: &[u32]) -> Vec<Part> {
     let count = half.positions.len();
     let mut curve = vec![0u32; count];

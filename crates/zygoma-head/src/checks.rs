@@ -1,4 +1,4 @@
-//! What must hold for every head: laws that tests and benchmarks ask for.
+//! Invariants of every head, for tests and benchmarks.
 
 use glam::{DVec3, Vec3};
 use zygoma_geometry::closest::{SurfacePoint, TriangleTree};
@@ -25,7 +25,7 @@ pub fn posed(mesh: &HeadMesh, weights: &[(&str, f64)]) -> Vec<DVec3> {
     positions
 }
 
-/// Pairs of skin triangles that cut through each other.
+/// Pairs of skin triangles that intersect.
 pub fn crossings(head: &Head, weights: &[(&str, f64)]) -> Vec<(u32, u32)> {
     crossing_pairs(&posed_skin(head, weights), &head.skin.triangles)
 }
@@ -41,7 +41,7 @@ pub fn asymmetry(head: &Head) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// How deep skin lies inside the eyeballs, in metres; negative when none does.
+/// Deepest penetration of skin into the eyeballs, in metres; negative when there is none.
 pub fn eye_penetration(head: &Head, weights: &[(&str, f64)]) -> f64 {
     let eye = head.warp.left_eye();
     let radius = head.eye_radius();
@@ -50,7 +50,7 @@ pub fn eye_penetration(head: &Head, weights: &[(&str, f64)]) -> f64 {
     positions.iter().map(depth).fold(f64::MIN, f64::max)
 }
 
-/// Every single shape at weight 1, and the lips' seal over an opening jaw, that makes the skin cut through itself, with the
+/// Every single shape at weight 1, and the lips' seal over an opening jaw, that makes the skin intersect itself, with the
 /// number of crossing pairs.
 pub fn crossing_shapes(head: &Head) -> Vec<(String, usize)> {
     let single = head.skin.shapes.iter().map(|(name, _)| &name[..]).filter(|name| *name != "mouthClose");
@@ -83,7 +83,7 @@ pub fn lip_gaps(head: &Head, weights: &[(&str, f64)]) -> Vec<f64> {
     upper.iter().map(gap).collect()
 }
 
-/// The least distance from teeth and gums to the skin around them, in metres; negative where they pierce it.
+/// The smallest distance from teeth and gums to the skin around them, in metres; negative where they pierce it.
 pub fn teeth_clearance(head: &Head, weights: &[(&str, f64)]) -> f64 {
     let skin = posed_skin(head, weights);
     let tree = TriangleTree::new(&skin, &head.skin.triangles);
@@ -96,8 +96,8 @@ pub fn teeth_clearance(head: &Head, weights: &[(&str, f64)]) -> f64 {
         let Some(near) = tree.closest(&skin, &head.skin.triangles, p, f64::INFINITY) else { return f64::MAX };
         let near = SurfacePoint::from(near);
         let away = p - near.interpolate(&head.skin.triangles, &skin);
-        // The bag's skin faces the teeth: what lies before it is in the mouth. Normals of the vertices decide, because
-        // those of single triangles say little at an edge.
+        // The bag's skin faces the teeth: points in front of it are in the mouth. Vertex normals decide, because
+        // those of single triangles are unreliable at an edge.
         away.length().copysign(away.dot(near.interpolate(&head.skin.triangles, &normals)))
     };
     hard.flat_map(|part| posed(part, weights)).map(clearance).fold(f64::MAX, f64::min)

@@ -1,7 +1,7 @@
-//! Who the head is: named dials, each a smooth warp of space.
+//! The identity of a head: named dials, each a smooth warp of space.
 //!
 //! Skin, parts, shapes and anatomy all go through the same [`Warp`], so they move together. Soft dials stand for fat and
-//! sagging skin: they move the skin in full, bones and teeth not at all, and flesh in between by its softness. Around each
+//! sagging skin: they move the skin in full, bones and teeth not at all, and tissue in between by its softness. Around each
 //! eye the warp turns into a similarity, so that eyeballs stay round and lids keep closing over them.
 
 use glam::{DQuat, DVec3};
@@ -19,7 +19,7 @@ type Field = fn(DVec3) -> DVec3;
 pub struct Dial {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What turning it up does.
+    /// The effect of turning it up.
     pub about: &'static str,
     /// Whether it moves soft tissue only, and no bone.
     pub soft: bool,
@@ -32,13 +32,13 @@ const EYE_SPACING: &str = "eye_spacing";
 const EYE_TILT: &str = "eye_tilt";
 const EYE_HEIGHT: &str = "eye_height";
 
-/// Names of the dials that only the painted texture knows.
+/// Names of the dials that affect only the painted texture.
 pub(crate) const SKIN_TONE: &str = "skin_tone";
 pub(crate) const HAIR_TONE: &str = "hair_tone";
 pub(crate) const EYE_TONE: &str = "eye_tone";
 
 impl Dial {
-    /// Whether it changes the head's form, and not only its colours.
+    /// Whether it changes the head's shape, and not only its colours.
     pub(crate) fn shapes_the_head(&self) -> bool {
         ![SKIN_TONE, HAIR_TONE, EYE_TONE].contains(&self.name)
     }
@@ -58,7 +58,7 @@ fn bump(p: DVec3, centre: DVec3, radii: DVec3, by: DVec3) -> DVec3 {
     one(p) + at(-mirrored.x, mirrored.y, mirrored.z)
 }
 
-/// Grows like the value up to a limit, then stays.
+/// Follows the value up to a limit, smoothly.
 fn soft_clamp(value: f64, limit: f64) -> f64 {
     limit * (value / limit).tanh()
 }
@@ -303,38 +303,38 @@ impl Default for DialValues {
 }
 
 impl DialValues {
-    /// Settings drawn at random: most heads lie near the template, none leaves the plausible range.
+    /// Random settings: most heads lie near the template, none leaves the plausible range.
     pub fn sampled(seed: u64) -> Self {
         const SPREAD: f64 = 1.7;
         let unit = |i: usize, draw: u64| {
             let bits = mixed(seed ^ mixed(0x9E37_79B9_7F4A_7C15u64.wrapping_mul(4 * i as u64 + draw + 1)));
             (bits >> 11) as f64 / (1u64 << 53) as f64
         };
-        // The mean of four uniform draws is close to a normal one, and bounded.
+        // The mean of four uniform samples is nearly normal, and bounded.
         Self(std::array::from_fn(|i| {
             let sum: f64 = (0..4).map(|draw| unit(i, draw)).sum();
             (SPREAD * (0.5 * sum - 1.0)).clamp(-1.0, 1.0)
         }))
     }
 
-    /// The value of the dial at a place in [`DIALS`].
+    /// The value of the dial at an index of [`DIALS`].
     pub(crate) fn at(&self, index: usize) -> f64 {
         self.0[index]
     }
 
-    /// The same settings with another value for the dial at a place in [`DIALS`].
+    /// The same settings with another value for the dial at an index of [`DIALS`].
     pub(crate) fn with(mut self, index: usize, value: f64) -> Self {
         self.0[index] = value;
         self
     }
 
-    /// A dial's value; 0 for a name that no dial has.
+    /// A dial's value; 0 for an unknown name.
     pub fn get(&self, name: &str) -> f64 {
         DIALS.iter().position(|dial| dial.name == name).map_or(0.0, |index| self.0[index])
     }
 }
 
-/// Dials that the caller sets; the others are left to the seed.
+/// Dials set by the caller; the others come from the seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DialSettings(DialArray<Option<f64>>);
 
@@ -359,21 +359,21 @@ impl DialSettings {
         Ok(())
     }
 
-    /// The values of all dials: as set, or else as a seed draws them. Seed 0 is the template itself.
+    /// The values of all dials: as set, or else drawn from a seed. Seed 0 is the template itself.
     pub fn resolved(&self, seed: u64) -> DialValues {
         let drawn = if seed == 0 { DialValues::default() } else { DialValues::sampled(seed) };
         DialValues(std::array::from_fn(|i| self.0[i].unwrap_or(drawn.0[i])))
     }
 }
 
-/// A well-mixed function of 64 bits (splitmix64's finaliser).
+/// A 64-bit hash (splitmix64's finaliser).
 fn mixed(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     x ^ (x >> 31)
 }
 
-/// How far the fields of the dials, which are written down for an ordinary difference between people, reach at 1.
+/// Scale of the dials' fields at a setting of 1; the fields are written down for an ordinary difference between people.
 const STRENGTH: f64 = 1.4;
 
 /// The smooth map of template space that makes one particular head, in millimetres.
@@ -393,7 +393,7 @@ pub struct EyeFrame {
     pub centre: DVec3,
     /// Its size relative to the template's.
     pub scale: f64,
-    /// Turn of the lids about the viewing axis.
+    /// Rotation of the lids about the viewing axis.
     pub tilt: f64,
 }
 
@@ -432,7 +432,7 @@ impl Warp {
         if softness == 0.0 { firm } else { firm + softness * sum(&self.soft) }
     }
 
-    /// Where a point of template space goes; `softness` runs from 0 for bone to 1 for skin.
+    /// Maps a point of template space; `softness` runs from 0 for bone to 1 for skin.
     pub fn apply(&self, p: DVec3, softness: f64) -> DVec3 {
         let side = if p.x < 0.0 { -1.0 } else { 1.0 };
         let left = at(p.x.abs(), p.y, p.z);

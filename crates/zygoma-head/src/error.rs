@@ -1,4 +1,4 @@
-//! What a caller may ask for that the head does not have.
+//! Errors of requests for a head.
 
 use crate::dials::DIALS;
 
@@ -8,7 +8,7 @@ pub enum HeadError {
     /// No dial has this name.
     #[error("the head has no dial {0:?}; the dials are {all}", all = DIALS.map(|dial| dial.name).join(", "))]
     UnknownDial(String),
-    /// A dial was turned too far.
+    /// A dial's value is out of range.
     #[error("the dial {name:?} runs from -1 to 1, not to {value}")]
     DialRange {
         /// The dial.

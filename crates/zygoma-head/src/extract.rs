@@ -1,4 +1,4 @@
-//! From the implicit sculpture to triangles: marching tetrahedra over the half space x ≥ 0.
+//! Extracts triangles from the implicit sculpture: marching tetrahedra over the half space x ≥ 0.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct Lattice {
 
 /// Cells along the side of a block that is skipped as a whole when it is far from the surface.
 const BLOCK: usize = 8;
-/// Bound on the field's slope, with some room.
+/// Upper bound on the field's slope, with some margin.
 const SLOPE: f64 = 1.6;
 
 type Edge = (u32, u32);

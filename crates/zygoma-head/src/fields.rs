@@ -1,6 +1,6 @@
-//! Weights that live on the surface: how far each vertex follows the jaw.
+//! Weights on the surface: how far each vertex follows the jaw.
 //!
-//! They are the smoothest fields (least squared Laplacian) through what is known: bone-backed skin moves with its
+//! They are the smoothest fields (least squared Laplacian) through known values: skin over bone moves with its
 //! bone. The slit between the lips separates them, because the surface does.
 
 use glam::DVec3;
@@ -11,13 +11,13 @@ use crate::base::{Base, Part};
 use crate::sculpt::field::{at, ramp, tube};
 use crate::sculpt::lips;
 
-/// What part of the jaw's motion the lips follow when they stay sealed over an open jaw.
+/// The share of the jaw's motion that the lips follow when they stay sealed over an open jaw.
 const SEALED_LIPS: f64 = 0.40;
 
-/// A wanted value at a vertex and how strongly it is wanted; strength 0 leaves the vertex free.
+/// A target value at a vertex and its strength; strength 0 leaves the vertex free.
 type Wish = (f64, f64);
 
-/// How far each vertex follows the jaw when the mouth opens.
+/// The share of the jaw's motion that each vertex follows when the mouth opens.
 pub(crate) fn jaw(base: &Base) -> Vec<f64> {
     fitted(base, |v| match base.parts[v] {
         // Towards the corners the lips are free to follow each other, or the open mouth would be a box.
@@ -33,7 +33,7 @@ pub(crate) fn jaw(base: &Base) -> Vec<f64> {
     })
 }
 
-/// How far each vertex follows the jaw when the lips stay sealed.
+/// The share of the jaw's motion that each vertex follows when the lips stay sealed.
 pub(crate) fn seal(base: &Base) -> Vec<f64> {
     fitted(base, |v| {
         let p = base.open[v];
@@ -49,10 +49,10 @@ pub(crate) fn seal(base: &Base) -> Vec<f64> {
     })
 }
 
-/// How far each vertex follows soft dials: outer skin does, the mouth bag stays with teeth and bones. Touching lips have
-/// the same place and so the same softness.
+/// The share of soft dials that each vertex follows: outer skin does, the mouth bag stays with teeth and bones. Touching lips have
+/// the same position and so the same softness.
 pub(crate) fn softness(base: &Base) -> Vec<f64> {
-    /// From here on behind the front of the lips the bag stays.
+    /// The bag stays from this depth on behind the front of the lips.
     const LIP_DEPTH: f64 = 14.0;
     let of = |(p, part): (&DVec3, &Part)| match part {
         Part::UpperBag | Part::LowerBag => {
@@ -64,7 +64,7 @@ pub(crate) fn softness(base: &Base) -> Vec<f64> {
     base.rest.iter().zip(&base.parts).map(of).collect()
 }
 
-/// Skin over bone.
+/// Target values of skin over bone.
 fn bones(base: &Base, v: usize) -> Wish {
     let p = DVec3::new(base.rest[v].x.abs(), base.rest[v].y, base.rest[v].z);
     if base.parts[v] != Part::Outer {
@@ -88,14 +88,14 @@ fn bones(base: &Base, v: usize) -> Wish {
     (0.0, 0.0)
 }
 
-/// The smoothest field through the wishes.
+/// The smoothest field through the target values.
 fn fitted(base: &Base, wish: impl Fn(usize) -> Wish) -> Vec<f64> {
     let laplacian = Laplacian::new(&base.open, &base.triangles);
     let mut entries = laplacian.bilaplacian();
     let mut right = vec![0.0; base.open.len()];
     for v in 0..base.open.len() {
         let (value, strength) = wish(v);
-        // Per area, so that the result does not depend on the mesh; the tiny rest keeps the matrix definite.
+        // Per area, so that the result does not depend on the mesh; the tiny constant keeps the matrix positive definite.
         let weight = laplacian.areas[v] * (0.02 * strength + 1e-9);
         entries.push((v, v, weight));
         right[v] = weight * value;
@@ -107,7 +107,7 @@ fn fitted(base: &Base, wish: impl Fn(usize) -> Wish) -> Vec<f64> {
         Ok(mut factor) => factor.solve_in_place(&mut field),
         Err(_) => return field,
     }
-    // Both sides alike to the last bit, and the last hundredth cut off at either end: bone-backed skin is still.
+    // Symmetric to the last bit, with the last hundredth cut off at either end: skin over bone does not move.
     let even = |v: usize| 0.5 * (field[v] + field[base.mirror[v] as usize]);
     (0..field.len()).map(|v| ((even(v) - 0.01) / 0.98).clamp(0.0, 1.0)).collect()
 }

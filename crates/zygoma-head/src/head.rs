@@ -16,14 +16,14 @@ use crate::{Level, takes, uv};
 /// Millimetres of template space in a metre.
 const METRE: f64 = 1000.0;
 
-/// Which head to make.
+/// The parameters of a head.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HeadOptions {
-    /// Draws the dials that are not set; 0 leaves them at the template.
+    /// Seed of the dials that are not set; 0 leaves them at the template.
     pub seed: u64,
     /// Dials that are set.
     pub dials: DialSettings,
-    /// How finely it is meshed.
+    /// The level of detail of its meshes.
     pub level: Level,
 }
 
@@ -52,9 +52,9 @@ pub struct HeadMesh {
 /// The built-in head of one person, at one level of detail.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// What it was made from.
+    /// The options that it was made from.
     pub options: HeadOptions,
-    /// Who it is.
+    /// Its identity: the values of all dials.
     pub dials: DialValues,
     /// The warp from the template to this head.
     pub warp: Warp,
@@ -100,7 +100,7 @@ impl Head {
         self.rig_with_texture(self.texture().to_png())
     }
 
-    /// [`rig`](Self::rig) with this PNG file for a texture: painting takes longer than everything else.
+    /// [`rig`](Self::rig) with this PNG file as its texture: painting takes longer than everything else.
     pub fn rig_with_texture(&self, texture: Option<Vec<u8>>) -> Rig {
         let meshes = std::iter::once(&self.skin).chain(&self.parts).map(rig_mesh).collect();
         let eye = self.warp.left_eye().centre / METRE;
@@ -141,7 +141,7 @@ impl Head {
         paint::texture(&Palette::new(&self.dials))
     }
 
-    /// Middle of the axis through both jaw joints; the axis runs along X.
+    /// Midpoint of the axis through both jaw joints; the axis runs along X.
     pub fn jaw_joint(&self) -> DVec3 {
         self.warp.apply(JOINT, 0.0) / METRE
     }
@@ -150,7 +150,7 @@ impl Head {
     pub fn jaw_motion(&self, weights: &JawWeights) -> DAffine3 {
         let motion = weights.motion(1.0);
         let joint = self.jaw_joint();
-        // The template's motion about its own joint, carried to this head's.
+        // The template's motion about its own joint, transferred to this head's.
         let glide = (motion.transform_point3(JOINT) - JOINT) / METRE;
         DAffine3::from_translation(joint + glide)
             * DAffine3::from_mat3(motion.matrix3)

@@ -1,21 +1,21 @@
-//! The jaw: its joint, and where it goes.
+//! The jaw: its joint and its motion.
 
 use glam::{DAffine3, DQuat, DVec3};
 
-/// Middle of the axis through both jaw joints, in template space.
+/// Midpoint of the axis through both jaw joints, in template space.
 pub(crate) const JOINT: DVec3 = DVec3::new(0.0, -2.0, 12.0);
 
-/// How far the jaw moves at weight 1 of each jaw shape.
+/// Amplitudes of the jaw's motion at weight 1 of each jaw shape.
 const OPEN_ANGLE: f64 = 0.33;
 const OPEN_GLIDE: DVec3 = DVec3::new(0.0, -2.0, 4.0);
 const FORWARD: DVec3 = DVec3::new(0.0, -0.8, 6.5);
 const SIDEWAYS: DVec3 = DVec3::new(4.5, 0.0, 0.0);
 const SIDEWAYS_TURN: f64 = 0.02;
 
-/// What the jaw is asked to do, each from 0 to 1.
+/// Weights of the jaw's motions, each from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JawWeights {
-    /// Opening: a turn about the joint with a glide forwards.
+    /// Opening: a rotation about the joint with a forward glide.
     pub open: f64,
     /// Pushing forwards.
     pub forward: f64,
@@ -26,11 +26,11 @@ pub struct JawWeights {
 }
 
 impl JawWeights {
-    /// How far the jaw opens for a tongue that is out.
+    /// Opening of the jaw when the tongue is out.
     pub const TONGUE_OPENING: f64 = 0.32;
 
-    /// The jaw's motion, in template space (millimetres), scaled by `share`: flesh that follows only in part turns only in
-    /// part, which keeps its volume.
+    /// The jaw's motion, in template space (millimetres), scaled by `share`: tissue that follows only in part rotates only in
+    /// part, which preserves its volume.
     pub(crate) fn motion(&self, share: f64) -> DAffine3 {
         let side = self.left - self.right;
         let turn = DQuat::from_rotation_y(share * SIDEWAYS_TURN * side)

@@ -94,7 +94,7 @@ fn lip_contours(base: &Base) -> LipContours {
     }
 }
 
-/// The outer vertex nearest to a point, as seen from the front when `frontal`.
+/// The outer vertex nearest to a point, in the front view when `frontal`.
 fn nearest(base: &Base, target: DVec3, frontal: bool) -> u32 {
     let distance = |v: usize| {
         let p = base.rest[v];
@@ -203,7 +203,7 @@ const LEFT_REGIONS: [(&str, Rule); 5] = [
     ("jaw", |p| p.x > 16.0 && p.y < -52.0 && p.y > -98.0 && p.z > -2.0),
 ];
 
-/// Regions that are their own mirror image.
+/// Regions that are symmetric.
 const MIDDLE_REGIONS: [(&str, Rule); 6] = [
     ("forehead", |p| p.y > 46.0 && p.y < 96.0 && p.z > 40.0),
     ("scalp", |p| p.y > 96.0 || (p.y > -10.0 && p.z < -10.0 && !ear::is_ear(p))),
@@ -238,7 +238,7 @@ fn regions(template: &Template) -> Vec<SkinRegion> {
     regions.push(collect("mouth_bag".into(), &part(&[Part::UpperBag, Part::LowerBag])));
     regions.push(collect("eye_pocket_L".into(), &part(&[Part::LeftPocket])));
     regions.push(collect("eye_pocket_R".into(), &part(&[Part::RightPocket])));
-    // Skin that lies so close to bone that it moves with it.
+    // Skin so close to bone that it moves with it.
     let still = |v: usize| template.shapes.iter().all(|shape| shape.offsets[v].length() < 0.2);
     regions.push(collect("cranium_rigid".into(), &|v| outer(v) && base.rest[v].y > -20.0 && still(v)));
     regions.push(collect("jaw_rigid".into(), &|v| {

@@ -1,23 +1,23 @@
 //! **What is inside a head?**
 //!
-//! The built-in head is made by code, so that everything works with no files. [`Head::new`] makes the head of one person
+//! The built-in head is made by code, so that everything works without any files. [`Head::new`] makes the head of one person
 //! ([`dials`]) at one [`Level`] of detail; [`Head::rig`] gives it to the rest of zygoma.
 //!
-//! How it comes about, module by module:
+//! How it is made, module by module:
 //!
 //! - `sculpt/`: one implicit surface in *template space* (millimetres, origin between the ear canals), with mouth and eyes
 //!   open; `extract` and `surface` turn it into well-shaped triangles with lip and lid curves kept; `fields` solves how far
-//!   skin follows the jaw. That takes seconds, so [`bake`] keeps the result in `assets/template.bin`.
-//! - `base` mirrors the kept half, closes the mouth and names its parts; `shapes/` poses the 52 ARKit shapes; `parts/` are
+//!   skin follows the jaw. That takes seconds, so [`bake`] stores the result in `assets/template.bin`.
+//! - `base` mirrors the stored half, closes the mouth and names its parts; `shapes/` poses the 52 ARKit shapes; `parts/` are
 //!   eyes, lashes, teeth, gums and tongue; `landmarks` and `maps` name places and connect levels. `template` makes
 //!   all of this once per level and shares it.
-//! - [`dials::Warp`] carries any point of template space to one person's head; `head` sends skin, parts and posed shapes
+//! - [`dials::Warp`] maps any point of template space to one person's head; `head` sends skin, parts and posed shapes
 //!   through it, so that whatever holds in the template (no crossings, sealed lips, lids on the eyeball) holds there.
 //! - `jaw` is the jaw's motion for any point, [`Head::jaw_motion`] the same in metres; `uv` and `paint` make
-//!   the texture; `takes` the built-in takes; [`checks`] says what must hold for every head.
-//! - [`anatomy`] lies under the skin: bones, wraps with their tissue and a fill, sculpted and kept in
-//!   `assets/anatomy.bin`, carried along by the same warp.
-//! - [`fit`] brings skin and anatomy into any other head.
+//!   the texture; `takes` the built-in takes; [`checks`] tests the invariants of every head.
+//! - [`anatomy`] lies under the skin: bones, wraps with their tissue and a fill, sculpted and stored in
+//!   `assets/anatomy.bin`, mapped by the same warp.
+//! - [`fit`] fits skin and anatomy to any other head.
 
 pub mod anatomy;
 mod bake;
@@ -51,7 +51,7 @@ pub use maps::level_map;
 pub use paint::Texture;
 pub use takes::built_in_takes;
 
-/// How finely the head is meshed.
+/// Level of detail of the head's meshes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// About 3,500 vertices.

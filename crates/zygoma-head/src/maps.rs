@@ -1,4 +1,4 @@
-//! From one level of detail to another.
+//! Maps between levels of detail.
 
 use glam::DVec3;
 use zygoma_geometry::closest::{SurfacePoint, TriangleTree};
@@ -6,9 +6,9 @@ use zygoma_geometry::closest::{SurfacePoint, TriangleTree};
 use crate::Level;
 use crate::template::Template;
 
-/// For each skin vertex of `to` the point of the skin of `from` where it lies.
+/// For each skin vertex of `to`, its point on the skin of `from`.
 ///
-/// The map is made in the template with the mouth open, so that it never leads from one lip to the other; it holds
+/// The map is made on the template with the mouth open, so that it never leads from one lip to the other; it holds
 /// for every head.
 pub fn level_map(from: Level, to: Level) -> Vec<SurfacePoint> {
     let (from, to) = (&Template::of(from).base, &Template::of(to).base);

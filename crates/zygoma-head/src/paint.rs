@@ -13,7 +13,7 @@ use crate::sculpt::{eyes, lips};
 use crate::template::Template;
 use crate::uv::{self, TILES, Tile};
 
-/// A square picture, rows from the top.
+/// A square image, rows from the top.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Texture {
     /// Width and height in pixels.
@@ -43,14 +43,14 @@ pub(crate) struct Palette {
     iris: Color,
 }
 
-/// The colour at a place between −1 and 1 of three.
+/// Interpolates three colours at a position between −1 and 1.
 fn between(colors: [Color; 3], place: f64) -> Color {
     let place = place.clamp(-1.0, 1.0);
     if place < 0.0 { colors[1].lerp(colors[0], -place) } else { colors[1].lerp(colors[2], place) }
 }
 
 impl Palette {
-    /// The colours that the dials ask for.
+    /// The colours given by the dials.
     pub(crate) fn new(dials: &DialValues) -> Self {
         let tone = dials.get(SKIN_TONE);
         let skin = between([at(0.95, 0.81, 0.74), at(0.89, 0.72, 0.63), at(0.42, 0.27, 0.21)], tone);
@@ -98,7 +98,7 @@ fn paint_tiles(palette: &Palette, pixels: &mut [[u8; 3]]) {
     });
 }
 
-/// The colour of a place in a tile.
+/// The colour at a position in a tile.
 pub(crate) fn tile_color(palette: &Palette, tile: Tile, s: f64, t: f64) -> Color {
     match tile {
         uv::BAG => MOUTH,
@@ -128,7 +128,7 @@ fn eye_color(palette: &Palette, s: f64, t: f64) -> Color {
     disc.lerp(white, ramp(0.45, 0.49, angle)).lerp(Color::ONE, glint)
 }
 
-/// A repeatable noise between 0 and 1.
+/// Deterministic noise between 0 and 1.
 fn noise(p: DVec3) -> f64 {
     let cell = p.floor();
     let f = p - cell;
@@ -167,7 +167,7 @@ pub(crate) fn skin_color(palette: &Palette, p: DVec3, part: Part) -> Color {
         + 0.45 * ramp(70.0, 84.0, p.x) * bell(p.y - 6.0, 40.0)
         + 0.25 * spot(at(0.0, -84.0, 102.0), 14.0);
     color = color.lerp(palette.blush, blush.min(0.7));
-    // Around the eyes and beneath the jaw skin is darker.
+    // Skin is darker around the eyes and beneath the jaw.
     let from_eye = p.distance(eyes::CENTRE);
     color =
         color.lerp(palette.shade, 0.25 * bell(from_eye - eyes::MARGIN - 2.0, 6.0) * ramp(66.0, 72.0, p.z));
@@ -210,7 +210,7 @@ fn brow_amount(p: DVec3) -> f64 {
 
 /// How much of the short hair covers a point.
 fn hair_amount(p: DVec3) -> f64 {
-    // Height of the hairline by the direction around the head: high in front, a corner at the temples, down before
+    // Height of the hairline by the direction around the head: high in front, a corner at the temples, down in front of
     // the ear, and low at the nape.
     let around = p.x.atan2(p.z - 4.0);
     let line = 92.0
@@ -234,7 +234,7 @@ fn paint_skin(palette: &Palette, pixels: &mut [[u8; 3]]) {
     });
 }
 
-/// For each pixel the point of the template's skin that it shows; the same for everyone.
+/// For each pixel its point on the template's skin; the same for everyone.
 fn skin_places(size: u32) -> Vec<Option<(DVec3, Part)>> {
     let mut shown = vec![None; (size * size) as usize];
     let base = &Template::of(Level::Middle).base;
@@ -263,7 +263,7 @@ fn skin_places(size: u32) -> Vec<Option<(DVec3, Part)>> {
                 let b = [1.0 - b1 - b2, b1, b2];
                 let least = b.iter().fold(f64::MAX, |m, w| m.min(*w));
                 let pixel = (y * size + x % size) as usize;
-                // Triangles bleed a little over their edges, never over another one's inside.
+                // Triangles bleed a little over their edges, but never into the interior of another one.
                 if least < -0.3 || (least < 0.0 && painted[pixel]) {
                     continue;
                 }

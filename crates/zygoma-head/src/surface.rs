@@ -55,7 +55,7 @@ fn curve_field(curve: u32, p: DVec3) -> f64 {
     }
 }
 
-/// Where a curve's field may cut the surface.
+/// The part of the surface that a curve's field may cut.
 fn curve_region(curve: u32, p: DVec3) -> bool {
     match curve {
         INNER_LIP => lips::contact_region(p),
@@ -72,7 +72,7 @@ struct Sculpture {
 impl Target for Sculpture {
     fn size(&self, p: DVec3) -> f64 {
         let p = at(p.x.abs(), p.y, p.z);
-        // Coarser and coarser away from each feature, at a slope that keeps triangles well shaped.
+        // Coarser with the distance from each feature, at a slope that keeps triangles well shaped.
         let grow = |distance: f64, at_feature: f64, slope: f64| at_feature + slope * distance.max(0.0);
         let from_margin = (p.distance(eyes::CENTRE) - eyes::MARGIN).abs();
         let (xi, angle) = eyes::lid_coordinates(p);
@@ -112,7 +112,7 @@ impl Target for Sculpture {
                     constraints.push((curve_field(curve, p), gradient(|q| curve_field(curve, q), p)));
                 }
             }
-            // One after the other, each within the tangent space of the ones before.
+            // One after the other, each within the tangent space of the previous ones.
             let mut step = DVec3::ZERO;
             let mut basis: Vec<DVec3> = Vec::new();
             for (value, slope) in constraints.iter().rev() {

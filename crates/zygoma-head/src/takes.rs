@@ -23,7 +23,7 @@ type Weight = Box<dyn Fn(f64) -> f64>;
 /// An expression: shapes with weights; names that end in `*` mean both sides.
 type Pose = &'static [(&'static str, f64)];
 
-/// When each expression of the tour is held, and what it is.
+/// When each expression of the tour is held, and its weights.
 const TOUR: [(f64, f64, Pose); 13] = [
     (0.6, 1.6, &[("mouthSmile*", 0.8), ("cheekSquint*", 0.5), ("eyeSquint*", 0.25)]),
     (2.0, 2.7, &[("jawOpen", 0.75), ("eyeWide*", 0.8), ("browInnerUp", 0.9), ("browOuterUp*", 0.8)]),
@@ -41,7 +41,7 @@ const TOUR: [(f64, f64, Pose); 13] = [
 ];
 
 const TOUR_LENGTH: f64 = 12.0;
-/// Time that a face takes to reach or leave an expression.
+/// Time to reach or leave an expression.
 const EASE: f64 = 0.28;
 
 fn key_times(length: f64) -> Arc<[f64]> {
@@ -106,7 +106,7 @@ fn head_motion(length: f64, motion: impl Fn(f64) -> RigidMotion) -> MotionTrack 
     MotionTrack { role: JointRole::Head, times, motions }
 }
 
-/// The mouth's poses of a nonsense sentence: start, length, and the pose of each sound.
+/// The mouth poses of a nonsense sentence: start, length, and the pose of each sound.
 const SOUNDS: [(f64, f64, Pose); 16] = [
     (0.30, 0.14, &[("mouthClose", 0.12), ("jawOpen", 0.12), ("mouthPress*", 0.5)]),
     (0.44, 0.22, &[("jawOpen", 0.55), ("mouthStretch*", 0.1)]),

@@ -1,4 +1,4 @@
-//! Everything about a level of the template that does not depend on who the head is: made once, then shared.
+//! Everything about a level of the template that does not depend on the person: made once, then shared.
 
 use std::sync::OnceLock;
 
@@ -13,9 +13,9 @@ use crate::{Level, bake, fields};
 /// One level of the template with its shapes, in template space.
 pub(crate) struct Template {
     pub(crate) base: Base,
-    /// How far each vertex follows the jaw.
+    /// The share of the jaw's motion that each vertex follows.
     pub(crate) jaw: Vec<f64>,
-    /// How far each vertex follows soft dials.
+    /// The share of soft dials that each vertex follows.
     pub(crate) softness: Vec<f64>,
     /// The 52 shapes of the skin.
     pub(crate) shapes: Vec<Posed>,
@@ -31,7 +31,7 @@ impl Template {
         LEVELS[level as usize].get_or_init(|| Template::new(level))
     }
 
-    /// Closest points of the skin at rest.
+    /// Closest point of the skin at rest.
     pub(crate) fn closest_on_skin(&self, p: DVec3) -> Option<SurfaceHit> {
         let search = self.search.get_or_init(|| IcpTarget::new(&self.base.rest, &self.base.triangles));
         search.as_ref()?.closest(p)

@@ -32,13 +32,13 @@ const TILE_TOP: f64 = 0.80;
 const TILE_HEIGHT: f64 = 0.19;
 
 impl Tile {
-    /// The texture coordinate of a place in the tile, both from 0 to 1.
+    /// The texture coordinate of a position in the tile, both from 0 to 1.
     pub(crate) fn at(&self, s: f64, t: f64) -> Vec2 {
         let clamped = |x: f64| x.clamp(0.02, 0.98);
         Vec2::new((self.left + self.width * clamped(s)) as f32, (TILE_TOP + TILE_HEIGHT * clamped(t)) as f32)
     }
 
-    /// The place in the tile of a texture coordinate, if it lies there.
+    /// The position in the tile of a texture coordinate, if it lies there.
     pub(crate) fn place(&self, u: f64, v: f64) -> Option<(f64, f64)> {
         let (s, t) = ((u - self.left) / self.width, (v - TILE_TOP) / TILE_HEIGHT);
         ((-0.05..=1.05).contains(&s) && (-0.05..=1.05).contains(&t)).then_some((s, t))
@@ -50,7 +50,7 @@ fn unrolled(p: DVec3) -> (f64, f64) {
     let axis = p - DVec3::new(0.0, 20.0, 4.0);
     let around = 0.5 + axis.x.atan2(axis.z) / std::f64::consts::TAU;
     let ring = axis.x.hypot(axis.z);
-    // An angle near the crown, a height on the neck, smoothly joined.
+    // An angle near the crown, a height on the neck, smoothly blended.
     let down = if axis.y > 0.0 {
         std::f64::consts::FRAC_PI_2 - axis.y.atan2(ring)
     } else {

@@ -1,4 +1,4 @@
-//! From where a scene is seen.
+//! Cameras and views.
 
 use glam::{Mat3, Vec3};
 
@@ -74,54 +74,54 @@ impl View {
     /// From behind.
     pub const BACK: Self = Self { yaw: 180.0, pitch: 0.0 };
 
-    /// Unit vector from what is looked at towards the eye.
+    /// Unit vector from the target towards the eye.
     pub fn direction(&self) -> Vec3 {
         let (yaw, pitch) = (self.yaw.to_radians(), self.pitch.to_radians());
         Vec3::new(yaw.sin() * pitch.cos(), pitch.sin(), yaw.cos() * pitch.cos())
     }
 }
 
-/// How depth becomes size.
+/// The projection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Lens {
-    /// Far things look smaller.
+    /// Distant objects look smaller.
     Perspective {
         /// Vertical angle of view in degrees.
         angle: f32,
     },
-    /// Things look equally large at any distance.
+    /// Objects look equally large at any distance.
     Orthographic {
-        /// What the picture's height measures in the scene.
+        /// Height of the picture, in scene units.
         height: f32,
     },
 }
 
-/// An eye, what it looks at, and its lens.
+/// An eye, its target, and its projection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
     /// Where the eye is.
     pub eye: Vec3,
-    /// What is in the middle of the picture.
+    /// The point at the centre of the picture.
     pub target: Vec3,
-    /// What is up in the picture.
+    /// The up direction of the picture.
     pub up: Vec3,
-    /// How depth becomes size.
+    /// The projection.
     pub lens: Lens,
 }
 
-/// Portrait lens: a modest angle keeps noses in proportion.
+/// Vertical angle of a portrait lens: small enough to keep noses in proportion.
 const ANGLE: f32 = 30.0;
 /// Share of the picture that the framed box fills at most.
 const FILL: f32 = 0.90;
 
 impl Camera {
-    /// A perspective camera that sees `bounds` from `view` and fills the picture with them.
+    /// A perspective camera that frames `bounds` from `view`.
     /// `aspect` is the picture's width over its height.
     pub fn framing(view: View, bounds: &Bounds, aspect: f32) -> Self {
         Self::framing_points(view, &bounds.corners(), aspect)
     }
 
-    /// A perspective camera that sees all finite `points` from `view` and fills the picture with them: tighter
+    /// A perspective camera that frames all finite `points` from `view`: tighter
     /// than [`framing`](Self::framing), since heads are rounder than boxes.
     pub fn framing_points(view: View, points: &[Vec3], aspect: f32) -> Self {
         let tangent = FILL * (0.5 * ANGLE.to_radians()).tan();
@@ -130,7 +130,7 @@ impl Camera {
         let finite = || points.iter().copied().filter(|point| point.is_finite());
         let mut target = Bounds::of(finite()).map_or(Vec3::ZERO, |bounds| bounds.centre());
         let mut distance = 0.0_f32;
-        // Perspective shifts the outline from the middle of the points: fit, centre, and fit again.
+        // Perspective shifts the outline from the centre of the points: fit, centre, and fit again.
         for _ in 0..4 {
             let seen = || finite().map(|point| axes.transpose() * (point - target));
             let need = |p: Vec3| p.z + (p.y.abs() / tangent).max(p.x.abs() / (tangent * aspect));
@@ -144,7 +144,7 @@ impl Camera {
         Self { eye: target + backward * distance, target, up: Vec3::Y, lens }
     }
 
-    /// An orthographic camera that sees `bounds` from `view` and fills the picture with them.
+    /// An orthographic camera that frames `bounds` from `view`.
     pub fn framing_orthographic(view: View, bounds: &Bounds, aspect: f32) -> Self {
         let backward = view.direction();
         let target = bounds.centre();
@@ -162,7 +162,7 @@ impl Camera {
     }
 }
 
-/// Right, up and backward unit vectors; any `up` will do, even one along the view.
+/// Right, up and backward unit vectors; any `up` works, even one along the view.
 fn look_axes(backward: Vec3, up: Vec3) -> Mat3 {
     let backward = backward.try_normalize().unwrap_or(Vec3::Z);
     let right = up.cross(backward).try_normalize().unwrap_or_else(|| backward.any_orthonormal_vector());

@@ -27,7 +27,7 @@ pub struct Line {
 /// A line chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// What is shown.
+    /// The title of the chart.
     pub title: String,
     /// Quantity and unit along the horizontal axis.
     pub x_label: String,
@@ -48,10 +48,10 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 52.0;
 const LEGEND_ROW: f64 = 18.0;
-/// Hues that stay apart for most eyes, on light and on dark paper.
+/// Colours that most people can tell apart, on light and on dark backgrounds.
 const COLORS: [&str; 7] = ["#3b7dd8", "#d9622b", "#2f9e6e", "#b0529f", "#a88a1d", "#5a6b7d", "#c23b4b"];
 
-/// One axis: from values to places on the page.
+/// One axis: maps values to positions on the page.
 struct Axis {
     scale: Scale,
     low: f64,
@@ -93,7 +93,7 @@ impl Axis {
         let linear = || ticks(range, count);
         match self.scale {
             Scale::Linear => linear(),
-            // Less than two decades hold too few powers of ten to read the axis by.
+            // Less than two decades contain too few powers of ten to label the axis.
             Scale::Log => Some(log_ticks(range, count)).filter(|t| t.len() > 1).unwrap_or_else(linear),
         }
     }
@@ -104,7 +104,7 @@ fn shown(value: f64, scale: Scale) -> bool {
 }
 
 impl Chart {
-    /// The chart as an `<svg>` element. Its ink is `currentColor`, so it suits light and dark pages.
+    /// The chart as an `<svg>` element. It draws in `currentColor`, so it suits light and dark pages.
     pub fn to_svg(&self) -> String {
         let columns = self.legend_columns();
         let rows = self.lines.len().div_ceil(columns) as f64;
@@ -147,7 +147,7 @@ impl Chart {
         svg
     }
 
-    /// As many columns as the longest name leaves room for.
+    /// As many columns as the longest name allows.
     fn legend_columns(&self) -> usize {
         let longest = self.lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
         match longest {

@@ -1,9 +1,9 @@
-//! Pictures that move, as an animated PNG: every browser plays it, without a script.
+//! Animated PNGs: every browser plays them, without a script.
 
 use crate::error::{Error, Result};
 use crate::image::Image;
 
-/// Pictures of one size, shown one after the other, again and again.
+/// Images of one size, shown one after the other in a loop.
 #[derive(Clone, Debug)]
 pub struct Clip {
     frames: Vec<Image>,
@@ -11,7 +11,7 @@ pub struct Clip {
 }
 
 impl Clip {
-    /// Frames at a rate. Frames of another size than the first are refused.
+    /// Frames at a rate. Frames whose size differs from the first are refused.
     pub fn new(frames: Vec<Image>, fps: u16) -> Result<Self> {
         let size = |image: &Image| (image.width(), image.height());
         if let Some(odd) = frames.iter().find(|image| size(image) != size(&frames[0])) {
@@ -24,12 +24,12 @@ impl Clip {
         Ok(Self { frames, fps: fps.max(1) })
     }
 
-    /// Width and height in pixels; nothing without frames.
+    /// Width and height in pixels; zero without frames.
     pub fn size(&self) -> [usize; 2] {
         self.frames.first().map_or([0; 2], |frame| [frame.width(), frame.height()])
     }
 
-    /// The clip as an animated PNG file, which shows its first frame where animation is not known.
+    /// The clip as an animated PNG file, which shows its first frame where animation is not supported.
     pub fn to_png(&self) -> Result<Vec<u8>> {
         let refused = |error: png::EncodingError| Error::Encode(error.to_string());
         let [width, height] = self.size().map(|pixels| pixels as u32);

@@ -1,4 +1,4 @@
-//! Colours: display sRGB at the surface of the crate, linear light inside, OKLab between hues.
+//! Colours: display sRGB in the crate's interface, linear light inside, OKLab for interpolation.
 //!
 //! OKLab is the perceptual space of [Ottosson 2020] *A perceptual color space for image processing*; its
 //! matrices are those of that text.
@@ -21,10 +21,10 @@ pub const GUMS: Rgb = [0.70, 0.38, 0.36];
 /// Dry bone.
 pub const BONE: Rgb = [0.88, 0.84, 0.74];
 
-/// What is shown where a colour is missing: the light of a middle grey.
+/// Linear light of the grey that stands for a missing colour.
 pub(crate) const UNKNOWN_LIGHT: Vec3 = Vec3::splat(0.26);
 
-/// Light of one sRGB channel (IEC 61966-2-1).
+/// Linear light of one sRGB channel (IEC 61966-2-1).
 pub fn linear_from_srgb(channel: f32) -> f32 {
     if channel <= 0.04045 { channel / 12.92 } else { ((channel + 0.055) / 1.055).powf(2.4) }
 }
@@ -39,7 +39,7 @@ pub fn to_linear(color: Rgb) -> Vec3 {
     Vec3::from_array(color.map(linear_from_srgb))
 }
 
-/// sRGB colour of linear light, clamped to what a display can show.
+/// sRGB colour of linear light, clamped to the display's range.
 pub fn to_srgb(light: Vec3) -> Rgb {
     light.to_array().map(|channel| srgb_from_linear(channel.clamp(0.0, 1.0)))
 }
@@ -64,7 +64,7 @@ pub fn oklab_from_linear(light: Vec3) -> Vec3 {
     to_lab * (to_cones * light).map(f32::cbrt)
 }
 
-/// The inverse of [`oklab_from_linear`]; channels may leave 0..1 where the display's gamut ends.
+/// The inverse of [`oklab_from_linear`]; channels may leave 0..1 outside the display's gamut.
 pub fn linear_from_oklab(lab: Vec3) -> Vec3 {
     let to_cones = Mat3::from_cols(
         Vec3::new(1.0, 1.0, 1.0),

@@ -1,23 +1,23 @@
-//! Quantities as colours.
+//! Colour maps for quantities.
 //!
 //! Maps run through a few control points of our own in OKLab, where equal steps look equally large, joined by
-//! monotone cubics: lightness never turns back within an arm of a map, so more is always lighter (or darker).
+//! monotone cubics: lightness is monotone within an arm of a map, so more is always lighter (or darker).
 
 use glam::Vec3;
 
 use crate::color::{Rgb, linear_from_oklab, oklab_from_linear, to_linear, to_srgb};
 
-/// What a NaN looks like.
+/// The colour of a NaN.
 pub const UNKNOWN: Rgb = [0.55, 0.55, 0.55];
 
-/// A run of colours from 0 to 1.
+/// A range of colours from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColorMap {
-    /// From dark violet by teal to light yellow: sizes, errors, distances.
+    /// From dark violet through teal to light yellow: sizes, errors, distances.
     Sequential,
-    /// From blue by near white to red: signed quantities around the middle.
+    /// From blue through near white to red: signed quantities around the middle.
     Diverging,
-    /// From near white to dark red, for what should stand out against skin-like white.
+    /// From near white to dark red, for values that should stand out against skin-like white.
     Heat,
 }
 
@@ -45,7 +45,7 @@ const HEAT: [Lch; 5] =
     [[0.965, 0.012, 95.0], [0.86, 0.10, 80.0], [0.71, 0.165, 52.0], [0.53, 0.19, 30.0], [0.32, 0.125, 18.0]];
 
 impl ColorMap {
-    /// The colour at a place from 0 to 1; beyond, the colour of the end; for a NaN, [`UNKNOWN`].
+    /// The colour at a position from 0 to 1; outside, the colour of the nearer end; for a NaN, [`UNKNOWN`].
     pub fn color(self, place: f32) -> Rgb {
         if place.is_nan() {
             return UNKNOWN;
@@ -57,18 +57,18 @@ impl ColorMap {
         }
     }
 
-    /// The colour of a value whose ends of the map are `range`. An empty range shows its middle.
+    /// The colour of a value, with `range` at the ends of the map. An empty range gives the middle colour.
     pub fn color_of(self, value: f32, range: [f32; 2]) -> Rgb {
         self.color(place_of(value, range))
     }
 
-    /// Linear light at `count` even places.
+    /// Linear light at `count` evenly spaced positions.
     pub(crate) fn table(self, count: usize) -> Vec<Vec3> {
         (0..count).map(|i| to_linear(self.color(i as f32 / (count - 1) as f32))).collect()
     }
 }
 
-/// Where a value lies between the ends of a range, 0 to 1.
+/// Position of a value between the ends of a range, 0 to 1.
 pub(crate) fn place_of(value: f32, [low, high]: [f32; 2]) -> f32 {
     if high == low { if value.is_nan() { value } else { 0.5 } } else { (value - low) / (high - low) }
 }
@@ -106,7 +106,7 @@ fn lab([lightness, chroma, hue]: Lch) -> Vec3 {
     Vec3::new(lightness, chroma * hue.cos(), chroma * hue.sin())
 }
 
-/// The light of an OKLab colour, its chroma reduced until a display can show it.
+/// The linear light of an OKLab colour, its chroma reduced until it is within the display's gamut.
 fn within_gamut(lab: Vec3) -> Vec3 {
     let shown = |share: f32| linear_from_oklab(Vec3::new(lab.x, share * lab.y, share * lab.z));
     let fits = |light: Vec3| light.min_element() >= -1e-4 && light.max_element() <= 1.0001;

@@ -1,6 +1,6 @@
-//! What can go wrong with a picture, as sentences for the person who wants it.
+//! Errors of drawing, reading and writing pictures, as sentences for the user.
 
-/// A result whose error is a sentence for a person.
+/// A result whose error is a sentence for the user.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a picture or report could not be made, read or written.
@@ -9,7 +9,7 @@ pub enum Error {
     /// The file cannot be read or written.
     #[error(transparent)]
     File(#[from] zygoma_files::Error),
-    /// More pixels than a picture in a report can need.
+    /// The picture has too many pixels.
     #[error("a picture of {width} × {height} pixels is too large; {most} pixels in all are allowed")]
     TooLarge {
         /// Width in pixels, or in samples where a picture is supersampled.
@@ -19,7 +19,7 @@ pub enum Error {
         /// The largest allowed product of the two.
         most: usize,
     },
-    /// The pixels given do not fill the picture.
+    /// The number of pixels does not match the picture's size.
     #[error("a picture of {width} × {height} pixels needs as many pixels, but {found} were given")]
     PixelCount {
         /// Width in pixels.
@@ -32,7 +32,7 @@ pub enum Error {
     /// The bytes are not a PNG that can be read.
     #[error("the PNG cannot be read: {0}; write it anew as an 8-bit RGB or RGBA PNG")]
     Decode(String),
-    /// The PNG encoder refused.
+    /// The PNG encoder failed.
     #[error("the PNG cannot be written: {0}")]
     Encode(String),
 }

@@ -1,4 +1,4 @@
-//! The scene as one list of triangles in view coordinates, free of what cannot be drawn.
+//! The scene as one list of triangles in view coordinates, without those that cannot be drawn.
 
 use glam::Vec3;
 use zygoma_geometry::normals::vertex_normals;
@@ -26,7 +26,7 @@ pub(crate) struct Hit {
     pub(crate) position: Vec3,
     /// Unit shading normal in the view, towards the eye.
     pub(crate) normal: Vec3,
-    /// Whether the triangle's back is seen.
+    /// Whether the triangle's back faces the eye.
     pub(crate) back: bool,
 }
 
@@ -82,9 +82,9 @@ impl Geometry {
         self.triangles[triangle].corners.map(|v| self.positions[v as usize])
     }
 
-    /// Where the ray through a place of the screen meets a triangle, by Cramer's rule
+    /// Intersects the ray through a screen position with a triangle, by Cramer's rule
     /// ([Möller and Trumbore 1997] *Fast, minimum storage ray-triangle intersection*, Eq. 6).
-    /// Samples at the very border are pulled onto the triangle. `None` where it is seen edge on.
+    /// Samples at the very border are clamped to the triangle. `None` if it is seen edge on.
     pub(crate) fn hit(&self, projection: Projection, triangle: usize, x: f32, y: f32) -> Option<Hit> {
         let (origin, ray) = projection.ray(x, y);
         let [a, b, c] = self.corners(triangle);

@@ -1,4 +1,4 @@
-//! Pictures in memory, and as PNG.
+//! Images in memory and as PNG.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -31,7 +31,7 @@ impl Image {
         Self::filled_bytes(width, height, [r, g, b, 255])
     }
 
-    /// A picture of which nothing is seen.
+    /// A fully transparent picture.
     pub fn transparent(width: usize, height: usize) -> Self {
         Self::filled_bytes(width, height, [0; 4])
     }
@@ -71,14 +71,14 @@ impl Image {
         (x < self.width && y < self.height).then(|| self.pixels[y * self.width + x])
     }
 
-    /// Sets one pixel; beyond the border nothing happens.
+    /// Sets one pixel; does nothing outside the picture.
     pub fn put(&mut self, x: i64, y: i64, pixel: [u8; 4]) {
         if let Some(place) = self.place(x, y) {
             self.pixels[place] = pixel;
         }
     }
 
-    /// Lays a colour over one pixel with the given opacity (0 to 1).
+    /// Blends a colour over one pixel with the given opacity (0 to 1).
     pub fn blend(&mut self, x: i64, y: i64, color: Rgb, opacity: f32) {
         let [r, g, b] = to_bytes(color);
         let alpha = (opacity.clamp(0.0, 1.0) * 255.0).round() as u8;
@@ -87,7 +87,7 @@ impl Image {
         }
     }
 
-    /// Fills a rectangle; what lies beyond the border is left out.
+    /// Fills a rectangle, clipped to the picture.
     pub fn fill(&mut self, x: i64, y: i64, width: usize, height: usize, color: Rgb) {
         let [r, g, b] = to_bytes(color);
         for row in 0..height as i64 {
@@ -97,7 +97,7 @@ impl Image {
         }
     }
 
-    /// Lays another picture over this one, its top left corner at (`x`, `y`).
+    /// Composites another picture over this one, its top left corner at (`x`, `y`).
     pub fn compose(&mut self, other: &Image, x: i64, y: i64) {
         for row in 0..other.height {
             for column in 0..other.width {
@@ -108,7 +108,7 @@ impl Image {
         }
     }
 
-    /// The part of the picture within a rectangle; the rectangle is cut to the picture first.
+    /// The part of the picture within a rectangle, which is clipped to the picture first.
     pub fn crop(&self, x: usize, y: usize, width: usize, height: usize) -> Image {
         let (left, top) = (x.min(self.width), y.min(self.height));
         let (width, height) = (width.min(self.width - left), height.min(self.height - top));

@@ -1,4 +1,4 @@
-//! The bar that says what the colours of a field mean.
+//! The legend that explains the colours of a field.
 
 use crate::chart::Scale;
 use crate::color_map::ColorMap;
@@ -6,16 +6,16 @@ use crate::image::Image;
 use crate::text::TextStyle;
 use crate::ticks::{log_ticks, ticks};
 
-/// What a legend says.
+/// The contents of a legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend<'a> {
     /// The colours.
     pub map: ColorMap,
     /// The values at the ends of the map.
     pub range: [f32; 2],
-    /// What is shown, e.g. "distance".
+    /// The quantity that is shown, e.g. "distance".
     pub title: &'a str,
-    /// Its unit, e.g. "mm"; empty for a number without one.
+    /// Its unit, e.g. "mm"; empty for a dimensionless number.
     pub unit: &'a str,
     /// How the values are laid out along the map.
     pub scale: Scale,

@@ -3,7 +3,7 @@
 //! A small software renderer for the pictures in reports, and the reports themselves. It knows geometry only.
 //! A [`Scene`] of [`Surface`]s is [`render`]ed from a [`Camera`] into an [`Image`]; a [`ColorMap`] shows
 //! quantities and a [`Legend`] explains it; pictures are gathered on sheets by [`grid`], curves drawn by a
-//! [`Chart`], and all of them told in a [`Report`].
+//! [`Chart`], and all of them gathered in a [`Report`].
 
 mod camera;
 mod chart;

@@ -1,4 +1,4 @@
-//! Between the scene, the camera's frame and the picture.
+//! Transforms between the scene, the camera's frame and the picture.
 
 use glam::{Mat3, Vec3};
 
@@ -68,7 +68,7 @@ impl Projection {
         Vec3::new(self.half_width + view.x * pixels, self.half_height - view.y * pixels, nearness)
     }
 
-    /// Depth of a nearness.
+    /// Depth from nearness.
     pub(crate) fn depth(self, nearness: f32) -> f32 {
         if self.perspective { 1.0 / nearness } else { -nearness }
     }
@@ -78,13 +78,13 @@ impl Projection {
         if self.perspective { self.scale * depth } else { self.scale }
     }
 
-    /// The view position at a place of the screen and a depth.
+    /// The view position at a screen position and a depth.
     pub(crate) fn unproject(self, x: f32, y: f32, depth: f32) -> Vec3 {
         let size = self.pixel_size(depth);
         Vec3::new((x - self.half_width) * size, (self.half_height - y) * size, -depth)
     }
 
-    /// Origin and direction, in view coordinates, of the ray through a place of the screen.
+    /// Origin and direction, in view coordinates, of the ray through a screen position.
     pub(crate) fn ray(self, x: f32, y: f32) -> (Vec3, Vec3) {
         if self.perspective {
             (Vec3::ZERO, self.unproject(x, y, 1.0))

@@ -1,4 +1,4 @@
-//! Which triangle is seen at which sample of the screen.
+//! Rasterisation: finds the visible triangle at each sample of the screen.
 //!
 //! Corners are snapped to 1/256 of a sample and edges are then evaluated in integers, so that triangles with a
 //! common edge neither overlap nor leave a gap. The screen is cut into bands of rows that are filled
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::geometry::Geometry;
 use crate::project::Projection;
 
-/// No triangle.
+/// Marks a sample without a triangle.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
 /// Rows of a band.
@@ -30,14 +30,14 @@ pub(crate) struct Visibility {
     pub(crate) nearness: Vec<f32>,
 }
 
-/// A half space in view coordinates: kept is what has `normal · x ≤ offset`.
+/// A half space in view coordinates: points with `normal · x ≤ offset` are kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HalfSpace {
     pub(crate) normal: Vec3,
     pub(crate) offset: f32,
 }
 
-/// A triangle on the screen, its corners on the grid and turning clockwise.
+/// A triangle on the screen, its corners on the grid and in clockwise order.
 struct ScreenTriangle {
     corners: [[i64; 2]; 3],
     nearness: [f32; 3],
@@ -45,7 +45,7 @@ struct ScreenTriangle {
 }
 
 impl Visibility {
-    /// Draws the given triangles of `geometry` as far as they lie within all `kept` half spaces.
+    /// Draws the given triangles of `geometry`, clipped to all `kept` half spaces.
     pub(crate) fn draw(
         geometry: &Geometry,
         triangles: impl Iterator<Item = usize>,
@@ -87,7 +87,7 @@ impl Visibility {
     }
 }
 
-/// The part of a triangle within all half spaces, as triangles (Sutherland and Hodgman's clipping).
+/// Clips a triangle to all half spaces, as triangles (Sutherland and Hodgman's clipping).
 fn clipped(corners: [Vec3; 3], kept: &[HalfSpace]) -> Vec<[Vec3; 3]> {
     let outside = |half: &HalfSpace| corners.iter().any(|c| half.normal.dot(*c) > half.offset);
     if !kept.iter().any(outside) {
@@ -111,7 +111,7 @@ fn clipped(corners: [Vec3; 3], kept: &[HalfSpace]) -> Vec<[Vec3; 3]> {
     (2..polygon.len()).map(|i| [polygon[0], polygon[i - 1], polygon[i]]).collect()
 }
 
-/// The triangle on the screen, or `None` where it covers nothing.
+/// The triangle on the screen, or `None` if it covers nothing.
 fn snap(corners: [Vec3; 3], projection: Projection, triangle: u32) -> Option<ScreenTriangle> {
     let screen = corners.map(|corner| projection.to_screen(corner));
     // A NaN fails this test too.
@@ -191,7 +191,7 @@ impl Band<'_> {
             for x in left..=right {
                 if (0..3).all(|side| weights[side] + bias[side] >= 0) {
                     let nearness: f64 = (0..3).map(|i| weights[i] as f64 * per_area[i]).sum();
-                    // Strictly: of equally near triangles the first one stays.
+                    // Strictly: of equally near triangles the first one wins.
                     if nearness as f32 > self.nearness[row + x] {
                         self.nearness[row + x] = nearness as f32;
                         self.ids[row + x] = seen.triangle;

@@ -1,4 +1,4 @@
-//! From a scene to a picture.
+//! Renders a scene to a picture.
 
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
@@ -15,18 +15,18 @@ use crate::scene::{Background, Paint, RenderOptions, Scene, Surface, Wireframe};
 use crate::shade::{KEY_FROM, Lit, shade};
 use crate::soften::{Arrival, Arrivals, Gather, ShadowMap};
 
-/// Entries of a colour map's table.
+/// Entries of a colour map's lookup table.
 const TABLE: usize = 1024;
 /// Samples along a side of the shadow map.
 const SHADOW_SIZE: usize = 1024;
-/// Penumbra and the two radii of hollows, as shares of the scene's diagonal. Chosen by eye on heads: eye
+/// Penumbra and the two radii of ambient occlusion, as shares of the scene's diagonal. Chosen by eye on heads: eye
 /// sockets and the neck below the chin for the wide one, lips and lids for the narrow one.
 const PENUMBRA: f32 = 0.018;
 const HOLLOWS: [f32; 2] = [0.12, 0.03];
 
 /// Draws a scene as a camera sees it.
 ///
-/// The picture is the same, byte for byte, for any number of threads. What cannot be drawn (corners that
+/// The picture is the same, byte for byte, for any number of threads. Anything that cannot be drawn (corners that
 /// are not finite or do not exist, triangles without area) is left out.
 ///
 /// ```
@@ -86,7 +86,7 @@ pub fn render(scene: &Scene, camera: &Camera, options: &RenderOptions) -> Result
     painter.picture()
 }
 
-/// The space before the lens that is not cut away, in view coordinates.
+/// The space in front of the near plane that is not cut away, in view coordinates.
 fn kept_space(projection: Projection, options: &RenderOptions) -> Vec<HalfSpace> {
     let mut kept = Vec::new();
     if projection.near.is_finite() {
@@ -101,7 +101,7 @@ fn kept_space(projection: Projection, options: &RenderOptions) -> Vec<HalfSpace>
     kept
 }
 
-/// What the key light sees of the opaque surfaces.
+/// Renders the opaque surfaces from the key light.
 fn shadow_map(scene: &Scene, eye: Projection, options: &RenderOptions, size: f32) -> Option<ShadowMap> {
     let bounds: Bounds = scene.bounds()?;
     let target = bounds.centre();
@@ -128,7 +128,7 @@ fn color_table(surface: &Surface) -> Vec<Vec3> {
     }
 }
 
-/// All that colours a sample.
+/// Everything needed to shade a sample.
 struct Painter<'a> {
     scene: &'a Scene<'a>,
     geometry: &'a Geometry,
@@ -137,14 +137,14 @@ struct Painter<'a> {
     options: &'a RenderOptions,
     /// The opaque surfaces together.
     solid: Visibility,
-    /// Each translucent surface alone.
+    /// Each translucent surface separately.
     veils: Vec<Visibility>,
     arrivals: Arrivals,
     /// Linear colours of each surface's paint.
     tables: Vec<Vec<Vec3>>,
 }
 
-/// The triangle of the pixel that was lit last, and its light.
+/// The last shaded triangle of the pixel, and its light.
 #[derive(Default)]
 struct Shaded(Option<(usize, Vec3)>);
 
@@ -189,7 +189,7 @@ impl Painter<'_> {
         Some(to_linear(middle).lerp(to_linear(corner), away.min(1.0)))
     }
 
-    /// Light (already weighted) and opacity of one sample.
+    /// Light (premultiplied) and opacity of one sample.
     fn sample(&self, x: usize, y: usize, shaded: &mut Shaded) -> (Vec3, f32) {
         let place = y * self.solid.width + x;
         let behind = self.solid.nearness[place];
@@ -218,7 +218,7 @@ impl Painter<'_> {
     }
 
     /// Light from an opaque triangle at a sample. Where the paint has no detail finer than a triangle, all samples
-    /// of a pixel on one triangle share their light: only outlines are worth the samples.
+    /// of a pixel on one triangle share their light: only outlines need several samples.
     fn color_once(&self, triangle: usize, x: usize, y: usize, shaded: &mut Shaded) -> Option<Vec3> {
         if let Some((last, light)) = shaded.0
             && last == triangle
@@ -253,7 +253,7 @@ impl Painter<'_> {
         if let Some(wireframe) = &surface.wireframe {
             albedo = self.with_lines(albedo, wireframe, triangle, &hit);
         }
-        // The inside of a surface is as if in a cavity.
+        // The inside of a surface is darkened like a cavity.
         let albedo = if hit.back { 0.7 * albedo } else { albedo };
         let to_eye = -self.projection.ray(sx, sy).1.normalize();
         let up = self.projection.direction_to_view(Vec3::Y);
@@ -292,7 +292,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Lays lines over the colour near the triangle's edges.
+    /// Draws lines over the colour near the triangle's edges.
     fn with_lines(&self, albedo: Vec3, wireframe: &Wireframe, triangle: usize, hit: &Hit) -> Vec3 {
         let [a, b, c] = self.geometry.corners(triangle);
         let area = (b - a).cross(c - a).length();
@@ -306,7 +306,7 @@ impl Painter<'_> {
     }
 }
 
-/// Linear colour of a picture between its four nearest pixels; the picture repeats.
+/// Bilinearly interpolated linear colour of a texture, which repeats.
 fn texel(image: &Image, uv: Vec2, table: &[Vec3]) -> Option<Vec3> {
     if !uv.is_finite() || image.pixels().is_empty() {
         return None;

@@ -11,7 +11,7 @@ use crate::clip::Clip;
 use crate::error::Result;
 use crate::image::Image;
 
-/// Text as it may stand in HTML and SVG, between tags and within quoted attributes.
+/// Escapes text for HTML and SVG, between tags and within quoted attributes.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -21,7 +21,7 @@ pub fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // Control letters are not allowed in XML; a page must survive any file name.
+            // Control characters are not allowed in XML; a page must survive any file name.
             letter if letter.is_control() && !matches!(letter, '\n' | '\t') => escaped.push('\u{fffd}'),
             letter => escaped.push(letter),
         }
@@ -29,8 +29,8 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// Builds `report.html`: text, tables, pictures and charts in the order in which they are added. All that is
-/// given is taken as plain text; the page loads nothing from elsewhere.
+/// Builds `report.html`: text, tables, pictures and charts in the order in which they are added. All
+/// strings are treated as plain text; the page loads nothing from elsewhere.
 #[derive(Clone, Debug)]
 pub struct Report {
     title: String,
@@ -59,7 +59,7 @@ impl Report {
         self.add(format_args!("<ul>{items}</ul>"))
     }
 
-    /// Adds text as a program printed it.
+    /// Adds preformatted text, such as a program's output.
     pub fn preformatted(&mut self, text: &str) -> &mut Self {
         self.add(format_args!("<pre>{}</pre>", escape(text)))
     }
@@ -127,7 +127,7 @@ impl Report {
         )
     }
 
-    /// Writes the page, by way of a temporary name, so that no half file is left.
+    /// Writes the page, under a temporary name first, so that no partial file is left.
     pub fn save(&self, path: &Path) -> Result<()> {
         Ok(zygoma_files::write(path, self.to_html().as_bytes())?)
     }

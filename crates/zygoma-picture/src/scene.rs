@@ -1,4 +1,4 @@
-//! What is drawn: surfaces and their paint.
+//! The scene: surfaces and their paint.
 
 use glam::{Vec2, Vec3};
 
@@ -7,42 +7,42 @@ use crate::color::{Rgb, SKIN};
 use crate::color_map::ColorMap;
 use crate::image::Image;
 
-/// What a surface is covered with. Colours are display sRGB.
+/// The colour of a surface. Colours are display sRGB.
 #[derive(Clone, Debug)]
 pub enum Paint<'a> {
     /// One colour.
     Plain(Rgb),
-    /// One colour a vertex.
+    /// One colour per vertex.
     PerVertex(Vec<Rgb>),
     /// A quantity per vertex, shown by a colour map; a NaN is shown grey.
     Field {
-        /// One value a vertex.
+        /// One value per vertex.
         values: Vec<f32>,
-        /// The values that the ends of the map stand for.
+        /// The values at the ends of the map.
         range: [f32; 2],
         /// The colours.
         map: ColorMap,
     },
-    /// A picture.
+    /// A texture.
     Texture {
-        /// The picture.
+        /// The texture's image.
         image: &'a Image,
-        /// Places on the picture, (0, 0) its top left and (1, 1) its bottom right corner, as in glTF;
-        /// beyond them the picture repeats.
+        /// Texture coordinates, (0, 0) at the top left and (1, 1) at the bottom right corner, as in glTF;
+        /// the texture repeats outside.
         uvs: &'a [Vec2],
-        /// For each triangle the entries of `uvs` at its corners; without it, `uvs` has one a vertex.
+        /// For each triangle the entries of `uvs` at its corners; without it, `uvs` has one per vertex.
         corners: Option<&'a [[u32; 3]]>,
     },
 }
 
-/// How a surface answers light.
+/// How a surface reflects light.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// Light bleeds softly and reddish through the surface; a broad, faint gloss.
+    /// Soft, reddish subsurface scattering; a broad, faint gloss.
     Skin,
     /// Like clay or plaster: soft, without a hue of its own.
     Matte,
-    /// Like eyes and teeth: matte below a clear, sharp gloss.
+    /// Like eyes and teeth: matte under a clear, sharp gloss.
     Wet,
     /// Shaded just enough to read the shape, so that colours can be compared with a legend.
     Chart,
@@ -65,20 +65,20 @@ impl Default for Wireframe {
     }
 }
 
-/// A triangle mesh with its paint. Triangles that are not finite, or that name missing vertices, are left out.
+/// A triangle mesh with its paint. Triangles that are not finite, or that refer to missing vertices, are left out.
 #[derive(Clone, Debug)]
 pub struct Surface<'a> {
     /// Vertex positions.
     pub positions: &'a [Vec3],
     /// Corners of the triangles; both sides are drawn.
     pub triangles: &'a [[u32; 3]],
-    /// Unit normals, one a vertex; without them (or with a wrong count) they are the smooth ones.
+    /// Unit normals, one per vertex; without them (or with a wrong count) smooth ones are computed.
     pub normals: Option<&'a [Vec3]>,
     /// Colours.
     pub paint: Paint<'a>,
-    /// Answer to light.
+    /// Reflection of light.
     pub finish: Finish,
-    /// 1 hides what is behind, 0 is not seen. Of a translucent surface only the nearest sheet is seen.
+    /// 1 is opaque, 0 is invisible. Only the nearest layer of a translucent surface is drawn.
     pub opacity: f32,
     /// Lines along the edges.
     pub wireframe: Option<Wireframe>,
@@ -123,7 +123,7 @@ impl<'a> Surface<'a> {
     }
 }
 
-/// All that is in a picture.
+/// Everything in a picture.
 #[derive(Clone, Debug, Default)]
 pub struct Scene<'a> {
     /// The surfaces, in any order.
@@ -151,7 +151,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// What is behind the scene.
+/// The background of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Background {
     /// From one colour in the middle to another at the corners.
@@ -178,16 +178,16 @@ impl Default for Background {
     }
 }
 
-/// A plane that cuts the scene open: what lies on the side of its normal is left out.
+/// A plane that cuts the scene open: everything on the side of its normal is left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
     /// A point of the plane.
     pub point: Vec3,
-    /// Direction of what is cut away.
+    /// Direction of the part that is cut away.
     pub normal: Vec3,
 }
 
-/// How a picture is made.
+/// Options for rendering.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RenderOptions {
     /// Width in pixels.
@@ -196,13 +196,13 @@ pub struct RenderOptions {
     pub height: usize,
     /// Samples along each side of a pixel: 1 is jagged, 2 is smooth, 3 is smoother. At most 8.
     pub samples: usize,
-    /// How much corners and hollows darken, 0 to 1.
+    /// Strength of ambient occlusion, 0 to 1.
     pub occlusion: f32,
-    /// How dark the soft shadows of the main light are, 0 to 1.
+    /// Darkness of the main light's soft shadows, 0 to 1.
     pub shadow: f32,
-    /// What is behind the scene.
+    /// The background of the picture.
     pub background: Background,
-    /// Where the scene is cut open.
+    /// The plane that cuts the scene open, if any.
     pub cut: Option<Cut>,
 }
 
@@ -212,7 +212,7 @@ impl RenderOptions {
         Self { width, height, ..Self::default() }
     }
 
-    /// Width over height, as cameras want it.
+    /// Width over height, as cameras expect it.
     pub fn aspect(&self) -> f32 {
         self.width as f32 / self.height.max(1) as f32
     }

@@ -9,13 +9,13 @@ use glam::Vec3;
 use crate::scene::Finish;
 use crate::soften::Arrival;
 
-/// A light at infinity: where it comes from, in view coordinates, and its linear colour.
+/// A directional light: the direction it comes from, in view coordinates, and its linear colour.
 struct Light {
     from: Vec3,
     color: Vec3,
 }
 
-/// From where the key light comes, in view coordinates (not normalised).
+/// The direction of the key light, in view coordinates (not normalised).
 pub(crate) const KEY_FROM: Vec3 = Vec3::new(-0.62, 0.72, 0.80);
 const KEY: Light = Light { from: KEY_FROM, color: Vec3::new(1.28, 1.20, 1.12) };
 const FILL: Light = Light { from: Vec3::new(0.95, 0.10, 0.65), color: Vec3::new(0.30, 0.33, 0.38) };
@@ -26,15 +26,15 @@ const RIMS: [Light; 2] = [
 const SKY: Vec3 = Vec3::new(0.37, 0.40, 0.44);
 const GROUND: Vec3 = Vec3::new(0.215, 0.185, 0.17);
 
-/// How a finish answers light.
+/// How a finish reflects light.
 struct Material {
     /// How far diffuse light reaches around the terminator, per channel.
     wrap: Vec3,
-    /// How quickly hollows and shadows darken, per channel: red stays longest in skin.
+    /// How quickly occlusion and shadows darken, per channel: red stays longest in skin.
     hollow: Vec3,
     /// Gloss exponent and strength of a broad and a narrow lobe.
     gloss: [(f32, f32); 2],
-    /// Strength of the light around outlines.
+    /// Strength of the rim light at outlines.
     rim: f32,
 }
 
@@ -53,7 +53,7 @@ const WET: Material = Material {
     rim: 0.15,
 };
 
-/// A point to be lit.
+/// A point to be shaded.
 pub(crate) struct Lit {
     /// Linear colour of the paint.
     pub(crate) albedo: Vec3,
@@ -63,11 +63,11 @@ pub(crate) struct Lit {
     pub(crate) to_eye: Vec3,
     /// The scene's up in view coordinates.
     pub(crate) up: Vec3,
-    /// What arrives of the light.
+    /// The light that arrives there.
     pub(crate) arrival: Arrival,
 }
 
-/// Linear light that leaves a point towards the eye.
+/// Linear light reflected from a point towards the eye.
 pub(crate) fn shade(finish: Finish, lit: &Lit) -> Vec3 {
     match finish {
         Finish::Skin => studio(&SKIN, lit),
@@ -95,14 +95,14 @@ fn studio(material: &Material, lit: &Lit) -> Vec3 {
     shoulder(lit.albedo * diffuse + gloss)
 }
 
-/// Colours that stay comparable with a legend: one soft white light from the eye, shifted a little.
+/// Shading that stays comparable with a legend: one soft white light from near the eye.
 fn chart(lit: &Lit) -> Vec3 {
     let facing = lit.normal.dot(Vec3::new(-0.25, 0.35, 0.9).normalize()).max(0.0);
     let ambient = 0.45 + 0.55 * lit.arrival.ambient;
     lit.albedo * (ambient * (0.42 + 0.58 * facing))
 }
 
-/// Diffuse light that reaches around the terminator by `wrap`, and falls to its end without a kink.
+/// Diffuse light that wraps around the terminator by `wrap`, and falls to zero without a kink.
 fn wrapped(normal: Vec3, from: Vec3, wrap: Vec3) -> Vec3 {
     let facing = normal.dot(from.normalize());
     wrap.map(|w| ((facing + w) / (1.0 + w)).max(0.0).powf(1.0 + w))
@@ -120,7 +120,7 @@ fn power(share: f32, exponents: Vec3) -> Vec3 {
     exponents.map(|exponent| share.max(0.0).powf(exponent))
 }
 
-/// Leaves dark and middle tones alone and bends the brightest ones towards white, so that none is cut off.
+/// Tone curve: leaves dark and middle tones alone and compresses the brightest ones towards white, so that none clips.
 fn shoulder(light: Vec3) -> Vec3 {
     const START: f32 = 0.62;
     light.map(|x| if x <= START { x } else { 1.0 - (1.0 - START) * (-(x - START) / (1.0 - START)).exp() })

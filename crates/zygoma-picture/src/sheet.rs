@@ -1,4 +1,4 @@
-//! Several pictures on one sheet.
+//! Sheets of several pictures.
 
 use crate::image::Image;
 use crate::text::{TextSize, TextStyle};
@@ -31,7 +31,7 @@ pub fn grid<L: AsRef<str>>(pictures: &[(Image, L)], columns: usize) -> Image {
     sheet
 }
 
-/// Pictures next to each other, their middles level.
+/// Pictures side by side, vertically centred.
 pub fn side_by_side(pictures: &[&Image]) -> Image {
     let height = pictures.iter().map(|picture| picture.height()).max().unwrap_or(0);
     let width = pictures.iter().map(|picture| picture.width()).sum();

@@ -1,6 +1,6 @@
-//! How much of the surroundings and of the main light reaches each pixel.
+//! Ambient occlusion and soft shadows of the main light at each pixel.
 //!
-//! Both are gathered once per pixel with few taps, turned by a 4 × 4 pattern so that neighbouring pixels
+//! Both are gathered once per pixel with few taps, rotated by a 4 × 4 pattern so that neighbouring pixels
 //! complement each other, and then averaged over those 4 × 4 neighbours where they belong to the same surface.
 
 use glam::{Vec2, Vec3};
@@ -10,24 +10,24 @@ use crate::geometry::{Geometry, Hit};
 use crate::project::Projection;
 use crate::raster::Visibility;
 
-/// What arrives at a pixel.
+/// The light that arrives at a pixel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
-    /// Depth of the pixel, infinite where nothing is seen.
+    /// Depth of the pixel, infinite for the background.
     pub(crate) depth: f32,
-    /// Share of the surroundings that is not hidden, 0 to 1.
+    /// Share of the surroundings that is not occluded, 0 to 1.
     pub(crate) ambient: f32,
-    /// Share of the main light that arrives, 0 to 1.
+    /// Share of the main light that is not in shadow, 0 to 1.
     pub(crate) key: f32,
 }
 
-/// The arrivals of all pixels.
+/// The light that arrives at all pixels.
 pub(crate) struct Arrivals {
     width: usize,
     pixels: Vec<Arrival>,
 }
 
-/// The main light's own picture of the scene.
+/// The shadow map of the main light.
 pub(crate) struct ShadowMap {
     pub(crate) visibility: Visibility,
     pub(crate) projection: Projection,
@@ -35,26 +35,26 @@ pub(crate) struct ShadowMap {
     pub(crate) softness: f32,
 }
 
-/// Everything that the gathering reads.
+/// The inputs of the gathering.
 pub(crate) struct Gather<'a> {
     pub(crate) geometry: &'a Geometry,
-    /// Of the supersampled screen.
+    /// Visibility of the supersampled screen.
     pub(crate) visibility: &'a Visibility,
-    /// Of the supersampled screen.
+    /// Projection of the supersampled screen.
     pub(crate) projection: Projection,
     /// Samples along a side of a pixel.
     pub(crate) samples: usize,
     pub(crate) shadow: Option<&'a ShadowMap>,
-    /// Radii in the scene within which hollows darken.
+    /// Radii of ambient occlusion in the scene.
     pub(crate) radii: [f32; 2],
 }
 
 const TAPS: usize = 14;
 const SHADOW_TAPS: usize = 16;
-/// The angle between neighbours of a sunflower, in turns.
+/// The golden angle of a sunflower pattern, in turns.
 const GOLDEN: f32 = 0.381_966;
 
-/// Places in the unit disc where light is gathered, for one of sixteen turns of the pattern.
+/// Sample positions in the unit disc, for one of sixteen rotations of the pattern.
 struct Taps {
     ambient: [Vec2; TAPS],
     key: [Vec2; SHADOW_TAPS],
@@ -73,7 +73,7 @@ impl Taps {
     }
 }
 
-/// The screen with one sample a pixel, which the taps read: a fourth of the memory or less.
+/// The screen with one sample per pixel, which the taps read: a fourth of the memory or less.
 struct Pixels {
     width: usize,
     height: usize,
@@ -107,12 +107,12 @@ impl Gather<'_> {
         Arrivals { width, pixels: smooth }
     }
 
-    /// The middle sample of a pixel, along either side.
+    /// The middle sample of a pixel, along either axis.
     fn middle(&self, pixel: usize) -> usize {
         pixel * self.samples + self.samples / 2
     }
 
-    /// Where, on the supersampled screen, a pixel's middle sample lies.
+    /// The position of a pixel's middle sample on the supersampled screen.
     fn place(&self, x: usize, y: usize) -> Vec2 {
         Vec2::new(self.middle(x) as f32 + 0.5, self.middle(y) as f32 + 0.5)
     }
@@ -121,7 +121,7 @@ impl Gather<'_> {
         let triangle = self.visibility.triangle(self.middle(x), self.middle(y))?;
         let place = self.place(x, y);
         let hit = self.geometry.hit(self.projection, triangle, place.x, place.y)?;
-        // An ordered pattern (as in dithering): all sixteen turns occur in every 4 × 4 pixels.
+        // An ordered pattern (as in dithering): all sixteen rotations occur in every 4 × 4 pixels.
         let taps = &taps[((x & 3) * 4 + (y & 3)) * 7 % 16];
         let open = self.radii.map(|radius| self.openness(pixels, &taps.ambient, &hit, [x, y], radius));
         let key = self.shadow.map_or(1.0, |shadow| self.lit(shadow, &taps.key, &hit));
@@ -170,7 +170,7 @@ impl Gather<'_> {
 
     /// Share of the main light, by percentage-closer filtering over a disc of the shadow map.
     fn lit(&self, shadow: &ShadowMap, taps: &[Vec2; SHADOW_TAPS], hit: &Hit) -> f32 {
-        // Lifted off the surface, or it would shade itself between the map's samples.
+        // Offset from the surface, or it would shadow itself between the map's samples.
         let lifted = hit.position + 0.5 * shadow.softness * hit.normal;
         let seen = shadow.projection.to_view(self.projection.to_scene(lifted));
         let at = shadow.projection.to_screen(seen);
@@ -181,7 +181,7 @@ impl Gather<'_> {
             let (x, y) = (place.x as usize, place.y as usize);
             let map = &shadow.visibility;
             !inside || x >= map.width || y >= map.height || {
-                // What is hidden by less than the penumbra's own slope is not in shadow.
+                // The bias grows with the tap's distance: occlusion by less than the penumbra's own slope is not shadow.
                 map.nearness[y * map.width + x] <= at.z + tap.length() * shadow.softness
             }
         });
@@ -210,8 +210,8 @@ fn average(raw: &[Arrival], width: usize, height: usize, x: usize, y: usize) -> 
 }
 
 impl Arrivals {
-    /// The arrival at the pixel, or at that of its neighbours which lies nearest to `depth`: samples at an
-    /// outline must not take the light of what is behind.
+    /// The light at the pixel, or at the neighbour whose depth is nearest to `depth`: samples at an
+    /// outline must not take the light of the background.
     pub(crate) fn at(&self, x: usize, y: usize, depth: f32) -> Arrival {
         let own = self.pixels[y * self.width + x];
         let height = self.pixels.len() / self.width;

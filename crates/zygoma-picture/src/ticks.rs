@@ -1,6 +1,6 @@
 //! Round numbers along an axis.
 
-/// Where to mark an axis, and what to write there.
+/// A mark on an axis and its label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
     /// The value.

@@ -1,4 +1,4 @@
-//! The 52 ARKit shapes and the many ways in which people spell them.
+//! The 52 ARKit shapes and their many spellings.
 
 /// The 52 shapes under ARKit's own names, sorted.
 pub const SHAPES: [&str; 52] = [
@@ -100,7 +100,7 @@ pub enum Side {
     Right,
 }
 
-/// What a shape's name says about it.
+/// The ARKit shape that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Recognised {
     /// ARKit's name.
@@ -109,7 +109,7 @@ pub struct Recognised {
     pub half: Option<Side>,
 }
 
-/// A spelling reduced to what carries meaning: prefixes, separators and case are gone, sides are words at
+/// A spelling reduced to its meaningful words: without prefixes, separators and case, with sides as words at
 /// the end. Two names with the same key mean the same shape.
 pub fn key(name: &str) -> String {
     let (mut words, side) = split_side(words(name));
@@ -181,11 +181,11 @@ impl Side {
     }
 }
 
-/// Lower-case words of a name: split at separators and humps, without deformer prefixes
+/// Lower-case words of a name: split at separators and camel-case humps, without deformer prefixes
 /// (`blendShape2.`, `mesh:`) and catalogue numbers (`A01_`).
 fn words(name: &str) -> Vec<String> {
     let own = name.rsplit(['.', ':', '|']).find(|part| !part.is_empty()).unwrap_or(name);
-    // `eye.blink.L` uses the dot as a separator: what follows it is no name of its own.
+    // `eye.blink.L` uses the dot as a separator: the part after it is not a name of its own.
     let own = if own.chars().count() < 3 { name } else { own };
     let mut words = Vec::new();
     let mut word = String::new();
@@ -215,7 +215,7 @@ fn is_catalogue_number(word: &str) -> bool {
         && letters.all(|letter| letter.is_ascii_digit())
 }
 
-/// Takes the side off the end of the words, or off their start.
+/// Removes the side from the end of the words, or from their start.
 fn split_side(mut words: Vec<String>) -> (Vec<String>, Option<Side>) {
     if words.len() < 2 {
         return (words, None);

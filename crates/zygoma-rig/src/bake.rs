@@ -1,4 +1,4 @@
-//! Animated surfaces as few morph targets, so that any glTF viewer plays them.
+//! Compresses animated surfaces to a few morph targets, so that any glTF viewer plays them.
 
 use glam::Vec3;
 use zygoma_geometry::normals::vertex_normals;
@@ -14,7 +14,7 @@ use crate::{Error, Result, RigMesh};
 pub struct BakeOptions {
     /// Largest distance of any vertex in any frame, in metres. Ours: 0.05 mm, invisible at life size.
     pub max_error: f64,
-    /// Most morph targets, whatever error that leaves.
+    /// Maximum number of morph targets, whatever error that leaves.
     pub max_targets: Option<usize>,
 }
 
@@ -24,7 +24,7 @@ impl Default for BakeOptions {
     }
 }
 
-/// A baked animation and how far it is from the truth.
+/// A baked animation and its error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Baked {
     /// Morph targets and their weights.
@@ -42,7 +42,7 @@ pub fn bake(mesh: &RigMesh, frames: &mut dyn Frames, start: f64, options: &BakeO
     bake_from(mesh, frames, None, start, options)
 }
 
-/// Compresses what the frames of a mesh are away from others of the same number, such as those of its plain rig.
+/// Compresses the differences of a mesh's frames from as many other frames, such as those of its plain rig.
 pub fn bake_correctives(
     mesh: &RigMesh,
     frames: &mut dyn Frames,
@@ -53,7 +53,7 @@ pub fn bake_correctives(
     bake_from(mesh, frames, Some(plain), start, options)
 }
 
-/// Compresses what frames are away from others, or from the neutral where there are none.
+/// Compresses the differences of frames from others, or from the neutral if there are none.
 fn bake_from(
     mesh: &RigMesh,
     frames: &mut dyn Frames,

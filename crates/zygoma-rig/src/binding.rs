@@ -1,4 +1,4 @@
-//! Which shapes of a rig a take drives, by name and never by index.
+//! Binds the tracks of a take to the shapes of a rig, by name and never by index.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,7 +24,7 @@ pub struct Drive {
     pub gain: f32,
 }
 
-/// A track's name in the forms that it is compared in.
+/// A track's name in the forms used for matching.
 struct TrackName<'a> {
     exact: &'a str,
     key: String,
@@ -38,7 +38,7 @@ impl Binding {
     /// stands for the same ARKit shape. A track for a whole shape drives both of its halves
     /// (`browInnerUp` → `browInnerUp_L`, `browInnerUp_R`); two half tracks drive a whole shape by their
     /// mean. Tracks named after an expression (VRM) drive the shapes of that expression. Shapes of teeth, tongue and
-    /// other meshes that no track names do what the skin's shape of the same name does, even when it is spelled
+    /// other meshes that no track names follow the skin's shape of the same name, even when it is spelled
     /// `h_teeth.t_MouthOpen_h` here and `h_expressions.MouthOpen_h` there.
     pub fn new(rig: &Rig, take: &Take) -> Self {
         let tracks: Vec<TrackName> = take.weights.iter().map(|track| TrackName::new(&track.shape)).collect();
@@ -63,7 +63,7 @@ impl Binding {
         Self { meshes, unmatched }
     }
 
-    /// The take under the names of the rig's own shapes, with the tracks of each combined into one.
+    /// The take under the names of the rig's own shapes, with all tracks of a shape combined into one.
     pub fn renamed(&self, rig: &Rig, take: &Take) -> Take {
         let mut weights: Vec<WeightTrack> = Vec::new();
         for (mesh, drives_of_shapes) in rig.meshes.iter().zip(&self.meshes) {
@@ -86,7 +86,7 @@ impl Binding {
     }
 }
 
-/// Lets shapes of other meshes that nothing drives do what the skin's shape of the same name does.
+/// Makes shapes of other meshes that nothing drives follow the skin's shape of the same name.
 fn follow_skin(rig: &Rig, meshes: &mut [Vec<Vec<Drive>>]) {
     let leaders: HashMap<String, Vec<Drive>> = rig
         .skin()
@@ -106,7 +106,7 @@ fn follow_skin(rig: &Rig, meshes: &mut [Vec<Vec<Drive>>]) {
     }
 }
 
-/// The sum of the tracks: the only one as it is, several by straight lines between all of their keys.
+/// The weighted sum of the tracks: a single one as it is, several as line segments between all of their keys.
 pub(crate) fn combined(take: &Take, drives: &[Drive]) -> WeightCurve {
     let curve = |drive: &Drive| &take.weights[drive.track].curve;
     if let [Drive { gain: 1.0, .. }] = drives {

@@ -1,8 +1,8 @@
-//! What can be wrong with a file, as sentences for the person who has it.
+//! Errors of reading and writing files, as sentences for the user.
 
 use std::path::{Path, PathBuf};
 
-/// A result whose error is a sentence for a person.
+/// A result whose error is a sentence for the user.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a rig or take could not be read or written.
@@ -16,9 +16,9 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was being done, e.g. "reading".
+        /// The action that failed, e.g. "reading".
         action: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The file breaks its own format, or asks for more than the limits allow.
@@ -34,9 +34,9 @@ pub enum Error {
     Unsupported {
         /// The file or folder.
         path: PathBuf,
-        /// What the file needs.
+        /// The feature that the file needs.
         what: String,
-        /// What the user can do instead.
+        /// The alternative for the user.
         way_out: String,
     },
     /// The caller asked for something that the rig or take does not have.

@@ -1,4 +1,4 @@
-//! The plain rig at work: neutral plus weighted shapes.
+//! Evaluates the plain rig: neutral plus weighted shapes.
 
 use glam::Vec3;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
@@ -123,7 +123,7 @@ impl Frames for Performance<'_> {
     }
 }
 
-/// A mesh of a rig performing a take with weights between 0 and 1, which is all that some programs play.
+/// A mesh of a rig performing a take with weights clamped to 0 to 1, which is all that some programs play.
 #[derive(Clone, Debug)]
 pub struct ClampedPerformance {
     evaluator: Evaluator,
@@ -131,12 +131,12 @@ pub struct ClampedPerformance {
     count: usize,
     /// Weights of all shapes, frame after frame.
     pub weights: Vec<f32>,
-    /// Whether no weight had to be brought between 0 and 1.
+    /// Whether no weight had to be clamped.
     pub within_range: bool,
 }
 
 impl ClampedPerformance {
-    /// A mesh of the rig performing so many frames of the take, in the frame of the head.
+    /// A mesh of the rig performing a number of frames of the take, in the frame of the head.
     pub fn new(rig: &Rig, mesh: usize, take: &Take, count: usize, fps: f64) -> Self {
         let (binding, evaluator) = (Binding::new(rig, take), Evaluator::new(&rig.meshes[mesh]));
         let shapes = evaluator.shape_count();

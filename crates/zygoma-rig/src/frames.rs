@@ -1,4 +1,4 @@
-//! Surfaces over time: what exporters write.
+//! Surfaces over time, as exporters read them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::{Joint, JointRole, Result, Rig, Take};
 
 /// A surface that changes from frame to frame at a steady rate.
 ///
-/// Exporters may read any frame, and read it twice; so a long take need not lie in memory.
+/// Exporters may read any frame, more than once; so a long take need not be in memory.
 pub trait Frames {
     /// Number of frames.
     fn count(&self) -> usize;
@@ -25,7 +25,7 @@ pub trait Frames {
     fn read(&mut self, frame: usize, positions: &mut [Vec3]) -> Result<()>;
 }
 
-/// Frames that lie in memory.
+/// Frames held in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredFrames {
     fps: f64,
@@ -109,7 +109,7 @@ impl Frames for StoredFrames {
     }
 }
 
-/// Frames that several readers share, one after the other.
+/// Frames shared by several readers, which take turns.
 #[derive(Debug)]
 pub struct SharedFrames<F>(Rc<RefCell<F>>);
 
@@ -144,7 +144,7 @@ impl<F: Frames> Frames for SharedFrames<F> {
     }
 }
 
-/// Frames of a mesh, with the parts that hang from jaw and eye joints moved as a take moves those.
+/// Frames of a mesh, with the parts carried by jaw and eye joints moved by a take.
 #[derive(Clone, Debug)]
 pub struct JointMoved<'a, F> {
     frames: F,
@@ -153,12 +153,12 @@ pub struct JointMoved<'a, F> {
 }
 
 impl<'a, F: Frames> JointMoved<'a, F> {
-    /// Moves frames of one of the rig's meshes whose first one is at the take's start.
+    /// Moves frames of one of the rig's meshes, of which the first is at the take's start.
     pub fn new(frames: F, rig: &'a Rig, mesh: usize, take: &'a Take) -> Self {
         let carried = |joint: &'a Joint| {
             let motion = take.motion(joint.role).filter(|_| joint.role != JointRole::Head)?;
             let carried = joint.carries.iter().find(|carried| carried.mesh == mesh)?;
-            // Frames of a mesh that was cut down since are left alone.
+            // Frames of a mesh that has been reduced since are left unchanged.
             let fits =
                 carried.vertices.last().is_some_and(|(last, _)| (*last as usize) < frames.vertex_count());
             fits.then_some((carried.vertices.as_slice(), motion))
@@ -195,7 +195,7 @@ impl<F: Frames> Frames for JointMoved<'_, F> {
     }
 }
 
-/// Frames with their vertices in another order, or some of them more than once.
+/// Frames with their vertices in another order, some of them possibly more than once.
 #[derive(Clone, Debug)]
 pub struct Reordered<F> {
     frames: F,
@@ -204,7 +204,7 @@ pub struct Reordered<F> {
 }
 
 impl<F: Frames> Reordered<F> {
-    /// `order` names the vertex of `frames` behind each new one.
+    /// `order` gives the vertex of `frames` for each new one.
     ///
     /// # Panics
     /// If `order` names a vertex that the frames do not have.
@@ -237,7 +237,7 @@ impl<F: Frames> Frames for Reordered<F> {
     }
 }
 
-/// Frames in the frame of the head, moved as a take moves the head.
+/// Frames in the frame of the head, moved by a take's head motion.
 #[derive(Clone, Debug)]
 pub struct HeadMoved<'a, F> {
     frames: F,

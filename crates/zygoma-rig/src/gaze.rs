@@ -1,16 +1,16 @@
-//! Eyes that turn by shapes or by bones, and never by both.
+//! Makes eyes turn by shapes or by joints, never by both.
 
 use crate::binding::{Binding, Drive};
 use crate::{Carried, JointRole, Rig, RigMesh, Shape, Take, arkit};
 
-/// A vertex of an eye that a look shape moves by less than this, in metres, is only touched by it. Ours: an eye of 12 mm that turns by 5°
+/// A look shape turns an eye only if it moves a vertex of it by more than this, in metres. Ours: an eye of 12 mm that turns by 5°
 /// moves its pupil by 1 mm.
 const TURNED: f32 = 1e-3;
 
-/// Drops the motion of eye joints from a take that also turns the same eyes by look shapes, and says so.
+/// Drops the motion of eye joints from a take that also turns the same eyes by look shapes, and returns a note.
 ///
-/// Recordings come with both: angles of the eyes, and the weights of the look shapes that mean the same. Look shapes that move lids and
-/// leave the eyes alone stay beside the bones.
+/// Recordings come with both: angles of the eyes, and the weights of the look shapes that mean the same. Look shapes that move only the
+/// lids are kept beside the joints.
 pub fn settle(rig: &Rig, take: &mut Take) -> Option<String> {
     let binding = Binding::new(rig, take);
     let turned = |role: JointRole| {
@@ -55,7 +55,7 @@ mod tests {
     use glam::{DVec3, Vec3};
     use zygoma_geometry::rigid::RigidMotion;
 
-    /// A rig whose first vertex hangs from the left eye, and a take that looks up by a shape and by the joint.
+    /// A rig whose first vertex follows the left eye's joint, and a take that looks up by a shape and by the joint.
     fn looking(moved: u32) -> (Rig, Take) {
         let mut rig = rig_with_shapes(&["eyeLookUpLeft"]);
         rig.meshes[0].shapes[0].deltas =

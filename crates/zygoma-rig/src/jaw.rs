@@ -1,19 +1,19 @@
-//! Shapes that move the lower jaw, recognised by what they do to the chin.
+//! Shapes that move the lower jaw, recognised by their effect on the chin.
 //!
-//! A jaw moves as a rigid body, so its shapes carry the chin rigidly; every other shape of a face bends or
-//! stretches what it moves. The chin is found first, as the part that the rig's strongest rigid motion in the
-//! lower face carries.
+//! A jaw moves as a rigid body, so its shapes move the chin rigidly; every other shape of a face bends or
+//! stretches what it moves. The chin is found first, as the patch that the strongest rigid motion in the
+//! lower face moves.
 
 use glam::DVec3;
 use zygoma_geometry::rigid::fit_rigid_motion;
 
 use crate::{RigMesh, Shape, arkit};
 
-/// A patch moves rigidly when the best rigid motion explains it to this share of its displacement. Ours:
+/// A patch moves rigidly if the best rigid motion fits it to within this share of its displacement. Ours:
 /// on the rigs seen, jaw shapes move the chin to within 0.17, all others not even to within 1.6.
 const RIGID_RESIDUAL: f64 = 0.4;
 
-/// What counts as the patch that a shape carries, as a share of its largest displacement. Ours.
+/// Threshold for the patch that a shape moves, as a share of its largest displacement. Ours.
 const CARRIED: f64 = 0.6;
 
 /// A jaw shape moves the chin by at least this share of the height of the moving face. Ours: 2.4 mm on a
@@ -58,7 +58,7 @@ impl<'a> MovingFace<'a> {
         (low < high).then_some(Self { mesh, height: high - low, middle: 0.5 * (low + high) })
     }
 
-    /// The vertices that the strongest rigid motion of the lower face carries.
+    /// The vertices that the strongest rigid motion of the lower face moves.
     fn find_chin(&self) -> Option<Vec<u32>> {
         let candidates = self.mesh.shapes.iter().filter_map(|shape| {
             let patch = self.carried_patch(shape)?;
@@ -69,8 +69,8 @@ impl<'a> MovingFace<'a> {
         candidates.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, patch)| patch)
     }
 
-    /// The patch that a shape carries farthest, if it lies in the lower face and is more than a spot. Of a rig that moves nothing above the
-    /// mouth only names tell where the lower face is.
+    /// The patch that a shape moves farthest, if it lies in the lower face and is more than a spot. If a rig moves nothing above the
+    /// mouth, only shape names show where the lower face is.
     fn carried_patch(&self, shape: &Shape) -> Option<Vec<u32>> {
         let reach = CARRIED as f32 * shape.deltas.largest();
         let carried = shape.deltas.iter().filter(|(_, offset)| offset.length() >= reach);
@@ -145,7 +145,7 @@ mod tests {
             ("MouthClose", &|_| DVec3::ZERO),
         ]);
         assert_eq!(jaw_driven_shapes(&mesh), [1, 3, 5]);
-        // Without shapes above the mouth only the name tells that what moves is the lower face.
+        // Without shapes above the mouth, only the name shows that the moving part is the lower face.
         let low = |p: DVec3| if p.y < -0.055 { 0.3 * open(p) } else { open(p) };
         assert_eq!(jaw_driven_shapes(&face(&[("jawOpen", &low)])), [0]);
         assert_eq!(jaw_driven_shapes(&face(&[("open", &low)])), [0; 0]);

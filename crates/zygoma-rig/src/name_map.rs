@@ -1,4 +1,4 @@
-//! A user's own list of which track drives which shapes, for rigs with names that nobody else uses.
+//! A user's map from tracks to shapes, for rigs with unusual names.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::take::WeightTrack;
 use crate::{Error, Result, Rig, Take};
 
 /// Which shapes each track drives: `jawOpen = "MouthOpen"`, `cheekPuff = ["BlowLeft", "BlowRight"]`,
-/// `mouthSmileLeft = { SmileLeft = 0.8, CheekUpLeft = 0.3 }`, or `eyeLookUpLeft = []` for a track that is to drive nothing.
+/// `mouthSmileLeft = { SmileLeft = 0.8, CheekUpLeft = 0.3 }`, or `eyeLookUpLeft = []` for a track that should drive nothing.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct NameMap {
@@ -48,7 +48,7 @@ impl NameMap {
         names.map(|(name, _)| own_name(rig, name)).collect::<Result<Vec<_>>>().map(drop)
     }
 
-    /// The take with the tracks that the map knows under the names of the rig's shapes. Other tracks stay as they are.
+    /// The take with the mapped tracks renamed to the rig's shapes. Other tracks are unchanged.
     pub fn apply(&self, rig: &Rig, take: &Take) -> Result<Take> {
         let mut drives: BTreeMap<String, Vec<Drive>> = BTreeMap::new();
         let mut is_mapped = vec![false; take.weights.len()];
@@ -124,7 +124,7 @@ mod tests {
         let rig = rig_with_shapes(&["h.Open_h", "blowL", "blowR", "ooh", "eyeBlink_L"]);
         let blow = MappedShapes::Several(vec!["blowL".into(), "blowR".into()]);
         let weighted = MappedShapes::Weighted([("h.Open_h".to_owned(), 0.5)].into());
-        // Tracks are found in other spellings, two may drive one shape, and an empty list drives nothing.
+        // Tracks match in other spellings, two may drive one shape, and an empty list drives nothing.
         let map = map(&[
             ("jawOpen", MappedShapes::One("h.Open_h".into())),
             ("cheekPuff", blow),

@@ -1,4 +1,4 @@
-//! The validation report: what is in a rig, and what may trouble a simulation.
+//! The validation report: the contents of a rig, and problems for a simulation.
 
 use serde::Serialize;
 use zygoma_geometry::topology::{EdgeCounts, connected_parts};
@@ -9,7 +9,7 @@ use crate::take::{LargeWeight, WeightTrack};
 use crate::weld::Weld;
 use crate::{Rig, RigMesh, Shape, arkit};
 
-/// What `zygoma info` tells of a rig.
+/// The report of `zygoma info` on a rig.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// The rig's name.
@@ -30,13 +30,13 @@ pub struct Report {
     pub takes: Vec<TakeReport>,
     /// The file's unit.
     pub units: UnitsReport,
-    /// What the importer did or left out.
+    /// Notes on what the importer did or left out.
     pub notes: Vec<String>,
-    /// What may trouble a simulation, worst first.
+    /// Problems for a simulation, worst first.
     pub problems: Vec<String>,
 }
 
-/// What is in one mesh.
+/// The contents of one mesh.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeshReport {
     /// Its name.
@@ -55,13 +55,13 @@ pub struct MeshReport {
     pub border_edges: usize,
     /// Triangles thinner than the file's quantum.
     pub degenerate_triangles: usize,
-    /// Parts that hang together.
+    /// Connected parts.
     pub parts: usize,
     /// Vertices in no face.
     pub unused_vertices: usize,
     /// Shapes that move nothing.
     pub empty_shapes: Vec<String>,
-    /// Pairs of shapes that do the same.
+    /// Pairs of identical shapes.
     pub duplicate_shapes: Vec<(String, String)>,
     /// Extent in metres along x, y, z.
     pub size: [f32; 3],
@@ -78,7 +78,7 @@ pub struct ArkitReport {
     pub missing: Vec<&'static str>,
 }
 
-/// What is in a take.
+/// The contents of a take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TakeReport {
     /// Its name.
@@ -91,7 +91,7 @@ pub struct TakeReport {
     pub head_motion: bool,
     /// Tracks whose weights leave the usual range of −2 to 2.
     pub large_weights: Vec<LargeWeight>,
-    /// Keys of the track that has most.
+    /// Keys of the longest track.
     pub frames: usize,
     /// Keys per second of that track.
     pub fps: f64,
@@ -115,7 +115,7 @@ pub struct PeakReport {
 pub struct UnitsReport {
     /// Length of the file's unit in metres.
     pub metres_per_unit: f64,
-    /// Why.
+    /// The reason for that unit.
     pub reason: String,
 }
 
@@ -149,7 +149,7 @@ impl Report {
         report
     }
 
-    /// Only the skin is simulated, so only its faults matter.
+    /// Lists the skin's problems; other meshes are not simulated.
     fn find_problems(&self, skin: usize) -> Vec<String> {
         let skin = &self.meshes[skin];
         let name = &skin.name;
@@ -179,10 +179,10 @@ impl Report {
     }
 }
 
-/// The share of the skin's moving area from which on another mesh is as likely to be the face. Ours: lashes, brows and teeth are far below.
+/// Another mesh may be the face if its moving area is at least this share of the skin's. Ours: lashes, brows and teeth are far below.
 const SECOND_FACE: f64 = 0.3;
 
-/// What everybody who uses a rig should know: shapes that takes drive and that do nothing, and other meshes that could be the face.
+/// Warnings for every user of a rig: shapes that takes drive but that do nothing, and other meshes that could be the face.
 pub fn warnings(rig: &Rig) -> Vec<String> {
     let skin = rig.skin();
     let mut warnings = Vec::new();

@@ -1,4 +1,4 @@
-//! The rig: meshes, blendshapes and what is known about them.
+//! The rig: meshes, blendshapes and their metadata.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ use crate::{Error, Result, Take};
 pub struct Rig {
     /// The file's or folder's name without extension.
     pub name: String,
-    /// Every mesh of the file, one per place where it is used, in file order.
+    /// Every mesh of the file, one per instance, in file order.
     pub meshes: Vec<RigMesh>,
-    /// Which of `meshes` is the skin that is simulated; the others ride along.
+    /// Which of `meshes` is the skin that is simulated; the others follow it.
     pub skin: usize,
     /// Named mixtures of shapes, as VRM files have them.
     pub expressions: Vec<Expression>,
@@ -29,9 +29,9 @@ pub struct Rig {
     pub takes: Vec<Take>,
     /// How the file's lengths became metres.
     pub units: Units,
-    /// What the importer did or left out, as sentences.
+    /// Notes on what the importer did or left out, as sentences.
     pub notes: Vec<String>,
-    /// What is needed to give the file back whole.
+    /// The source document or folder, kept so that the file can be written back whole.
     pub source: Source,
 }
 
@@ -52,7 +52,7 @@ pub struct RigMesh {
     pub regions: Vec<Region>,
     /// From the file's own mesh coordinates and unit to rig space.
     pub to_rig: DAffine3,
-    /// The smallest step of the file's coordinates, in metres: closer positions mean the same point.
+    /// The smallest step of the file's coordinates, in metres: positions closer than this are the same point.
     pub quantum: f32,
 }
 
@@ -65,7 +65,7 @@ pub struct UvMap {
     pub corners: Option<Vec<u32>>,
 }
 
-/// A named blendshape: what is added to the neutral at weight 1.
+/// A named blendshape: displacements that are added to the neutral at weight 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     /// The artist's name for it.
@@ -112,7 +112,7 @@ pub struct ExpressionBind {
     pub weight: f32,
 }
 
-/// What a joint of a face is for.
+/// The role of a joint in a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JointRole {
     /// Carries the whole head.
@@ -128,7 +128,7 @@ pub enum JointRole {
 /// A joint that was recognised by its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joint {
-    /// What it is for.
+    /// Its role.
     pub role: JointRole,
     /// The file's name for it.
     pub name: String,
@@ -136,7 +136,7 @@ pub struct Joint {
     pub node: usize,
     /// Its rest position in rig space.
     pub position: DVec3,
-    /// What a jaw or eye joint moves; empty for the head, which moves everything.
+    /// The vertices that a jaw or eye joint moves; empty for the head, which moves everything.
     pub carries: Vec<Carried>,
 }
 
@@ -158,7 +158,7 @@ pub struct Units {
     pub reason: String,
 }
 
-/// Where a rig came from, with what an export needs to give it back whole.
+/// The origin of a rig, with the data that an export needs to write it back whole.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A glTF document, kept as it was.
@@ -169,7 +169,7 @@ pub enum Source {
     Ict(PathBuf),
     /// Made by code.
     Generated {
-        /// The picture that the texture coordinates of all meshes refer to, as a PNG file.
+        /// The image that the texture coordinates of all meshes refer to, as a PNG file.
         texture: Option<Vec<u8>>,
     },
 }
@@ -225,7 +225,7 @@ impl RigMesh {
         self.shapes.iter().find(|shape| shape.name == name)
     }
 
-    /// A number that tells meshes apart: it changes with any vertex, polygon or shape, and not with how or where
+    /// A hash that identifies the mesh: it changes with any vertex, polygon or shape, but not with how or where
     /// the file is stored.
     pub fn fingerprint(&self) -> u64 {
         let mut hash = Fnv::new();
@@ -249,7 +249,7 @@ impl Fnv {
     }
 
     fn add(&mut self, bytes: &[u8]) {
-        // The length keeps neighbouring runs apart.
+        // The length separates neighbouring runs.
         for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }

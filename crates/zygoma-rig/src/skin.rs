@@ -1,10 +1,10 @@
-//! Which mesh of a file is the skin.
+//! Finds the mesh of a file that is the skin.
 
 use zygoma_geometry::normals::triangle_area;
 
 use crate::RigMesh;
 
-/// How far a shape must move a vertex to count, in parts of the mesh's size. Ours: below this, files carry
+/// Smallest displacement that counts, as a fraction of the mesh's size. Ours: below this, files carry
 /// rounding noise.
 const MOVED: f32 = 1e-4;
 
@@ -26,7 +26,7 @@ pub fn find_skin(meshes: &[RigMesh]) -> usize {
         .unwrap_or(0)
 }
 
-/// The area that any shape moves, and all of it.
+/// The area that any shape moves, and the whole area.
 pub(crate) fn moved_and_whole_area(mesh: &RigMesh) -> (f64, f64) {
     let low = mesh.positions.iter().copied().reduce(glam::Vec3::min).unwrap_or_default();
     let high = mesh.positions.iter().copied().reduce(glam::Vec3::max).unwrap_or_default();

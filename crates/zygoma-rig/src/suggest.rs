@@ -1,4 +1,4 @@
-//! A guess at which shapes of a rig a take's tracks stand for, where the names say it in other words.
+//! Guesses which shapes of a rig a take's tracks stand for, where the names use other words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ pub struct Suggestion {
     pub shapes: Vec<(String, f32)>,
 }
 
-/// ARKit's shapes without their sides, and how others say the same, the likeliest first.
+/// ARKit's shapes without their sides, and other wordings of the same, the likeliest first.
 const WORDINGS: [(&str, &[&str]); 32] = [
     ("browDown", &["brow down", "brow lower", "brow frown", "brow angry"]),
     ("browInnerUp", &["inner brow up", "middle brow up", "inner brow raise", "brow up", "brow raise"]),
@@ -90,21 +90,21 @@ const SYNONYMS: [(&str, &str); 26] = [
     ("wrinkler", "wrinkle"),
 ];
 
-/// How alike words must be, as twice the share that both have (Dice). Ours.
+/// How similar words must be, as twice the share that both have (Dice). Ours.
 const ALIKE: f32 = 0.66;
 
-/// What each place behind the first in a list of wordings costs, so that the likeliest wins among equals.
+/// Penalty for each place behind the first in a list of wordings, so that the likeliest wins among equals.
 const LATER: f32 = 0.01;
 
-/// A shape in its words.
+/// A shape's name, split into words.
 struct Words {
     words: BTreeSet<String>,
     side: Option<Side>,
 }
 
-/// Suggests shapes for the tracks of a take that no shape answers to.
+/// Suggests shapes for the tracks of a take that match no shape.
 ///
-/// Only names of ARKit's shapes are understood. Each mesh is looked at by itself, so that teeth and tongue are found beside the skin,
+/// Only names of ARKit's shapes are understood. Each mesh is matched by itself, so that teeth and tongue are found beside the skin,
 /// and each of its shapes is suggested for one track at most, or for the two sides of one.
 pub fn suggest(rig: &Rig, take: &Take) -> Vec<Suggestion> {
     let unmatched = Binding::new(rig, take).unmatched;
@@ -126,7 +126,7 @@ pub fn suggest(rig: &Rig, take: &Take) -> Vec<Suggestion> {
 
 /// The suggestions as a file that [`NameMap`](crate::name_map::NameMap) reads; tracks without one are comments.
 pub fn to_toml(suggestions: &[Suggestion]) -> String {
-    // JSON's way to quote a text is one of TOML's.
+    // A JSON string literal is also valid TOML.
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let line = |Suggestion { track, shapes }: &Suggestion| {
         let is_bare = track.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
@@ -173,7 +173,7 @@ fn match_mesh(mesh: &RigMesh, tracks: &[&str]) -> Vec<Vec<(String, f32)>> {
             words[shape].side.is_none() && a.zip(b).is_some_and(|(a, b)| a.0 == b.0)
         };
         let is_free = owners.get(&shape).is_none_or(other_side);
-        // A second shape for one track is its other half, said with the same words.
+        // A second shape for one track is its other half, named with the same words.
         let is_half = |first: &usize| {
             let (a, b) = (&words[*first], &words[shape]);
             a.words == b.words && a.side.is_some() && b.side.is_some() && a.side != b.side
@@ -190,14 +190,14 @@ fn match_mesh(mesh: &RigMesh, tracks: &[&str]) -> Vec<Vec<(String, f32)>> {
     }
     let named = |(track, shapes): (usize, Vec<usize>)| {
         let side = wordings(tracks[track]).and_then(|(_, side)| side);
-        // Both sides of a take together give a shape for both its full weight.
+        // The two sides of a take together give an unsided shape its full weight.
         let gain = |shape: usize| if side.is_some() && words[shape].side.is_none() { 0.5 } else { 1.0 };
         shapes.into_iter().map(|shape| (mesh.shapes[shape].name.clone(), gain(shape))).collect()
     };
     found.into_iter().enumerate().map(named).collect()
 }
 
-/// The ways to say what a track means, with its side.
+/// The wordings of a track's meaning, with its side.
 fn wordings(track: &str) -> Option<(Vec<&'static str>, Option<Side>)> {
     let found = arkit::recognise(track)?;
     let side = [("Left", Side::Left), ("Right", Side::Right)];
@@ -220,14 +220,14 @@ fn likeness(wordings: &[&str], words: &BTreeSet<String>) -> f32 {
     wordings.iter().enumerate().map(score).fold(0.0, f32::max)
 }
 
-/// Every shape of a mesh in its words, without those that say nothing because most shapes have them.
+/// The words of every shape of a mesh, without those that most shapes share.
 fn words_of_shapes(mesh: &RigMesh) -> Vec<Words> {
     let mut all: Vec<Words> = mesh.shapes.iter().map(|shape| Words::of(&shape.name)).collect();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for word in all.iter().flat_map(|words| &words.words) {
         *counts.entry(word.clone()).or_default() += 1;
     }
-    // Ours: a word in more than half of at least eight names tells none of them apart.
+    // Ours: a word in more than half of at least eight names distinguishes none of them.
     let count = mesh.shapes.len();
     let common = |word: &String| count >= 8 && 2 * counts[word] > count;
     for words in &mut all {
@@ -239,7 +239,7 @@ fn words_of_shapes(mesh: &RigMesh) -> Vec<Words> {
     all
 }
 
-/// Whether sides are named as one sees them, which the side that shapes move tells: the character's left is +X.
+/// Whether sides are named from the viewer's side, judged by the side that shapes move: the character's left is +X.
 fn are_mirrored(mesh: &RigMesh, words: &[Words]) -> bool {
     let vote = |(shape, words): (&Shape, &Words)| {
         let middle: f32 = shape.deltas.iter().map(|(v, by)| by.length() * mesh.positions[v as usize].x).sum();
@@ -296,7 +296,7 @@ impl Words {
     }
 }
 
-/// Whether a word is one that shapes are named with.
+/// Whether a word occurs in the known shape names.
 fn is_known(word: &str) -> bool {
     const MORE: [&str; 6] = ["sad", "pityful", "angry", "happy", "neck", "tension"];
     SYNONYMS.iter().any(|(other, _)| *other == word)
@@ -304,7 +304,7 @@ fn is_known(word: &str) -> bool {
         || WORDINGS.iter().flat_map(|(_, said)| said.iter()).any(|said| said.split(' ').any(|w| w == word))
 }
 
-/// A word split where a capital follows a small letter.
+/// A word split where a capital follows a lower-case letter.
 fn humps(word: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut after_small = false;

@@ -35,11 +35,11 @@ pub struct WeightCurve {
     pub times: Arc<[f64]>,
     /// The weight at each key.
     pub values: Vec<f32>,
-    /// What happens between the keys.
+    /// Interpolation between the keys.
     pub interpolation: Interpolation,
 }
 
-/// What happens between two keys.
+/// Interpolation between two keys.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Interpolation {
     /// The earlier key's value is held.
@@ -48,9 +48,9 @@ pub enum Interpolation {
     Linear,
     /// A cubic Hermite spline with these tangents (per second), as in glTF.
     Cubic {
-        /// Tangent with which the curve arrives at each key.
+        /// Tangent on arrival at each key.
         incoming: Vec<f32>,
-        /// Tangent with which it leaves.
+        /// Tangent on departure.
         outgoing: Vec<f32>,
     },
 }
@@ -98,7 +98,7 @@ struct Span {
     fraction: f64,
 }
 
-/// Finds a time among the keys; `None` without keys. Times outside are held at the ends.
+/// Finds the key interval of a time; `None` without keys. Times outside are clamped to the ends.
 fn span(times: &[f64], time: f64) -> Option<Span> {
     let last = times.len().checked_sub(1)?;
     let after = times.partition_point(|key| *key <= time);
@@ -113,7 +113,7 @@ fn span(times: &[f64], time: f64) -> Option<Span> {
 }
 
 impl WeightCurve {
-    /// A curve of straight lines.
+    /// A piecewise linear curve.
     pub fn linear(times: Arc<[f64]>, values: Vec<f32>) -> Self {
         Self { times, values, interpolation: Interpolation::Linear }
     }
@@ -199,7 +199,7 @@ impl Take {
         self.end() - self.start()
     }
 
-    /// How a joint moves, if it does.
+    /// The motion of a joint, if it moves.
     pub fn motion(&self, role: JointRole) -> Option<&MotionTrack> {
         self.motions.iter().find(|track| track.role == role)
     }
@@ -229,7 +229,7 @@ impl Take {
         Take { weights: weights.collect(), motions: motions.collect(), ..self.clone() }
     }
 
-    /// The part of at most so many seconds in which weights change most, with keys at 60 a second; the whole take if it is shorter.
+    /// The part of at most this many seconds in which weights change most, with keys at 60 a second; the whole take if it is shorter.
     pub fn liveliest(&self, seconds: f64) -> Take {
         const FPS: f64 = 60.0;
         let mut part = self.resampled(FPS);
@@ -237,7 +237,7 @@ impl Take {
         if count <= length {
             return part;
         }
-        // How much changes from each key to the next, summed up to it.
+        // Cumulative change of the weights up to each key.
         let mut changed = vec![0.0; count];
         for key in 1..count {
             let change = |track: &WeightTrack| {
@@ -260,7 +260,7 @@ impl Take {
         part
     }
 
-    /// Turns joints where the rig has them. A take recorded without a rig knows only how far a joint turns, and so
+    /// Moves the centres of rotation to the rig's joints. A take recorded without a rig knows only how far a joint turns, and so
     /// turns it about the origin; its tracks have no translation. The eyes of a rig without eye joints stay still.
     pub fn turn_at_joints_of(&mut self, rig: &Rig) {
         self.motions.retain_mut(|track| {

@@ -1,7 +1,7 @@
-//! How long a file's unit is.
+//! Finds the length of a file's unit.
 //!
-//! glTF says metres and OBJ says nothing; real files of both come in metres, centimetres and whatever the artist
-//! found handy. A head is always about the same size, so the head tells.
+//! glTF specifies metres and OBJ nothing; real files of both come in metres, centimetres and whatever the artist
+//! found handy. A head is always about the same size, so its size reveals the unit.
 
 use glam::Vec3;
 
@@ -11,17 +11,17 @@ use crate::{Joint, JointRole, RigMesh, Units};
 /// a large cartoon head. Ours.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.12..=0.40;
 
-/// The height that a head of no plausible unit gets, in metres: an adult's, from chin to crown.
+/// The height that a head without a plausible unit is scaled to, in metres: an adult's, from chin to crown.
 const TYPICAL: f64 = 0.24;
 
 /// Units that people model in, the likelier first.
 const KNOWN: [(f64, &str); 5] =
     [(1.0, "metres"), (0.01, "centimetres"), (0.001, "millimetres"), (0.0254, "inches"), (0.1, "decimetres")];
 
-/// A shape displacement counts as motion from this part of the largest one on.
+/// A shape displacement counts as motion from this fraction of the largest one on.
 const MOVED: f32 = 1e-3;
 
-/// A mesh without shapes is taken for a scan from this many vertices on; below, for a test object.
+/// A mesh without shapes counts as a scan from this many vertices on; below, as a test object.
 pub(crate) const FINE: usize = 1000;
 
 /// Chooses the unit in which something of the size of a head is `height_in_units` tall.
@@ -41,10 +41,10 @@ pub fn guess(height_in_units: f64, what: &str) -> Units {
     Units { metres_per_unit: TYPICAL / height_in_units, reason }
 }
 
-/// The unit of a rig, by the size of its face. The skin and joints are still in the file's unit.
+/// The unit of a rig, from the size of its face. The skin and joints are still in the file's unit.
 ///
-/// The face is what the shapes move, so that the height of a whole body does not count; without shapes it is
-/// what lies above the head joint, and without that the whole mesh. A file with nothing face-like stays as it is.
+/// The face is the part that shapes move, so that the height of a whole body does not count; without shapes it is
+/// the part above the head joint, and without that the whole mesh. A file with nothing face-like stays as it is.
 pub fn of_rig(skin: &RigMesh, joints: &[Joint]) -> Units {
     let head = joints.iter().find(|joint| joint.role == JointRole::Head);
     let moved = moved_vertices(skin);
@@ -67,7 +67,7 @@ pub fn of_rig(skin: &RigMesh, joints: &[Joint]) -> Units {
     unchanged(format!("{what} is {height:.3} units tall and nothing tells that it is a face"))
 }
 
-/// How tall the region is that the shapes of a mesh move, in its unit; 0 without any.
+/// Height of the region that the shapes of a mesh move, in its unit; 0 without any.
 pub(crate) fn moved_height(mesh: &RigMesh) -> f64 {
     height(moved_vertices(mesh).into_iter().map(|vertex| mesh.positions[vertex]))
 }
@@ -92,7 +92,7 @@ fn moved_vertices(mesh: &RigMesh) -> Vec<usize> {
     (0..moved.len()).filter(|vertex| moved[*vertex]).collect()
 }
 
-/// Whether a shape's name speaks of a face, in any of the usual conventions.
+/// Whether a shape's name refers to a face, in any of the usual conventions.
 fn sounds_facial(name: &str) -> bool {
     const WORDS: [&str; 17] = [
         "jaw", "mouth", "eye", "brow", "cheek", "lip", "nose", "tongue", "smile", "frown", "blink", "viseme",

@@ -1,4 +1,4 @@
-//! Which way is up: rig space has +Y up, and many programs have +Z.
+//! Finds the up axis: rig space has +Y up, and many programs have +Z.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub enum Up {
     Z,
 }
 
-/// Shapes whose direction everybody knows: most of what they move goes down, or up.
+/// Shapes whose direction is well known: most of what they move goes down, or up.
 const DOWN: [&str; 7] = [
     "jawOpen",
     "eyeBlinkLeft",
@@ -32,17 +32,17 @@ const DOWN: [&str; 7] = [
 const UP: [&str; 5] =
     ["browInnerUp", "browOuterUpLeft", "browOuterUpRight", "mouthUpperUpLeft", "mouthUpperUpRight"];
 
-/// How many times as far along one axis than along the other shapes must go to tell that it is up. Ours: a jaw that opens also goes back,
+/// How many times farther along one axis than along the other shapes must move to show that it is up. Ours: a jaw that opens also goes back,
 /// by less than half as far.
 const CLEARLY: f64 = 2.0;
 
-/// What is noted about a rig that was turned.
+/// The note about a rig that was rotated.
 pub const TURNED: &str =
     "the file has +Z up, and the rig was turned so that +Y is up; --up y or --up z tells it otherwise";
 
 impl Up {
-    /// Finds out which way a rig stands: by shapes that everybody knows, or without any by the build of a head or body; +Y where neither
-    /// tells.
+    /// Finds the up axis of a rig: by well-known shapes, or without any by the proportions of a head or body; +Y if neither
+    /// decides.
     pub fn of_rig(rig: &Rig) -> Self {
         match downwards(rig.skin()) {
             Some(down) if -down.z > CLEARLY * down.y.abs() => Up::Z,
@@ -57,8 +57,8 @@ impl Up {
 const BODY: f32 = 3.0;
 const HEAD: f32 = 1.1;
 
-/// Up along Y or along Z, by what people look like: left and right are alike, and the neck or the body is below the head. `None` where that does
-/// not tell.
+/// Finds the up axis, Y or Z, by human proportions: left and right are alike, and the neck or the body is below the head. `None` if these do
+/// not decide.
 fn by_build(mesh: &RigMesh) -> Option<Up> {
     let low = mesh.positions.iter().copied().reduce(Vec3::min)?;
     let high = mesh.positions.iter().copied().reduce(Vec3::max)?;
@@ -81,7 +81,7 @@ fn by_build(mesh: &RigMesh) -> Option<Up> {
 /// Whether left and right are alike, along X.
 fn is_mirrored(mesh: &RigMesh, low: Vec3, high: Vec3) -> bool {
     const LOOKED_AT: usize = 500;
-    /// Of the width: scans are noisy, and their vertices lie anywhere.
+    /// Tolerance as a fraction of the width: scans are noisy, and their vertices lie anywhere.
     const NEAR: f32 = 0.03;
     const MOST: f32 = 0.9;
     let triangles = mesh.faces.triangles();
@@ -96,7 +96,7 @@ fn is_mirrored(mesh: &RigMesh, low: Vec3, high: Vec3) -> bool {
     looked_at().filter(is_alike).count() as f32 > MOST * looked_at().count() as f32
 }
 
-/// The middle of the longest edge at which a mesh ends: a neck that was cut off.
+/// The centre of the longest boundary loop of a mesh: a neck that was cut off.
 fn neck(mesh: &RigMesh) -> Option<Vec3> {
     let weld = Weld::new(mesh);
     let border = EdgeCounts::new(&weld.triangles(mesh)).border();
@@ -114,7 +114,7 @@ fn neck(mesh: &RigMesh) -> Option<Vec3> {
     (longest.0 > 0.0).then(|| longest.1 / longest.0)
 }
 
-/// The direction in which shapes go that lead downwards; `None` without any.
+/// The direction that is down according to well-known shapes; `None` if they do not decide.
 fn downwards(mesh: &RigMesh) -> Option<DVec3> {
     let mut sum = DVec3::ZERO;
     for shape in &mesh.shapes {
@@ -131,7 +131,7 @@ fn downwards(mesh: &RigMesh) -> Option<DVec3> {
 }
 
 impl Rig {
-    /// Turns a rig whose file has +Z up so that +Y is up, and finds its unit anew. Its document stays as it is.
+    /// Rotates a rig whose file has +Z up so that +Y is up, and finds its unit again. Its document is unchanged.
     pub fn stand_up(&mut self) {
         // (x, y, z) becomes (x, z, -y): up goes to +Y and the face, which looks towards -Y, to +Z.
         let turn = DMat3::from_cols(DVec3::X, DVec3::NEG_Z, DVec3::Y);
@@ -146,7 +146,7 @@ impl Rig {
         self.notes.push(TURNED.to_owned());
     }
 
-    /// Moves everything that is in rig space.
+    /// Transforms everything that is in rig space.
     fn transform(&mut self, turn: &DAffine3, scale: f64) {
         let turn = DAffine3::from_scale(DVec3::splat(scale)) * *turn;
         for mesh in &mut self.meshes {

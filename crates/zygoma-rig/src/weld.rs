@@ -1,4 +1,4 @@
-//! Welding: which vertices of a file are one point of the surface.
+//! Welding: finds the vertices of a file that are one point of the surface.
 //!
 //! Files split vertices along texture seams and hard edges; physics needs those to be one point. But lips
 //! that touch in the neutral pose must stay two. So borders are sewn up edge by edge: two border edges
@@ -14,15 +14,15 @@ use zygoma_numerics::{Budget, Stop};
 
 use crate::RigMesh;
 
-/// A vertex is compared with at most this many others near it, not counting those that are exactly like one of them. Ours: a
+/// A vertex is compared with at most this many others near it, not counting exact copies of one of them. Ours: a
 /// rig's seams have a handful at one place. Where thousands of different ones lie together, as in a tongue that is scaled to
-/// nothing, only exact copies are sure to be joined; comparing all with all would take hours.
+/// nothing, only exact copies are sure to be joined; comparing all pairs would take hours.
 const MOST_COMPARED: usize = 64;
 
 /// How often seams are opened again where they would make an edge non-manifold, before none is sewn. Ours: rigs need one or two.
 const MOST_OPENINGS: usize = 32;
 
-/// The points of a mesh and the vertices that stand for each.
+/// The points of a mesh and the vertices at each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weld {
     /// The point of each vertex.
@@ -39,14 +39,14 @@ impl Weld {
     /// Finds the points of a mesh.
     pub fn new(mesh: &RigMesh) -> Self {
         let unlimited = Self::within(mesh, &Budget::default());
-        // A budget without a flag and a deadline stops nothing.
+        // A budget without a flag and a deadline never stops.
         unlimited.unwrap_or_else(|_| Self::from_points((Vec::new(), 0), 0))
     }
 
-    /// [`new`](Self::new) that stops when a budget is over.
+    /// [`new`](Self::new) with a budget, which may stop it.
     ///
     /// # Errors
-    /// If the budget is over.
+    /// If the budget is exhausted.
     pub fn within(mesh: &RigMesh, budget: &Budget) -> Result<Self, Stop> {
         let places = places(mesh, budget)?;
         let triangles = triangles_with_extent(mesh, &places);

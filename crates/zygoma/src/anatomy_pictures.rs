@@ -1,4 +1,4 @@
-//! Pictures of what is inside the built-in head.
+//! Pictures of the built-in head's anatomy.
 
 use glam::{DVec3, Vec3};
 use zygoma_geometry::TriMesh;
@@ -11,7 +11,7 @@ use zygoma_picture::{
     Camera, Finish, Image, Paint, RenderOptions, Rgb, Scene, Surface, View, color, grid, render,
 };
 
-/// Colours of flesh and bone in section.
+/// Colours of tissue and bone in cross-section.
 const CUT_BONE: Rgb = [0.93, 0.88, 0.76];
 const FLESH: Rgb = [0.78, 0.42, 0.38];
 /// Colours of fat and of the skull wrap.
@@ -36,7 +36,7 @@ fn piece(piece: &TriMesh, color: Rgb, finish: Finish) -> Drawn {
     drawn(&piece.positions, &piece.triangles, color, finish)
 }
 
-/// Bones, flesh and wraps of a head, whole and cut open.
+/// Draws the bones, tissue and wraps of a head, whole and cut open.
 pub(crate) fn anatomy_sheet(head: &Head, size: usize) -> anyhow::Result<Image> {
     let anatomy = Anatomy::new(head);
     let middle = Plane { point: DVec3::new(2e-4, 0.0, 0.0), normal: DVec3::X };
@@ -82,14 +82,14 @@ fn under_skin(head: &Head, anatomy: &Anatomy) -> Vec<Drawn> {
     all
 }
 
-/// Skin and flesh of one half, with whole or cut bones.
+/// Skin and tissue of one half of the head, with whole or cut bones.
 fn half_open(head: &Head, anatomy: &Anatomy, plane: &Plane, cut_bones: bool) -> Vec<Drawn> {
     let cut = |closed: &Closed| {
         piece(&clipped(&closed.positions, &closed.triangles, plane), color::BONE, Finish::Matte)
     };
     let mut all = if cut_bones {
         let mut all = vec![cut(&anatomy.cranium.surface), cut(&anatomy.mandible.surface)];
-        // A hair in front of the flesh, some of which goes on into the bone.
+        // Offset slightly in front of the tissue, some of which continues into the bone.
         let front = Plane { point: plane.point + 2e-4 * plane.normal, ..*plane };
         for bone in [&anatomy.cranium, &anatomy.mandible] {
             all.push(piece(&solid_section(&bone.surface, &front, 6e-4), CUT_BONE, Finish::Matte));
@@ -112,7 +112,7 @@ fn half_open(head: &Head, anatomy: &Anatomy, plane: &Plane, cut_bones: bool) -> 
     all
 }
 
-/// Flesh in section.
+/// Cross-section of the soft tissue.
 fn cut_flesh(mesh: &TetMesh, plane: &Plane) -> TriMesh {
     section(&mesh.positions, &mesh.tets, plane).piece
 }

@@ -1,4 +1,4 @@
-//! What can be typed: commands and flags, with their help.
+//! The command line: commands and flags, with their help.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::bench::bodies::cell::BodyKind;
 #[derive(Debug, Parser)]
 #[command(name = "zygoma", version, about, arg_required_else_help = true)]
 pub(crate) struct Cli {
-    /// Tell more: what was read, matched and decided.
+    /// Print more: files read, names matched and choices made.
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 
@@ -55,7 +55,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "MODES")]
     pub(crate) identity: Option<String>,
 
-    /// Which axis of the file points up, instead of what the rig's shapes, or a head on its neck, tell.
+    /// Which axis of the file points up, instead of the one detected from the rig's shapes or from a head on its neck.
     #[arg(long, value_name = "AXIS")]
     pub(crate) up: Option<UpAxis>,
 }
@@ -85,7 +85,7 @@ pub(crate) struct InfoArgs {
     #[arg(long, value_name = "PNG")]
     pub(crate) sheet: Option<PathBuf>,
 
-    /// Show how this take fits the rig: its rate and peaks, tracks that drive nothing, and a map of names that would make them.
+    /// Show how this take fits the rig: its rate and peaks, tracks that drive nothing, and a name map that would let them drive shapes.
     #[arg(long, value_name = "TAKE")]
     pub(crate) take: Option<String>,
 
@@ -117,12 +117,12 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub(crate) triangles: Option<usize>,
 
-    /// Parameters of the build, as a TOML file; flags have the last word.
+    /// Parameters of the build, as a TOML file; flags take precedence.
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
 
-    /// A take whose poses must be met as well, besides those of the rig's own takes; may be given more than once. A rig without any must
-    /// meet those of the built-in tour and speech.
+    /// A take whose poses must be met as well, besides those of the rig's own takes; may be given more than once. A rig without takes must
+    /// meet the poses of the built-in tour and speech.
     #[arg(long = "take", value_name = "TAKE")]
     pub(crate) takes: Vec<String>,
 
@@ -184,26 +184,26 @@ pub(crate) struct SimulateArgs {
     #[arg(value_name = "RIG|FACE")]
     pub(crate) input: PathBuf,
 
-    /// What the face is made of [default: what a face was built for, and tissue for a rig].
+    /// The body that performs [default: the one that a face was built for, and tissue for a rig].
     #[arg(long, value_name = "BODY")]
     pub(crate) body: Option<BodyArg>,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 
-    /// The rig that the face was built from, where it is no longer where it was.
+    /// The rig that the face was built from, if it has been moved.
     #[arg(long, value_name = "RIG")]
     pub(crate) rig: Option<PathBuf>,
 
-    /// Wanted number of triangles of the simulated skin of a rig [default: 4000].
+    /// Target number of triangles of the simulated skin of a rig [default: 4000].
     #[arg(long, value_name = "N")]
     pub(crate) triangles: Option<usize>,
 
-    /// Build a rig anew, and keep nothing of it.
+    /// Build a rig from scratch, and cache nothing.
     #[arg(long)]
     pub(crate) no_cache: bool,
 
-    /// Colliders and grabs, when and where: a touch script.
+    /// A touch script: colliders and grabs, with their times and places.
     #[arg(long, value_name = "SCRIPT")]
     pub(crate) touch: Option<PathBuf>,
 
@@ -211,15 +211,15 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
 
-    /// Markers that drive tissue instead of weights, as a CSV file: see docs/markers.md. A take beside them only moves the head.
+    /// Markers that drive tissue instead of weights, as a CSV file: see docs/markers.md. A take given as well only moves the head.
     #[arg(long, value_name = "FILE")]
     pub(crate) markers: Option<PathBuf>,
 
-    /// Lips of tissue stick together where they touch, and part by chance and length.
+    /// Let lips of tissue stick together where they touch, and part at random: the farther apart, the likelier.
     #[arg(long)]
     pub(crate) sticky: bool,
 
-    /// Seed of the chance with which sticky lips part.
+    /// Seed of the random numbers with which sticky lips part.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
@@ -228,13 +228,13 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "HOW")]
     pub(crate) actuation: Option<ActuationArg>,
 
-    /// Leaves a part of tissue free to swing, with no bone and no muscle in it: a region of the rig or a place such as 'ear' or
-    /// 'ear-left'. May be given again. Without it, long parts that no shape moves are found and left free; 'none' leaves none.
+    /// Leave a part of tissue free to swing, with no bone and no muscle in it: a region of the rig or a place such as 'ear' or
+    /// 'ear-left'. May be given more than once. Without it, long parts that no shape moves are found and left free; 'none' leaves none.
     #[arg(long, value_name = "PART")]
     pub(crate) free: Vec<String>,
 
-    /// Thickness of tissue, as a text file with one number for each vertex of the mesh, in millimetres. Without it tissue reaches
-    /// down to the bone where there are bones, and is as thick as the parameters say where there are none.
+    /// Thickness of tissue in millimetres, as a text file with one number per vertex of the mesh. Without it tissue reaches
+    /// down to the bone where there are bones, and has the thickness of the parameters elsewhere.
     #[arg(long, value_name = "FILE")]
     pub(crate) thickness: Option<PathBuf>,
 
@@ -278,7 +278,7 @@ pub(crate) struct PerformanceArgs {
     #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
     pub(crate) fps: f64,
 
-    /// Where to write: a file whose extension tells the format, or a folder for OBJs.
+    /// Where to write: a file whose extension gives the format, or a folder for OBJs.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
 
@@ -301,16 +301,16 @@ pub(crate) struct AnimatedArgs {
     #[arg(long, value_name = "MM", default_value_t = 0.05, value_parser = positive_number)]
     pub(crate) max_error: f64,
 
-    /// Most new morph targets of an animated GLB, whatever error that leaves.
+    /// Maximum number of new morph targets of an animated GLB, whatever error that leaves.
     #[arg(long, value_name = "N")]
     pub(crate) max_targets: Option<usize>,
 
-    /// Keep the rig's own shapes in an animated GLB and animate their weights; corrective targets beside them hold what the shapes
-    /// alone do not give. The file's other clips then keep the face as well.
+    /// Keep the rig's own shapes in an animated GLB and animate their weights; corrective targets add the
+    /// difference. The file's other clips then keep the face as well.
     #[arg(long)]
     pub(crate) keep_shapes: bool,
 
-    /// Move the surface with the take's head motion too, instead of staying in the head's frame (a .glb always
+    /// Apply the take's head motion to the surface too, instead of staying in the head's frame (a .glb always
     /// moves the head).
     #[arg(long)]
     pub(crate) head_motion: bool,
@@ -334,7 +334,7 @@ pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub(crate) rig: RigArgs,
 
-    /// Where to write: a file whose extension tells the format, or a folder for OBJs.
+    /// Where to write: a file whose extension gives the format, or a folder for OBJs.
     pub(crate) out: PathBuf,
 
     /// The take to perform: a Live Link Face or plain CSV file, a .glb, the name of a take in the rig, or one of the
@@ -373,15 +373,15 @@ pub(crate) struct HeadArgs {
     #[arg(short, long, required_unless_present = "list_dials")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Who it is: heads of different seeds are different people, and 0 is the head as it was sculpted.
+    /// The person: heads of different seeds are different people, and 0 is the head as it was sculpted.
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Turns a dial, from -1 to 1; may be given several times.
+    /// Set a dial, from -1 to 1; may be given several times.
     #[arg(long = "dial", value_name = "NAME=VALUE")]
     pub(crate) dials: Vec<String>,
 
-    /// How finely it is meshed, in vertices.
+    /// Resolution of the mesh, in vertices.
     #[arg(long, value_enum, default_value_t = HeadLevel::High)]
     pub(crate) level: HeadLevel,
 
@@ -394,7 +394,7 @@ pub(crate) struct HeadArgs {
     pub(crate) list_dials: bool,
 }
 
-/// Fit skull, jaw bone and flesh into any neutral head.
+/// Fit skull, jaw bone and soft tissue into any neutral head.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  zygoma anatomy face.glb\n  zygoma anatomy scan.obj --glb with_bones.glb --json\n  \
@@ -404,7 +404,7 @@ pub(crate) struct AnatomyArgs {
     #[command(flatten)]
     pub(crate) rig: RigArgs,
 
-    /// Write the rig with the meshes 'cranium' and 'mandible', between which flesh is simulated; materials are not kept.
+    /// Write the rig with the meshes 'cranium' and 'mandible', between which tissue is simulated; materials are not kept.
     #[arg(long, value_name = "GLB")]
     pub(crate) glb: Option<PathBuf>,
 
@@ -433,7 +433,7 @@ pub(crate) enum HeadLevel {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  zygoma demo -o my-demo")]
 pub(crate) struct DemoArgs {
-    /// Folder for what the demo writes.
+    /// Folder for the files that the demo writes.
     #[arg(short, long, default_value = "zygoma-demo")]
     pub(crate) out: PathBuf,
 }
@@ -452,11 +452,11 @@ pub(crate) struct ViewArgs {
     #[arg(value_name = "RIG|FACE")]
     pub(crate) file: Option<PathBuf>,
 
-    /// A TOML file that says which shapes each track of a take drives, for rigs with names of their own.
+    /// A TOML file that maps each track of a take to shapes, for rigs with their own names.
     #[arg(long, value_name = "FILE")]
     pub(crate) map: Option<PathBuf>,
 
-    /// The port to serve at; 7423, or a free one, when none is given.
+    /// The port to serve on; 7423, or a free one, when none is given.
     #[arg(long)]
     pub(crate) port: Option<u16>,
 
@@ -464,7 +464,7 @@ pub(crate) struct ViewArgs {
     #[arg(long)]
     pub(crate) no_open: bool,
 
-    /// The address to serve at. Any but the loopback address lets others on the network use the viewer.
+    /// The address to serve on. Any but the loopback address lets others on the network use the viewer.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) host: std::net::IpAddr,
 }
@@ -491,17 +491,17 @@ pub(crate) enum BenchWhat {
     Rig(BenchRigArgs),
     /// Frames of an interactive face: 10 ms, 5 steps, one thread, a finger on the cheek half of the time.
     Interactive(BenchInteractiveArgs),
-    /// Random violent touching, or random takes for flesh: nothing may break, and the face must come back.
+    /// Soak test: random violent contact, or random takes for tissue; nothing may break, and the face must return to the rig.
     Soak(BenchSoakArgs),
-    /// Damaged rigs: every build and every body must end, with frames or with a sentence.
+    /// Fuzz test: damaged rigs; every build and every body must end, with frames or with an error message.
     Fuzz(BenchFuzzArgs),
-    /// Frames of a face of flesh whose lips press and stick: one step of 8 iterations each.
+    /// Frames of a face with tissue whose lips press and stick: one step of 8 iterations each.
     Tissue(BenchTissueArgs),
-    /// How fast solvers get to the end of one step of flesh with lips that press and stick.
+    /// Convergence of solvers within one step of tissue with lips that press and stick.
     Convergence(BenchConvergenceArgs),
-    /// 3×3 decompositions: error and time over sampled matrices, and what remembering them is worth.
+    /// 3×3 decompositions: error and time over sampled matrices, and the gain from memoisation.
     Svd(BenchSvdArgs),
-    /// Frames that a tab of the viewer gets while a finger strokes the face.
+    /// Frames that a browser tab of the viewer receives while a finger strokes the face.
     #[cfg(feature = "view")]
     View(BenchViewArgs),
 }
@@ -540,16 +540,16 @@ pub(crate) struct BenchBodiesArgs {
     #[arg(long, value_name = "N", default_value_t = 4000)]
     pub(crate) triangles: usize,
 
-    /// Folder in which faces are kept, and what this program has measured: a run that was stopped goes on where it was. A folder of the
+    /// Folder that caches faces and this program's measurements: an interrupted run continues where it stopped. A folder among the
     /// system's temporary files when none is given.
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
 
-    /// Measure nothing, and take what an earlier run printed with --json.
+    /// Measure nothing, and use the report that an earlier run printed with --json.
     #[arg(long, value_name = "JSON")]
     pub(crate) from: Option<PathBuf>,
 
-    /// Put the table on this page of Markdown.
+    /// Put the table on this Markdown page.
     #[arg(long, value_name = "PAGE")]
     pub(crate) table: Option<PathBuf>,
 
@@ -579,7 +579,7 @@ pub(crate) struct BenchConvergenceArgs {
     #[arg(long, value_name = "N", default_value_t = 14_000)]
     pub(crate) triangles: usize,
 
-    /// Write the figure there, as SVG.
+    /// Write the figure to this SVG file.
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 
@@ -639,7 +639,7 @@ pub(crate) struct BenchSoakArgs {
     #[arg(long, value_name = "RIG")]
     pub(crate) rig: Option<PathBuf>,
 
-    /// Random takes for flesh instead: leaping weights, a shaken head, sticky lips.
+    /// Run random takes for tissue instead: jumping weights, a shaken head, sticky lips.
     #[arg(long)]
     pub(crate) tissue: bool,
 
@@ -647,7 +647,7 @@ pub(crate) struct BenchSoakArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub(crate) seconds: f64,
 
-    /// Seed of what happens.
+    /// Seed of the random input.
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub(crate) seed: u64,
 
@@ -658,7 +658,7 @@ pub(crate) struct BenchSoakArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchFuzzArgs {
-    /// Seconds to go on for.
+    /// Seconds to run.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive_number)]
     pub(crate) seconds: f64,
 
@@ -666,11 +666,11 @@ pub(crate) struct BenchFuzzArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) first: u64,
 
-    /// Seconds after which an input counts as one that hangs.
+    /// Seconds after which an input counts as hanging.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive_number)]
     pub(crate) limit: f64,
 
-    /// Try one input in this process and print how each stage ended.
+    /// Run one input in this process and print how each stage ended.
     #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "first", "limit"])]
     pub(crate) only: Option<u64>,
 

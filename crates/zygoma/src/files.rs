@@ -1,4 +1,4 @@
-//! Where a command reads and writes, checked before it starts to work.
+//! Checks the paths that a command reads and writes, before it starts to work.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ const OUTPUTS: [&str; 8] = ["out", "glb", "report", "sheet", "plot", "table", "c
 /// Flags that may name a file, or a take of the rig.
 const TAKES: [&str; 2] = ["take", "takes"];
 
-/// Refuses outputs that cannot be made, or that would replace an input, a device or a pipe; then holds the rest of the run to it.
+/// Refuses outputs that cannot be made, or that would replace an input, a device or a pipe; then enforces this for the rest of the run.
 pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
     let mut plan = Plan::default();
     collect(command, matches, &mut plan)?;
@@ -73,8 +73,19 @@ mod tests {
     /// A new flag that takes a path belongs here, and, if it names an output, in [`OUTPUTS`].
     #[test]
     fn every_path_of_the_command_line_is_known() {
-        let inputs =
-            ["rig", "rigs", "params", "face", "touch", "markers", "thickness", "file", "from", "map"];
+        let inputs = [
+            "rig",
+            "rigs",
+            "input",
+            "params",
+            "face",
+            "touch",
+            "markers",
+            "thickness",
+            "file",
+            "from",
+            "map",
+        ];
         let mut found = Vec::new();
         paths(&Cli::command(), &mut found);
         assert!(found.len() > 15, "{found:?}");

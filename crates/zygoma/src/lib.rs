@@ -20,18 +20,18 @@ use clap::{CommandFactory, FromArgMatches};
 
 use cli::{Cli, Command};
 
-/// What shells expect of a program that Ctrl-C ended.
+/// The exit code that shells expect of a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 
-/// What a simulation that broke ends with.
+/// The exit code of a simulation that broke.
 const BROKEN: u8 = 3;
 
-/// Runs the command that the program was called with.
+/// Runs the command given on the command line.
 pub fn main() -> ExitCode {
     let command = Cli::command();
     let matches = command.clone().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    // Without a handler half-written files would stay; failing to set one is no reason not to work.
+    // Without a handler half-written files would stay; failing to set one is not an error.
     let _ = ctrlc::set_handler(|| {
         #[cfg(feature = "view")]
         if commands::view::stop() {
@@ -74,14 +74,14 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
     }
 }
 
-/// An error and its causes, as far as it does not name them itself.
+/// An error and its causes, without repeating those that its own message includes.
 fn sentence(error: &anyhow::Error) -> String {
     let told = error.chain().map(ToString::to_string);
     told.reduce(|all, cause| if all.ends_with(&cause) { all } else { format!("{all}: {cause}") })
         .unwrap_or_default()
 }
 
-/// Whether the reader of our output, such as `head`, has gone: no fault of ours.
+/// Whether the reader of our output, such as `head`, has closed the pipe: not an error of ours.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<std::io::Error>();
     io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)

@@ -1,4 +1,4 @@
-//! Markers from a file that drive a face.
+//! Reads markers that drive a face from a file.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use zygoma_rig::formats::markers::{MarkerPlace, MarkerTake, read_markers};
 use zygoma_rig::take::{WeightCurve, WeightTrack};
 use zygoma_rig::{Rig, Take};
 
-/// Markers and what the plain rig makes of them.
+/// Markers, and the weights with which the plain rig fits them.
 pub(crate) struct FollowedMarkers {
     pub(crate) path: PathBuf,
     pub(crate) take: MarkerTake,
@@ -17,7 +17,7 @@ pub(crate) struct FollowedMarkers {
 }
 
 impl FollowedMarkers {
-    /// Reads markers that sit on the skin of some flesh.
+    /// Reads markers that are attached to the skin of some tissue.
     pub(crate) fn read(path: &Path, tissue: &Tissue) -> anyhow::Result<Self> {
         let take = read_markers(path, &Limits::default())?;
         let mut followed = Self { path: path.to_owned(), take, weights: Vec::new() };
@@ -35,7 +35,7 @@ impl FollowedMarkers {
         })
     }
 
-    /// Makes a take tell the weights with which the plain rig comes closest to the markers.
+    /// Replaces a take's weights by those with which the plain rig comes closest to the markers.
     pub(crate) fn replace_weights(&self, rig: &Rig, take: &mut Take) {
         take.name.clone_from(&self.take.name);
         let track = |(index, shape): (usize, &zygoma_rig::Shape)| WeightTrack {

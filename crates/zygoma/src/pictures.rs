@@ -17,23 +17,23 @@ const MARGIN: f32 = 0.15;
 /// A mesh up to this many times as tall as the part that moves is a head or a bust.
 const BUST: f32 = 2.5;
 
-/// A rig made ready to have its picture taken.
+/// A rig that is ready to be drawn.
 pub(crate) struct Portrait<'a> {
     rig: &'a Rig,
     meshes: Vec<PortraitMesh>,
     bounds: Bounds,
-    /// The picture that the meshes' texture coordinates refer to.
+    /// The image that the meshes' texture coordinates refer to.
     texture: Option<Image>,
 }
 
-/// One picture to be taken.
+/// One picture to draw.
 pub(crate) struct Shot<'a> {
     /// Positions of every mesh of the rig.
     pub(crate) surfaces: &'a [Vec<Vec3>],
-    /// What touches the face.
+    /// Meshes of the colliders that touch the face.
     pub(crate) props: &'a [TriMesh<Vec3>],
     pub(crate) view: View,
-    /// What fills the picture, instead of the whole face.
+    /// The bounds that fill the picture, instead of the whole face.
     pub(crate) focus: Option<Bounds>,
     pub(crate) size: usize,
 }
@@ -43,7 +43,7 @@ struct PortraitMesh {
     pieces: Vec<Piece>,
 }
 
-/// Triangles of one kind.
+/// Triangles of one material.
 struct Piece {
     part: Part,
     triangles: Vec<[u32; 3]>,
@@ -51,7 +51,7 @@ struct Piece {
     corners: Vec<[u32; 3]>,
 }
 
-/// What a piece of a face is made of, told from its name.
+/// The material of a piece of a face, guessed from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Skin,
@@ -60,7 +60,7 @@ enum Part {
     Pupil,
     Tooth,
     Gum,
-    /// Lashes, tear film, shadows: layers that need textures to look like anything.
+    /// Lashes, tear film, shadows: layers that only make sense with their textures.
     SeeThrough,
 }
 
@@ -148,7 +148,7 @@ fn pose(mesh: &RigMesh, ready: &PortraitMesh, wanted: &[(&str, f32)]) -> Vec<Vec
     positions
 }
 
-/// What of the skin a picture shows: a head or bust whole, of a taller body only what its shapes move.
+/// The bounds of the skin to show: the whole of a head or bust; of a taller body, only the part that its shapes move.
 fn face_bounds(skin: &RigMesh) -> Option<Bounds> {
     let whole = Bounds::of(skin.positions.iter().copied())?;
     let largest = skin.shapes.iter().map(|shape| shape.deltas.largest()).fold(0.0, f32::max);
@@ -165,7 +165,7 @@ fn face_bounds(skin: &RigMesh) -> Option<Bounds> {
     Bounds::of([face.low - margin, face.high + margin])
 }
 
-/// The triangles of a mesh by what they are made of: one piece, or one for each named region.
+/// Splits the triangles of a mesh by material: one piece, or one for each named region.
 fn pieces(mesh: &RigMesh) -> Vec<Piece> {
     let triangles = mesh.faces.triangles();
     let corners = match mesh.uvs.as_ref().and_then(|uvs| uvs.corners.as_ref()) {
@@ -186,18 +186,18 @@ fn pieces(mesh: &RigMesh) -> Vec<Piece> {
     mesh.regions.iter().map(of_region).collect()
 }
 
-/// Half the angle of an iris and of a pupil as the eye's centre sees them, in degrees: a life-size iris is 12 mm wide, on an eye of 24.
+/// Half the angle that an iris and a pupil subtend at the eye's centre, in degrees: a life-size iris is 12 mm wide, on an eye of 24.
 const IRIS: f32 = 30.0;
 const PUPIL: f32 = 12.0;
 
 impl Piece {
-    /// Parts eyes into white, iris and pupil, so that one sees where they look without a texture: to the front at rest.
+    /// Splits eyes into white, iris and pupil, so that their gaze shows without a texture: to the front at rest.
     fn with_iris(self, positions: &[Vec3]) -> Vec<Piece> {
         let used = self.triangles.iter().flatten().map(|v| positions[*v as usize]);
         let Some(both) = Bounds::of(used.clone()).filter(|_| self.part == Part::Eye) else {
             return vec![self];
         };
-        // A mesh that is much wider than high holds both eyes.
+        // A mesh that is much wider than tall holds both eyes.
         let size = both.high - both.low;
         let middle = 0.5 * (both.low.x + both.high.x);
         let is_left = |x: f32| size.x > 1.6 * size.y && x > middle;
@@ -223,7 +223,7 @@ impl Piece {
     }
 }
 
-/// A polygon's corners as the corners of its triangles.
+/// Splits a polygon's corners into a triangle fan.
 fn fan(corners: &[u32]) -> Vec<[u32; 3]> {
     (2..corners.len()).map(|i| [corners[0], corners[i - 1], corners[i]]).collect()
 }

@@ -1,16 +1,16 @@
-//! Progress of anything that takes longer than a second.
+//! Progress of work that takes longer than a second.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on a terminal; a line now and then elsewhere.
+/// A progress bar on a terminal; occasional lines elsewhere.
 pub(crate) struct Progress {
     what: &'static str,
     total: usize,
     bar: Option<ProgressBar>,
-    /// When what is counted now began, and how far it is.
+    /// When the current pass began, and how many are done.
     began: Instant,
     done: usize,
     last_line: Instant,
@@ -30,10 +30,10 @@ impl Progress {
         self.tell(done, self.what);
     }
 
-    /// Progress with other words.
+    /// Shows progress with another message.
     pub(crate) fn tell(&mut self, done: usize, words: &str) {
         if done < self.done {
-            // The same things once more, as exporters read frames more than once.
+            // A new pass over the same items: exporters read frames more than once.
             self.began = Instant::now();
         }
         self.done = done;
@@ -46,7 +46,7 @@ impl Progress {
                 self.last_line = Instant::now();
                 let elapsed = self.began.elapsed().as_secs_f64();
                 let left = elapsed * self.total.saturating_sub(done) as f64 / done.max(1) as f64;
-                // Before that there is nothing to tell by.
+                // Too early to estimate before that.
                 let left = if elapsed > 1.0 { format!(", about {left:.0} s left") } else { String::new() };
                 eprintln!("{words}: {done} of {}{left}", self.total);
             }

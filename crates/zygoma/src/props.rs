@@ -1,4 +1,4 @@
-//! Things that touch a face, as meshes to be shown.
+//! Meshes of the colliders that touch a face, for display.
 
 use std::f32::consts::{PI, TAU};
 
@@ -7,11 +7,11 @@ use zygoma_geometry::TriMesh;
 use zygoma_physics::contact::{ColliderShape, Pose};
 use zygoma_picture::Rgb;
 
-/// Segments around a prop, and half of those from pole to pole.
+/// Segments around a prop; half as many from pole to pole.
 const AROUND: u32 = 48;
 const DOWN: u32 = 24;
 
-/// Colour of what touches a face: unlike any skin.
+/// Colour of colliders: unlike any skin.
 pub(crate) const PROP: Rgb = [0.28, 0.47, 0.74];
 
 /// The mesh of a ball or capsule around its own origin. Other shapes are shown as their bounding ball.
@@ -20,7 +20,7 @@ pub(crate) fn prop_mesh(shape: &ColliderShape) -> TriMesh<Vec3> {
         ColliderShape::Capsule { half_length, radius } => (*half_length, *radius),
         other => (0.0, other.reach()),
     };
-    // Rings from the upper pole to the lower one; the one at the equator comes twice, apart by the length.
+    // Rings from the upper pole to the lower one; the equator comes twice, separated by the length.
     let ring = |row: u32| {
         let (angle, middle) = if row <= DOWN / 2 { (row, half) } else { (row - 1, -half) };
         let (sin, cos) = (PI * angle as f32 / DOWN as f32).sin_cos();
@@ -45,7 +45,7 @@ pub(crate) fn prop_mesh(shape: &ColliderShape) -> TriMesh<Vec3> {
     TriMesh { positions, triangles }
 }
 
-/// A mesh at a pose.
+/// A mesh transformed by a pose.
 pub(crate) fn placed(mesh: &TriMesh<Vec3>, pose: &Pose) -> TriMesh<Vec3> {
     TriMesh {
         positions: mesh.positions.iter().map(|p| pose.apply(*p)).collect(),
@@ -65,7 +65,7 @@ mod tests {
             assert!(mesh.positions.iter().all(|p| shape.depth(*p).abs() < 1e-6));
             let outward = |t: &[u32; 3]| {
                 let [a, b, c] = t.map(|v| mesh.positions[v as usize]);
-                // At the poles triangles have no area to speak of.
+                // Triangles at the poles are nearly degenerate.
                 (b - a).cross(c - a).dot(a + b + c) > -1e-12
             };
             assert!(mesh.triangles.iter().all(outward));

@@ -1,4 +1,4 @@
-//! The inside of a rig, as far as it is known: bones, thickness of the tissue, and parts that hang free.
+//! The inside of a rig, as far as it is known: bones, tissue thickness, and parts that swing freely.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(crate) enum BoneSource {
     Rig,
     /// The rig is the built-in head, whose anatomy is known.
     BuiltIn,
-    /// Nowhere: the jaw's motion is found from the skin.
+    /// None: the jaw's motion is estimated from the skin.
     None,
 }
 
@@ -33,12 +33,12 @@ pub(crate) struct RigInside {
     pub(crate) bone_source: BoneSource,
     thickness: Option<Vec<f64>>,
     free: Vec<bool>,
-    /// What hangs free, as words.
+    /// Names of the parts that swing freely.
     pub(crate) free_parts: Vec<String>,
 }
 
 impl RigInside {
-    /// Looks for bones and for parts that hang free; `thickness` and `free` are what the user named.
+    /// Looks for bones and for parts that swing freely; `thickness` and `free` are given by the user.
     pub(crate) fn new(
         rig: &Rig,
         face: &FaceModel,
@@ -52,7 +52,7 @@ impl RigInside {
         Ok(Self { jaw, bones, bone_source, thickness, free, free_parts })
     }
 
-    /// What flesh is made from.
+    /// The input of a tissue build.
     pub(crate) fn tissue<'a>(&'a self, face: &'a FaceModel) -> TissueInput<'a> {
         TissueInput {
             face,
@@ -64,7 +64,7 @@ impl RigInside {
         }
     }
 
-    /// What was found, a sentence a line.
+    /// A description of what was found, one sentence per line.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![match self.bone_source {
             BoneSource::Rig => "the rig's own cranium and mandible carry the tissue".to_owned(),
@@ -97,17 +97,17 @@ fn find_bones(rig: &Rig) -> (Option<Bones>, BoneSource) {
     (built_in, source)
 }
 
-/// The built-in head with its dials at rest, if this is its skin. Heads with other dials bring their bones along where they are written
+/// The built-in head with its dials at rest, if this is its skin. Heads with other dials have bones of their own if they were written
 /// with their anatomy.
 fn built_in_head(skin: &RigMesh) -> Option<Head> {
-    /// How far a file may have rounded positions, m.
+    /// Largest rounding of positions in a file, m.
     const SAME: f32 = 1e-5;
     let level = [(Level::Low, 2_500..5_000), (Level::Middle, 5_000..10_000), (Level::High, 10_000..20_000)]
         .into_iter()
         .find(|(_, counts)| counts.contains(&skin.positions.len()) && skin.name == "skin")?
         .0;
     let head = Head::new(&HeadOptions { level, ..HeadOptions::default() });
-    // A file may split vertices along texture seams, but keeps where they are.
+    // A file may split vertices along texture seams, but keeps their positions.
     let positions: Vec<Vec3> = head.skin.positions.iter().map(|p| p.as_vec3()).collect();
     let triangles = &head.skin.triangles;
     let surface = TriangleTree::new(&positions, triangles);
@@ -115,7 +115,7 @@ fn built_in_head(skin: &RigMesh) -> Option<Head> {
     skin.positions.iter().all(is_on).then_some(head)
 }
 
-/// Flags the vertices that are left free: those named, or else what stands out and no shape moves.
+/// Flags the vertices that swing freely: those named, or else parts that stand out and that no shape moves.
 fn find_free(skin: &RigMesh, face: &FaceModel, names: &[String]) -> anyhow::Result<(Vec<bool>, Vec<String>)> {
     if names.is_empty() {
         let parts = FreePart::find(face);

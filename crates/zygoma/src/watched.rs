@@ -1,20 +1,20 @@
-//! What the gate says about a simulation, for people and programs.
+//! Summary of the gate's interventions, for people and programs.
 
 use std::fmt;
 
 use serde::Serialize;
 use zygoma_face::run::watch::{Failure, GateReport};
 
-/// How much of a simulation the rig had to stand in for, and whether it failed.
+/// How much of a simulation was replaced by the rig, and whether it failed.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct WatchedSummary {
-    /// Share of all vertices in all frames that were returned to the rig, wholly or in part, %.
+    /// Share of all vertices in all frames that were returned to the rig, fully or partly, %.
     returned_percent: f64,
-    /// Frames in which anything was, jumps that were smoothed, and times that the body was put back to the rig.
+    /// Frames with returned vertices, jumps that were smoothed, and times that the body was reset to the rig.
     returned_frames: usize,
     smoothed_pops: usize,
     put_back: usize,
-    /// The first thing that could not be helped.
+    /// The first failure that could not be repaired.
     failed: Option<FailedSummary>,
 }
 
@@ -25,7 +25,7 @@ struct FailedSummary {
     why: String,
 }
 
-/// A simulation that broke beyond repair; what was written is finite, and shows the rig where it broke.
+/// A simulation that broke beyond repair; the written frames are finite, and show the rig where it broke.
 #[derive(Clone, Debug)]
 pub(crate) struct Failed {
     time: f64,
@@ -49,7 +49,7 @@ impl WatchedSummary {
         }
     }
 
-    /// What was done, in a sentence; `None` where nothing was.
+    /// Summarises the interventions in a sentence; `None` if there were none.
     pub(crate) fn line(&self) -> Option<String> {
         (self.returned_frames > 0).then(|| {
             format!(
@@ -60,7 +60,7 @@ impl WatchedSummary {
         })
     }
 
-    /// An error where the simulation failed.
+    /// Returns an error if the simulation failed.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         match &self.failed {
             None => Ok(()),

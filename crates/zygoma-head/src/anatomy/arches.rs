@@ -6,10 +6,10 @@ use crate::sculpt::field::{at, bell, common, ramp};
 
 /// Half axes and centre of the upper arch through the middle of the teeth (as the teeth's).
 const ARCH: (f64, f64, f64) = (20.0, 27.0, 65.0);
-/// How far the arch goes back, as an angle.
+/// Angle at which the arch ends at the back.
 const END: f64 = 1.72;
 
-/// Where a point lies along an arch: the distance from its curve, seen from above, and the angle.
+/// Coordinates of a point along an arch: the distance from its curve, seen from above, and the angle.
 fn along(p: DVec3, inset: f64) -> (f64, f64) {
     let (a, b) = (ARCH.0 - inset, ARCH.1 - inset);
     let mut angle = (p.x.abs() / a).atan2((p.z - ARCH.2) / b).clamp(0.0, END);

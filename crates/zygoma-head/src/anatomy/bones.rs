@@ -9,30 +9,30 @@ use super::flesh::mouth_bag;
 use crate::sculpt::eyes;
 use crate::sculpt::field::{at, ball, carve, common, ellipsoid, join, ramp, rod, tube};
 
-/// Bone keeps at least this much of flesh over it, in the template.
+/// Smallest thickness of tissue over bone, in the template.
 const LEAST_COVER: f64 = 2.4;
-/// Where the table's depth is larger than this, muscles and fat lie over bone whose own shape is deep enough.
+/// The table's depths are capped at this: where they are larger, muscles and fat lie over bone whose own shape is deep enough.
 const DEEPEST: f64 = 11.5;
-/// How far the rounding between bone and ridge reaches.
+/// Width of the blend between bone and ridge.
 const RIDGE_ROUNDING: f64 = 2.5;
 /// Clearance between cranium and mandible.
 const JOINT_GAP: f64 = 1.2;
 
-/// Rounds the mirror plane, so that solids of the two sides meet without a crease.
+/// Rounds off the mirror plane, so that solids of the two sides meet without a crease.
 fn rounded(p: DVec3, by: f64) -> DVec3 {
     at((p.x * p.x + by * by).sqrt(), p.y, p.z)
 }
 
 /// Sculpts bones under a given skin.
 pub(super) struct Sculptor<'a> {
-    /// Skin that is seen with mouth and eyes closed.
+    /// Skin that is visible with mouth and eyes closed.
     pub(super) outer: &'a Cover,
     /// All skin, with mouth bag and eye pockets.
     pub(super) all: &'a Cover,
 }
 
 impl Sculptor<'_> {
-    /// Keeps a solid below the skin, with the flesh that belongs over it.
+    /// Keeps a solid below the skin, with the soft tissue that belongs over it.
     fn below_skin(&self, bone: f64, p: DVec3) -> f64 {
         if bone > 6.0 {
             return bone;
@@ -41,7 +41,7 @@ impl Sculptor<'_> {
         common(deep, self.all.depth(p) + LEAST_COVER, 1.0)
     }
 
-    /// Adds the part of a ridge that stands in the mouth, where only the lips limit it.
+    /// Adds the part of a ridge inside the mouth, where only the lips limit it.
     fn with_ridge(&self, bone: f64, ridge: f64, p: DVec3, cover: f64) -> f64 {
         if ridge > 6.0 {
             return bone;
@@ -54,7 +54,7 @@ impl Sculptor<'_> {
         self.skull(p, true)
     }
 
-    /// Signed distance to both bones, with the brain's space filled.
+    /// Signed distance to both bones, with the cranial cavity filled.
     pub(super) fn filled_bones(&self, p: DVec3) -> f64 {
         self.skull(p, false).min(self.mandible(p))
     }
@@ -70,7 +70,7 @@ impl Sculptor<'_> {
         );
         d = join(d, brow, 10.0);
         d = join(d, maxilla(p, s), 10.0);
-        // The hollow behind the cheekbone, where the temple's muscle runs down to the jaw.
+        // The hollow behind the cheekbone, where the temporal muscle runs down to the jaw.
         let temple = tube(
             p,
             &[(at(66.0, 30.0, 40.0), 16.0), (at(56.0, 4.0, 32.0), 13.0), (at(46.0, -24.0, 34.0), 15.0)],
@@ -89,7 +89,7 @@ impl Sculptor<'_> {
         let septum = ellipsoid(p, at(0.0, -5.0, 62.0), at(1.3, 22.0, 24.0));
         d = join(d, septum, 1.5);
         if hollow {
-            // The brain's space leaves five millimetres of bone to every other hollow.
+            // The cranial cavity leaves five millimetres of bone to every other hollow.
             let wall = 5.0 - orbit.min(nose).min(canal).min(temple);
             let inner = brain(p).max(wall).max(self.outer.depth(p) + depth(p) + 5.0);
             d = carve(d, inner, 4.0);
@@ -136,7 +136,7 @@ fn nasal_cavity(p: DVec3) -> f64 {
     join(pear, back, 6.0)
 }
 
-/// The space of the brain, inside the vault.
+/// The cranial cavity.
 fn brain(p: DVec3) -> f64 {
     let back = ellipsoid(p, at(0.0, 58.0, -12.0), at(64.0, 68.0, 82.0));
     let front = ellipsoid(p, at(0.0, 62.0, 34.0), at(50.0, 38.0, 46.0));

@@ -1,4 +1,4 @@
-//! The template's anatomy carried into a head by a map of space.
+//! Maps the template's anatomy into a head.
 
 use std::sync::OnceLock;
 
@@ -13,8 +13,8 @@ use crate::Level;
 use crate::template::Template;
 
 impl Anatomy {
-    /// The template's anatomy carried by a map from template space (millimetres) to a head (metres), before any repair. The
-    /// map is also told how soft the tissue at a point is, from 0 (bone) to 1 (skin).
+    /// The template's anatomy mapped from template space (millimetres) to a head (metres), before any repair. The
+    /// map is also given the softness of the tissue at a point, from 0 (bone) to 1 (skin).
     pub(crate) fn carried(map: impl Fn(DVec3, f64) -> DVec3 + Sync) -> Self {
         let kept = keep::kept();
         let surface = |half: &[DVec3], triangles: &[[u32; 3]], softness: f64| {
@@ -65,18 +65,18 @@ pub(crate) fn template_mandible() -> Vec<DVec3> {
 /// Softness of bone and of skin.
 const BONE: f64 = 0.0;
 const SKIN: f64 = 1.0;
-/// Ours. A tenth of what fat does to the distance from skin to skull (Thesis ch. 3 §3.1.2) would let the skin of a thin neck
-/// pass through its muscles, which `weight` makes thinner too.
+/// Softness of the muscle wrap. Ours. A tenth of the fat's effect on the skin-to-skull distance (Thesis ch. 3 §3.1.2) would let the skin of
+/// a thin neck pass through its muscles, which `weight` makes thinner too.
 const MUSCLE_WRAP: f64 = 0.5;
 
-/// Softness of each node of the kept half fill: that of the skin and of bone at its boundary, smoothed in between.
+/// Softness of each node of the kept half fill: that of skin and bone at its boundary, smoothed in between.
 fn softness() -> &'static [f64] {
     static SOFTNESS: OnceLock<Vec<f64>> = OnceLock::new();
     SOFTNESS.get_or_init(|| find_softness(keep::kept(), ties()))
 }
 
 fn find_softness(kept: &keep::Kept, ties: &[Tie]) -> Vec<f64> {
-    /// Enough for a field that starts half way to settle: flesh is some ten elements thick.
+    /// Enough sweeps for a field that starts half way to settle: the tissue is some ten elements thick.
     const SWEEPS: usize = 60;
     let template = Template::of(Level::High);
     let at_skin = |p: &DVec3| {
@@ -105,7 +105,7 @@ fn find_softness(kept: &keep::Kept, ties: &[Tie]) -> Vec<f64> {
     softness
 }
 
-/// What each node of the kept half fill hangs on.
+/// The attachment of each node of the kept half fill.
 fn ties() -> &'static [Tie] {
     static TIES: OnceLock<Vec<Tie>> = OnceLock::new();
     TIES.get_or_init(|| find_ties(keep::kept()))

@@ -1,4 +1,4 @@
-//! Is the anatomy sound? Distances between bone and skin, and elements that must not be inverted.
+//! Checks of the anatomy: distances between bone and skin, and inverted elements.
 
 use glam::{DAffine3, DVec3};
 use zygoma_geometry::tets::volume;
@@ -19,15 +19,15 @@ use crate::template::Template;
 pub struct Cover {
     /// The expression.
     pub expression: String,
-    /// The least depth of bone, ridges aside, under any skin; negative when bone sticks out.
+    /// The smallest depth of bone, except ridges, under any skin; negative when bone sticks out.
     pub bone: f64,
     /// Where that is.
     pub bone_at: DVec3,
-    /// The least distance from ridges to the outer skin.
+    /// The smallest distance from ridges to the outer skin.
     pub ridge: f64,
-    /// The least distance from ridges to the lips.
+    /// The smallest distance from ridges to the lips.
     pub ridge_to_lips: f64,
-    /// The least distance from teeth to the lips.
+    /// The smallest distance from teeth to the lips.
     pub teeth_to_lips: f64,
     /// Where that is.
     pub teeth_at: DVec3,
@@ -42,7 +42,7 @@ pub fn covers(head: &Head, anatomy: &Anatomy, all_shapes: bool) -> Vec<Cover> {
     names.into_iter().map(|name| cover(head, anatomy, &name)).collect()
 }
 
-/// Depths of all bone vertices, ridges aside, under a skin with the template's vertices; negative where bone sticks out. Depths
+/// Depths of all bone vertices, except ridges, under a skin with the template's vertices; negative where bone sticks out. Depths
 /// beyond 3 cm are left out.
 pub(crate) fn skin_covers(base: &Base, skin: &[DVec3], anatomy: &Anatomy) -> Vec<f64> {
     let search = Nearest::new(skin, &base.triangles, |_| true);
@@ -52,7 +52,7 @@ pub(crate) fn skin_covers(base: &Base, skin: &[DVec3], anatomy: &Anatomy) -> Vec
     points.filter(|(_, ridge)| !**ridge).filter_map(depth).collect()
 }
 
-/// Distances are not looked for beyond this, in metres.
+/// Largest distance to search, in metres.
 const FAR: f64 = 0.03;
 
 fn cover(head: &Head, anatomy: &Anatomy, expression: &str) -> Cover {
@@ -100,7 +100,7 @@ fn cover(head: &Head, anatomy: &Anatomy, expression: &str) -> Cover {
     cover
 }
 
-/// A landmark's published depth beside the one of the template, in millimetres.
+/// A landmark's published depth and that of the template, in millimetres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredDepth {
     /// The landmark.
@@ -158,7 +158,7 @@ pub fn inverted(anatomy: &Anatomy) -> Inverted {
     }
 }
 
-/// The least distances between corresponding vertices: skin wrap to muscle wrap, muscle wrap to skull wrap.
+/// The smallest distances between corresponding vertices: skin wrap to muscle wrap, muscle wrap to skull wrap.
 pub fn wrap_gaps(anatomy: &Anatomy) -> [f64; 2] {
     let gap = |a: &Surface, b: &Surface| {
         a.positions.iter().zip(&b.positions).map(|(p, q)| p.distance(*q)).fold(f64::MAX, f64::min)
@@ -191,7 +191,7 @@ pub fn asymmetry(anatomy: &Anatomy) -> f64 {
 /// Tetrahedra of the fill with an edge that crosses the slit between the lips. It is the same for all heads: a warp
 /// moves both lips together.
 pub fn across_the_slit() -> usize {
-    // Flesh begins beside the corners of the mouth and behind its bag.
+    // Tissue begins beside the corners of the mouth and behind its bag.
     const SIDE: f64 = lips::CORNER_X - 2.5;
     const BACK: f64 = 66.0;
     let kept = super::keep::kept();

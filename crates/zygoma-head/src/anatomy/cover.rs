@@ -1,4 +1,4 @@
-//! How far a point lies under the skin of the template, measured on its triangles.
+//! The depth of a point under the skin of the template, measured on its triangles.
 
 use glam::DVec3;
 
@@ -8,18 +8,18 @@ use crate::base::{Base, Part};
 use crate::sculpt::field::at;
 use crate::sculpt::lips;
 
-/// A symmetric piece of the skin, and which side of it is flesh.
+/// A symmetric piece of the skin, with signed distances that are negative under it.
 pub(super) struct Cover {
     surface: Nearest,
     inside: fn(DVec3) -> bool,
 }
 
-/// Skin that is seen when mouth and eyes are closed.
+/// Whether skin is visible when mouth and eyes are closed.
 pub(super) fn is_outer(part: Part) -> bool {
     matches!(part, Part::Outer | Part::UpperLip | Part::LowerLip)
 }
 
-/// The lips: their red, and the wall of the mouth bag close behind them.
+/// Whether a vertex belongs to the lips: their red, or the wall of the mouth bag close behind them.
 pub(super) fn is_lip(base: &Base, vertex: usize) -> bool {
     const THICKNESS: f64 = 14.0;
     let p = base.rest[vertex];
@@ -31,7 +31,7 @@ pub(super) fn is_lip(base: &Base, vertex: usize) -> bool {
 }
 
 impl Cover {
-    /// The skin that is seen when mouth and eyes are closed; flesh, mouth and eyes are all below it.
+    /// The skin that is visible when mouth and eyes are closed; tissue, mouth and eyes are all below it.
     pub(super) fn outer(base: &Base) -> Self {
         let keep = |t: &[u32; 3]| t.iter().all(|v| is_outer(base.parts[*v as usize]));
         Self { surface: Nearest::new(&base.rest, &base.triangles, keep), inside: |p| filled_face(p) < 0.0 }

@@ -1,4 +1,4 @@
-//! Bones in section, for looking at them; [`zygoma_geometry::cut`] clips surfaces and cuts flesh.
+//! Bones in cross-section, for pictures; [`zygoma_geometry::cut`] clips surfaces and cuts tissue.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -8,7 +8,7 @@ use zygoma_geometry::cut::Plane;
 use super::Surface;
 use super::nearest::Nearest;
 
-/// Where a plane runs inside a closed surface, as small squares of a given edge that face along the plane's normal.
+/// The cross-section of a closed surface with a plane, as small squares of a given edge that face along the plane's normal.
 pub fn solid_section(surface: &Surface, plane: &Plane, edge: f64) -> TriMesh {
     let search = Nearest::new(&surface.positions, &surface.triangles, |_| true);
     let along = plane.normal.any_orthonormal_vector();

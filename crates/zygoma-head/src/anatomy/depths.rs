@@ -1,8 +1,8 @@
-//! How deep the bone lies under the skin.
+//! Depth of the bone under the skin.
 //!
 //! Means of adults, pooled over the published studies by \[Stephan and Simpson 2008\] (Facial soft tissue depths in
 //! craniofacial identification, part I, J. Forensic Sci. 53:6, the "T-table"), rounded to half millimetres and quoted at
-//! second hand: check a value against the paper before building on it alone. Places that the table does not list (scalp,
+//! second hand: check a value against the paper before relying on it. Places that the table does not list (scalp,
 //! temple, neck) are ours.
 
 use glam::DVec3;
@@ -30,7 +30,7 @@ const fn ours(name: &'static str, place: DVec3, depth: f64) -> Depth {
     Depth { name, place, depth, published: false }
 }
 
-/// All landmarks; those with x > 0 count for both sides.
+/// All landmarks; those with x > 0 stand for both sides.
 pub const DEPTHS: [Depth; 39] = [
     table("glabella", at(0.0, 38.0, 92.0), 5.5),
     table("nasion", at(0.0, 25.0, 92.0), 6.5),

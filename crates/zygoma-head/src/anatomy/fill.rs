@@ -1,7 +1,7 @@
 //! A tetrahedral fill between skin and bone, made with the mouth open so that the lips never share an element.
 //!
 //! A lattice of tetrahedra is refined by bisection \[Maubach 1995\] where skin is thin or detailed; vertices near the
-//! boundary are moved onto it, and what still crosses it is cut.
+//! boundary are moved onto it, and tetrahedra that still cross it are cut.
 
 use std::collections::HashMap;
 
@@ -16,13 +16,13 @@ use crate::sculpt::field::at;
 struct Simplex {
     corners: [u32; 4],
     kind: u8,
-    /// Needs no further refinement of its own.
+    /// Whether it needs no further refinement of its own.
     settled: bool,
 }
 
 /// The region to fill and how finely.
 pub(super) trait Region {
-    /// Negative inside.
+    /// Signed field of the region: negative inside.
     fn field(&self, p: DVec3) -> f64;
 
     /// Longest allowed edge at a point.
@@ -33,7 +33,7 @@ pub(super) trait Region {
 const CUBE: f64 = 16.0;
 pub(super) const LOW: DVec3 = at(0.0, -152.0, -128.0);
 const CUBES: [usize; 3] = [7, 20, 17];
-/// Tetrahedra with longest edges up to this are not refined for thin flesh.
+/// Tetrahedra with longest edges up to this are not refined for thin tissue.
 const THINNEST: f64 = 2.0;
 
 /// Fills the half x ≥ 0 of a region that is symmetric in x.

@@ -1,4 +1,4 @@
-//! Cuts a lattice of tetrahedra to the region that it covers.
+//! Cuts a lattice of tetrahedra to the boundary of a region.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::sculpt::gradient;
 /// A vertex moves onto the boundary when an edge meets it within this share of its length.
 const SNAP: f64 = 0.28;
 
-/// Cuts; vertices on the plane x = 0 stay there.
+/// Cuts the lattice; vertices on the plane x = 0 stay there.
 pub(super) fn cut(
     positions: Vec<DVec3>,
     values: Vec<f64>,
@@ -39,7 +39,7 @@ struct Cutter {
 
 impl Cutter {
     fn snap(&mut self, tets: &[[u32; 4]], region: &impl Region) {
-        // For each vertex the shortest way to the boundary, as a share of the edge, and that edge's length.
+        // For each vertex the shortest distance to the boundary, as a share of the edge, and that edge's length.
         let mut nearest = vec![(f64::MAX, 0.0f64); self.positions.len()];
         let mut around: Vec<Vec<u32>> = vec![Vec::new(); self.positions.len()];
         for (i, t) in (0u32..).zip(tets) {
@@ -94,7 +94,7 @@ impl Cutter {
         }
     }
 
-    /// Sign of a tetrahedron's volume with vertex `v` where it was.
+    /// Sign of a tetrahedron's volume with vertex `v` at its old position.
     fn sign_before(&self, tet: [u32; 4], v: usize, old: DVec3) -> f64 {
         volume(tet.map(|w| if w as usize == v { old } else { self.positions[w as usize] })).signum()
     }
@@ -122,7 +122,7 @@ impl Cutter {
         let inner: Vec<u32> = tet.into_iter().filter(|v| value(*v) < 0.0).collect();
         let on: Vec<u32> = tet.into_iter().filter(|v| value(*v) == 0.0).collect();
         let outer: Vec<u32> = tet.into_iter().filter(|v| value(*v) > 0.0).collect();
-        // A tetrahedron with all corners on the boundary spans either thin flesh or a thin gap.
+        // A tetrahedron with all corners on the boundary spans either thin tissue or a thin gap.
         let centre = || tet.iter().map(|v| self.positions[*v as usize]).sum::<DVec3>() / 4.0;
         if inner.is_empty() && (!outer.is_empty() || region.field(centre()) >= 0.0) {
             return;
@@ -160,7 +160,7 @@ impl Cutter {
         }
     }
 
-    /// Diagonals start at the smallest number of each quad, so that neighbours agree \[Dompierre et al. 1999\].
+    /// Splits a pyramid. Diagonals start at the smallest index of each quad, so that neighbours agree \[Dompierre et al. 1999\].
     fn emit_pyramid(&mut self, [a, b, c, d]: [u32; 4], apex: u32) {
         if a.min(c) < b.min(d) {
             self.emit([a, b, c, apex]);
@@ -171,7 +171,7 @@ impl Cutter {
         }
     }
 
-    /// A prism with the triangles 0–1–2 and 3–4–5.
+    /// Splits a prism with the triangles 0–1–2 and 3–4–5.
     fn emit_prism(&mut self, p: [u32; 6]) {
         let least = (0..6).min_by_key(|i| p[*i]).unwrap_or(0);
         let (near, far) = if least < 3 { ([0, 1, 2], [3, 4, 5]) } else { ([3, 4, 5], [0, 1, 2]) };
@@ -189,7 +189,7 @@ impl Cutter {
         self.out.push(if positive { tet } else { [tet[0], tet[2], tet[1], tet[3]] });
     }
 
-    /// Keeps the largest piece that hangs together by faces, and numbers its vertices anew.
+    /// Keeps the largest face-connected piece, and renumbers its vertices.
     fn finish(mut self, region: &impl Region) -> TetMesh {
         let mut faces: HashMap<[u32; 3], u32> = HashMap::new();
         let mut sets = DisjointSets::new(self.out.len());

@@ -1,4 +1,4 @@
-//! Moves the nodes of a fill to where its worst tetrahedra get better.
+//! Smooths the nodes of a fill to improve its worst tetrahedra.
 
 use glam::DVec3;
 use zygoma_geometry::tets::{TetMesh, volume};
@@ -16,8 +16,8 @@ fn quality(p: [DVec3; 4]) -> f64 {
     6.0 * 2f64.sqrt() * volume(p) / mean_square.powf(1.5).max(1e-12)
 }
 
-/// Inner nodes (negative values) move freely, nodes of the boundary on it, nodes of a plane in it; each only when the
-/// worst tetrahedron around it gains.
+/// Moves inner nodes (negative values) freely, nodes of the boundary on it and nodes of a plane in it; each only if the
+/// worst tetrahedron around it improves.
 pub(super) fn smooth(fill: &mut TetMesh, values: &[f64], region: &impl Region) {
     let count = fill.positions.len();
     let (around, neighbours) = around(&fill.tets, count);

@@ -11,18 +11,18 @@ use crate::jaw::JawWeights;
 use crate::parts::jaw_shapes;
 use crate::template::Template;
 
-/// Flesh that stays over bone in every expression of the template, in millimetres.
+/// Thickness of tissue over bone in every expression of the template, in millimetres.
 const COVER: f64 = 2.0;
-/// What stays between ridges and lips.
+/// Gap between ridges and lips.
 const LIP_GAP: f64 = 0.9;
 
-/// The jaw's motion in every shape that moves it; `mouthClose` is meant over an open jaw.
+/// The jaw's motion in every shape that moves it; `mouthClose` applies over an open jaw.
 pub(super) fn jaw_of(shape: &str) -> JawWeights {
     let name = if shape == "mouthClose" { "jawOpen" } else { shape };
     jaw_shapes().into_iter().find(|(other, _)| *other == name).map(|(_, weights)| weights).unwrap_or_default()
 }
 
-/// A mesh's positions in an expression; `mouthClose` is meant over an open jaw.
+/// A mesh's positions in an expression; `mouthClose` applies over an open jaw.
 pub(super) fn posed(mesh: &HeadMesh, expression: &str) -> Vec<DVec3> {
     let mut positions = mesh.positions.clone();
     for (name, offsets) in &mesh.shapes {
@@ -71,7 +71,7 @@ pub(super) fn keep_covered(bones: &mut [Bone<'_>]) {
     let sculpted: Vec<Vec<DVec3>> = bones.iter().map(|bone| bone.positions.to_vec()).collect();
     for pass in 0..PASSES {
         if SPREAD.contains(&pass) {
-            // What was pushed takes its surroundings along, so that no dents are left.
+            // Pushed vertices take their surroundings along, so that no dents are left.
             bones.iter_mut().zip(&sculpted).for_each(|(bone, old)| spread(bone, old));
         }
         for (_, skin, motion) in &expressions {
@@ -88,7 +88,7 @@ pub(super) fn keep_covered(bones: &mut [Bone<'_>]) {
                     if step != DVec3::ZERO {
                         let x = p.x;
                         *p = back.transform_point3(q + step);
-                        // Never across the mirror plane, nor so near that its image is met.
+                        // Never across the mirror plane, nor so near that it meets its mirror image.
                         p.x = if x == 0.0 { 0.0 } else { p.x.max(0.6 * x) };
                     }
                 }
@@ -117,7 +117,7 @@ fn spread(bone: &mut Bone<'_>, sculpted: &[DVec3]) {
     }
 }
 
-/// The way from a point to where enough flesh is over it.
+/// The displacement that brings a point under enough tissue.
 pub(super) fn cover_step(p: DVec3, skin: &Nearest) -> DVec3 {
     match skin.find(p, 12.0) {
         Some(found) if found.signed > -COVER => -(found.signed + COVER) * found.normal,
@@ -125,7 +125,7 @@ pub(super) fn cover_step(p: DVec3, skin: &Nearest) -> DVec3 {
     }
 }
 
-/// Ridges keep off the lips from behind, and under the outer skin.
+/// The displacement that keeps a ridge behind the lips and under the outer skin.
 fn ridge_step(p: DVec3, outer: &Nearest, lips: &Nearest) -> DVec3 {
     if let Some(found) = outer.find(p, COVER) {
         return (COVER - found.signed.abs()) * -found.normal;

@@ -1,11 +1,11 @@
-//! The skin's field as the anatomy needs it: mouth closed as at rest, with or without its openings.
+//! Signed distances to the skin for the anatomy: mouth closed as at rest, with or without its openings.
 
 use glam::DVec3;
 
 use crate::sculpt::field::{at, ellipsoid, join, tube};
 use crate::sculpt::{ear, eyes, lips, nose, skull};
 
-/// Further than anything in a head.
+/// Larger than any distance in a head.
 const FAR: f64 = 1e3;
 
 /// The bag behind the lips.
@@ -24,7 +24,7 @@ pub(super) fn filled_face(p: DVec3) -> f64 {
     lips::add(d, p)
 }
 
-/// Signed distance to the skin at rest: flesh is negative, the mouth bag and the eye pockets are positive.
+/// Signed distance to the skin at rest: negative in tissue, positive in the mouth bag and the eye pockets.
 pub(super) fn skin_at_rest(p: DVec3) -> f64 {
     let p = at(p.x.abs(), p.y, p.z);
     let mut d = nose::add(skull::masses(p), p);
@@ -34,7 +34,7 @@ pub(super) fn skin_at_rest(p: DVec3) -> f64 {
     lips::carve_mouth(d, p, FAR)
 }
 
-/// The filled face with ears as mounds without overhang, so that flesh under them can be layered.
+/// The filled face with ears as mounds without overhang, so that the tissue under them can be layered.
 pub(super) fn filled_head(p: DVec3) -> f64 {
     let p = at(p.x.abs(), p.y, p.z);
     let d = ear::add(filled_face(p), p);

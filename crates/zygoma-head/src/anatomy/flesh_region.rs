@@ -1,4 +1,4 @@
-//! What the tetrahedral fill covers: flesh, with the mouth open.
+//! The region of the tetrahedral fill: soft tissue, with the mouth open.
 
 use glam::DVec3;
 
@@ -7,19 +7,19 @@ use super::fill::Region;
 use crate::sculpt::field::{at, ball, ramp};
 use crate::sculpt::{self, ear, eyes, lips, nose};
 
-/// Flesh between the skin with an open mouth and the bones.
+/// Tissue between the skin with an open mouth and the bones.
 ///
-/// Where flesh is thinner than an element, the fill goes on into the bone, to whose motion its nodes there are tied.
+/// Where tissue is thinner than an element, the fill continues into the bone, and its nodes there move with the bone.
 pub(super) struct Flesh<'a> {
     /// The bones, with the mouth closed.
     pub(super) bones: Sculptor<'a>,
 }
 
-/// Least thickness of the fill under the skin, as a share of the element size.
+/// Smallest thickness of the fill under the skin, as a share of the element size.
 const LAYER: f64 = 1.0;
 
 impl Flesh<'_> {
-    /// Signed distance to what is not filled, at a point with the mouth closed.
+    /// Signed distance to the core that is not filled, at a point with the mouth closed.
     fn core(&self, p: DVec3) -> f64 {
         let layer = (LAYER * self.size(p)).clamp(3.5, 16.0);
         self.bones.filled_bones(p).max(self.bones.outer.depth(p) + layer)

@@ -1,8 +1,8 @@
-//! Halves at x ≥ 0 and the wholes that they make with their mirror images.
+//! Mirrors halves at x ≥ 0 to whole meshes.
 
 use glam::DVec3;
 
-/// How the vertices of a half become those of the whole; the half's come first.
+/// Maps the vertices of a half to those of the whole; the half's come first.
 pub(super) struct Halves {
     /// For each vertex of the whole its mirror image.
     pub(super) mirror: Vec<u32>,
@@ -32,7 +32,7 @@ impl Halves {
         half.iter().copied().chain(others).collect()
     }
 
-    /// Any values that are the same on both sides.
+    /// Values of the whole, the same on both sides.
     pub(super) fn values<T: Copy>(&self, half: &[T]) -> Vec<T> {
         half.iter().copied().chain(self.mirror[self.half..].iter().map(|v| half[*v as usize])).collect()
     }

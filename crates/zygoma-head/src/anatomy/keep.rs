@@ -1,4 +1,4 @@
-//! The anatomy of the template as bytes (`assets/anatomy.bin`): sculpting, shrinking and filling take a minute.
+//! The anatomy of the template, stored in `assets/anatomy.bin`: sculpting, shrinking and filling take a minute.
 
 use std::sync::OnceLock;
 
@@ -35,7 +35,7 @@ pub(super) struct Kept {
     pub(super) tets: Vec<[u32; 4]>,
 }
 
-/// Makes the template's anatomy anew, as the bytes to keep; tells its steps.
+/// Rebuilds the template's anatomy, as the bytes to store; reports its steps.
 pub fn bake(mut tell: impl FnMut(&str)) -> Vec<u8> {
     let base = &Template::of(Level::High).base;
     let (outer, all) = (Cover::outer(base), Cover::all(base));
@@ -127,7 +127,7 @@ impl Reader<'_> {
     }
 }
 
-/// The kept anatomy of the template.
+/// The stored anatomy of the template.
 pub(super) fn kept() -> &'static Kept {
     static READ: OnceLock<Kept> = OnceLock::new();
     READ.get_or_init(|| {

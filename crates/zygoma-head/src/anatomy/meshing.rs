@@ -1,4 +1,4 @@
-//! From a sculpted solid to half of a well-shaped closed mesh.
+//! Meshes half of a sculpted solid with well-shaped triangles.
 
 use glam::DVec3;
 use zygoma_geometry::remesh::{FeatureMesh, Target};
@@ -9,11 +9,11 @@ use crate::sculpt::field::at;
 use crate::sculpt::gradient;
 use crate::surface::MIDDLE;
 
-/// A solid and how finely its surface is meshed.
+/// A solid and the resolution of its surface mesh.
 pub(super) struct Solid<F, S> {
     /// Its signed distance, in millimetres.
     pub(super) field: F,
-    /// Wanted edge length.
+    /// Target edge length.
     pub(super) size: S,
 }
 

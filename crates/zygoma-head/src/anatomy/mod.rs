@@ -1,6 +1,6 @@
-//! What lies under the skin: bones, the layered wraps with their tissue, and the fill between skin and bone.
+//! The anatomy under the skin: bones, the layered wraps with their tissue, and the fill between skin and bone.
 //!
-//! Everything is sculpted once in template space and kept; a head's anatomy is that template carried along by the
+//! Everything is sculpted once in template space and stored; a head's anatomy is that template deformed by the
 //! head's own map, then repaired against its skin.
 
 mod arches;
@@ -62,12 +62,12 @@ pub struct Bone {
     pub ridge: Vec<bool>,
 }
 
-/// What a node of the fill hangs on.
+/// The attachment of a node of the fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
-    /// Free flesh.
+    /// Free tissue.
     Flesh,
-    /// On the skin, with mouth bag and eye pockets.
+    /// On the skin, including mouth bag and eye pockets.
     Skin,
     /// On or in the cranium.
     Cranium,
@@ -96,7 +96,7 @@ pub struct Anatomy {
     pub muscle: TetMesh,
     /// Between skin and bone, with a mouth that opens.
     pub fill: TetMesh,
-    /// What each node of the fill hangs on.
+    /// The attachment of each node of the fill.
     pub fill_ties: Vec<Tie>,
     /// For each node of the fill its mirror image.
     pub fill_mirror: Vec<u32>,
@@ -112,7 +112,7 @@ impl Anatomy {
         anatomy
     }
 
-    /// The anatomy moved, turned and scaled.
+    /// The anatomy transformed by a similarity.
     pub(crate) fn moved(mut self, by: &Similarity) -> Self {
         let surfaces = [
             &mut self.cranium.surface,
@@ -132,7 +132,7 @@ impl Anatomy {
     /// The rigid motion of a head's mandible for a set of jaw weights, in metres.
     ///
     /// Skin and teeth follow the jaw in template space and then go through the head's warp, which bends that motion a
-    /// little; this is the rigid motion that stays nearest to theirs, over the whole bone.
+    /// little; this is the closest rigid motion, over the whole bone.
     pub fn mandible_motion(head: &Head, weights: &JawWeights) -> DAffine3 {
         if *weights == JawWeights::default() {
             return DAffine3::IDENTITY;

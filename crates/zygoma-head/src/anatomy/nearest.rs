@@ -3,7 +3,7 @@
 use glam::DVec3;
 use zygoma_geometry::closest::{SurfacePoint, TriangleTree};
 
-/// A surface, or some triangles of one, that can be asked for its nearest point.
+/// A surface, or some triangles of one, for closest-point queries.
 ///
 /// The sign comes from vertex normals interpolated over the triangle, since parts of a surface are open.
 pub(super) struct Nearest {
@@ -23,7 +23,7 @@ pub(super) struct Found {
 }
 
 impl Nearest {
-    /// The triangles that are kept, with normals of the whole surface.
+    /// Uses the triangles for which `keep` is true, with normals of the whole surface.
     pub(super) fn new(positions: &[DVec3], triangles: &[[u32; 3]], keep: impl Fn(&[u32; 3]) -> bool) -> Self {
         let normals = angle_weighted_normals(positions, triangles);
         let triangles: Vec<[u32; 3]> = triangles.iter().copied().filter(|t| keep(t)).collect();

@@ -5,7 +5,7 @@ use zygoma_geometry::tets::{TetMesh, split_prism};
 
 /// Corners of the three tetrahedra of one prism; `names` decide the split as in the whole mesh.
 pub(super) fn split_positions(names: [u32; 3], outer: [DVec3; 3], inner: [DVec3; 3]) -> [[DVec3; 4]; 3] {
-    // Local numbers in the order of the names, so that the same diagonals are chosen.
+    // Local indices in the order of the names, so that the same diagonals are chosen.
     let mut order = [0usize, 1, 2];
     order.sort_by_key(|i| names[*i]);
     let mut rank = [0u32; 3];

@@ -1,4 +1,4 @@
-//! Puts right what a warp may have pressed: bones too near to the skin, prisms turned inside out.
+//! Repairs damage that a warp may have done: bones too near to the skin, inverted prisms.
 
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
@@ -15,13 +15,13 @@ use crate::base::Base;
 use crate::parts::jaw_shapes;
 use crate::template::Template;
 
-/// Bone lies at least this deep, in metres: the required millimetre and some room.
+/// Smallest depth of bone, in metres: the required millimetre and some margin.
 const COVER: f64 = 1.3e-3;
 
-/// Ridges keep this far off the lips, and off the outer skin.
+/// Distance of ridges from the lips, and from the outer skin.
 const LIP_GAP: f64 = 0.7e-3;
 
-/// A skin that bones must stay under, and where the mandible is then.
+/// A skin that bones must stay under, with the mandible's motion in that pose.
 pub(crate) struct Pose {
     skin: Skin,
     mandible: DAffine3,
@@ -37,14 +37,14 @@ impl Pose {
 /// Whether the two sides of a head are mirror images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sides {
-    /// They are, and bones are kept so.
+    /// They are, and bones are kept symmetric.
     Alike,
     /// They differ, as in a head that was fitted.
     Apart,
 }
 
 impl Sides {
-    /// How far out bone may lie before it is pushed in, in metres. Dials never press it out of the skin, a fit may.
+    /// Distance from bone within which the skin pushes it in, in metres. Dials never press it out of the skin, a fit may.
     fn reach(self) -> f64 {
         match self {
             Self::Alike => COVER,
@@ -95,7 +95,7 @@ impl Skin {
         }
     }
 
-    /// The way to where a point of a bone keeps its distances; nothing if it does. Skin farther away than `reach` is not seen.
+    /// The displacement that restores a bone point's distances; `None` if they hold. Skin farther away than `reach` is ignored.
     fn step(&self, p: DVec3, ridge: bool, reach: f64) -> Option<DVec3> {
         if !ridge {
             let found = self.all.find(p, reach)?;
@@ -115,7 +115,7 @@ fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3, sides: Sides) {
     let mirror = bone.surface.mirror.clone();
     let alike = sides == Sides::Alike;
     let symmetric = alike && motion.matrix3.x_axis.x > 1.0 - 1e-9 && motion.translation.x.abs() < 1e-9;
-    // A pose that is its own mirror image is looked at on one side; others come in pairs, which see both.
+    // A symmetric pose is checked on one side; others come in pairs, which cover both.
     let free: Vec<usize> = (0..mirror.len()).filter(|v| !symmetric || mirror[*v] as usize >= *v).collect();
     for _ in 0..passes {
         let positions = &bone.surface.positions;
@@ -142,7 +142,7 @@ fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3, sides: Sides) {
     }
 }
 
-/// Untangles prisms: layers under inverted ones are smoothed until none is left or nothing helps.
+/// Untangles prisms: smooths the layers under inverted ones until none is left or nothing helps.
 pub(crate) fn wraps(anatomy: &mut Anatomy) {
     const SWEEPS: usize = 40;
     let triangles = anatomy.skin_wrap.triangles.clone();
@@ -195,8 +195,8 @@ pub(crate) fn wraps(anatomy: &mut Anatomy) {
     }
 }
 
-/// Turns the offsets under prisms that are still inverted towards the skin's normal and shortens them, which makes any prism
-/// valid in the end. Says whether anything was to do.
+/// Turns the offsets under prisms that are still inverted towards the skin's normal and shortens them, which eventually makes any
+/// prism valid. Returns whether there was anything to do.
 fn straighten(anatomy: &mut Anatomy, triangles: &[[u32; 3]]) -> bool {
     const SWEEPS: usize = 60;
     const SHORTER: f64 = 0.93;
@@ -228,7 +228,7 @@ fn straighten(anatomy: &mut Anatomy, triangles: &[[u32; 3]]) -> bool {
     changed
 }
 
-/// Puts inverted tetrahedra of a symmetric fill right on one side, and mirrors them.
+/// Repairs inverted tetrahedra of a symmetric fill on one side, and mirrors them.
 pub(super) fn fill(anatomy: &mut Anatomy) {
     if anatomy.fill.inverted() == 0 {
         return;

@@ -1,4 +1,4 @@
-//! The anatomy as meshes that ride along in the head's rig.
+//! The anatomy as additional meshes of the head's rig.
 
 use glam::{DAffine3, DVec3};
 use zygoma_geometry::Faces;
@@ -27,7 +27,7 @@ impl Anatomy {
 }
 
 impl Surface {
-    /// A still mesh of a rig, in the rig's own space.
+    /// A static mesh of a rig, in the rig's own space.
     pub fn rig_mesh(&self, name: &str) -> RigMesh {
         RigMesh {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! Puts inverted tetrahedra right by moving few nodes a little.
+//! Untangles inverted tetrahedra by moving a few nodes a little.
 
 use glam::DVec3;
 use zygoma_geometry::tets::{TetMesh, volume};
@@ -19,7 +19,7 @@ pub(crate) fn untangle(mesh: &mut TetMesh, held: &[bool]) -> usize {
         }
         let mut moving: Vec<u32> = bad.iter().flat_map(|t| mesh.tets[*t]).collect();
         if sweep > SWEEPS / 3 {
-            // The nodes themselves were not enough: their neighbours make room.
+            // The nodes themselves were not enough: move their neighbours too.
             let ring = moving.iter().flat_map(|v| &around[*v as usize]).flat_map(|t| mesh.tets[*t as usize]);
             moving = ring.collect();
         }
@@ -32,7 +32,7 @@ pub(crate) fn untangle(mesh: &mut TetMesh, held: &[bool]) -> usize {
     mesh.inverted()
 }
 
-/// Tetrahedra below this count as inverted while untangling: a margin against rounding.
+/// Tetrahedra with a quality below this count as inverted while untangling: a margin against rounding.
 const LEAST_SHAPE: f64 = 1e-3;
 
 /// Signed volume over the cube of the root mean square edge: 1 for a regular tetrahedron, negative when inverted.
@@ -42,7 +42,7 @@ fn shape(p: [DVec3; 4]) -> f64 {
     6.0 * 2f64.sqrt() * volume(p) / (squares / 6.0).powf(1.5).max(f64::MIN_POSITIVE)
 }
 
-/// Tries steps of one node along the ways that raise its inverted tetrahedra, and to the middle of its neighbours.
+/// Tries steps of one node in directions that improve its inverted tetrahedra, and towards the centre of its neighbours.
 fn improve(mesh: &mut TetMesh, v: usize, around: &[u32]) {
     let worst =
         |mesh: &TetMesh| around.iter().map(|t| shape(mesh.corners(*t as usize))).fold(f64::MAX, f64::min);

@@ -1,4 +1,4 @@
-//! The three wraps: closed skins of one triangulation around skin, muscles and skull (the layered head model of
+//! The three wraps: closed surfaces of one triangulation around skin, muscles and skull (the layered head model of
 //! SoftDECA §3.1), shrunk so that the prisms between them are never inverted.
 
 use glam::DVec3;
@@ -19,10 +19,10 @@ const SKIN_OFFSET: f64 = 1.0;
 const SKULL_OFFSET: f64 = 1.2;
 /// Where the neck is closed.
 const NECK_CAP: f64 = skull::NECK_END - 6.0;
-/// Advance of the skull wrap in one sweep.
+/// Step of the skull wrap in one sweep.
 const STEP: f64 = 0.35;
 const SWEEPS: usize = 110;
-/// A tetrahedron must keep this share of the volume that it would have in an even prism.
+/// A tetrahedron must keep this share of its volume in a regular prism.
 const LEAST_SHARE: f64 = 0.04;
 
 /// Half of the three wraps, x ≥ 0.
@@ -47,7 +47,7 @@ fn edge_length(p: DVec3) -> f64 {
     eye.min(mouth).min(nose).min(ear).min(6.8)
 }
 
-/// What the skull wrap may not enter besides bone: eyes, nose, the mouth with its teeth, and a core of the neck.
+/// Signed distance to regions besides bone that the skull wrap may not enter: eyes, nose, the mouth with its teeth, and a core of the neck.
 fn stops(p: DVec3) -> f64 {
     let eye = p.distance(eyes::CENTRE) - eyes::RADIUS + 1.0;
     let mouth = ellipsoid(p, at(0.0, -47.0, 63.0), at(25.0, 22.0, 32.0));
@@ -56,7 +56,7 @@ fn stops(p: DVec3) -> f64 {
     eye.min(mouth).min(nasal).min(neck)
 }
 
-/// Share of the way from the skin wrap to the skull wrap at which the muscle wrap lies: fat is thickest in the cheeks.
+/// Relative position of the muscle wrap between the skin wrap and the skull wrap: fat is thickest in the cheeks.
 fn muscle_share(p: DVec3) -> f64 {
     0.40 + 0.15 * bell(p.distance(at(46.0, -36.0, 62.0)), 30.0)
 }
@@ -78,7 +78,7 @@ struct Shrinking {
     skin: Vec<DVec3>,
     /// From the skin wrap to the skull wrap.
     offsets: Vec<DVec3>,
-    /// Where the muscle wrap lies on the way.
+    /// Relative position of the muscle wrap along the offset.
     share: Vec<f64>,
     /// Longest allowed offset.
     limits: Vec<f64>,
@@ -117,7 +117,7 @@ impl Shrinking {
         (0..self.skin.len()).map(|v| self.skin[v] + share(v) * self.offsets[v]).collect()
     }
 
-    /// One pass over all vertices: follow the neighbours, then go deeper, as far as bones and prisms allow.
+    /// One pass over all vertices: smooth, then advance as far as bones and prisms allow.
     fn sweep(&mut self, bones: &impl Fn(DVec3) -> f64, advance: bool) {
         for v in 0..self.skin.len() {
             let old = self.offsets[v];
@@ -149,7 +149,7 @@ impl Shrinking {
         mean
     }
 
-    /// Takes an offset if all prisms around the vertex stay valid with it.
+    /// Applies an offset if all prisms around the vertex stay valid with it.
     fn try_offset(&mut self, v: usize, offset: DVec3) -> bool {
         let old = std::mem::replace(&mut self.offsets[v], offset);
         let valid = self.around[v].iter().all(|t| self.is_valid(*t));

@@ -1,4 +1,4 @@
-//! Where the head is in a mesh: a similarity from landmarks, or from many starts.
+//! Locates the head in a mesh: a similarity from landmarks, or from many starts.
 
 use glam::{DMat3, DQuat, DVec3};
 use rayon::prelude::*;
@@ -12,15 +12,15 @@ use super::{FitError, Landmark, METRE};
 use crate::Level;
 use crate::template::Template;
 
-/// Fewer landmarks leave the pose open.
+/// Fewer landmarks do not determine the pose.
 const LEAST_LANDMARKS: usize = 4;
 /// A start whose points lie farther off than this on average, in metres of the head's size, is not the head.
 const WORST: f64 = 6e-3;
 
-/// An upright start this good is believed without trying other orientations.
+/// An upright start this good is accepted without trying other orientations.
 const GOOD: f64 = 3.5e-3;
 
-/// The template's skin points and normals that are aligned, in metres.
+/// Points and normals of the template's skin to align, in metres.
 struct Cloud {
     points: Vec<DVec3>,
     normals: Vec<DVec3>,
@@ -29,7 +29,7 @@ struct Cloud {
 impl Cloud {
     /// Points of face and cranium, without ears and neck.
     fn new(count: usize) -> Self {
-        /// Below this the neck begins, in millimetres.
+        /// The neck begins below this, in millimetres.
         const NECK: f64 = -95.0;
         let base = &Template::of(Level::High).base;
         let weights = data_weights(base);
@@ -63,7 +63,7 @@ pub(super) fn find(target: &Target, landmarks: &[Landmark]) -> Result<Similarity
         let tried: Vec<(f64, Similarity)> = tried.collect();
         tried.into_iter().min_by(|a, b| a.0.total_cmp(&b.0))
     };
-    // Most meshes stand upright and look to +Z; only when none fits, all other ways are tried.
+    // Most meshes stand upright and look to +Z; the other orientations are tried only if none fits.
     let mut rotations = axis_rotations().into_iter();
     let upright = rotations.next().map(|rotation| starts(target, rotation)).and_then(&tries);
     let best = match upright {
@@ -81,7 +81,7 @@ pub(super) fn find(target: &Target, landmarks: &[Landmark]) -> Result<Similarity
     if left < WORST { Ok(found) } else { Err(FitError::NoHead { misfit_mm: METRE * left }) }
 }
 
-/// Mean distance of the nearest three quarters of the points, in metres of the template; normals that disagree count as far
+/// Mean distance of the nearest three quarters of the points, in metres of the template; points whose normals disagree count as far
 /// off, and so does a size far from the start's.
 fn misfit(cloud: &Cloud, target: &Target, found: &Similarity, start: &Similarity) -> f64 {
     const FAR: f64 = 0.02;
@@ -106,7 +106,7 @@ fn misfit(cloud: &Cloud, target: &Target, found: &Similarity, start: &Similarity
 /// neck, one with shoulders, a bust, a whole person.
 fn starts(target: &Target, rotation: DQuat) -> Vec<Similarity> {
     const SHARES: [f64; 5] = [0.95, 0.75, 0.55, 0.35, 0.135];
-    /// Height of the template's head from chin to crown, and its crown's place, in metres.
+    /// Height of the template's head from chin to crown, and the position of its crown, in metres.
     const HEIGHT: f64 = 0.23;
     const CROWN: DVec3 = DVec3::new(0.0, 0.135, -0.01);
     let up = rotation * DVec3::Y;
@@ -116,7 +116,7 @@ fn starts(target: &Target, rotation: DQuat) -> Vec<Similarity> {
     let start = |share: f64| {
         let height = share * (top - bottom);
         let scale = height / HEIGHT;
-        // The middle of the box around what is as high as the head.
+        // The centre of the bounding box around the part at the height of the head.
         let (mut low, mut high) = (DVec3::MAX, DVec3::MIN);
         for (p, _) in target.positions.iter().zip(&heights).filter(|(_, h)| **h > top - 0.7 * height) {
             (low, high) = (low.min(*p), high.max(*p));
@@ -128,7 +128,7 @@ fn starts(target: &Target, rotation: DQuat) -> Vec<Similarity> {
     SHARES.map(start).to_vec()
 }
 
-/// The 24 rotations that carry axes to axes, the identity first.
+/// The 24 rotations that map axes to axes, the identity first.
 fn axis_rotations() -> Vec<DQuat> {
     let mut all = Vec::new();
     let axes = [DVec3::X, DVec3::Y, DVec3::Z, -DVec3::X, -DVec3::Y, -DVec3::Z];

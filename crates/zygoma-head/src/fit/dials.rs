@@ -1,4 +1,4 @@
-//! Who is it, in the built-in head's own words: dials and pose that bring its skin nearest to a target.
+//! Finds the dials and pose of the built-in head that bring its skin nearest to a target.
 
 use glam::{DQuat, DVec3};
 use rayon::prelude::*;
@@ -13,22 +13,22 @@ use crate::base::Base;
 use crate::dials::{DIALS, DialValues, Warp};
 use crate::template::Template;
 
-/// Skin points that decide, and those that tell good starts from bad ones.
+/// Skin points for the fit, and for comparing the starts.
 const POINTS: usize = 1500;
 const FEW: usize = 400;
 const ROUNDS: usize = 12;
-/// A dial at 1 costs as much as this distance at every point, in metres: dials that the target says nothing about stay at 0.
+/// Prior: a dial at 1 costs as much as this distance at every point, in metres, so that dials that the target does not determine stay at 0.
 const PRIOR: f64 = 1.5e-4;
-/// Distances beyond this count less and less, in metres.
+/// Distances beyond this are weighted less and less, in metres.
 const ROBUST: f64 = 4e-3;
 /// Pairs farther apart than this, or whose normals disagree, do not count.
 const REACH: f64 = 0.03;
 const AGREEMENT: f64 = 0.4;
-/// Weight of distances along the skin, beside 1 for those across it.
+/// Weight of distances along the skin, relative to 1 for those across it.
 const SLIDE: f64 = 0.1;
-/// A cranium looks the same from many sides and would say how the face is pitched: it counts for this much.
+/// Weight of the cranium, which looks the same from many sides and would bias the face's pitch.
 const CRANIUM_WEIGHT: f64 = 0.1;
-/// Pose: three turns, three shifts, one scale.
+/// Pose parameters: three rotations, three translations, one scale.
 const POSE: usize = 7;
 
 /// Dials and pose of the template.
@@ -49,7 +49,7 @@ struct Sample {
 
 /// Fits dials and pose by Gauss–Newton steps inside iterated closest points; dials stay within −1 to 1.
 ///
-/// Closest points slide from eye to cheek without noticing, so several starts, moved along the face and pitched, are taken and
+/// Closest points slide from eye to cheek unnoticed, so several starts, moved along the face and pitched, are tried and
 /// the one whose features fit best in the end is refined.
 pub(super) fn fit_dials(target: &Target) -> DialFit {
     let (few, many) = (samples(FEW), samples(POINTS));
@@ -77,11 +77,11 @@ fn rounds(partners: &Partners, start: Similarity, samples: &[Sample], count: usi
     fit
 }
 
-/// As it is, and moved up and down and pitched about the face.
+/// The identity, and poses moved up and down and pitched about the face.
 fn starts() -> Vec<Similarity> {
     const SHIFTS: [f64; 5] = [0.0, -0.012, 0.012, -0.024, 0.024];
     const PITCHES: [f64; 3] = [0.0, -0.12, 0.12];
-    /// Near the middle of the face, in metres.
+    /// Centre of the face, in metres.
     const FACE: DVec3 = DVec3::new(0.0, -0.02, 0.06);
     let moved = |(shift, pitch): (f64, f64)| {
         let rotation = DQuat::from_rotation_x(pitch);
@@ -91,12 +91,12 @@ fn starts() -> Vec<Similarity> {
     SHIFTS.iter().flat_map(|shift| PITCHES.map(|pitch| (*shift, pitch))).map(moved).collect()
 }
 
-/// In front, from the chin to above the brows.
+/// Whether a point lies in front, from the chin to above the brows.
 fn is_face(p: DVec3) -> bool {
     p.z > 40.0 && p.y < 60.0
 }
 
-/// Points of the skin: half of them spread evenly, half where the mesh is dense, which is at eyes, nose and mouth.
+/// Points of the skin: half of them evenly spread, half where the mesh is dense, which is at eyes, nose and mouth.
 fn samples(count: usize) -> Vec<Sample> {
     let template = Template::of(Level::High);
     let weights = data_weights(&template.base);
@@ -113,7 +113,7 @@ fn samples(count: usize) -> Vec<Sample> {
     even.chain(dense).map(sample).collect()
 }
 
-/// Weighted sum of the points' distances; those without a partner, or whose normals disagree, count as far off.
+/// Weighted sum of the points' distances; points without a partner, or whose normals disagree, count as far off.
 fn misfit(fit: &DialFit, samples: &[Sample], target: &Target) -> f64 {
     const FAR: f64 = 0.01;
     let base = &Template::of(Level::High).base;
@@ -157,7 +157,7 @@ fn step(fit: &mut DialFit, samples: &[Sample], partners: &Partners) {
             changed.iter().map(|other| other.as_ref().map_or(DVec3::ZERO, moved)).collect();
         let side = normal.any_orthonormal_vector();
         let robust = sample.weight / (1.0 + (p.distance(q) / ROBUST).powi(2));
-        // The distance to the tangent plane counts in full, the way along it a little.
+        // The distance to the tangent plane counts in full, the distance along it a little.
         let axes = [(normal, robust), (side, SLIDE * robust), (normal.cross(side), SLIDE * robust)];
         Some(axes.map(|(axis, weight)| {
             let turn = p.cross(axis);
@@ -198,10 +198,10 @@ fn step(fit: &mut DialFit, samples: &[Sample], partners: &Partners) {
     fit.pose = fit.pose.after(&pose);
 }
 
-/// Difference in a dial for its derivative.
+/// Finite-difference step of a dial.
 const STEP: f64 = 1e-3;
 
-/// Minimises ½ xᵀ A x − bᵀ x within bounds, one coordinate after the other.
+/// Minimises ½ xᵀ A x − bᵀ x within bounds, by coordinate descent.
 fn bounded_minimum(matrix: &[Vec<f64>], right: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
     const SWEEPS: usize = 2000;
     const CONVERGED: f64 = 1e-9;

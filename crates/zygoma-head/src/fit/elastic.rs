@@ -1,4 +1,4 @@
-//! A surface that resists strain and bending while its points are drawn to targets: projective dynamics without time.
+//! A surface that resists strain and bending while its points are pulled to targets: quasi-static projective dynamics.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(super) fn rotation(m: DMat3) -> DMat3 {
     DMat3::from_cols_array_2d(&svd3(&m.to_cols_array_2d()).rotation())
 }
 
-/// How stiff the surface is: lengths over which a pull spreads, in metres.
+/// Stiffness of the surface: lengths over which a pull spreads, in metres.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stiffness {
     /// Strain is weighted by the square of this length.
@@ -23,10 +23,10 @@ pub(super) struct Stiffness {
     pub(super) bend: f64,
 }
 
-/// A point of the surface that is drawn to a place.
+/// A point of the surface that is pulled to a target.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pull {
-    /// The vertices that carry the point, with their shares.
+    /// The vertices of the point, with their weights.
     pub(super) vertices: [u32; 3],
     pub(super) shares: [f64; 3],
     pub(super) to: DVec3,
@@ -34,7 +34,7 @@ pub(super) struct Pull {
     pub(super) weight: f64,
 }
 
-/// The surface at rest with everything that does not change during a fit.
+/// The surface at rest with everything that stays constant during a fit.
 pub(super) struct ElasticSurface {
     rest: Vec<DVec3>,
     triangles: Vec<[u32; 3]>,
@@ -96,7 +96,7 @@ impl ElasticSurface {
         self.laplacian.rows.iter().enumerate().map(at).collect()
     }
 
-    /// Moves `x` by some local-global steps towards the minimum of strain, bending and pulls.
+    /// Moves `x` by some local-global iterations towards the minimum of strain, bending and pulls.
     pub(super) fn relax(
         &mut self,
         x: &mut [DVec3],
@@ -133,7 +133,7 @@ impl ElasticSurface {
         Ok(())
     }
 
-    /// Every triangle wants to keep its shape, turned as it is now.
+    /// Pulls every triangle to its rest shape, rotated as it is now.
     fn add_strain(&self, x: &[DVec3], weight: f64, right: &mut [DVec3]) {
         let gradients = deformation_gradients(&self.rest, x, &self.triangles);
         let turns: Vec<DMat3> = gradients.par_iter().map(|g| rotation(*g)).collect();
@@ -142,7 +142,7 @@ impl ElasticSurface {
         }
     }
 
-    /// Every vertex wants to keep its curvature, in its present direction (Thesis eq. B.3).
+    /// Pulls every vertex to its rest curvature, in its present direction (Thesis eq. B.3).
     fn add_bending(&self, x: &[DVec3], weight: f64, right: &mut [DVec3]) {
         let wanted: Vec<DVec3> = self
             .laplacians(x)
@@ -158,7 +158,7 @@ impl ElasticSurface {
     }
 }
 
-/// Area times gradient of each corner's hat function, and the area; a triangle without area gets the smallest one.
+/// Area times gradient of each corner's hat function, and the area; a degenerate triangle gets the smallest area.
 fn hats([a, b, c]: [DVec3; 3]) -> ([DVec3; 3], f64) {
     let cross = (b - a).cross(c - a);
     let normal = cross.normalize_or_zero();
@@ -185,7 +185,7 @@ mod tests {
         let largest =
             |a: &[DVec3], b: &[DVec3]| a.iter().zip(b).map(|(p, q)| p.distance(*q)).fold(0.0, f64::max);
         let stiffness = Stiffness { strain: 0.01, bend: 0.005 };
-        // A motion without strain or bending is a solution, and others lead to it.
+        // A motion without strain or bending is a solution, and other starts converge to it.
         let mut x = wanted.clone();
         surface.relax(&mut x, &pulls, stiffness, 3).unwrap();
         assert!(largest(&x, &wanted) < 1e-7);

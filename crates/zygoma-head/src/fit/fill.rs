@@ -1,4 +1,4 @@
-//! The fill in a fitted head: its boundary lies on skin and bone, its inside is relaxed.
+//! The fill of a fitted head: its boundary lies on skin and bone, its interior is relaxed.
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -8,10 +8,10 @@ use zygoma_numerics::{Analysis, Cholesky, SymmetricMatrix};
 use super::FitError;
 use super::elastic::rotation;
 
-/// Local-global steps for the inside.
+/// Local-global iterations for the interior.
 const STEPS: usize = 15;
 
-/// Moves the nodes that are not `held` so that every tetrahedron keeps the shape it has in `rest` as far as it can
+/// Moves the nodes that are not `held` so that every tetrahedron keeps its shape in `rest` as far as possible
 /// (Thesis eq. B.2).
 pub(super) fn relax(rest: &TetMesh, x: &mut [DVec3], held: &[bool]) -> Result<(), FitError> {
     let mut unknowns = vec![None; x.len()];
@@ -64,7 +64,7 @@ pub(super) fn relax(rest: &TetMesh, x: &mut [DVec3], held: &[bool]) -> Result<()
     Ok(())
 }
 
-/// Which nodes are more than so many rings away from every inverted tetrahedron.
+/// Flags nodes that are more than this many rings away from every inverted tetrahedron.
 pub(super) fn far_from_inverted(mesh: &TetMesh, rings: usize) -> Vec<bool> {
     let mut near = vec![false; mesh.positions.len()];
     for (t, tet) in mesh.tets.iter().enumerate() {

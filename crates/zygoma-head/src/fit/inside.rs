@@ -1,4 +1,4 @@
-//! What lies under a fitted skin: bones and wraps carried along and pushed under it, the fill between them.
+//! The anatomy under a fitted skin: bones and wraps mapped along and pushed under it, and the fill between them.
 
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
@@ -18,11 +18,11 @@ const CENTRES: usize = 800;
 /// A fitted anatomy, and how many tetrahedra of its fill were inverted on the way.
 pub(super) struct Inside {
     pub(super) anatomy: Anatomy,
-    /// After carrying, with the boundary on skin and bone, before the inside was relaxed.
+    /// After mapping, with the boundary on skin and bone, before the interior was relaxed.
     pub(super) inverted_carried: usize,
 }
 
-/// Carries the template's anatomy under a fitted skin. `start` is the skin of the head with the dials of `warp`, which
+/// Maps the template's anatomy under a fitted skin. `start` is the skin of the head with the dials of `warp`, which
 /// soft dials moved away from bone; `skin` is the fitted one.
 pub(super) fn fit_inside(
     template: &Template,
@@ -31,7 +31,7 @@ pub(super) fn fit_inside(
     skin: &[DVec3],
 ) -> Result<Inside, FitError> {
     let base = &template.base;
-    // Ears say nothing about what is inside, and their folds would shake it.
+    // Ears have no relation to the inside, and their folds would disturb it.
     let is_ear = |v: usize| ear::is_ear(base.rest[v].with_x(base.rest[v].x.abs()));
     let centres: Vec<usize> = (0..start.len()).filter(|v| !is_ear(*v)).collect();
     let pick = |points: &[DVec3]| centres.iter().map(|v| points[*v]).collect::<Vec<DVec3>>();
@@ -62,7 +62,7 @@ pub(super) fn fit_inside(
     Ok(Inside { anatomy, inverted_carried })
 }
 
-/// Relaxes the inside of the fill. Where inverted tetrahedra are left, the boundary next to them gives way, in growing
+/// Relaxes the interior of the fill. If inverted tetrahedra remain, the boundary next to them is freed, in growing
 /// neighbourhoods.
 fn settle(reference: &TetMesh, anatomy: &mut Anatomy) -> Result<(), FitError> {
     const MOST_RINGS: usize = 6;
@@ -89,7 +89,7 @@ struct SkinNodes<'a> {
 }
 
 impl SkinNodes<'_> {
-    /// Where a node of template space goes: with the skin next to it. `carried` is its place by dials alone.
+    /// Maps a node of template space with the skin next to it. `carried` is its position by dials alone.
     fn place(&self, node: DVec3, carried: DVec3) -> Option<DVec3> {
         let point = self.template.closest_on_skin(node)?;
         let corners = self.template.base.triangles[point.triangle as usize];
@@ -112,7 +112,7 @@ impl<'a> Pushed<'a> {
         Self { search: IcpTarget::new(carried, &bone.surface.triangles), bone, carried }
     }
 
-    /// Where a node in or on the bone goes: with the bone's surface next to it.
+    /// Maps a node in or on the bone with the bone's surface next to it.
     fn place(&self, p: DVec3) -> DVec3 {
         let Some(hit) = self.search.as_ref().and_then(|search| search.closest(p)) else { return p };
         let corners = self.bone.surface.triangles[hit.triangle as usize].map(|v| v as usize);

@@ -9,15 +9,15 @@ use crate::Level;
 use crate::anatomy::template_mandible;
 use crate::template::Template;
 
-/// Middle of the left condyle, in template space.
+/// Centre of the left condyle, in template space.
 const CONDYLE: DVec3 = DVec3::new(49.0, -3.0, 10.0);
-/// Points of the mandible nearer than this to a condyle's middle belong to it, in millimetres.
+/// Points of the mandible nearer than this to a condyle's centre belong to it, in millimetres.
 const CONDYLE_RADIUS: f64 = 8.0;
 /// Mesh vertices nearer than this to the fitted chin belong to it, in metres of a life-size head.
 const ON_CHIN: f64 = 0.002;
 
 impl FittedHead {
-    /// Middles of the left and the right condyle, in the mesh's frame.
+    /// Centres of the left and the right condyle, in the mesh's frame.
     pub fn condyles(&self) -> [DVec3; 2] {
         let template = template_mandible();
         [1.0, -1.0].map(|side| {
@@ -45,7 +45,7 @@ impl FittedHead {
         (0..positions.len() as u32).into_par_iter().filter(near).collect()
     }
 
-    /// The turn about the condyles' axis that best carries chin points from a rest to a pose. The axis stays: a free rigid fit to
+    /// The rotation about the condyles' axis that best maps chin points from rest to a pose. The axis is fixed: a free rigid fit to
     /// skin would drag the condyles out of their joints.
     pub fn hinge_motion(&self, rest: &[DVec3], posed: &[DVec3]) -> DAffine3 {
         let [left, right] = self.condyles();

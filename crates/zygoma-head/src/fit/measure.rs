@@ -1,4 +1,4 @@
-//! How well a head was fitted.
+//! Measures how well a head was fitted.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -17,7 +17,7 @@ use crate::template::Template;
 pub struct Distances {
     /// Their mean.
     pub mean: f64,
-    /// The value that 95 of 100 stay below.
+    /// Their 95th percentile.
     pub p95: f64,
     /// The largest.
     pub worst: f64,
@@ -44,15 +44,15 @@ pub struct FitReport {
     pub by_dials: Distances,
     /// The same for the ears of the fitted skin.
     pub ears: Distances,
-    /// Inverted tetrahedra of the fill after carrying, before its inside was relaxed.
+    /// Inverted tetrahedra of the fill after mapping, before its interior was relaxed.
     pub inverted_carried: usize,
     /// Inverted elements in the end.
     pub inverted: Inverted,
-    /// Bone vertices, ridges aside, that lie outside the skin.
+    /// Bone vertices, except ridges, that lie outside the skin.
     pub penetrating: usize,
-    /// Least depth of bone, ridges aside, under the skin, in metres.
+    /// Smallest depth of bone, except ridges, under the skin, in metres.
     pub cover: f64,
-    /// Seconds for alignment, dials, skin, and what lies below.
+    /// Seconds for alignment, dials, skin, and the anatomy below it.
     pub seconds: [f64; 4],
 }
 
@@ -66,7 +66,7 @@ pub(super) fn report(
 ) -> FitReport {
     let weights = data_weights(&template.base);
     let rest = |v: usize| at(template.base.rest[v].x.abs(), template.base.rest[v].y, template.base.rest[v].z);
-    // In front of the ears, above the neck: where a face is looked at.
+    // In front of the ears, above the neck: the part that counts as the face.
     let is_face = |v: usize| weights[v] == 1.0 && rest(v).z > 20.0 && rest(v).y > -92.0 && rest(v).y < 90.0;
     let is_ear = |v: usize| ear::is_ear(rest(v));
     let covers = checks::skin_covers(&template.base, skin, &inside.anatomy);

@@ -1,8 +1,8 @@
-//! The built-in head fitted into any other: its skin registered to a neutral mesh, its bones, wraps and fill carried below.
+//! Fits the built-in head to any other: registers its skin to a neutral mesh and maps its bones, wraps and fill under it.
 //!
-//! [`fit`] takes a mesh and, where they are known, landmarks. `target` keeps the outer skin, `align` finds the head,
-//! `dials` says who it is in the built-in head's own words, `register` draws the skin to the mesh (with
-//! `elastic`), and `inside` carries bones and flesh under it (with `fill`). Everything happens in the head's own frame, in
+//! [`fit`] takes a mesh and, where they are known, landmarks. `target` extracts the outer skin, `align` locates the head,
+//! `dials` finds the dials of the built-in head that come nearest, `register` pulls the skin to the mesh (with
+//! `elastic`), and `inside` maps bones and tissue under it (with `fill`). Everything happens in the head's own frame, in
 //! metres; the result comes back in the mesh's.
 
 mod align;
@@ -34,7 +34,7 @@ const METRE: f64 = 1000.0;
 /// Why a head could not be fitted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError {
-    /// Too little is left of the mesh.
+    /// The skin of the mesh is too small.
     #[error("the skin has {triangles} triangles, too few for a face (at least {least} are needed)")]
     TooSmall {
         /// Triangles of the skin.
@@ -45,13 +45,13 @@ pub enum FitError {
     /// A coordinate is infinite or not a number.
     #[error("vertex {vertex} has a coordinate that is not a finite number")]
     NotFinite {
-        /// The vertex.
+        /// The index of the vertex.
         vertex: usize,
     },
-    /// A triangle names a vertex that does not exist.
+    /// A triangle refers to a vertex that does not exist.
     #[error("a triangle uses vertex {vertex}, but the mesh has {count} vertices")]
     Index {
-        /// The vertex.
+        /// The index of the vertex.
         vertex: u32,
         /// Number of vertices.
         count: usize,
@@ -77,14 +77,14 @@ pub struct FitInput<'a> {
     pub positions: &'a [DVec3],
     /// Its triangles, counter-clockwise from outside.
     pub triangles: &'a [[u32; 3]],
-    /// Other meshes of the head that hide what lies behind them: eyeballs and teeth, if known.
+    /// Other meshes of the head that occlude the skin behind them: eyeballs and teeth, if known.
     pub inner: &'a [(&'a [DVec3], &'a [[u32; 3]])],
     /// Where standard landmarks lie, by their number (0 to 67, in the order of
     /// [`Places::landmarks`](crate::Places::landmarks)); may be empty.
     pub landmarks: &'a [(usize, DVec3)],
 }
 
-/// A template vertex that belongs at a place.
+/// A template vertex and its target position.
 #[derive(Clone, Copy, Debug)]
 struct Landmark {
     vertex: u32,
@@ -94,9 +94,9 @@ struct Landmark {
 /// The built-in head fitted to a mesh; all positions are in the mesh's frame and unit.
 #[derive(Clone, Debug)]
 pub struct FittedHead {
-    /// From the built-in head's frame, in metres, to the mesh.
+    /// Transform from the built-in head's frame, in metres, to the mesh.
     pub to_mesh: Similarity,
-    /// Dials that come nearest to the head.
+    /// The dials that come nearest to the head.
     pub dials: DialValues,
     /// The skin: the built-in head's vertices at [`Level::High`].
     pub skin: Vec<DVec3>,
@@ -104,7 +104,7 @@ pub struct FittedHead {
     pub triangles: Vec<[u32; 3]>,
     /// Bones, wraps and fill.
     pub anatomy: Anatomy,
-    /// How well it fits.
+    /// The quality of the fit.
     pub report: FitReport,
 }
 
@@ -147,9 +147,9 @@ pub fn fit(input: &FitInput<'_>) -> Result<FittedHead, FitError> {
     })
 }
 
-/// Room around the head within which the mesh counts, in metres; the rest is body.
+/// Margin around the head within which the mesh counts, in metres; the rest is body.
 const MARGIN: DVec3 = DVec3::splat(0.02);
-/// The same before the head's own form is known.
+/// The same before the head's own shape is known.
 const WIDE_MARGIN: DVec3 = DVec3::splat(0.05);
 
 fn bounds(points: &[DVec3]) -> (DVec3, DVec3) {

@@ -1,4 +1,4 @@
-//! The skin: the template's surface drawn to a target by closest points, stiff at first and softer from stage to stage.
+//! Registers the template's skin to a target by closest points, stiff at first and softer from stage to stage.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -14,15 +14,15 @@ use crate::sculpt::field::ramp;
 /// One stage of the annealing.
 struct Stage {
     stiffness: Stiffness,
-    /// Closest points farther away than this count for nothing, in metres.
+    /// Closest points farther away than this are ignored, in metres.
     reach: f64,
-    /// Least cosine between the normals of a pair.
+    /// Smallest cosine between the normals of a pair.
     agreement: f64,
-    /// Whether partners are found by place and normal; otherwise by place alone.
+    /// Whether partners are found by position and normal; otherwise by position alone.
     by_normal: bool,
 }
 
-/// From stiff to soft. Ours: chosen on ICT's neutral, tried on the other heads.
+/// From stiff to soft. Ours: chosen on ICT's neutral, tested on the other heads.
 const STAGES: [Stage; 6] = [
     Stage {
         stiffness: Stiffness { strain: 0.030, bend: 0.030 },
@@ -61,23 +61,23 @@ const STAGES: [Stage; 6] = [
         by_normal: false,
     },
 ];
-/// Rounds of closest points in each stage, and local-global steps in each round.
+/// Rounds of closest points in each stage, and local-global iterations in each round.
 const ROUNDS: usize = 3;
 const STEPS: usize = 2;
-/// Ears differ more than anything else and say little about what is below: they count for this much.
+/// Weight of the ears, which differ more than anything else and say little about the anatomy below.
 const EAR_WEIGHT: f64 = 0.1;
-/// And so does the neck.
+/// Weight of the neck, for the same reason.
 const NECK_WEIGHT: f64 = 0.5;
 /// A landmark weighs as much as this area of skin, in square metres.
 const LANDMARK_AREA: f64 = 4e-4;
 
-/// Below this the skin is neck, which poses and shoulders bend as they like, in millimetres of template space.
+/// Skin below this is neck, which poses and shoulders bend freely, in millimetres of template space.
 const NECK: f64 = -100.0;
-/// From here on down it has no counterpart at all.
+/// From here on down the neck has no counterpart at all.
 const NECK_END: f64 = -125.0;
 
-/// How much closest points of a template vertex count: outer skin and the red of the lips have counterparts, the inside
-/// of mouth and eye pockets and the end of the neck follow.
+/// Weights of the closest points of template vertices: outer skin and the red of the lips have counterparts; the inside
+/// of mouth and eye pockets and the end of the neck only follow.
 pub(super) fn data_weights(base: &Base) -> Vec<f64> {
     let weight = |v: usize| match base.parts[v] {
         Part::Outer if base.rest[v].y < NECK => NECK_WEIGHT * ramp(NECK_END, NECK, base.rest[v].y),
@@ -88,7 +88,7 @@ pub(super) fn data_weights(base: &Base) -> Vec<f64> {
     (0..base.rest.len()).map(weight).collect()
 }
 
-/// Draws a skin to a target; `start` is the skin at rest, in the target's frame.
+/// Registers a skin to a target; `start` is the skin at rest, in the target's frame.
 pub(super) fn register(
     base: &Base,
     start: &[DVec3],
@@ -140,7 +140,7 @@ pub(super) fn vertex_normals(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec
     normals.into_iter().map(DVec3::normalize_or_zero).collect()
 }
 
-/// The contact lines of the lips and the margins of the lids. On the mesh the skin that can be seen ends there, so these may go
+/// The contact lines of the lips and the margins of the lids. On the mesh the visible skin ends there, so these may go
 /// to its border, whichever way it faces.
 fn contours(base: &Base) -> Vec<bool> {
     let mut is_contour = vec![false; base.rest.len()];
@@ -151,7 +151,7 @@ fn contours(base: &Base) -> Vec<bool> {
     is_contour
 }
 
-/// From every template vertex with a weight to its partner on the target: `find` gives place and normal.
+/// Pulls from every template vertex with a weight to its partner on the target: `find` gives position and normal.
 fn template_pulls(
     x: &[DVec3],
     base: &Base,
@@ -172,7 +172,7 @@ fn template_pulls(
     (0..x.len()).into_par_iter().filter_map(pull).collect()
 }
 
-/// From every target vertex to its closest point of the template, which reaches into noses, chins and lips that stand out
+/// Pulls from every target vertex to its closest point of the template, which reach into noses, chins and lips that stand out
 /// further than the template's.
 fn target_pulls(x: &[DVec3], base: &Base, weights: &[f64], target: &Target, stage: &Stage) -> Vec<Pull> {
     let outer: Vec<[u32; 3]> =

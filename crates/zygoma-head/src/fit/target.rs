@@ -11,10 +11,10 @@ use zygoma_geometry::topology::{EdgeCounts, connected_parts, distinct_triangles}
 
 use super::FitError;
 
-/// Fewer triangles do not make a face.
+/// Fewer triangles are not enough for a face.
 const LEAST_TRIANGLES: usize = 200;
 
-/// The outer skin of a mesh, ready for closest points.
+/// The outer skin of a mesh, for closest-point queries.
 pub(super) struct Target {
     pub(super) positions: Vec<DVec3>,
     pub(super) triangles: Vec<[u32; 3]>,
@@ -26,8 +26,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Welds a mesh, keeps its largest connected part, and of that what can be seen from outside. Other parts and the meshes
-    /// of `inner` (eyeballs, teeth) hide what lies behind them.
+    /// Welds a mesh, keeps its largest connected part, and of that the triangles visible from outside. Other parts and the meshes
+    /// of `inner` (eyeballs, teeth) occlude the skin behind them.
     pub(super) fn new(
         positions: &[DVec3],
         triangles: &[[u32; 3]],
@@ -67,7 +67,7 @@ impl Target {
         Ok(Self { positions, triangles, normals, search, border })
     }
 
-    /// The closest point, unless it lies on the border: there the skin goes on and is only not known.
+    /// The closest point, unless it lies on the border: beyond it the skin continues but is unknown.
     pub(super) fn closest_inside(&self, p: DVec3) -> Option<SurfaceHit> {
         const ON_EDGE: f64 = 1e-6;
         let hit = self.search.closest(p)?;
@@ -76,7 +76,7 @@ impl Target {
         (!outside).then_some(hit)
     }
 
-    /// Vertices that may be partners of points, not more than enough.
+    /// Vertices that may be partners of points, subsampled.
     pub(super) fn partners(&self) -> Partners {
         const MOST: usize = 8000;
         let border = self.triangles.iter().zip(&self.border).filter(|(_, border)| border.contains(&true));
@@ -94,7 +94,7 @@ impl Target {
         &self.search
     }
 
-    /// The part of the skin near a head, in the head's own frame: `to_mesh` carries that frame to the mesh.
+    /// The part of the skin near a head, in the head's own frame: `to_mesh` maps that frame to the mesh.
     pub(super) fn around_head(
         &self,
         to_mesh: &Similarity,
@@ -113,17 +113,17 @@ impl Target {
     }
 }
 
-/// Points that are matched by place and normal together: closest points alone slide from eye to cheek without noticing.
+/// Points matched by position and normal together: closest points alone slide from eye to cheek unnoticed.
 pub(super) struct Partners {
     places: Vec<Vec3>,
     normals: Vec<Vec3>,
 }
 
 impl Partners {
-    /// A normal that differs by its whole length counts as this distance, in metres. Ours: a third of a face's features' size.
+    /// A unit difference between normals counts as this distance, in metres. Ours: a third of the size of a face's features.
     const NORMAL: f32 = 0.02;
 
-    /// The partner nearest in place and normal, and its normal.
+    /// The partner nearest in position and normal, and its normal.
     pub(super) fn best(&self, place: DVec3, normal: DVec3) -> Option<(DVec3, DVec3)> {
         let (place, normal) = (place.as_vec3(), normal.as_vec3());
         let cost = |i: usize| {
@@ -141,8 +141,8 @@ impl Partners {
     }
 }
 
-/// Border vertices in one place become one, as along the seams of a texture; what only touches the inside of a surface, as lashes
-/// and tear lines do, stays apart. Triangles without three different corners and doubles go.
+/// Welds border vertices at the same position, as along texture seams; parts that only touch the interior of a surface, as lashes
+/// and tear lines do, stay separate. Degenerate and duplicate triangles are removed.
 fn welded(positions: &[DVec3], triangles: &[[u32; 3]]) -> Result<(Vec<DVec3>, Vec<[u32; 3]>), FitError> {
     if let Some(v) = positions.iter().position(|p| !p.is_finite()) {
         return Err(FitError::NotFinite { vertex: v });
@@ -164,7 +164,7 @@ fn welded(positions: &[DVec3], triangles: &[[u32; 3]]) -> Result<(Vec<DVec3>, Ve
         .iter()
         .zip(&is_border)
         .map(|(p, border)| match border {
-            // Adding zero makes −0 and 0 one place.
+            // Adding zero makes −0 and 0 equal.
             true => *places.entry((*p + 0.0).to_array().map(f64::to_bits)).or_insert_with(|| keep(*p)),
             false => keep(*p),
         })
@@ -187,12 +187,12 @@ fn largest_part(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
     triangles.iter().copied().filter(|t| parts[t[0] as usize] == largest).collect()
 }
 
-/// The triangles that can be seen from outside: enough rays from their middle leave the mesh. Mouth bag, eye sockets and
-/// the inside of the nose go.
+/// The triangles that are visible from outside: enough rays from their centroids leave the mesh. Mouth bag, eye sockets and
+/// the inside of the nose are removed.
 fn outside(positions: &[DVec3], triangles: &[[u32; 3]], opaque: &[[u32; 3]]) -> Vec<[u32; 3]> {
-    /// Rays around the normal, as (height, angle): the cosine-weighted hemisphere in equal parts.
+    /// Rays around the normal, as (height, angle): a stratified cosine-weighted hemisphere.
     const RAYS: usize = 16;
-    /// Rays that must leave. Ours: the red of closed lips passes, the bag behind them does not.
+    /// Rays that must escape. Ours: the red of closed lips passes, the bag behind them does not.
     const LEAST: usize = 5;
     let origin = positions.first().copied().unwrap_or(DVec3::ZERO);
     let single: Vec<Vec3> = positions.iter().map(|p| (*p - origin).as_vec3()).collect();
@@ -217,7 +217,7 @@ fn outside(positions: &[DVec3], triangles: &[[u32; 3]], opaque: &[[u32; 3]]) -> 
     triangles.par_iter().copied().filter(seen).collect()
 }
 
-/// The vertices that triangles use, numbered anew.
+/// The vertices that triangles use, renumbered.
 fn compacted(positions: &[DVec3], triangles: &[[u32; 3]]) -> (Vec<DVec3>, Vec<[u32; 3]>) {
     let mut number = vec![u32::MAX; positions.len()];
     let mut kept = Vec::new();

@@ -1,4 +1,4 @@
-//! Upper lashes: curved prisms that root in the lid margin and follow it.
+//! Upper lashes: curved prisms that are rooted in the lid margin and follow it.
 
 use glam::DVec3;
 use zygoma_rig::UvMap;
@@ -28,7 +28,7 @@ fn left() -> Part {
         let xi = -0.78 + 1.60 * share;
         let length = 2.6 + 3.2 * share - 1.0 * (2.0 * share - 1.0).powi(2);
         let first = positions.len() as u32;
-        // Four stations along the lash, three sides each; it curls upwards and fans outwards.
+        // Four cross-sections along the lash, three sides each; it curls upwards and fans outwards.
         for step in 0..4 {
             let along = f64::from(step) / 3.0;
             for side in [-1.0, 0.0, 1.0] {
@@ -62,7 +62,7 @@ fn left() -> Part {
     Part { name: "lashes_left", positions, triangles, uvs: UvMap { coordinates, corners: None }, shapes }
 }
 
-/// A point of the upper margin, a little before the line where the lids meet.
+/// A point of the upper margin, slightly in front of the line where the lids meet.
 fn margin_point(xi: f64) -> DVec3 {
     let (_, upper) = margins(xi);
     let angle = upper + 0.015;

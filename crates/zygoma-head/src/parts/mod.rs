@@ -1,4 +1,4 @@
-//! What lies in the head's openings: eyes, lashes, teeth, gums, tongue, with the shapes that move them.
+//! The parts in the head's openings: eyes, lashes, teeth, gums, tongue, with the shapes that move them.
 
 mod eyes;
 mod lashes;
@@ -24,7 +24,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// How far it follows soft dials: lashes grow in skin, all else sits in bone or in the eye.
+    /// The share of soft dials that it follows: lashes grow in skin, all else sits in bone or in the eye.
     pub(crate) fn softness(&self) -> f64 {
         if self.name.starts_with("lashes") { 1.0 } else { 0.0 }
     }
@@ -56,7 +56,7 @@ pub(crate) fn all() -> &'static [Part] {
     })
 }
 
-/// How the jaw moves in every shape that moves it.
+/// The jaw's weights in every shape that moves it.
 pub(crate) fn jaw_shapes() -> [(&'static str, JawWeights); 5] {
     let rest = JawWeights::default();
     [
@@ -68,7 +68,7 @@ pub(crate) fn jaw_shapes() -> [(&'static str, JawWeights); 5] {
     ]
 }
 
-/// The jaw shapes of points that follow the jaw by a share each.
+/// The jaw shapes of points that each follow the jaw by a share.
 pub(crate) fn following_jaw(positions: &[DVec3], share: impl Fn(DVec3) -> f64) -> Vec<(String, Vec<DVec3>)> {
     jaw_shapes()
         .map(|(name, weights)| {

@@ -7,9 +7,9 @@ use super::{Part, following_jaw, grid};
 use crate::sculpt::field::at;
 use crate::uv::{GUMS, TEETH, Tile};
 
-/// Height where the teeth meet.
+/// Height at which the teeth meet.
 const BITE: f64 = -49.4;
-/// Half axes and centre of the arch through the middle of the teeth.
+/// Semi-axes and centre of the arch through the middle of the teeth.
 const ARCH: (f64, f64, f64) = (20.0, 27.0, 65.0);
 
 /// Width along the arch, height and thickness of the teeth of one side, from the middle.
@@ -46,7 +46,7 @@ fn arch(angle: f64, up: f64) -> (DVec3, DVec3) {
     (point, outward)
 }
 
-/// The angle that lies a length further along the arch.
+/// The angle at a given arc length further along the arch.
 fn further(mut angle: f64, length: f64, up: f64) -> f64 {
     const STEPS: usize = 32;
     for _ in 0..STEPS {

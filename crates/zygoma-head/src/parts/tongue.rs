@@ -9,7 +9,7 @@ use crate::uv::TONGUE;
 
 const STATIONS: u32 = 22;
 const AROUND: u32 = 18;
-/// Depth of the root and of the tip.
+/// Z coordinates of the root and of the tip.
 const ROOT: f64 = 38.0;
 const TIP: f64 = 86.0;
 

@@ -26,7 +26,7 @@ pub(crate) fn add(head: f64, p: DVec3) -> f64 {
         return head;
     }
     let e = to_ear(p);
-    // The blade: an egg that is cut to a plate.
+    // The blade: an egg cut to a plate.
     let egg = ellipsoid(e, at(12.0, 7.0, 2.0), at(19.0, 28.0, 30.0));
     let bend = 0.010 * ((e.x - 12.0).powi(2) + 0.5 * (e.y - 6.0).powi(2));
     let plate = (e.z - 1.0 - bend).abs() - 2.5;

@@ -14,8 +14,8 @@ pub(crate) const POCKET: f64 = RADIUS + 0.35;
 pub(crate) const MARGIN: f64 = RADIUS + 1.4;
 const LID: f64 = RADIUS + 2.65;
 
-/// Where a point lies in front of the eye: offset to the side over the margin radius (outwards positive), and
-/// the angle of the lid's turn about the eye's horizontal axis.
+/// Coordinates of a point in front of the eye: lateral offset over the margin radius (outwards positive), and
+/// the angle of the lid's rotation about the eye's horizontal axis.
 pub(crate) fn lid_coordinates(p: DVec3) -> (f64, f64) {
     let q = p - CENTRE;
     (q.x / MARGIN, q.y.atan2(q.z))
@@ -74,7 +74,7 @@ pub(crate) fn add(head: f64, p: DVec3) -> f64 {
     let (lower, upper) = margins(xi);
     let around = q.y.hypot(q.z);
     let opening = (angle - upper).max(lower - angle) * around * 0.8;
-    // Near the axis angles say little; the corners of the eye end the opening there.
+    // Near the axis the angles are unreliable; the corners of the eye end the opening there.
     let u = (2.0 * xi - INNER - OUTER) / (OUTER - INNER);
     let opening = opening.max((u.abs() - 1.0) * 0.8 * RADIUS).max(-q.z);
     let pocket = distance - POCKET;

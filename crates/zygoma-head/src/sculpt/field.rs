@@ -1,4 +1,4 @@
-//! The clay: signed distances of simple solids and their smooth blends, in millimetres.
+//! Sculpting primitives: signed distances of simple solids and their smooth blends, in millimetres.
 
 use glam::DVec3;
 
@@ -18,7 +18,7 @@ pub(crate) fn carve(a: f64, b: f64, k: f64) -> f64 {
     -join(-a, b, k)
 }
 
-/// The common part of two solids, rounded over a width `k`.
+/// The intersection of two solids, rounded over a width `k`.
 pub(crate) fn common(a: f64, b: f64, k: f64) -> f64 {
     -join(-a, -b, k)
 }
@@ -52,7 +52,7 @@ pub(crate) fn ball(p: DVec3, centre: DVec3, radius: f64) -> f64 {
     p.distance(centre) - radius
 }
 
-/// A rod with rounded ends whose radius changes from one end to the other.
+/// A capsule whose radius changes from one end to the other.
 pub(crate) fn rod(p: DVec3, (a, ra): (DVec3, f64), (b, rb): (DVec3, f64)) -> f64 {
     let along = b - a;
     let t = ((p - a).dot(along) / along.length_squared()).clamp(0.0, 1.0);

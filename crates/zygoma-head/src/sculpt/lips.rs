@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::field::{at, ball, bell, carve, cushion, join, ramp, rod, tube};
 
-/// Where the slit ends at each side.
+/// Distance of the mouth's corners from the middle.
 pub(crate) const CORNER_X: f64 = 25.0;
 const SLOT_END: f64 = 24.0;
 const SLOT_HALF_CENTRE: f64 = 3.0;
@@ -18,12 +18,12 @@ pub(crate) fn line_y(x: f64) -> f64 {
     -45.6 - 0.7 * bell(x, 5.0) + 1.3 * u * u * u * u - 0.2 * bell(x - 12.0, 6.0)
 }
 
-/// Depth of the front of the lips.
+/// Z coordinate of the front of the lips.
 pub(crate) fn front_z(x: f64) -> f64 {
     108.0 - 15.0 * (x / CORNER_X).powi(2)
 }
 
-/// Height of the slit at a point: behind the front of the lips it slopes down, so that nobody looks through it.
+/// Height of the slit at a point: behind the front of the lips it slopes down, so that one cannot see through it.
 pub(crate) fn slit_y(p: DVec3) -> f64 {
     let x = p.x.abs();
     line_y(x) - 2.2 * ramp(0.0, 11.0, front_z(x.min(CORNER_X)) - p.z)
@@ -38,17 +38,17 @@ pub(crate) fn slot_half(x: f64) -> f64 {
     (SLOT_HALF_END.powi(2) - (x - SLOT_END).powi(2)).max(0.0).sqrt()
 }
 
-/// How much the slit is open at a depth: nothing behind the mouth bag, so the neck does not see it.
+/// How far the slit is open at a depth: closed behind the mouth bag, so that it does not affect the neck.
 fn opening(p: DVec3) -> f64 {
     slot_half(p.x) * ramp(20.0, 60.0, p.z)
 }
 
-/// How much flesh at a distance beyond the slit gives way to it: less far at the corners, nothing at the eyes.
+/// How much tissue at a distance beyond the slit gives way to it: less far at the corners, not at all at the eyes.
 fn give(half: f64, beyond: f64) -> f64 {
     (-beyond / (2.0 + 4.0 * half)).exp() * ramp(34.0, 20.0, beyond)
 }
 
-/// From the sculpted space with an open slit to the space in which the lips are modelled closed.
+/// Maps the sculpted space with an open slit to the space in which the lips are modelled closed.
 pub(crate) fn to_closed(p: DVec3) -> DVec3 {
     let line = slit_y(p);
     let h = opening(p);

@@ -1,6 +1,6 @@
 //! The sculpture: one implicit surface for the template head, with mouth and eyes open.
 //!
-//! Lengths here are millimetres, so that the numbers can be held against anthropometric tables. The origin
+//! Lengths here are millimetres, so that the numbers can be compared with anthropometric tables. The origin
 //! lies between the ear canals, +Y is up and the face looks to +Z. Only x ≥ 0 is modelled; the other side is its
 //! mirror image.
 
@@ -13,7 +13,7 @@ pub(crate) mod skull;
 
 use glam::DVec3;
 
-/// Signed distance to the skin of the open-mouthed template: negative inside the flesh.
+/// Signed distance to the skin of the open-mouthed template: negative inside the tissue.
 pub(crate) fn skin(p: DVec3) -> f64 {
     let p = DVec3::new(p.x.abs(), p.y, p.z);
     let open = lips::slot(p);

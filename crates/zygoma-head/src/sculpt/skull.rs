@@ -9,7 +9,7 @@ pub(crate) const NECK_END: f64 = -152.0;
 
 /// The head without features.
 pub(crate) fn masses(p: DVec3) -> f64 {
-    // Rounds the mirror plane, so that masses of the two sides meet without a crease.
+    // Rounds off the mirror plane, so that masses of the two sides meet without a crease.
     let s = DVec3::new((p.x * p.x + 9.0).sqrt(), p.y, p.z);
 
     let cranium = ellipsoid(p, at(0.0, 54.0, -10.0), at(73.0, 82.0, 90.0));

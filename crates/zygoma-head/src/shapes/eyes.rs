@@ -1,4 +1,4 @@
-//! Lids and gaze: the lids turn about the eyeball's horizontal axis, so that they never leave or enter it.
+//! Lids and gaze: the lids rotate about the eyeball's horizontal axis, so that they never leave or enter it.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use crate::base::Base;
 use crate::sculpt::eyes::{CENTRE, MARGIN, RADIUS, lid_coordinates};
 use crate::sculpt::field::{bell, ramp};
 
-/// The gaze shapes with the eye's turn at weight 1: down, inwards, outwards, up.
+/// The gaze shapes with the eye's rotation at weight 1: down, inwards, outwards, up.
 pub(crate) const GAZE: [(&str, f64, f64); 4] = [
     ("eyeLookDown", 0.45, 0.0),
     ("eyeLookIn", 0.0, -0.52),
@@ -17,7 +17,7 @@ pub(crate) const GAZE: [(&str, f64, f64); 4] = [
     ("eyeLookUp", -0.42, 0.0),
 ];
 
-/// The left eye's turn for a gaze: first angle downwards, second outwards.
+/// The left eye's rotation for a gaze: first angle downwards, second outwards.
 pub(crate) fn gaze_turn(down: f64, out: f64) -> DQuat {
     DQuat::from_rotation_y(out) * DQuat::from_rotation_x(down)
 }
@@ -25,7 +25,7 @@ pub(crate) fn gaze_turn(down: f64, out: f64) -> DQuat {
 /// Half of the gap between closed lids, in millimetres.
 const CLOSED_HALF_GAP: f64 = 0.12;
 
-/// How far the lids of the left eye go.
+/// The pose of the left eye's lids.
 #[derive(Clone, Copy, Debug, Default)]
 struct LidPose {
     /// Upper lid: 1 closes it, negative opens it wider.
@@ -36,7 +36,7 @@ struct LidPose {
     slide: f64,
 }
 
-/// The margins of the left eye as functions of the offset to the side.
+/// The margins of the left eye as functions of the lateral offset.
 struct Margins {
     upper: Vec<(f64, f64)>,
     lower: Vec<(f64, f64)>,
@@ -66,7 +66,7 @@ fn interpolated(curve: &[(f64, f64)], x: f64) -> f64 {
     y0 + t * (y1 - y0)
 }
 
-/// Angle over which a lid's motion dies away above the upper and below the lower margin.
+/// Angle over which a lid's motion fades out above the upper and below the lower margin.
 const UPPER_SPAN: f64 = 1.0;
 const LOWER_SPAN: f64 = 0.9;
 
@@ -79,7 +79,7 @@ fn lid_offset(margins: &Margins, pose: LidPose, p: DVec3) -> DVec3 {
     }
     let (xi, angle) = lid_coordinates(p);
     let (lower, upper) = margins.at(xi);
-    // The upper lid does most of the way; at the corners of the eye there is none.
+    // The upper lid moves most of the way; at the corners of the eye there is no gap to close.
     let closing = lower + 0.20 * (upper - lower).max(0.0);
     // A little wider at the corners, where the margins bend around.
     let gap = (CLOSED_HALF_GAP + 0.12 * ramp(0.74, 0.86, xi.abs())) / MARGIN;
@@ -95,7 +95,7 @@ fn lid_offset(margins: &Margins, pose: LidPose, p: DVec3) -> DVec3 {
     let turn = travel * share * reach * corner * ramp(-6.0, 0.0, q.z);
     let turned = DQuat::from_rotation_x(-turn) * q;
     let slide = DVec3::X * pose.slide * share * reach * bell(xi, 0.8);
-    // Slides stay on the ball.
+    // Slides stay on the eyeball.
     let moved = turned + slide;
     CENTRE + moved.normalize_or_zero() * distance.max(RADIUS + 0.2) - p
 }

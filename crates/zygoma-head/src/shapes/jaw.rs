@@ -11,7 +11,7 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     let forward = JawWeights { forward: 1.0, ..JawWeights::default() };
     let left = JawWeights { left: 1.0, ..JawWeights::default() };
     posed.push(poser.middle("jawForward", |v, p| moved(forward, poser.jaw[v], p)));
-    // The sealed field drags the upper lip along, as a sideways jaw does with closed lips, and further than an open jaw.
+    // The sealed field moves the upper lip along, as a sideways jaw does with closed lips, and farther than an open jaw.
     let share = |v: usize| poser.seal[v].powf(0.6);
     let sideways: Vec<DVec3> =
         (0..poser.base.rest.len()).map(|v| moved(left, share(v), poser.base.rest[v])).collect();
@@ -25,7 +25,7 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.push(Posed { name: sealed.name, offsets });
 }
 
-/// The tongue itself is another mesh; the skin makes way for it.
+/// The tongue itself is another mesh; the skin only makes room for it.
 pub(super) fn pose_tongue(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     let open = JawWeights { open: JawWeights::TONGUE_OPENING, ..JawWeights::default() };
     posed.push(poser.middle("tongueOut", |v, p| open.motion(poser.jaw[v]).transform_point3(p) - p));

@@ -13,7 +13,7 @@ pub(crate) struct Pull {
     pub(crate) size: f64,
 }
 
-/// Poisson's ratio: flesh nearly keeps its volume.
+/// Poisson's ratio: soft tissue nearly preserves its volume.
 const POISSON: f64 = 0.45;
 
 /// A pull at a point.
@@ -22,7 +22,7 @@ pub(crate) const fn pull(at: [f64; 3], by: [f64; 3], size: f64) -> Pull {
 }
 
 impl Pull {
-    /// Displacement of a point. Three scales are mixed so that it dies off with the fifth power of the distance
+    /// Displacement of a point. Three scales are mixed so that it decays with the fifth power of the distance
     /// (\[de Goes and James 2017\] eq. 10): a local pull stays local.
     pub(crate) fn offset(&self, p: DVec3) -> DVec3 {
         let [e1, e2, e3] = [self.size, 1.2 * self.size, 1.44 * self.size];

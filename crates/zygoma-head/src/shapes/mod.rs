@@ -1,7 +1,7 @@
 //! The 52 ARKit shapes of the template's skin.
 //!
-//! Every shape is a motion of flesh posed where its muscle pulls: jaw shapes are a rigid motion shared out by the jaw
-//! field, lid shapes turn the lids about the eyeball, the others pull handles in an elastic medium.
+//! Every shape is a motion of tissue posed where its muscle pulls: jaw shapes are a rigid motion weighted by the jaw
+//! field, lid shapes rotate the lids about the eyeball, the others pull handles in an elastic medium.
 
 mod brow;
 mod cheek;
@@ -29,9 +29,9 @@ pub(crate) struct Posed {
 /// The template surface with the fields that posing needs.
 pub(crate) struct Poser<'a> {
     pub(crate) base: &'a Base,
-    /// How far each vertex follows the jaw.
+    /// The share of the jaw's motion that each vertex follows.
     pub(crate) jaw: &'a [f64],
-    /// How far each vertex follows it with sealed lips.
+    /// The same with sealed lips.
     pub(crate) seal: &'a [f64],
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn reflect(v: DVec3) -> DVec3 {
 }
 
 impl Poser<'_> {
-    /// A shape that is its own mirror image.
+    /// A symmetric shape.
     fn middle(&self, name: &str, offset: impl Fn(usize, DVec3) -> DVec3) -> Posed {
         let base = self.base;
         let one = |v: usize| self.kept_off_eyes(v, offset(v, base.rest[v]));
@@ -82,7 +82,7 @@ impl Poser<'_> {
         ]
     }
 
-    /// Shortens a displacement that would press skin into an eyeball.
+    /// Shortens a displacement that would push skin into an eyeball.
     fn kept_off_eyes(&self, v: usize, offset: DVec3) -> DVec3 {
         if offset == DVec3::ZERO || matches!(self.base.parts[v], Part::UpperBag | Part::LowerBag) {
             return offset;
@@ -98,7 +98,7 @@ impl Poser<'_> {
         }
     }
 
-    /// 1 away from the lids, 0 on them: what pulls at brow and cheek does not pull at the lids' margins.
+    /// 1 away from the lids, 0 on them: pulls at brow and cheek do not move the lids' margins.
     fn off_lids(&self, v: usize, p: DVec3) -> f64 {
         if matches!(self.base.parts[v], Part::LeftPocket | Part::RightPocket) {
             return 0.0;
@@ -108,7 +108,7 @@ impl Poser<'_> {
     }
 }
 
-/// Displacements that nobody would see become none, so that shapes stay local.
+/// Sets invisibly small displacements to zero, so that shapes stay local.
 fn trimmed(mut offsets: Vec<DVec3>) -> Vec<DVec3> {
     const UNSEEN: f64 = 0.03;
     for offset in &mut offsets {

@@ -7,12 +7,12 @@ use super::{Posed, Poser};
 use crate::sculpt::field::{at, bell, ramp};
 use crate::sculpt::lips::{CORNER_X, front_z, line_y};
 
-/// A vertex as the lips see it.
+/// A vertex in lip coordinates.
 struct LipView {
     p: DVec3,
-    /// Height over the line where the lips meet.
+    /// Height above the line where the lips meet.
     t: f64,
-    /// How much it hangs on the lower lip.
+    /// How much it follows the lower lip.
     lower: f64,
     /// 1 in the lips, 0 well outside of them.
     near: f64,
@@ -24,7 +24,7 @@ impl Poser<'_> {
         let t = p.y - line_y(x.min(CORNER_X));
         let depth = (front_z(x.min(CORNER_X + 4.0)) - p.z).max(0.0);
         let near = bell(x, 34.0).powi(2) * bell(t, 17.0) * (1.0 - ramp(10.0, 34.0, depth));
-        // The jaw field parts the lips smoothly up to their corners.
+        // The jaw field separates the lips smoothly up to their corners.
         let lower = self.jaw[v];
         LipView { p, t, lower, near }
     }
@@ -34,13 +34,13 @@ impl Poser<'_> {
         self.pair(name, |v, p| offset(&self.lip_view(v, p)))
     }
 
-    /// A lip shape that is its own mirror image.
+    /// A symmetric lip shape.
     fn lip_middle(&self, name: &str, offset: impl Fn(&LipView) -> DVec3) -> Posed {
         self.middle(name, |v, p| offset(&self.lip_view(v, p)))
     }
 }
 
-/// The left half, softly: with its mirror image it makes 1.
+/// Weight of the left half, smooth: with its mirror image it sums to 1.
 fn left(x: f64) -> f64 {
     ramp(-9.0, 9.0, x)
 }

@@ -1,4 +1,4 @@
-//! Which parts of a mesh ride on the skin, where they sit on it, and how they follow.
+//! Finds the parts of a mesh that are attached to the skin, where they sit on it, and how they follow.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,17 +12,17 @@ use crate::units::moved_height;
 use crate::weld::Weld;
 use crate::{JointRole, Rig, RigMesh};
 
-/// Lengths in parts of the height of the moving face, with what they are on one of 20 cm. All ours.
+/// Lengths as fractions of the height of the moving face, with their size on a face of 20 cm. All ours.
 ///
-/// Nearer than this, a vertex lies on the skin: 4 mm, the depth to which roots of brows and beards are sunk into it.
+/// A vertex nearer than this lies on the skin: 4 mm, the depth to which roots of brows and beards are sunk into it.
 const NEAR: f32 = 0.02;
 /// A part that lies on the skin has skin that it touches within this distance below all of it: 1 cm.
 const SPREAD: f32 = 0.05;
-/// What stands off the skin farther than this is no beard: 5 cm.
+/// A part that stands off the skin farther than this is not a beard: 5 cm.
 const TALLEST: f32 = 0.25;
-/// A stiff part that comes no nearer than this does not sit on the skin: 3 cm, since a hat sits on hair.
+/// A rigid part that comes no nearer than this does not sit on the skin: 3 cm, since a hat sits on hair.
 const FARTHEST: f32 = 0.15;
-/// What is larger is no thing on a face but a body or a dress: 80 cm.
+/// A part larger than this is not an accessory of a face but a body or a dress: 80 cm.
 const LARGEST: f32 = 4.0;
 /// Skin that lies over a part within this distance hides it: 10 cm, more than a mouth is deep.
 const COVER: f32 = 0.5;
@@ -32,11 +32,11 @@ const COVER: f32 = 0.5;
 const MOST: f32 = 0.8;
 const HIDDEN: f32 = 0.5;
 
-/// A stiff part turns with the skin that it sits on if that is at least this share of its size. A strand, which hangs from a spot, only
-/// moves along. Ours.
+/// A rigid part turns with the skin that it sits on if the contact is at least this share of its size. A strand, which hangs from a
+/// spot, only translates. Ours.
 const SEAT: f32 = 0.3;
 
-/// A place on the skin.
+/// A point on the skin to which something is attached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Seat {
     /// Vertices of the skin's triangle.
@@ -47,15 +47,15 @@ pub(super) struct Seat {
 /// How a part follows its seats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Every vertex with its own seat.
+    /// Each vertex follows its own seat.
     Soft,
-    /// As a whole.
+    /// Moves rigidly.
     Stiff,
-    /// As a whole, without turning.
+    /// Translates without rotating.
     Hanging,
 }
 
-/// A connected part of a mesh that rides on the skin.
+/// A connected part of a mesh that follows the skin.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
     pub(super) vertices: Vec<u32>,
@@ -72,18 +72,18 @@ struct Above {
     distance: f32,
 }
 
-/// Finds parts on one skin.
+/// Finds the parts attached to one skin.
 pub(super) struct Finder<'a> {
     skin: &'a RigMesh,
     triangles: Vec<[u32; 3]>,
     normals: Vec<Vec3>,
     tree: TriangleTree,
-    /// Of the moving face, m.
+    /// Height of the moving face, m.
     height: f32,
 }
 
 impl<'a> Finder<'a> {
-    /// `None` for a skin that no shape moves.
+    /// `None` if no shape moves the skin.
     pub(super) fn new(skin: &'a RigMesh) -> Option<Self> {
         let height = moved_height(skin) as f32;
         let triangles = skin.faces.triangles();
@@ -96,7 +96,7 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// The parts of a mesh that ride.
+    /// The parts of a mesh that follow the skin.
     pub(super) fn parts(&self, mesh: &RigMesh) -> Vec<Part> {
         let is_frame = ["glasses", "goggle", "spectacle", "helmet"]
             .iter()
@@ -120,7 +120,7 @@ impl<'a> Finder<'a> {
         found.collect()
     }
 
-    /// How a part rides, if it does. A frame is stiff, however near it lies.
+    /// How a part follows the skin, if it does. Glasses and helmets (`is_frame`) are rigid, however near they lie.
     fn part(&self, part: PartMesh<'_>, is_frame: bool) -> Option<Part> {
         let size = size(part.points());
         if size > LARGEST * self.height {
@@ -174,7 +174,7 @@ impl<'a> Finder<'a> {
         (seen.count() as f32) < HIDDEN * above.len() as f32
     }
 
-    /// A seat for each vertex if the part lies on the skin: where it touches, its own, and elsewhere that of its root.
+    /// A seat for each vertex if the part lies on the skin: its own where it touches, elsewhere that of its root.
     fn soft_seats(&self, part: &PartMesh<'_>, above: &[Option<Above>]) -> Option<Vec<Seat>> {
         let is_near = |above: &Above| above.distance <= NEAR * self.height;
         let spread = SPREAD * self.height;
@@ -202,7 +202,7 @@ impl<'a> Finder<'a> {
 struct PartMesh<'a> {
     positions: &'a [Vec3],
     vertices: Vec<u32>,
-    /// Between points.
+    /// Triangles between welded points.
     triangles: Vec<[u32; 3]>,
     weld: &'a Weld,
 }
@@ -212,7 +212,7 @@ impl PartMesh<'_> {
         self.vertices.iter().map(|v| self.positions[*v as usize])
     }
 
-    /// For each vertex, the vertex of some that is nearest along the surface; both by their places in `vertices`.
+    /// For each vertex, the nearest root along the surface; both as indices into `vertices`.
     fn roots(&self, is_root: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
         let points: BTreeMap<u32, u32> = {
             let own = self.vertices.iter().map(|v| self.weld.point_of_vertex[*v as usize]);
@@ -236,7 +236,7 @@ impl PartMesh<'_> {
 }
 
 impl Seat {
-    /// What lies at the seat of something that each vertex of the skin has.
+    /// Interpolates a vertex attribute of the skin at the seat.
     pub(super) fn mix(&self, of_vertices: &[Vec3]) -> Vec3 {
         self.corners.iter().zip(self.weights).map(|(v, weight)| weight * of_vertices[*v as usize]).sum()
     }

@@ -1,4 +1,4 @@
-//! Meshes that ride on the skin, for exporters.
+//! Frames of meshes that follow the skin, for exporters.
 
 use glam::Vec3;
 
@@ -8,13 +8,13 @@ use crate::evaluate::{ClampedPerformance, Performance};
 use crate::frames::Frames;
 use crate::{Result, Rig, Take};
 
-/// A mesh that rides on simulated skin while the rig performs a take.
+/// A mesh that follows the simulated skin while the rig performs a take.
 #[derive(Clone, Debug)]
 pub struct Riding<'a, S> {
     rig: &'a Rig,
     take: &'a Take,
     rider: &'a Rider,
-    /// The mesh by its own shapes.
+    /// The mesh as its own shapes move it.
     own: Performance<'a>,
     shown: S,
     skin: Vec<Vec3>,
@@ -59,18 +59,18 @@ impl<S: Frames> Frames for Riding<'_, S> {
     }
 }
 
-/// A mesh that rides on the skin, as its own shapes and correctives.
+/// A mesh that follows the skin, as its own shapes plus correctives.
 #[derive(Clone, Debug)]
 pub struct CorrectedRider {
     /// Index into [`Rig::meshes`].
     pub mesh: usize,
     /// Weights of all of its shapes, frame after frame.
     pub weights: Vec<f32>,
-    /// What is added to them.
+    /// Correctives that are added to its shapes.
     pub baked: Baked,
 }
 
-/// Compresses what the skin adds to the meshes that ride on it. Those to which it adds no more than the allowed error are left out.
+/// Compresses the motion that the skin adds to the meshes that follow it. Those to which it adds no more than the allowed error are left out.
 ///
 /// `shown` are the frames of the simulated skin; the first one is at the take's start.
 pub fn bake_riders(

@@ -1,6 +1,6 @@
-//! Meshes that ride on the skin: lashes, brows, beards, glasses and hats.
+//! Meshes that follow the skin: lashes, brows, beards, glasses and hats.
 //!
-//! A rig moves them with shapes of their own, or not at all. Where physics moves the skin, they have to go where it goes.
+//! A rig moves them with shapes of their own, or not at all. Where physics moves the skin, they have to move with it.
 //! [`Followers`] finds them in the neutral; each [`Rider`] then moves its mesh from frame to frame, and [`Riding`] does so for
 //! exporters.
 
@@ -16,14 +16,14 @@ use find::Finder;
 pub use frames::{CorrectedRider, Riding, bake_riders};
 pub use rider::Rider;
 
-/// The meshes of a rig that ride on its skin.
+/// The meshes of a rig that follow its skin.
 #[derive(Clone, Debug, Default)]
 pub struct Followers {
     riders: Vec<Rider>,
 }
 
 impl Followers {
-    /// Finds the meshes that ride on a rig's skin.
+    /// Finds the meshes that follow a rig's skin.
     pub fn new(rig: &Rig) -> Self {
         let Some(finder) = Finder::new(rig.skin()) else { return Self::default() };
         let others = (0..rig.meshes.len()).filter(|mesh| *mesh != rig.skin && !find::is_inside(rig, *mesh));
@@ -31,7 +31,7 @@ impl Followers {
         Self { riders: riders.collect() }
     }
 
-    /// The meshes that ride, in the order of the rig.
+    /// The meshes that follow the skin, in the order of the rig.
     pub fn riders(&self) -> &[Rider] {
         &self.riders
     }

@@ -1,4 +1,4 @@
-//! The skin around the seats of a mesh that rides on it.
+//! The skin around the seats of a mesh that follows it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::RigMesh;
 pub(super) struct Patch {
     /// The skin's vertices, increasing.
     pub(super) vertices: Vec<u32>,
-    /// Triangles between them, by their places in `vertices`.
+    /// Triangles between them, as indices into `vertices`.
     triangles: Vec<[u32; 3]>,
 }
 
@@ -38,12 +38,12 @@ impl Patch {
         patch
     }
 
-    /// Vertices of the skin by their places in the patch. They are known to be in it.
+    /// Converts vertices of the skin to indices in the patch. They must be in it.
     pub(super) fn local(&self, corners: [u32; 3]) -> [u32; 3] {
         corners.map(|v| self.vertices.partition_point(|own| *own < v) as u32)
     }
 
-    /// The places in the patch of those vertices of the skin that it has.
+    /// Indices in the patch of the skin's vertices that it contains.
     pub(super) fn places(&self) -> BTreeMap<u32, u32> {
         self.vertices.iter().copied().zip(0..).collect()
     }
@@ -59,7 +59,7 @@ impl PatchSurface {
         seat.mix(&self.positions)
     }
 
-    /// How the skin at a seat turned from one surface to another. What lies straight above it does not tell a twist about the normal.
+    /// Rotation of the skin's normal at a seat from one surface to another. A twist about the normal is not captured.
     pub(super) fn turn(&self, seat: &Seat, to: &Self) -> Quat {
         let normal = |normals: &[Vec3]| seat.mix(normals).try_normalize();
         match (normal(&self.normals), normal(&to.normals)) {

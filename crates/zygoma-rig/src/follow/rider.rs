@@ -1,4 +1,4 @@
-//! One mesh that rides on the skin.
+//! One mesh that follows the skin.
 
 use glam::{DVec3, Vec3};
 use zygoma_geometry::rigid::fit_rigid_motion;
@@ -8,10 +8,10 @@ use super::patch::{Patch, PatchSurface};
 use crate::evaluate::Evaluator;
 use crate::{Rig, RigMesh, Shape, SparseDeltas, arkit};
 
-/// One mesh that rides on the skin.
+/// One mesh that follows the skin.
 ///
-/// Its own shapes move it first. It then adds what the skin does beyond those of its shapes that the mesh has too: all of it for a mesh without
-/// shapes, and only what physics adds for one that has them all.
+/// Its own shapes move it first. It then adds the motion of the skin beyond the shapes that both have: all of it for a mesh without
+/// shapes, and only the motion added by physics for one that has them all.
 #[derive(Clone, Debug)]
 pub struct Rider {
     mesh: usize,
@@ -19,12 +19,12 @@ pub struct Rider {
     patch: Patch,
     /// The patch with the skin's shapes that the mesh has too.
     known: Evaluator,
-    /// Those shapes, as numbers of the skin's.
+    /// Those shapes, as indices into the skin's.
     shapes: Vec<usize>,
 }
 
 impl Rider {
-    /// `None` without any part that rides.
+    /// `None` if no part follows the skin.
     pub(super) fn new(rig: &Rig, mesh: usize, parts: &[Part]) -> Option<Self> {
         if parts.is_empty() {
             return None;
@@ -44,7 +44,7 @@ impl Rider {
         self.mesh
     }
 
-    /// Moves the mesh along with the skin. `positions` are where its own shapes have it and `skin` is the skin that is shown, both in rig
+    /// Moves the mesh along with the skin. `positions` are given by its own shapes and `skin` is the skin that is shown, both in rig
     /// space; `weights` are those of the skin's shapes.
     ///
     /// # Panics
@@ -86,7 +86,7 @@ impl Part {
     }
 }
 
-/// Shapes of the skin that a mesh has as well, in any of the spellings in which one shape of a take drives both.
+/// Shapes of the skin that a mesh has as well, in any spelling in which one track of a take drives both.
 fn shared_shapes(skin: &RigMesh, mesh: &RigMesh) -> Vec<usize> {
     let moves = || mesh.shapes.iter().filter(|shape| !shape.deltas.is_empty());
     let known = |name: &str| arkit::recognise(name).map(|found| found.shape);

@@ -56,7 +56,7 @@ fn rig(others: Vec<RigMesh>) -> Rig {
     rig
 }
 
-/// Where the only other mesh of a rig goes when the skin goes by `motion` from what the shapes give.
+/// Positions of the only other mesh of a rig when the skin moves by `motion` from its shapes' positions.
 fn ridden(rig: &Rig, weights: [f32; 2], motion: impl Fn(Vec3) -> Vec3) -> Vec<Vec3> {
     let offset = -0.02 * weights[0] * Vec3::Y + 0.01 * weights[1] * Vec3::X;
     let shown: Vec<Vec3> = rig.skin().positions.iter().map(|p| motion(*p + offset)).collect();

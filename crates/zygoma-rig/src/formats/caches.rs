@@ -1,7 +1,7 @@
 //! Point caches, PC2 and MDD: the positions of every frame, for the cache modifiers of other programs.
 //!
 //! Positions are in metres in rig space, so that the caches of all meshes of a face fit together whatever unit, nodes
-//! and quantisation their file has. `docs/caches.md` tells how to play them in Blender and Maya.
+//! and quantisation their file has. `docs/caches.md` explains how to play them in Blender and Maya.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::formats::Limits;
 use crate::frames::Frames;
 use crate::{Error, Result};
 
-/// What a point cache holds.
+/// The contents of a point cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointCache {
     /// The time of each frame: in frames for PC2, in seconds for MDD.
@@ -57,7 +57,7 @@ pub fn write_mdd(frames: &mut dyn Frames, path: &Path) -> Result<()> {
     Ok(file.finish()?)
 }
 
-/// Both formats count with signed 32-bit numbers.
+/// Checks the counts, which both formats store as signed 32-bit integers.
 fn check_counts(frames: &dyn Frames, path: &Path) -> Result<(i32, i32)> {
     check_timing(frames, &path.display().to_string())?;
     let fits = |count: usize, what: &str| {

@@ -16,13 +16,13 @@ const NEUTRAL: &str = "generic_neutral_mesh.obj";
 const INDICES: &str = "vertex_indices.json";
 const IDENTITY: &str = "identity";
 
-/// The kit is made in centimetres.
+/// Metres per unit: the kit is in centimetres.
 const METRES_PER_UNIT: f64 = 0.01;
 
 /// Vertices of the published head, for which the ranges below hold.
 const VERTEX_COUNT: usize = 26_719;
 
-/// What the vertices belong to, from the kit's documentation; the last four are told apart by the file's
+/// The regions of the vertices, from the kit's documentation; the last four are distinguished by the file's
 /// materials.
 const REGIONS: [(&str, Range<usize>); 11] = [
     ("face", 0..9_409),
@@ -94,7 +94,7 @@ pub fn read_rig_with(folder: &Path, options: &IctOptions, limits: &Limits) -> Re
         let total = shapes.len();
         notes.push(format!("{INDICES} lists {listed} expressions; all {total} OBJ files are taken"));
     }
-    // Expressions are measured from the generic neutral, so they are read before it becomes someone.
+    // Expressions are relative to the generic neutral, so they are read before the identity is applied.
     let expressions = neutral.read_shapes(&shapes, METRES_PER_UNIT, limits)?;
     let identity = identity_offset(&neutral, folder, &options.identity, limits)?;
     for (position, offset) in neutral.file.positions.iter_mut().zip(&identity) {
@@ -183,7 +183,7 @@ fn identity_mode(stem: &str) -> Option<usize> {
     stem.strip_prefix(IDENTITY)?.parse().ok()
 }
 
-/// The sum of the wanted identity modes, per vertex, in centimetres; empty when none is wanted.
+/// The sum of the requested identity modes, per vertex, in centimetres; empty if there are none.
 fn identity_offset(
     neutral: &Neutral,
     folder: &Path,

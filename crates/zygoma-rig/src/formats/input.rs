@@ -1,4 +1,4 @@
-//! Reading files that nobody vouches for.
+//! Reading untrusted files.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub(crate) fn read_bytes(path: &Path, limits: &Limits) -> Result<Vec<u8>> {
     Ok(zygoma_files::read(path, limits.file_bytes)?)
 }
 
-/// A piece of a file as it can be shown in an error: one line, short, readable.
+/// A piece of a file for an error message: one line, short, printable.
 pub(crate) fn shown(piece: &[u8]) -> String {
     const LONGEST: usize = 40;
     let text: String = String::from_utf8_lossy(piece).chars().filter(|c| !c.is_control()).collect();

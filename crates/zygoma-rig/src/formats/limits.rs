@@ -1,6 +1,6 @@
-//! How much a file may ask for before it is refused.
+//! Limits on the size of files.
 
-/// Bounds on what a file that nobody vouches for may make us read or allocate.
+/// Bounds on what an untrusted file may make us read or allocate.
 ///
 /// None of these come from a format; they are ours, an order of magnitude above the largest rigs seen
 /// (a film head with 61,520 vertices and 900 shapes).
@@ -10,7 +10,7 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Bytes of one text file with a number per vertex.
     pub text_bytes: u64,
-    /// Bytes of one file that people write by hand: parameters and touch scripts.
+    /// Bytes of one hand-written file: parameters and touch scripts.
     pub script_bytes: u64,
     /// Bytes after decompression and expansion, summed over the file.
     pub decoded_bytes: u64,

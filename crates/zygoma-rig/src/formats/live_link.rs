@@ -102,10 +102,10 @@ pub(super) fn from_table(mut table: Table) -> Result<Take> {
     Ok(rows.into_take(name, &columns))
 }
 
-/// Where things are in the table.
+/// The columns of the table.
 struct Columns {
     timecode: usize,
-    /// Columns of weights with the file's spelling of their names.
+    /// Weight columns with the file's spelling of their names.
     weights: Vec<(usize, String)>,
     /// Yaw, pitch and roll of each of [`JOINTS`].
     angles: [[usize; 3]; 3],
@@ -143,7 +143,7 @@ impl Columns {
     }
 }
 
-/// What the rows say, column by column.
+/// The values of the rows, column by column.
 struct Rows {
     /// Seconds of the day, days added after midnight.
     times: Vec<f64>,
@@ -161,7 +161,7 @@ impl Rows {
         let angles = columns.angles.as_flattened();
         let mut values = columns.weights.iter().map(|(column, _)| column).chain(angles);
         if values.all(|column| row.text(*column).is_empty()) {
-            // The app saw no face. The gap is bridged like any other.
+            // The app saw no face. The gap is interpolated like any other.
             return Ok(());
         }
         let time = self.next_time(row, columns.timecode)?;
@@ -189,7 +189,7 @@ impl Rows {
         });
     }
 
-    /// The row's time. A timecode that falls back by more than half a day has passed midnight.
+    /// The row's time. A timecode that jumps back by more than half a day has passed midnight.
     fn next_time(&self, row: &Row, column: usize) -> Result<f64> {
         let text = row.text(column);
         let of_day = parse_timecode(text).ok_or_else(|| {
@@ -223,7 +223,7 @@ impl Rows {
     }
 }
 
-/// An angle in radians; more than a full turn can only be another unit.
+/// An angle in radians; more than a full turn can only be in another unit.
 fn angle(row: &Row, column: usize) -> Result<f64> {
     let angle = row.number(column)?;
     if angle.abs() > 2.0 * PI {
@@ -247,7 +247,7 @@ fn turn(yaw: f64, pitch: f64, roll: f64) -> RigidMotion {
     RigidMotion { rotation, translation: DVec3::ZERO }
 }
 
-/// Seconds of the day of a timecode `HH:MM:SS:FF.fff`.
+/// Seconds since midnight of a timecode `HH:MM:SS:FF.fff`.
 fn parse_timecode(text: &str) -> Option<f64> {
     let mut parts = text.split(':');
     let mut whole = |below: u32| {

@@ -1,8 +1,8 @@
 //! Markers on a face as a table: a `time` column, and three columns `name.x`, `name.y`, `name.z` per marker, in metres.
 //!
-//! The first row below the header says `rest` for its time, and where each marker sits on the neutral: a position, or the number of a
-//! vertex as `#123`. Every row after it is a moment in seconds, with the markers where they are in the head's frame. A marker that is not seen
-//! in a row has empty fields there; in between it goes straight from where it was last to where it is next.
+//! The first row below the header has `rest` as its time, and where each marker sits on the neutral: a position, or the index of a
+//! vertex as `#123`. Every row after it is a time in seconds, with the markers' positions in the head's frame. A marker that is not seen
+//! in a row has empty fields there; it is interpolated linearly between the positions before and after.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,21 +23,21 @@ pub enum MarkerPlace {
     At(Vec3),
 }
 
-/// Markers and their ways.
+/// Markers and their positions over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MarkerTake {
     /// The file's name.
     pub name: String,
     /// The markers' names and places.
     pub markers: Vec<(String, MarkerPlace)>,
-    /// Moments, s, ascending.
+    /// Times, s, ascending.
     pub times: Arc<[f64]>,
-    /// Where each marker is at each moment, m in the head's frame.
+    /// The position of each marker at each time, m in the head's frame.
     pub positions: Vec<Vec<Vec3>>,
 }
 
 impl MarkerTake {
-    /// Where the markers are at a time: straight between the moments, held before the first and after the last.
+    /// The markers' positions at a time: linear between the rows, held before the first and after the last.
     pub fn sample(&self, time: f64) -> Vec<Vec3> {
         let after = self.times.partition_point(|t| *t <= time);
         let (a, b) = (after.saturating_sub(1), after.min(self.times.len() - 1));
@@ -53,7 +53,7 @@ pub fn read_markers(path: &Path, limits: &Limits) -> Result<MarkerTake> {
     from_table(Table::new(path, &bytes, limits)?)
 }
 
-/// A marker that was seen somewhere, or not.
+/// A marker's position, if it was seen.
 type Sight = Option<Vec3>;
 
 fn from_table(mut table: Table) -> Result<MarkerTake> {
@@ -102,7 +102,7 @@ fn from_table(mut table: Table) -> Result<MarkerTake> {
     })
 }
 
-/// The names of markers from columns in threes.
+/// The marker names, from groups of three columns.
 fn marker_names(path: &Path, header: &[String]) -> Result<Vec<String>> {
     let wrong = |column: usize| {
         let name = shown(header[column].as_bytes());
@@ -155,7 +155,7 @@ fn sight(row: &Row, column: usize) -> Result<Sight> {
     Ok(Some(Vec3::from_array(at)))
 }
 
-/// Markers between the moments in which they were seen.
+/// Fills gaps by interpolating between the times at which a marker was seen.
 fn filled(times: &[f64], sights: &[Vec<Sight>]) -> Vec<Vec<Vec3>> {
     let mut positions = vec![vec![Vec3::ZERO; sights[0].len()]; times.len()];
     for marker in 0..sights[0].len() {

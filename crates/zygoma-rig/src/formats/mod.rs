@@ -1,4 +1,4 @@
-//! The files that rigs and takes live in. Each module knows one format and nothing of the others; the
+//! File formats of rigs and takes. Each module knows one format and nothing of the others; the
 //! functions here choose among them.
 
 pub mod caches;
@@ -23,7 +23,7 @@ use crate::{Error, Result, Rig, RigMesh, Take};
 use table::Table;
 
 /// Reads a rig of any kind: a glTF, GLB or VRM file, an OBJ file, a folder of OBJ files, or an ICT-FaceKit
-/// folder. One whose known shapes or whose build tell that +Z is up is turned, with a note.
+/// folder. A rig whose known shapes or whose proportions show that +Z is up is rotated, with a note.
 pub fn read_rig(path: &Path, limits: &Limits) -> Result<Rig> {
     let mut rig = read_rig_as_is(path, limits)?;
     if Up::of_rig(&rig) == Up::Z {
@@ -91,7 +91,7 @@ pub fn read_take(path: &Path, limits: &Limits) -> Result<Take> {
     }
 }
 
-/// Whether a file's name says that it holds a take and no rig.
+/// Whether a file's name says that it holds a take and not a rig.
 pub fn is_take_file(path: &Path) -> bool {
     matches!(extension(path).as_str(), "csv" | "txt")
 }
@@ -100,7 +100,7 @@ fn extension(path: &Path) -> String {
     path.extension().unwrap_or_default().to_string_lossy().to_lowercase()
 }
 
-/// Checks that frames are those of a mesh, before anything is written.
+/// Checks that frames match a mesh, before anything is written.
 fn check_frames(mesh: &RigMesh, frames: &dyn Frames) -> Result<()> {
     let (of_frames, of_mesh) = (frames.vertex_count(), mesh.positions.len());
     if of_frames != of_mesh {
@@ -111,7 +111,7 @@ fn check_frames(mesh: &RigMesh, frames: &dyn Frames) -> Result<()> {
     check_timing(frames, &format!("the mesh \"{}\"", mesh.name))
 }
 
-/// Checks that there are frames, at a rate.
+/// Checks that there are frames and a frame rate.
 fn check_timing(frames: &dyn Frames, what: &str) -> Result<()> {
     if frames.count() == 0 {
         return Err(Error::Request(format!("{what}: there are no frames to write")));
@@ -122,7 +122,7 @@ fn check_timing(frames: &dyn Frames, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Reads one frame and refuses positions that no program could show.
+/// Reads one frame and refuses positions that are not finite.
 fn read_frame(frames: &mut dyn Frames, frame: usize, positions: &mut [glam::Vec3]) -> Result<()> {
     frames.read(frame, positions)?;
     match positions.iter().position(|position| !position.is_finite()) {

@@ -10,7 +10,7 @@ use crate::formats::Limits;
 use crate::take::{WeightCurve, WeightTrack};
 use crate::{Error, Result, Take};
 
-/// Reads a table `time,shape,…`. Weights run straight between the rows.
+/// Reads a table `time,shape,…`. Weights are linear between the rows.
 pub fn read_take(path: &Path, limits: &Limits) -> Result<Take> {
     let bytes = read_bytes(path, limits)?;
     from_table(Table::new(path, &bytes, limits)?)

@@ -15,14 +15,14 @@ use crate::{Error, Result, RigMesh};
 pub struct UsdMesh<'a> {
     /// The mesh.
     pub mesh: &'a RigMesh,
-    /// Its surface over time; `None` for one that stays as it is.
+    /// Its frames; `None` for a mesh that does not move.
     pub frames: Option<Box<dyn Frames + 'a>>,
 }
 
 /// Writes meshes below one root of this name: metres, +Y up, polygons as the artist made them, one time code per frame from 0.
-/// At least one of them moves, and all that move have as many frames.
+/// At least one of them moves, and all moving meshes have the same number of frames.
 ///
-/// Subdivision is off, because what was simulated is the mesh itself and not a limit surface.
+/// Subdivision is off, because the mesh itself was simulated and not a limit surface.
 pub fn write_usda(name: &str, meshes: &mut [UsdMesh], path: &Path) -> Result<()> {
     let mut timing: Option<(usize, f64)> = None;
     for UsdMesh { mesh, frames } in meshes.iter() {
@@ -70,7 +70,7 @@ fn write_mesh(
     Ok(file.text(format_args!("}}\n"))?)
 }
 
-/// USD's indices are signed.
+/// Checks the indices, which are signed in USD.
 fn check_indices(mesh: &RigMesh, path: &Path) -> Result<()> {
     let corners = mesh.faces.corners();
     if corners.iter().all(|corner| i32::try_from(*corner).is_ok()) && i32::try_from(corners.len()).is_ok() {

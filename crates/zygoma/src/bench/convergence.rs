@@ -1,8 +1,8 @@
-//! How fast ways to the end of a step get there (*Progressive PD*, Fig. 3).
+//! Convergence of different solvers within one step (*Progressive PD*, Fig. 3).
 //!
-//! All start from the same step of the built-in head with its lips pressed together and stuck. Times hold what a change of constraints costs
-//! each way before its first iteration: a new numeric factor (its pattern analysed beforehand), the small dense factor of the compliance, or next
-//! to nothing.
+//! All solvers start from the same step of the built-in head with its lips pressed together and stuck. Times include the cost of a change
+//! of constraints before the first iteration: a new numeric factorisation (with the pattern analysed beforehand), the small dense factor of
+//! the compliance, or next to nothing.
 
 use serde::Serialize;
 use zygoma_face::tissue::StepProblem;
@@ -16,18 +16,18 @@ use zygoma_picture::{Chart, Line, Scale};
 use super::harness::milliseconds;
 use super::tissue::Scene;
 
-/// Frames until the lips are pressed together and stuck, and the cheek is on its way.
+/// Frames until the lips are pressed together and stuck, and the cheek is moving.
 const FRAMES: usize = 26;
-/// Iterations of each way.
+/// Iterations of each solver.
 const ITERATIONS: usize = 40;
-/// Iterations after which the energy falls no more.
+/// Iterations after which the energy has stopped falling.
 const FAR: usize = 400;
-/// The iteration at which a factor made in the background takes over, as in the paper.
+/// The iteration at which a factor computed in the background takes over, as in the paper.
 const SWITCH: usize = 8;
-/// Runs of each way; the fastest counts.
+/// Runs of each solver; the fastest counts.
 const RUNS: usize = 5;
 
-/// The step, and how each way got to its end.
+/// The step, and how each solver converged on it.
 #[derive(Serialize)]
 pub(crate) struct ConvergenceReport {
     pub(crate) vertices: usize,
@@ -37,7 +37,7 @@ pub(crate) struct ConvergenceReport {
     pub(crate) ways: Vec<Way>,
 }
 
-/// One way.
+/// One solver.
 #[derive(Serialize)]
 pub(crate) struct Way {
     pub(crate) name: &'static str,
@@ -47,13 +47,13 @@ pub(crate) struct Way {
     pub(crate) iteration_ms: f64,
     /// (E − E*) / (E₀ − E*) at the start and after each iteration.
     pub(crate) relative_errors: Vec<f64>,
-    /// When each was reached, the change of constraints included.
+    /// Time at which each error was reached, including the change of constraints.
     pub(crate) at_ms: Vec<f64>,
-    /// Relative error at 16 ms, change of constraints included.
+    /// Relative error at 16 ms, including the change of constraints.
     pub(crate) at_16_ms: f64,
 }
 
-/// Compares the ways on a face of some size.
+/// Compares the solvers on a face with a given number of triangles.
 pub(crate) fn run(triangles: usize) -> anyhow::Result<ConvergenceReport> {
     let mut scene = Scene::new(triangles)?;
     for _ in 0..FRAMES {
@@ -80,7 +80,7 @@ pub(crate) fn run(triangles: usize) -> anyhow::Result<ConvergenceReport> {
     })
 }
 
-/// How one way went.
+/// The result of one solver's run.
 struct Run {
     name: &'static str,
     change_ms: f64,
@@ -106,7 +106,7 @@ fn options(iterations: usize, history: usize, line_search: LineSearch) -> SolveO
     SolveOptions { iterations, history, line_search, ..Default::default() }
 }
 
-/// Every way, its own change of constraints timed before it.
+/// Runs every solver, timing its own change of constraints first.
 fn runs(
     problem: &StepProblem<'_>,
     stays: &SymmetricMatrix,
@@ -138,7 +138,7 @@ fn runs(
         go("L-BFGS, adaptive Gauss-Seidel", problem, &mut adaptive, &quasi_newton, adaptive_ms),
     ];
     found.push(fastest(|| {
-        // The factor is made while iterations go on: once for each run.
+        // The factor is computed while iterations go on: once for each run.
         let change = milliseconds(|| offline.refactor(rows, all.clone()));
         once("L-BFGS, Gauss-Seidel, then Cholesky", problem, &mut offline, &quasi_newton, change)
     }));
@@ -146,9 +146,9 @@ fn runs(
     Ok(found)
 }
 
-/// Milliseconds for a new factor of a matrix whose pattern was analysed before: the fastest of some runs.
+/// Milliseconds for a new factorisation of a matrix whose pattern has been analysed: the fastest of several runs.
 ///
-/// Analysing the pattern anew costs several times as much, but a fixed pattern that holds every candidate pair would save it.
+/// Analysing the pattern again costs several times as much, but a fixed pattern that holds every candidate pair would avoid it.
 fn refactor_ms(matrix: &SymmetricMatrix) -> Result<f64, NotPositiveDefinite> {
     let mut factor = Cholesky::<f32>::new(Analysis::new(matrix), matrix)?;
     let mut fastest = f64::INFINITY;
@@ -160,13 +160,13 @@ fn refactor_ms(matrix: &SymmetricMatrix) -> Result<f64, NotPositiveDefinite> {
     Ok(fastest)
 }
 
-/// The fastest of some runs.
+/// The fastest of several runs.
 fn fastest(mut run: impl FnMut() -> Run) -> Run {
     let first = run();
     (1..RUNS).map(|_| run()).fold(first, |best, run| if run.total_ms < best.total_ms { run } else { best })
 }
 
-/// The same for a change of constraints that is made once.
+/// Runs one solver after a change of constraints that is made once.
 fn go(
     name: &'static str,
     problem: &StepProblem<'_>,
@@ -194,7 +194,7 @@ fn once(
 }
 
 impl ConvergenceReport {
-    /// The figure.
+    /// The convergence figure.
     pub(crate) fn chart(&self) -> Chart {
         let line = |way: &Way| {
             let points = way.at_ms.iter().zip(&way.relative_errors).map(|(ms, error)| [*ms, *error]);

@@ -1,4 +1,4 @@
-//! Fitting the stiffness of faces: time, certificate, and whether the result makes sense.
+//! Fitting the stiffness of faces: time, certificate, and plausibility of the result.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use zygoma_rig::formats::{self, Limits};
 
 use super::harness::{Build, Machine};
 
-/// Everything that one run found.
+/// The results of one run.
 #[derive(Serialize)]
 pub(crate) struct FitReport {
     machine: Machine,
@@ -31,7 +31,7 @@ pub(crate) struct FitReport {
 pub(crate) struct FitFigures {
     pub(crate) rig: String,
     pub(crate) triangles: usize,
-    /// Seconds of fitting, certification and corrections not counted.
+    /// Seconds spent on fitting, excluding certification and corrections.
     pub(crate) fit_seconds: f64,
     pub(crate) iterations: usize,
     /// Why the last fit ended.
@@ -44,12 +44,12 @@ pub(crate) struct FitFigures {
     pub(crate) strain: RegionMedians,
     /// Median of ears and crown over that of lips and cheeks.
     pub(crate) strain_ratio: f64,
-    /// Median largest depth, in heights.
+    /// Median maximum depth, in heights.
     pub(crate) depth: RegionMedians,
     phases: Vec<PhaseTime>,
 }
 
-/// Medians over named places.
+/// Medians over named landmarks.
 #[derive(Serialize)]
 pub(crate) struct RegionMedians {
     pub(crate) ears: f64,
@@ -59,17 +59,17 @@ pub(crate) struct RegionMedians {
     pub(crate) cheeks: f64,
 }
 
-/// How well the fields of two sizes of one rig agree, at the vertices of its mesh.
+/// Correlation between the fields of one rig at two sizes, at the vertices of its mesh.
 #[derive(Serialize)]
 pub(crate) struct Correlation {
     pub(crate) rig: String,
     pub(crate) triangles: [usize; 2],
-    /// Of the logarithms.
+    /// Correlation of the logarithms.
     pub(crate) strain: f64,
     pub(crate) bending: f64,
 }
 
-/// The places of each region.
+/// The landmarks of each region.
 const EARS: [&str; 2] = ["ear-left", "ear-right"];
 const CROWN: [&str; 1] = ["crown"];
 const FOREHEAD: [&str; 1] = ["forehead"];
@@ -171,7 +171,7 @@ impl FitFigures {
     }
 }
 
-/// The median of a field over the shell's vertices at some places that are simulated.
+/// The median of a shell field over the vertices at those landmarks that are simulated.
 fn median_at(face: &FaceModel, places: &Landmarks, names: &[&str], values: &dyn Fn(usize) -> f64) -> f64 {
     let balls: Vec<(Vec3, f32)> = places
         .iter()
@@ -187,7 +187,7 @@ fn median_at(face: &FaceModel, places: &Landmarks, names: &[&str], values: &dyn 
     found.get(found.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Logarithms of a field of the shell at the skin's vertices.
+/// Logarithms of a shell's field at the skin's vertices.
 fn logs_on_skin(face: &FaceModel, values: &[f64]) -> Vec<f64> {
     let at = |vertex: &u32| -> f64 {
         let (corners, weights) =
@@ -197,7 +197,7 @@ fn logs_on_skin(face: &FaceModel, values: &[f64]) -> Vec<f64> {
     face.skin.iter().map(at).collect()
 }
 
-/// Pearson's correlation.
+/// Pearson correlation coefficient.
 fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let (mean_a, mean_b) = (mean(a), mean(b));
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use zygoma_head::Level;
 
-    /// What the fit is for: skin that is soft where expressions stretch it, whatever the mesh.
+    /// The purpose of the fit: skin that is soft where expressions stretch it, whatever the mesh.
     #[test]
     fn cheeks_are_softer_than_ears_at_any_size() {
         let rig = Head::new(&HeadOptions::sampled(0, Level::Low)).rig();

@@ -1,4 +1,4 @@
-//! Measures and tells: machine, build, medians, spread and the ratio to a same-run reference.
+//! Measures and reports: machine, build, medians, spread and the ratio to a same-run reference.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -10,7 +10,7 @@ const SECONDS_PER_MEASUREMENT: f64 = 2.0;
 const FEWEST_SAMPLES: usize = 5;
 const MOST_SAMPLES: usize = 2000;
 
-/// Everything that one `zygoma bench` run found.
+/// The results of one `zygoma bench` run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report<T = Measurement> {
     machine: Machine,
@@ -18,7 +18,7 @@ pub(crate) struct Report<T = Measurement> {
     pub(crate) results: Vec<T>,
 }
 
-/// What it ran on.
+/// The machine that ran the benchmark.
 #[derive(Debug, Serialize)]
 pub(crate) struct Machine {
     os: &'static str,
@@ -27,7 +27,7 @@ pub(crate) struct Machine {
     threads: usize,
 }
 
-/// What was run.
+/// The build that was measured.
 #[derive(Debug, Serialize)]
 pub(crate) struct Build {
     version: &'static str,
@@ -35,23 +35,23 @@ pub(crate) struct Build {
     simd: &'static str,
 }
 
-/// One thing that was measured.
+/// One measurement.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measurement {
-    /// What was measured.
+    /// The name of the measurement.
     pub(crate) name: String,
     /// Milliseconds per call.
     #[serde(flatten)]
     pub(crate) time: Spread,
-    /// What we aim for.
+    /// The goal, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) goal_ms: Option<f64>,
-    /// Something of known cost, measured in turns with it.
+    /// Work of known cost, measured in alternation with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reference: Option<Reference>,
 }
 
-/// What a measurement is compared with.
+/// The reference that a measurement is compared with.
 #[derive(Debug, Serialize)]
 pub(crate) struct Reference {
     pub(crate) name: String,
@@ -61,7 +61,7 @@ pub(crate) struct Reference {
     pub(crate) ratio: f64,
 }
 
-/// Milliseconds, as they were distributed.
+/// The distribution of times, in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Spread {
     pub(crate) median_ms: f64,
@@ -71,7 +71,7 @@ pub(crate) struct Spread {
 }
 
 impl Machine {
-    /// The machine that this runs on.
+    /// The machine that this process runs on.
     pub(crate) fn this() -> Self {
         Self {
             os: std::env::consts::OS,
@@ -83,7 +83,7 @@ impl Machine {
 }
 
 impl Build {
-    /// The program that runs.
+    /// The build that is running.
     pub(crate) fn this() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
@@ -99,7 +99,7 @@ impl<T> Report<T> {
     }
 }
 
-/// The processor's name where the system tells it.
+/// The processor's name, where the system reports it.
 fn cpu_name() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = info.lines().find(|line| line.starts_with("model name"));
@@ -123,7 +123,7 @@ impl<'a> Bench<'a> {
         self
     }
 
-    /// Something of known cost that is measured in turns with the real thing.
+    /// Adds work of known cost that is measured in alternation with the real work.
     pub(crate) fn reference<T>(mut self, name: impl Into<String>, mut work: impl FnMut() -> T + 'a) -> Self {
         let work = Box::new(move || {
             black_box(work());
@@ -132,7 +132,7 @@ impl<'a> Bench<'a> {
         self
     }
 
-    /// Runs both in turns, so that a noisy neighbour hits them alike.
+    /// Runs both in alternation, so that background load affects them alike.
     pub(crate) fn run<T>(mut self, mut work: impl FnMut() -> T) -> Measurement {
         let start = Instant::now();
         let mut times = Vec::new();

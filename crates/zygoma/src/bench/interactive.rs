@@ -1,10 +1,10 @@
-//! Frames of an interactive face, full pipeline, on one thread.
+//! Frames of an interactive face: the full pipeline, on one thread.
 //!
-//! To compare with other programs like with like: `rig` holds the shell's targets, what it misses of them, and the fine
-//! detail of the whole mesh, which others may count to the warp; `gradient` and `solve` are those of the paper's
+//! For a fair comparison with other programs: `rig` includes the shell's targets, its residual errors, and the fine
+//! detail of the whole mesh, which others may count as part of the warp; `gradient` and `solve` are those of the paper's
 //! Algorithm 1; `constraints` are depth, the limits of strain and speed, and the velocities. A bare Algorithm 1 moves
-//! vertices of the shell out of a sphere; here `contact` is decided between them, on the whole mesh, by a sweep over
-//! many points: a stage that it does not have. Normals of the whole mesh are no part of a frame, and told apart.
+//! vertices of the shell out of a sphere; here `contact` is detected between them, on the whole mesh, by a sweep over
+//! many points: a stage that it does not have. Normals of the whole mesh are not part of a frame, and are reported separately.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -30,16 +30,16 @@ use super::rig::outer_skin;
 /// A frame of the paper's clock: five steps of 2 ms.
 const FRAME: f64 = 0.01;
 
-/// Frames after which the finger has come, pressed and gone once.
+/// Frames in which the finger approaches, presses and retreats once.
 const CYCLE: usize = 100;
 
 /// Radius of the fingertip, m.
 const RADIUS: f32 = 0.01;
 
-/// No fit is needed to measure speed: the same stiffness everywhere, N/m.
+/// Uniform stiffness, N/m: measuring speed needs no fit.
 const STIFFNESS: f64 = 10.0;
 
-/// What was measured at one size.
+/// The measurements at one size.
 #[derive(Debug, Serialize)]
 pub(crate) struct Size {
     /// Triangles of the shell.
@@ -48,35 +48,35 @@ pub(crate) struct Size {
     pub(crate) vertices: usize,
     /// Vertices of the whole mesh.
     pub(crate) mesh_vertices: usize,
-    /// Mean number of shapes with a weight.
+    /// Mean number of shapes with a non-zero weight.
     pub(crate) active_shapes: f64,
     /// Median milliseconds per frame of 10 ms.
     pub(crate) frame_ms: f64,
-    /// How frames were distributed.
+    /// Distribution of the frame times.
     pub(crate) frame: Spread,
-    /// Milliseconds by stage of the frames about the median: they add up to it.
+    /// Milliseconds by stage of the frames around the median: they add up to it.
     pub(crate) stages_ms: StagesMs,
     /// The frames in which the finger touched the skin, and the others.
     pub(crate) touched: Part,
     pub(crate) untouched: Part,
-    /// Normals at full resolution, which are no part of the frame here.
+    /// Normals at full resolution, which are not part of the frame here.
     pub(crate) normals_ms: f64,
     /// The plain rig, evaluated for the same weights.
     pub(crate) plain_rig_ms: f64,
-    /// Reading the factor as often as the solves of a frame do.
+    /// Streaming the factor from memory as often as the solves of a frame do.
     pub(crate) stream_factor_ms: f64,
     /// Size of the factor, KiB.
     pub(crate) factor_kib: f64,
 }
 
-/// Some of the frames.
+/// A subset of the frames.
 #[derive(Debug, Serialize)]
 pub(crate) struct Part {
     /// Their share of all frames.
     pub(crate) share: f64,
     /// Their median, ms.
     pub(crate) frame_ms: f64,
-    /// Milliseconds by stage of those about their median.
+    /// Milliseconds by stage of those around their median.
     pub(crate) stages_ms: StagesMs,
 }
 
@@ -86,16 +86,16 @@ pub(crate) struct StagesMs {
     pub(crate) rig: f64,
     pub(crate) gradient: f64,
     pub(crate) solve: f64,
-    /// Depth, strain, speed and velocities.
+    /// Limits of depth, strain and speed, and the velocities.
     pub(crate) constraints: f64,
-    /// Contact at full resolution: finding it, and pushing the skin out.
+    /// Contact at full resolution: detecting it, and pushing the skin out.
     pub(crate) contact: f64,
     pub(crate) warp: f64,
-    /// What is left of the frame.
+    /// The rest of the frame.
     pub(crate) other: f64,
 }
 
-/// One frame.
+/// The times of one frame.
 struct Timed {
     ms: f64,
     stages: StagesMs,
@@ -161,7 +161,7 @@ fn measure(rig: &Rig, triangles: usize, seconds: f64) -> anyhow::Result<Size> {
     })
 }
 
-/// The mesh without what some rigs keep behind the skin in the same mesh.
+/// The mesh without the inner parts that some rigs keep in the same mesh as the skin.
 fn only_skin(mesh: &RigMesh) -> RigMesh {
     let skin = outer_skin(mesh);
     let is_skin = |t: &[u32; 3]| t.iter().all(|v| (*v as usize) < skin.positions.len());
@@ -170,7 +170,7 @@ fn only_skin(mesh: &RigMesh) -> RigMesh {
 }
 
 impl Part {
-    /// Frames in the order of their times, out of so many.
+    /// Summarises frames sorted by time, out of so many in all.
     fn new(frames: &[&Timed], count: f64) -> Self {
         Self {
             share: frames.len() as f64 / count,
@@ -195,7 +195,7 @@ impl StagesMs {
         }
     }
 
-    /// The mean of the tenth of the frames around the median. They are in the order of their times.
+    /// The mean of the tenth of the frames around the median. They must be sorted by time.
     fn about_the_median(frames: &[&Timed]) -> Self {
         let (middle, half) = (frames.len() / 2, frames.len() / 20);
         let about = &frames[middle.saturating_sub(half)..(middle + half + 1).min(frames.len())];
@@ -249,7 +249,7 @@ impl Scene {
         })
     }
 
-    /// Weights and finger of a frame: about eight shapes come and go, and the finger presses half of the time.
+    /// Sets the weights and the finger of a frame: about eight shapes are active, and the finger presses half of the time.
     fn prepare(&mut self, frame: usize) {
         let count = self.weights.len().max(1) as f32;
         let time = FRAME as f32 * frame as f32;
@@ -266,7 +266,7 @@ impl Scene {
         }
     }
 
-    /// Reads the factor as the solves of a frame do: forwards and backwards in each of five steps.
+    /// Streams the factor as the solves of a frame do: forwards and backwards in each of five steps.
     fn stream_factor(&self) {
         let factor = self.running.matrices().factor();
         for _ in 0..10 {
@@ -274,7 +274,7 @@ impl Scene {
         }
     }
 
-    /// Time of normals at full resolution.
+    /// Milliseconds for the normals at full resolution.
     fn normals_ms(&mut self) -> f64 {
         self.running.set_params(RunParams::default().awake());
         let times = (0..50).map(|frame| {

@@ -10,7 +10,7 @@ use zygoma_rig::{Rig, RigMesh, Shape, SparseDeltas};
 
 use super::{Bench, Report};
 
-/// Shapes at non-zero weight in the evaluation benchmark, about what a captured face has at a time.
+/// Shapes at non-zero weight in the evaluation benchmark, about as many as a captured face has at a time.
 const ACTIVE_SHAPES: usize = 8;
 
 /// Measures the named rigs, or the built-in head.
@@ -37,7 +37,7 @@ fn measure_loading(path: &Path, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Total size of a file, or of the files in a folder, all of them read.
+/// Reads a file, or all files in a folder, and returns the total size.
 fn read_bytes(path: &Path) -> usize {
     let files: Vec<PathBuf> = match std::fs::read_dir(path) {
         Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
@@ -87,7 +87,7 @@ pub(crate) fn outer_skin(mesh: &RigMesh) -> RigMesh {
     }
 }
 
-/// Weights of which a few, spread over the rig, are not zero.
+/// Weights that are zero except for a few, spread over the rig.
 fn spread_weights(count: usize) -> Vec<f32> {
     let stride = count.div_ceil(ACTIVE_SHAPES);
     (0..count).map(|shape| if shape % stride == 0 { 0.5 } else { 0.0 }).collect()

@@ -1,5 +1,5 @@
-//! 3×3 decompositions over sampled matrices (*Progressive PD*, §6.4), with nalgebra's beside them, and what the first-order
-//! approximation and the memos are worth.
+//! 3×3 decompositions over sampled matrices (*Progressive PD*, §6.4), compared with nalgebra's, and the gain from the first-order
+//! approximation and from memoisation.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,12 +12,12 @@ use zygoma_numerics::svd3::{
     svd3, svd3_batch, svd3_batch_scalar,
 };
 
-/// Batches that are made, timed and checked together: they stay in the second cache.
+/// Batches that are made, timed and checked together: they stay in the L2 cache.
 const CHUNK: usize = 128;
-/// nalgebra and the scalar twin are timed on one chunk in this many.
+/// nalgebra and the scalar version are timed on one chunk in this many.
 const EVERY: usize = 32;
 
-/// What was measured, on one thread.
+/// The measurements, on one thread.
 #[derive(Serialize)]
 pub(crate) struct SvdReport {
     pub(crate) instruction_set: String,
@@ -29,30 +29,30 @@ pub(crate) struct SvdReport {
     /// ‖U D Vᵀ − F‖.
     pub(crate) mean_error: f64,
     pub(crate) worst_error: f64,
-    /// The same of nalgebra, on one chunk in 32.
+    /// The same for nalgebra, on one chunk in 32.
     pub(crate) nalgebra_worst_error: f64,
     pub(crate) memos: Vec<MemoResult>,
 }
 
-/// A memo over iterations 2–8 of a step, thresholds 0.01 and 0.1 at first and halved each time.
+/// A memo over iterations 2–8 of a step, with thresholds of 0.01 and 0.1 at first, halved each time.
 #[derive(Serialize)]
 pub(crate) struct MemoResult {
     /// Spread of the singular values about 1, and how far matrices move in a frame.
     pub(crate) strain: f64,
     pub(crate) way: f64,
     pub(crate) kept: &'static str,
-    /// Percent of the batches that were left as they were, approximated, and computed.
+    /// Percent of the batches that were kept, approximated, and computed.
     pub(crate) kept_percent: usize,
     pub(crate) approximated_percent: usize,
     pub(crate) computed_percent: usize,
     pub(crate) mean_ns: f64,
-    /// The same matrices, always computed.
+    /// The same matrices without the memo.
     pub(crate) always_ns: f64,
     /// Largest error of U Vᵀ after the last iteration.
     pub(crate) rotation_error: f64,
 }
 
-/// Measures so many matrices.
+/// Measures a given number of matrices.
 pub(crate) fn run(count: usize) -> SvdReport {
     let mut report = full(count);
     for (strain, way) in [(0.02, 0.02), (0.02, 0.1), (0.2, 0.02), (0.2, 0.1)] {
@@ -71,7 +71,7 @@ fn euler([a, b, c]: [f64; 3]) -> Mat3<f64> {
     ]
 }
 
-/// U diag(d) Vᵀ with even angles and d around 1.
+/// U diag(d) Vᵀ with uniformly distributed angles and d around 1.
 fn sample(name: u64, spread: f64) -> Mat3<f64> {
     let stream = Keyed::new(1, name);
     let angles = |from: u64| [0, 1, 2].map(|k| std::f64::consts::TAU * stream.uniform(from + k));
@@ -156,7 +156,7 @@ fn full(count: usize) -> SvdReport {
     }
 }
 
-/// Matrices that settle as those of eight iterations do: each iteration leaves half of the way, after a frame's change of
+/// Matrices that converge as those of eight iterations do: each iteration halves the remaining distance, after a frame's change of
 /// `way` (Frobenius, typical).
 fn memos(strain: f64, way: f64) -> [MemoResult; 2] {
     let at = |name: u64, iteration: i32| {
@@ -194,7 +194,7 @@ fn memos(strain: f64, way: f64) -> [MemoResult; 2] {
     })
 }
 
-/// Shares of batches kept, approximated and computed over a step, and the error of rotations at its end.
+/// Fractions of batches kept, approximated and computed over a step, and the error of the rotations at its end.
 fn one_step(kept: Kept, steps: &[Vec<Mat3x16>], times: &mut Vec<f64>) -> ([usize; 3], f64) {
     let mut memo = Memo::new(kept, &steps[0]);
     let mut svds = memo.decompositions().to_vec();

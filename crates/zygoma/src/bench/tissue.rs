@@ -1,4 +1,4 @@
-//! Frames of flesh with lips that press and stick.
+//! Frames of soft tissue with lips that press and stick.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,11 +18,11 @@ use super::harness::{Spread, milliseconds};
 
 /// Frames before the lips are pressed together and stuck.
 const WARM_UP: usize = 20;
-/// How far the plain rig's lips are driven into each other: so that at 14,000 triangles some 110 places stick. About as many are
-/// in contact, since what sticks also touches.
+/// How far the plain rig's lips penetrate each other: at 14,000 triangles some 110 contacts then stick. About as many
+/// are in contact, since lips that stick also touch.
 const PRESSED: f32 = 0.02;
 
-/// All sizes.
+/// The results at all sizes.
 #[derive(Serialize)]
 pub(crate) struct TissueReport {
     pub(crate) instruction_set: String,
@@ -30,7 +30,7 @@ pub(crate) struct TissueReport {
     pub(crate) results: Vec<TissueSize>,
 }
 
-/// One size.
+/// The results at one size.
 #[derive(Serialize)]
 pub(crate) struct TissueSize {
     pub(crate) triangles: usize,
@@ -39,11 +39,11 @@ pub(crate) struct TissueSize {
     pub(crate) iterations: usize,
     pub(crate) contacts: usize,
     pub(crate) sticky: usize,
-    /// Median, and what a tenth of the frames stay below and above.
+    /// Median frame time, with its 10th and 90th percentiles.
     pub(crate) frame_ms: f64,
     pub(crate) p10_ms: f64,
     pub(crate) p90_ms: f64,
-    /// Milliseconds by stage of the frames about the median: they add up to it.
+    /// Milliseconds by stage of the frames around the median: they add up to it.
     pub(crate) stages_ms: TissueStages,
     /// Iterations of the control and of the step in these frames, on average.
     pub(crate) all_iterations: f64,
@@ -59,23 +59,23 @@ pub(crate) struct TissueStages {
     pub(crate) evaluate: f64,
     /// Global steps: solves with the sparse factor.
     pub(crate) solve: f64,
-    /// What else minimisations do: memory of L-BFGS, and steps.
+    /// The rest of the minimisation: L-BFGS history and updates.
     pub(crate) search: f64,
-    /// Where rig and bone have the flesh.
+    /// Target positions of the tissue, from rig and bones.
     pub(crate) place: f64,
     /// Forces of the actuations, and the actuations.
     pub(crate) control: f64,
     /// Inertia of the head's motion.
     pub(crate) inertia: f64,
-    /// Where lips meet, and what sticks.
+    /// Contact detection between the lips, and sticking.
     pub(crate) contact: f64,
-    /// What their constraints change about the global step.
+    /// Updating the global step for the contact constraints.
     pub(crate) constrain: f64,
-    /// Parting what is left.
+    /// Resolving the remaining penetrations.
     pub(crate) part: f64,
     /// The surface at full resolution.
     pub(crate) output: f64,
-    /// What is left of the frame: begins of steps, mostly.
+    /// The rest of the frame, mostly the setup of steps.
     pub(crate) other: f64,
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn run(sizes: &[usize], frames: usize) -> anyhow::Result<TissueReport
     })
 }
 
-/// A face of flesh whose lips are pressed together and stick, and a cheek that never rests.
+/// A face with tissue whose lips are pressed together and stick, and with a cheek that never rests.
 pub(super) struct Scene {
     pub(super) rig: Rig,
     pub(super) face: FaceModel,
@@ -176,7 +176,7 @@ impl Scene {
         Ok(Self { rig, face, tissue, performing, params, weights, frame: 0, close, smile })
     }
 
-    /// Moves on by a frame of one step; the milliseconds that it took.
+    /// Advances by a frame of one step and returns the milliseconds that it took.
     pub(super) fn advance(&mut self) -> f64 {
         if let (Some(close), Some(smile)) = (self.close, self.smile) {
             self.weights[close] = PRESSED * (self.frame as f32 / WARM_UP as f32).min(1.0);

@@ -1,4 +1,4 @@
-//! Frames that a tab of the viewer gets.
+//! Frames received by a browser tab of the viewer.
 
 use std::fmt;
 use std::path::Path;
@@ -13,10 +13,10 @@ use super::harness::Spread;
 /// Frames a second that must be produced and sent for a face of eleven thousand vertices.
 const GOAL_PER_SECOND: f64 = 120.0;
 
-/// What one tab got.
+/// The measurements at one tab.
 #[derive(Debug, Serialize)]
 pub(crate) struct Tab {
-    /// Points that move: the skin's and those of what rides along.
+    /// Moving points: those of the skin and of the meshes that follow it.
     pub(crate) points: usize,
     pub(crate) kilobytes_per_frame: f64,
     /// Frames that were simulated, sent and received in a second.
@@ -24,9 +24,9 @@ pub(crate) struct Tab {
     pub(crate) goal_per_second: f64,
     /// From one frame to the next, at the tab.
     pub(crate) between_frames: Spread,
-    /// What the server spends on a frame: simulating and encoding it.
+    /// Time that the server spends on a frame: simulating and encoding it.
     pub(crate) work: Spread,
-    /// From an input to the frame that knows of it.
+    /// Latency from an input to the frame that reflects it.
     pub(crate) input_to_frame: Spread,
 }
 
@@ -49,10 +49,10 @@ impl fmt::Display for Tab {
     }
 }
 
-/// Measures frames as they arrive at a socket of this machine, while a finger strokes the face.
+/// Measures frames as they arrive at a local socket, while a finger strokes the face.
 pub(crate) fn run(rig: Option<&Path>, seconds: f64) -> anyhow::Result<Report<Tab>> {
     let show = rig.map_or(Show::BuiltIn, |path| Show::File(path.to_owned()));
-    // Any free port: a viewer that is open may have the usual one.
+    // Any free port: a running viewer may use the default one.
     let measured = measure(&Options { show, port: Some(0), ..Options::default() }, seconds)?;
     if measured.gaps.is_empty() || measured.latency.is_empty() {
         bail!("no frames arrived within {seconds} s; measure for longer");

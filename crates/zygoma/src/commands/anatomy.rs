@@ -15,20 +15,20 @@ use crate::commands::{animated, input};
 
 const MILLIMETRES: f64 = 1e3;
 
-/// The fit in figures. Lengths are in millimetres of a life-size head.
+/// Figures of the fit. Lengths are in millimetres of a life-size head.
 #[derive(Debug, Serialize)]
 struct Report {
     rig: String,
-    /// From the mesh's face to the fitted skin.
+    /// Distances from the mesh's face to the fitted skin.
     registration_mm: Distances,
-    /// From the mesh's face to the head that dials alone make.
+    /// Distances from the mesh's face to the head that the dials alone make.
     by_dials_mm: Distances,
     ears_mm: Distances,
-    /// Dials that come nearest to the head.
+    /// The dials that come nearest to the head.
     dials: serde_json::Map<String, serde_json::Value>,
     /// Mesh units in a metre of the built-in head.
     scale: f64,
-    /// Least depth of bone under the skin.
+    /// Smallest depth of bone under the skin.
     cover_mm: f64,
     /// Bone vertices outside the skin.
     penetrating: usize,
@@ -57,7 +57,7 @@ impl Distances {
 struct Inverted {
     fill: usize,
     prisms: usize,
-    /// Tetrahedra of the fill before its inside was solved for.
+    /// Inverted tetrahedra of the fill before its interior was solved for.
     fill_as_carried: usize,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &AnatomyArgs) -> anyhow::Result<()> {
     if let Some(out) = &args.glb {
         let bones = bones(&rig, &fitted);
         rig.meshes.extend(bones);
-        // The document of a glTF file would be given back as it was, without the new meshes.
+        // With a glTF file as its source, the rig would be written back unchanged, without the new meshes.
         rig.source = Source::Generated { texture: None };
         animated::make_folder_for(out)?;
         gltf::write_rig(&rig, out)?;
@@ -89,7 +89,7 @@ fn positions(mesh: &RigMesh) -> Vec<DVec3> {
     mesh.positions.iter().map(|p| p.as_dvec3()).collect()
 }
 
-/// Fits the built-in head to the rig's skin; its other meshes hide what lies behind them.
+/// Fits the built-in head to the rig's skin; the other meshes occlude the surfaces behind them.
 fn fit_rig(rig: &Rig) -> Result<FittedHead, fit::FitError> {
     let others = rig.meshes.iter().enumerate().filter(|(i, _)| *i != rig.skin);
     let inner: Vec<(Vec<DVec3>, Vec<[u32; 3]>)> =

@@ -1,4 +1,4 @@
-//! Animated faces on their way to a file.
+//! Writing animated faces to files.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::progress::Progress;
 use crate::props::{PROP, prop_mesh};
 use zygoma_face::run::Prop;
 
-/// What the extension of the output stands for.
+/// The output format, given by the file's extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Glb,
@@ -49,7 +49,7 @@ impl Format {
         })
     }
 
-    /// Whether it holds vertices alone, so that nothing but their order must be known of a rig.
+    /// Whether it holds vertices alone, so that only their order in the rig needs to be known.
     pub(crate) fn is_cache(self) -> bool {
         matches!(self, Format::Pc2 | Format::Mdd)
     }
@@ -59,7 +59,7 @@ impl Format {
 #[derive(Debug, Serialize)]
 pub(crate) struct CompressionSummary {
     pub(crate) morph_targets: usize,
-    /// Shapes of the rig that are still there, beside the new targets.
+    /// Shapes of the rig that are kept, beside the new targets.
     pub(crate) kept_shapes: usize,
     pub(crate) stated_max_error_mm: f64,
     pub(crate) max_error_mm: f64,
@@ -93,7 +93,7 @@ impl std::fmt::Display for CompressionSummary {
     }
 }
 
-/// What was written.
+/// A summary of the files written.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     /// How a GLB was compressed.
@@ -112,7 +112,7 @@ pub(crate) struct CacheFile {
 }
 
 impl Written {
-    /// What it says, a sentence a line.
+    /// The summary, one sentence per line.
     pub(crate) fn lines(&self) -> Vec<String> {
         let cache = |cache: &CacheFile| {
             let CacheFile { mesh, file, vertices } = cache;
@@ -122,19 +122,19 @@ impl Written {
     }
 }
 
-/// What a rig does beside the surfaces of its skin.
+/// The rig and everything in the output besides the frames of its skin.
 #[derive(Clone, Copy)]
 pub(crate) struct Performed<'a> {
     pub(crate) rig: &'a Rig,
-    /// What it performs; meshes that are not simulated perform it beside the skin.
+    /// The take; meshes that are not simulated perform it as the plain rig does.
     pub(crate) take: &'a Take,
-    /// Meshes that ride on simulated skin.
+    /// Meshes that follow the simulated skin.
     pub(crate) followers: &'a Followers,
-    /// What touches the face, which a GLB shows.
+    /// Colliders that touch the face, which a GLB shows.
     pub(crate) props: &'a [Prop],
 }
 
-/// Writes the surfaces of a rig's skin, which are in the head's frame, and the rig's other meshes.
+/// Writes the frames of a rig's skin, which are in the head's frame, and the rig's other meshes.
 pub(crate) fn write(
     performed: &Performed,
     frames: impl Frames,
@@ -145,7 +145,7 @@ pub(crate) fn write(
     let format = Format::of(out)?;
     make_folder_for(out)?;
     let mut frames = SharedFrames::new(Watched::new(frames));
-    // Other formats are smaller or larger, nobody knows by how much.
+    // The sizes of other formats cannot be predicted.
     if format.is_cache() {
         let bytes = frames.count() as u64 * frames.vertex_count() as u64 * size_of::<Vec3>() as u64;
         zygoma_files::check_room(zygoma_files::folder_of(out), bytes)?;
@@ -175,7 +175,7 @@ pub(crate) fn write(
     }
 }
 
-/// Makes the folder that a file is to be in.
+/// Creates the folder of an output file.
 pub(crate) fn make_folder_for(out: &Path) -> anyhow::Result<()> {
     Ok(zygoma_files::create_folder(zygoma_files::folder_of(out))?)
 }
@@ -187,7 +187,7 @@ fn write_glb(
     args: &AnimatedArgs,
 ) -> anyhow::Result<CompressionSummary> {
     let Performed { rig, take, followers, props } = *performed;
-    // A GLB moves the head by its node, so that the surfaces stay small to store.
+    // A GLB moves the head by its node, so that the frames compress well.
     let options = BakeOptions { max_error: args.max_error * 1e-3, max_targets: args.max_targets };
     let renamed = Binding::new(rig, take).renamed(rig, take);
     let props = animated_props(props, take, frames.fps());
@@ -212,7 +212,7 @@ fn write_glb(
     Ok(CompressionSummary::new(&baked, &riders, rig.skin().shapes.len(), args.max_error))
 }
 
-/// Frames of one of the rig's meshes where jaw, eyes and, if asked, head bring them.
+/// Frames of one of the rig's meshes, moved by jaw and eyes and, if asked, by the head.
 fn placed<'a>(
     rig: &'a Rig,
     mesh: usize,
@@ -227,10 +227,10 @@ fn placed<'a>(
 /// A mesh of the rig and its frames, if it moves.
 type MaybeMoving<'a> = (usize, Option<Box<dyn Frames + 'a>>);
 
-/// A mesh that stays within this of its neutral does not move, m: far below what is seen. Ours.
+/// A mesh that stays within this distance of its neutral does not move, m: far below what is visible. Ours.
 const STILL: f32 = 1e-6;
 
-/// Every mesh but the skin, whose frames those are that are `shown`.
+/// Every mesh but the skin, with its frames if it moves; `shown` are the frames of the skin.
 fn moving<'a, F: Frames + 'a>(
     performed: &Performed<'a>,
     shown: &SharedFrames<F>,
@@ -256,7 +256,7 @@ fn moving<'a, F: Frames + 'a>(
     others.map(frames).collect()
 }
 
-/// Whether frames leave a neutral.
+/// Whether any frame differs from a neutral.
 fn leaves(frames: &mut dyn Frames, neutral: &[Vec3]) -> zygoma_rig::Result<bool> {
     let mut positions = neutral.to_vec();
     for frame in 0..frames.count() {
@@ -268,7 +268,7 @@ fn leaves(frames: &mut dyn Frames, neutral: &[Vec3]) -> zygoma_rig::Result<bool>
     Ok(false)
 }
 
-/// Writes the cache of the skin to `out`, and of each other mesh that moves to a file beside it that has the mesh's name in its own.
+/// Writes the skin's cache to `out`, and that of each other moving mesh to a file beside it, with the mesh's name in the file name.
 fn write_caches<F: Frames>(
     performed: &Performed,
     frames: &SharedFrames<F>,
@@ -297,7 +297,7 @@ fn write_caches<F: Frames>(
     Ok(written)
 }
 
-/// `face.pc2` for a mesh of its own name: `face.teeth.pc2`.
+/// The file name for another mesh's cache: `face.pc2` becomes `face.teeth.pc2`.
 fn beside(out: &Path, mesh: &str) -> PathBuf {
     let allowed = |c: char| if c.is_alphanumeric() || "_- ".contains(c) { c } else { '_' };
     let mut name = out.file_stem().unwrap_or_default().to_owned();
@@ -306,7 +306,7 @@ fn beside(out: &Path, mesh: &str) -> PathBuf {
     out.with_file_name(name)
 }
 
-/// What touches a face, to be seen in other programs as well; it moves with the head.
+/// The colliders that touch a face, as props to be shown in other programs as well; they move with the head.
 fn animated_props(props: &[Prop], take: &Take, fps: f64) -> Vec<AnimatedProp> {
     let head = take.motion(JointRole::Head);
     let motion = |(frame, pose): (usize, &Option<Pose>)| {
@@ -332,7 +332,7 @@ fn animated_props(props: &[Prop], take: &Take, fps: f64) -> Vec<AnimatedProp> {
     props.iter().map(animated).collect()
 }
 
-/// Prints what a performance did: its own lines, the tracks that moved nothing, what was written, how long it took.
+/// Prints the summary of a performance: its own lines, the tracks that moved nothing, the files written, the time taken.
 pub(crate) fn tell(
     lines: &[String],
     unmatched: &[String],
@@ -353,7 +353,7 @@ pub(crate) fn tell(
     Ok(())
 }
 
-/// Frames whose reading shows as progress.
+/// Frames that show progress while they are read.
 struct Watched<F> {
     frames: F,
     progress: Progress,

@@ -50,7 +50,7 @@ fn bodies(args: &BenchBodiesArgs) -> anyhow::Result<()> {
     tell_cells(&report.results, args.table.as_deref())
 }
 
-/// Puts the table on a page, or prints a line for each cell where there is no page.
+/// Writes the table to a page, or prints a line for each cell if there is no page.
 fn tell_cells(cells: &[Cell], page: Option<&Path>) -> anyhow::Result<()> {
     if let Some(page) = page {
         return table::write(page, cells);

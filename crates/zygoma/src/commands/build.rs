@@ -25,12 +25,12 @@ use crate::progress::Progress;
 use crate::reports;
 use crate::tissue_input::RigInside;
 
-/// What a build found, for people and programs.
+/// The result of a build, for people and programs.
 #[derive(Serialize)]
 struct Summary {
     face: String,
     height_metres: f64,
-    /// Bodies that it was built for.
+    /// Bodies that the face was built for.
     bodies: Vec<String>,
     /// ε^r, m; `null` without a shell.
     tolerance_metres: Option<f64>,
@@ -38,20 +38,20 @@ struct Summary {
     shell_vertices: usize,
     shell_triangles: usize,
     shapes: usize,
-    /// The worst miss of a fitted shape over the tolerance; `null` if a shape found no equilibrium.
+    /// The worst error of a fitted shape over the tolerance; `null` if a shape found no equilibrium.
     certified_worst: Option<f64>,
     /// Whether every fitted shape and every combination is met within the tolerance.
     certified: bool,
     /// Why it is not certified, in words.
     not_certified: Option<String>,
     certificate: Option<CertifiedFace>,
-    /// Fitted shapes that are missed by more than the tolerance.
+    /// Fitted shapes whose error exceeds the tolerance.
     missed: Vec<String>,
     iterations: usize,
     seconds: f64,
 }
 
-/// Triangles of a preview, and its stiffness everywhere in N/m: as the viewer shows a rig before it is built. Ours.
+/// Triangles of a preview, and its uniform stiffness in N/m: as the viewer shows a rig before it is built. Ours.
 const QUICK_TRIANGLES: usize = 2000;
 const QUICK_STIFFNESS: f64 = 2.0;
 
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     if takes.is_empty() {
         takes = usual_takes();
     }
-    // A face file holds at least the neutral and what the shapes move.
+    // A face file holds at least the neutral and the displacements of the shapes.
     let moved: usize = rig.skin().shapes.iter().map(|shape| shape.deltas.vertices.len()).sum();
     let bytes = 12 * rig.skin().positions.len() + 16 * moved;
     zygoma_files::check_room(zygoma_files::folder_of(&args.out), bytes as u64)?;
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     tell(&summary, args.json)
 }
 
-/// What a face must be able to do when nobody says: the built-in tour of expressions and speech.
+/// The takes that a face must be able to perform by default: the built-in tour of expressions and speech.
 pub(crate) fn usual_takes() -> Vec<Take> {
     built_in_takes().into_iter().filter(|take| ["tour", "speech"].contains(&take.name.as_str())).collect()
 }
@@ -144,7 +144,7 @@ fn holds(shape: &Certified) -> bool {
     shape.worst.is_some_and(|worst| worst <= 1.0)
 }
 
-/// Builds a face and shows how far it is.
+/// Builds a face and shows its progress.
 pub(crate) fn build_with_progress(
     what: &BuildInput,
     params: &BuildParams,
@@ -174,7 +174,7 @@ pub(crate) fn build_with_progress(
     Ok(built)
 }
 
-/// How long a fit will still take, once there is enough to tell by, and within the time that it may take.
+/// Estimates the remaining seconds of a fit from its progress and its time limit; `None` while neither is known.
 fn seconds_left(elapsed: f64, done: f64, limit: Option<f64>) -> Option<f64> {
     let left = (done > 0.02).then(|| elapsed * (1.0 - done) / done);
     let allowed = limit.map(|limit| (limit - elapsed).max(0.0));

@@ -16,7 +16,7 @@ use crate::cli::ConvertArgs;
 use crate::commands::animated::{self, CacheFile, CompressionSummary, Format, Performed};
 use crate::commands::input;
 
-/// What was written.
+/// A summary of the files written.
 #[derive(Debug, Serialize)]
 struct Summary {
     rig: String,
@@ -33,7 +33,7 @@ struct AnimationSummary {
     take: String,
     frames: usize,
     fps: f64,
-    /// Tracks of the take that no shape of the rig answers to.
+    /// Tracks of the take that match no shape of the rig.
     unmatched: Vec<String>,
     /// Tracks whose weights leave the usual range.
     large_weights: Vec<LargeWeight>,
@@ -43,7 +43,7 @@ struct AnimationSummary {
     compression: Option<CompressionSummary>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     caches: Vec<CacheFile>,
-    /// What was written, for people.
+    /// The same summary for people, one sentence per line.
     #[serde(skip)]
     lines: Vec<String>,
 }
@@ -96,7 +96,7 @@ fn write_rig(rig: &Rig, format: Format, out: &Path) -> anyhow::Result<()> {
 fn write_performance(rig: &Rig, take: &Take, args: &ConvertArgs) -> anyhow::Result<AnimationSummary> {
     let binding = Binding::new(rig, take);
     let performance = Performance::new(rig, rig.skin, take, args.fps);
-    // The plain rig is given back as it is.
+    // The plain rig is written as it is.
     let performed = Performed { rig, take, followers: &Followers::default(), props: &[] };
     let written = animated::write(&performed, performance, &args.out, &args.animated)?;
     Ok(AnimationSummary {

@@ -32,10 +32,10 @@ const TRIANGLES: usize = 2000;
 const PEOPLE: u64 = 24;
 /// Pixels of one picture on a sheet.
 const THUMBNAIL: usize = 200;
-/// Millimetres by which the GLB may miss the simulated surface: a dent takes many morph targets to hit exactly.
+/// Largest distance in millimetres between the GLB and the simulated surface: matching a dent exactly takes many morph targets.
 const MAX_ERROR: f64 = 0.2;
 
-/// What touches the head.
+/// The touch script of the demo.
 const SCRIPT: &str = include_str!("../../../../examples/tour.toml");
 
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {

@@ -65,7 +65,7 @@ struct FitReport {
     matched: usize,
     /// Tracks that drive nothing.
     unmatched: Vec<String>,
-    /// A map of names that would let them, as a TOML file.
+    /// A name map, as a TOML file, that would let them drive shapes.
     suggested_map: String,
 }
 
@@ -108,7 +108,7 @@ fn tell_fit(rig: &Rig, name: &str, args: &InfoArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many peaks are told.
+/// How many peaks are listed.
 const PEAKS: usize = 12;
 
 fn tell_take_details(out: &mut impl Write, take: &TakeReport) -> anyhow::Result<()> {
@@ -120,7 +120,7 @@ fn tell_take_details(out: &mut impl Write, take: &TakeReport) -> anyhow::Result<
     Ok(())
 }
 
-/// What is in a face file.
+/// The contents of a face file.
 #[derive(Serialize)]
 struct FaceReport {
     name: String,

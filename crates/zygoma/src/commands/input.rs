@@ -1,4 +1,4 @@
-//! Reading what the user named: rigs and takes.
+//! Reading the rigs and takes that the user named.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use zygoma_rig::{JointRole, Rig, Take, gaze, report};
 
 use crate::cli::{ReadingArgs, RigArgs, UpAxis};
 
-/// Reads the rig and picks its skin as asked; says what its user should know of it.
+/// Reads the rig and picks its skin as asked; prints warnings that its user should know.
 pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
     let rig = read_rig_quietly(args)?;
     let turned = rig.notes.iter().filter(|note| *note == up::TURNED);
@@ -24,7 +24,7 @@ pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
     Ok(rig)
 }
 
-/// [`read_rig`] for a command that tells all there is to know anyway.
+/// [`read_rig`] without warnings, for a command that reports everything anyway.
 pub(crate) fn read_rig_quietly(args: &RigArgs) -> anyhow::Result<Rig> {
     let limits = Limits::default();
     let mut rig = match (&args.reading.identity, args.reading.up) {
@@ -59,7 +59,7 @@ pub(crate) fn read_toml<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
     zygoma_face::run::toml_file::parse(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
 }
 
-/// The rig that a face was built from: the one that is named, or the one that the face remembers, where it was or beside
+/// Finds the rig that a face was built from: the one that is named, or the one that the face remembers, in its old place or beside
 /// the face file.
 pub(crate) fn read_origin(face: &FaceModel, file: &Path, named: Option<&Path>) -> anyhow::Result<Rig> {
     let found = named.map(Path::to_owned).or_else(|| remembered(face, file));
@@ -76,7 +76,7 @@ pub(crate) fn read_origin(face: &FaceModel, file: &Path, named: Option<&Path>) -
         }
     };
     let identity = face.origin.identity.clone().filter(|_| ict::is_ict(&path));
-    // It may have been read with another axis up than its shapes tell.
+    // It may have been read with another up axis than its shapes suggest.
     for up in [None, Some(UpAxis::Z), Some(UpAxis::Y)] {
         let reading = ReadingArgs { mesh: None, identity: identity.clone(), up };
         let args = RigArgs { rig: path.clone(), reading };
@@ -108,7 +108,7 @@ fn remembered(face: &FaceModel, file: &Path) -> Option<PathBuf> {
     candidates.into_iter().flatten().find(|path| path.exists())
 }
 
-/// Reads a take and brings it to the rig: under the names that a map says, with eyes that turn once. Says what was done to it.
+/// Reads a take and adapts it to the rig: renames tracks by a map, and turns eyes only once. Prints what was changed.
 pub(crate) fn read_take(name: &str, rig: &Rig, map: Option<&Path>) -> anyhow::Result<Take> {
     let mut take = find_take(name, rig)?;
     if let Some(path) = map {
@@ -121,10 +121,10 @@ pub(crate) fn read_take(name: &str, rig: &Rig, map: Option<&Path>) -> anyhow::Re
     Ok(take)
 }
 
-/// A take with a moving head and fewer tracks than this is about the head, and may do without the face. Ours: the built-in shake has two.
+/// A take with a moving head and fewer tracks than this is about the head, and need not move the face. Ours: the built-in shake has two.
 const FEW_TRACKS: usize = 5;
 
-/// Refuses a take of which no track drives any shape, and says what helps. `path` is where the rig is.
+/// Refuses a take of which no track drives any shape, and suggests a remedy. `path` is where the rig is.
 pub(crate) fn check_match(rig: &Rig, path: &Path, take: &Take, name: &str) -> anyhow::Result<()> {
     let tracks = take.weights.len();
     let has_shapes = rig.meshes.iter().any(|mesh| !mesh.shapes.is_empty());
@@ -171,10 +171,10 @@ pub(crate) fn find_take(name: &str, rig: &Rig) -> anyhow::Result<Take> {
     );
 }
 
-/// Frames that are simulated or written at most: hours of a take.
+/// Maximum number of frames to simulate or write: hours of a take.
 const MOST_FRAMES: f64 = 1e6;
 
-/// Refuses what nobody has the time and the disk for: a take that is too long at so many frames a second.
+/// Refuses a take that is too long at this frame rate.
 pub(crate) fn check_length(take: &Take, fps: f64) -> anyhow::Result<()> {
     if take.duration() * fps <= MOST_FRAMES {
         return Ok(());
@@ -185,7 +185,7 @@ pub(crate) fn check_length(take: &Take, fps: f64) -> anyhow::Result<()> {
     )
 }
 
-/// A built-in take whose head turns where the rig's does.
+/// A built-in take whose head rotates about the rig's pivot.
 fn about_the_pivot(take: &Take, rig: &Rig) -> Take {
     let mut take = take.clone();
     for track in &mut take.motions {

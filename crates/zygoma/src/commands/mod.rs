@@ -1,4 +1,4 @@
-//! One module per command, and what several of them share.
+//! One module per command, and the code that they share.
 
 pub(crate) mod anatomy;
 pub(crate) mod animated;

@@ -9,13 +9,13 @@ use zygoma_view::{Options, Server, Show, Stop};
 use crate::cli::ViewArgs;
 use crate::commands::input;
 
-/// What ends the viewer, while it runs.
+/// The handle that stops the viewer while it runs.
 static RUNNING: OnceLock<Stop> = OnceLock::new();
 
-/// Whether it was told to end before: a second Ctrl-C does not wait.
+/// Whether it was asked to stop before: a second Ctrl-C does not wait.
 static STOPPING: AtomicBool = AtomicBool::new(false);
 
-/// Ends the viewer, if it runs; false if there is nothing to be ended this way.
+/// Stops the viewer if it runs; false if there is nothing to stop this way.
 pub(crate) fn stop() -> bool {
     let Some(running) = RUNNING.get() else { return false };
     if STOPPING.swap(true, Ordering::Relaxed) {
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Opens the page; where no browser is found, the address was printed.
+/// Opens the page; if no browser is found, the address was printed.
 fn open_browser(url: &str) {
     let (program, arguments): (&str, &[&str]) = match std::env::consts::OS {
         "windows" => ("cmd", &["/C", "start", ""]),
@@ -62,6 +62,6 @@ fn open_browser(url: &str) {
     let mut command = Command::new(program);
     let quiet =
         command.args(arguments).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // It goes on without us.
+    // The browser keeps running after this program.
     let _ = quiet.spawn();
 }

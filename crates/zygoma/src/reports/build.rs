@@ -1,4 +1,4 @@
-//! What a build found: stiffness, depth, deviations, convergence and times.
+//! The report of a build: stiffness, depth, deviations, convergence and times.
 
 use glam::Vec3;
 use rayon::prelude::*;
@@ -18,7 +18,7 @@ const SIZE: usize = 420;
 /// Shapes whose error is drawn.
 const DRAWN: usize = 6;
 
-/// Frames in which a shape comes to rest, and how long each is.
+/// Frames that a shape takes to come to rest, and the length of each.
 const FRAMES: usize = 30;
 const FRAME: f64 = 0.01;
 
@@ -102,7 +102,7 @@ fn add_depth(page: &mut Report, face: &FaceModel) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How far a shape that is held is from the rig.
+/// The distance of a held shape from the rig.
 struct Held {
     name: String,
     /// Distance of each vertex, in metres.

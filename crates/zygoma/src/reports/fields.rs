@@ -1,4 +1,4 @@
-//! Pictures of what varies over a face.
+//! Pictures of fields over a face.
 
 use glam::Vec3;
 use zygoma_face::model::FaceModel;
@@ -6,7 +6,7 @@ use zygoma_picture::{
     Camera, ColorMap, Image, Legend, RenderOptions, Scale, Scene, Surface, View, render, side_by_side,
 };
 
-/// Something that varies over a face's skin.
+/// A field over a face's skin.
 pub(crate) struct Field<'a> {
     /// One value for each vertex of the whole mesh; NaN where there is none.
     pub(crate) values: Vec<f32>,
@@ -15,7 +15,7 @@ pub(crate) struct Field<'a> {
     pub(crate) scale: Scale,
 }
 
-/// Values of the shell on the whole mesh, mixed in `scale`; NaN off the skin.
+/// Interpolates values of the shell to the whole mesh, in `scale`; NaN off the skin.
 pub(crate) fn on_mesh(face: &FaceModel, shell: &[f64], scale: Scale) -> Vec<f32> {
     let to = |value: f64| if scale == Scale::Log { value.max(f64::MIN_POSITIVE).ln() } else { value };
     let from = |value: f64| if scale == Scale::Log { value.exp() } else { value };
@@ -30,7 +30,7 @@ pub(crate) fn on_mesh(face: &FaceModel, shell: &[f64], scale: Scale) -> Vec<f32>
 }
 
 impl Field<'_> {
-    /// The values that the ends of the colours stand for: all but the most extreme hundredths.
+    /// The values at the ends of the colour map: 0 to the maximum, or on a log scale the 1st to the 99th percentile.
     fn range(&self) -> [f32; 2] {
         let mut known: Vec<f32> = self.values.iter().copied().filter(|v| v.is_finite()).collect();
         known.sort_by(f32::total_cmp);
@@ -44,7 +44,7 @@ impl Field<'_> {
         }
     }
 
-    /// The field on a surface from several sides, with a legend.
+    /// Draws the field on a surface from several sides, with a legend.
     pub(crate) fn draw(
         &self,
         positions: &[Vec3],

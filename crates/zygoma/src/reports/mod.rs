@@ -1,4 +1,4 @@
-//! Pages with pictures: what a build found and what a simulation did.
+//! HTML reports with pictures, of builds and of simulations.
 
 pub(crate) mod build;
 pub(crate) mod fields;

@@ -1,4 +1,4 @@
-//! What a simulation did: its touches and its deviation from the rig.
+//! The report of a simulation: its touches and its deviation from the rig.
 
 use std::path::Path;
 
@@ -18,17 +18,17 @@ use zygoma_face::run::{Outcome, Prop, TouchScript};
 /// Pixels of one picture.
 const SIZE: usize = 360;
 
-/// What is shown around a touch, in heights.
+/// Half size of the close-up around a touch, in heights.
 const CLOSE: f32 = 0.2;
 
-/// Key frames beside the plain rig.
+/// Number of key frames shown beside the plain rig.
 const KEY_FRAMES: usize = 6;
 
-/// What the sheet of touches shows.
+/// Caption of the sheet of touches.
 pub(crate) const TOUCHES: &str =
     "Each touch in the middle of its time, and the plain rig at the same moment.";
 
-/// A performance that is told about.
+/// The performance that a report describes.
 pub(crate) struct Story<'a> {
     pub(crate) face: &'a FaceModel,
     pub(crate) rig: &'a Rig,
@@ -51,7 +51,7 @@ pub(crate) fn write(folder: &Path, story: &Story, lines: &[String]) -> anyhow::R
 }
 
 impl Story<'_> {
-    /// Each touch at its middle, above the plain rig at the same moment.
+    /// Draws each touch at its middle, above the plain rig at the same moment.
     pub(crate) fn touch_pictures(&self, size: usize) -> anyhow::Result<Vec<[(Image, String); 2]>> {
         let portrait = Portrait::new(self.rig)?;
         let binding = Binding::new(self.rig, self.take);
@@ -78,7 +78,7 @@ impl Story<'_> {
         self.take.start() + frame as f64 / self.outcome.frames.fps()
     }
 
-    /// What touches the face in a frame.
+    /// The meshes of the colliders that touch the face in a frame.
     pub(super) fn props(&self, frame: usize) -> Vec<TriMesh<Vec3>> {
         let placed = |prop: &Prop| {
             let pose = prop.poses.get(frame).copied().flatten()?;
@@ -87,7 +87,7 @@ impl Story<'_> {
         self.outcome.props.iter().filter_map(placed).collect()
     }
 
-    /// A view on a touch from aside, so that what touches does not hide the skin.
+    /// A view of a touch from the side, so that the collider does not hide the skin.
     fn side_view(&self, prop: &Prop, pose: &Pose, skin: &[Vec3]) -> View {
         let tip = tip(prop, pose);
         let reach = 0.06 * self.face.height as f32;
@@ -102,7 +102,7 @@ impl Story<'_> {
         View { yaw: aside.clamp(-60.0, 60.0), pitch: 6.0 }
     }
 
-    /// All touches on one picture, each above the plain rig at the same moment; `None` where nothing touches.
+    /// Draws all touches on one sheet, each above the plain rig at the same moment; `None` if nothing touches.
     pub(crate) fn touch_sheet(&self) -> anyhow::Result<Option<Image>> {
         let pictures = self.touch_pictures(SIZE)?;
         if pictures.is_empty() {
@@ -176,7 +176,7 @@ impl Story<'_> {
     }
 }
 
-/// The end of a prop that touches.
+/// The end of a prop that touches the skin.
 fn tip(prop: &Prop, pose: &Pose) -> Vec3 {
     match prop.shape {
         ColliderShape::Capsule { half_length, .. } => {

@@ -1,4 +1,4 @@
-//! The page about tissue: its lips, its volume and its deviation from the rig.
+//! The report of tissue: its lips, its volume and its deviation from the rig.
 
 use std::path::Path;
 
@@ -17,31 +17,31 @@ use crate::pictures::{Portrait, Shot};
 const SIZE: usize = 300;
 /// Pixels of one picture of a map.
 const MAP: usize = 420;
-/// Pictures of the mouth.
+/// Number of pictures of the mouth.
 const MOUTHS: usize = 6;
-/// What is shown around the mouth, in heights.
+/// Half size of the close-up around the mouth, in heights.
 const CLOSE: f32 = 0.16;
 
-/// Notes about tissue, frame by frame.
+/// Records of tissue, frame by frame.
 #[derive(Default)]
 pub(crate) struct FrameLog {
     /// Pairs of crossing triangles between the lips, and those of the plain rig.
     pub(crate) crossings: Vec<[usize; 2]>,
     pub(crate) lips: Vec<LipReport>,
-    /// Volume of the flesh, and under the plain rig.
+    /// Volume of the tissue, and the volume under the plain rig.
     pub(crate) volumes: Vec<[VolumeReport; 2]>,
     /// Whether the cheeks are puffed.
     pub(crate) puffed: Vec<bool>,
-    /// How deep anything was in the skin, m, and the force of all touches on the head, N.
+    /// The deepest penetration into the skin, m, and the force of all touches on the head, N.
     pub(crate) touches: Vec<[f32; 2]>,
-    /// What is between flesh and teeth.
+    /// Contact between tissue and teeth.
     pub(crate) teeth: Vec<TeethReport>,
-    /// How far the skin is from its markers.
+    /// Distances of the skin from its markers.
     pub(crate) misses: Vec<MarkerMiss>,
 }
 
 impl FrameLog {
-    /// The strongest force of all touches on the head, N.
+    /// The largest force of all touches on the head, N.
     pub(crate) fn strongest(&self) -> f64 {
         f64::from(self.touches.iter().map(|touch| touch[1]).fold(0.0, f32::max))
     }
@@ -69,7 +69,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// What the flesh is like from place to place.
+/// Adds maps of the tissue's thickness and stiffness.
 fn add_flesh(page: &mut Report, face: &FaceModel, tissue: &Tissue) -> anyhow::Result<()> {
     page.section("Flesh");
     let mut add = |values: &[f64], title, unit, caption| -> anyhow::Result<()> {
@@ -98,7 +98,7 @@ fn add_flesh(page: &mut Report, face: &FaceModel, tissue: &Tissue) -> anyhow::Re
     Ok(())
 }
 
-/// The mouth where its lips part, or where most happens between them: contacts, or the plain rig's crossings.
+/// Adds pictures of the mouth where its lips part, or where it is busiest: most contacts, or most crossings of the plain rig.
 fn add_mouths(page: &mut Report, story: &Story, log: &FrameLog) -> anyhow::Result<()> {
     let busy = |frame: &usize| {
         let lips = &log.lips[*frame];
@@ -107,7 +107,7 @@ fn add_mouths(page: &mut Report, story: &Story, log: &FrameLog) -> anyhow::Resul
     let count = log.lips.len();
     let fps = story.outcome.frames.fps();
     let apart = (0.1 * fps).round().max(1.0) as usize;
-    // Where sticky lips part is what one wants to see; where none stick, where most happens.
+    // Frames in which sticky lips part are the interesting ones; without any, the busiest ones.
     let parting = |frame: &usize| {
         let later = (*frame + 2 * apart).min(count - 1);
         log.lips[*frame].sticky.saturating_sub(log.lips[later].sticky)

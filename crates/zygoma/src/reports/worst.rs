@@ -8,17 +8,17 @@ use zygoma_rig::frames::Frames;
 use super::simulation::Story;
 use crate::pictures::{Portrait, Shot};
 
-/// Pixels of one picture, and of one picture of the clip.
+/// Pixels of one picture, and of one frame of the clip.
 const SIZE: usize = 320;
 const CLIP: usize = 260;
-/// The clip shows so many seconds around the worst moment, at so many frames per second.
+/// Length of the clip around the worst moment, in seconds, and its frames per second.
 const AROUND: f64 = 0.75;
 const CLIP_FPS: u16 = 15;
-/// What is shown around the worst vertex, in heights.
+/// Half size of the close-up around the worst vertex, in heights.
 const CLOSE: f32 = 0.16;
 
 impl Story<'_> {
-    /// The frame that is farthest from the rig where nothing touches, or, where something always does, of all.
+    /// The frame with the largest deviation from the rig among those without contact, or among all if there is always contact.
     fn worst_frame(&self) -> Option<usize> {
         let frames = || self.outcome.deviations.iter().enumerate();
         let worst = |untouched: bool| {
@@ -28,7 +28,7 @@ impl Story<'_> {
         worst(true).or_else(|| worst(false))
     }
 
-    /// Adds the worst frame beside the plain rig, whole and close, and a clip around it.
+    /// Adds the worst frame beside the plain rig, whole and as a close-up, and a clip around it.
     pub(crate) fn add_worst(&self, page: &mut Report) -> anyhow::Result<()> {
         let Some(frame) = self.worst_frame() else { return Ok(()) };
         let shown = Shown {
@@ -73,7 +73,7 @@ impl Story<'_> {
     }
 }
 
-/// What pictures are taken of.
+/// The subject of the pictures.
 struct Shown<'a> {
     story: &'a Story<'a>,
     portrait: Portrait<'a>,
@@ -81,7 +81,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// The simulated face and the plain rig in a frame.
+    /// Draws the simulated face and the plain rig in a frame.
     fn pair(
         &self,
         frame: usize,

@@ -62,7 +62,7 @@ fn rigs_that_hung_or_crashed_end() {
         }
     }
     let empty = rigs.join("panic_empty_face.safetensors").display().to_string();
-    assert!(fail(folder.path(), &["info", &empty]).contains("is empty; build the face again"));
+    assert!(fail(folder.path(), &["info", &empty]).contains("build it again with `zygoma build"));
     let heap = rigs.join("quadratic_weld_397bytes.gltf").display().to_string();
     report(folder.path(), &["info", &heap]);
 }

@@ -1,4 +1,4 @@
-//! Typed arrays out of accessors: every component type, normalised or not, strided, sparse, compressed.
+//! Reads typed arrays from accessors: every component type, normalised or not, strided, sparse, compressed.
 
 use super::Document;
 use super::schema::{Accessor, Schema, Sparse};
@@ -68,7 +68,7 @@ impl Component {
         }
     }
 
-    /// Both ends of a signed range are −1: `max(c / 127, −1)`.
+    /// Decodes a component. Both ends of a signed range are −1: `max(c / 127, −1)`.
     fn value(self, bytes: &[u8], normalized: bool) -> f32 {
         let raw = self.raw(bytes);
         if normalized && self != Self::F32 { (raw / self.largest()).max(-1.0) } else { raw }
@@ -105,7 +105,7 @@ fn components(shape: &str) -> Option<usize> {
 }
 
 impl<'a> Accessors<'a> {
-    /// Decompresses the document's views and is ready to read.
+    /// Decompresses the document's views for reading.
     pub(super) fn new(document: &'a Document, schema: &'a Schema, limits: &Limits) -> Result<Self> {
         Ok(Self { document, schema, views: Views::new(document, schema, limits)? })
     }
@@ -139,8 +139,8 @@ impl<'a> Accessors<'a> {
         self.read_vectors(index, expected).map_err(|problem| self.error(index, &problem))
     }
 
-    /// The vectors of an accessor that are not zero, with their places. What a sparse accessor leaves out
-    /// costs nothing, so a file cannot ask for memory with it.
+    /// The non-zero vectors of an accessor, with their indices. Elements that a sparse accessor leaves out
+    /// cost nothing, so a file cannot use it to demand memory.
     pub(super) fn nonzero<const N: usize>(
         &self,
         index: usize,
@@ -194,7 +194,7 @@ impl<'a> Accessors<'a> {
         }
         let Some(sparse) = &accessor.sparse else { return Ok(Vec::new()) };
         let mut overrides = self.overrides::<N>(accessor, sparse)?;
-        // The specification asks for increasing places; files with others mean the last value.
+        // The specification asks for increasing indices; in files that break this, the last value counts.
         overrides.sort_by_key(|(place, _)| *place);
         overrides.reverse();
         overrides.dedup_by_key(|(place, _)| *place);
@@ -203,7 +203,7 @@ impl<'a> Accessors<'a> {
         Ok(overrides)
     }
 
-    /// The accessor, if it has the wanted shape and count.
+    /// The accessor, if it has the expected shape and count.
     fn checked<const N: usize>(&self, index: usize, expected: Option<usize>) -> Result<&'a Accessor, String> {
         let accessor = self.get(index)?;
         if components(&accessor.shape) != Some(N) {
@@ -233,7 +233,7 @@ impl<'a> Accessors<'a> {
         Ok(Some(Rows { normalized: accessor.normalized, ..rows }))
     }
 
-    /// The values that a sparse accessor puts in place of others.
+    /// The values of a sparse accessor that replace others.
     fn overrides<const N: usize>(
         &self,
         accessor: &Accessor,

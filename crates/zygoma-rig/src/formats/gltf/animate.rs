@@ -1,4 +1,4 @@
-//! Animations into a document: weights of morph targets and motion of nodes.
+//! Writes animations into a document: weights of morph targets and motion of nodes.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::scene::rotation_of;
 use super::{Document, builder};
 use crate::take::{Interpolation, WeightCurve};
 
-/// The rate in Hz at which curves are sampled that glTF cannot hold as they are.
+/// The rate in Hz at which curves are sampled that glTF cannot store exactly.
 const SAMPLED: f64 = 60.0;
 
 /// One animation that is being written.
@@ -31,14 +31,14 @@ pub(super) struct WeightKeys {
 }
 
 impl WeightKeys {
-    /// Keys at a steady rate, all targets of a frame one after the other.
+    /// Keys at a steady rate, with all targets of a frame one after the other.
     pub(super) fn steady(start: f64, fps: f64, targets: usize, values: &[f32]) -> Self {
         let frames = values.len().checked_div(targets).unwrap_or(0);
         let times = (0..frames).map(|frame| start + frame as f64 / fps);
         Self::linear(times, |key| values[key * targets..][..targets].to_vec())
     }
 
-    /// The curve of each target put together; absent ones stay at zero. `None` if all are absent.
+    /// Combines the curves of all targets; absent ones stay at zero. `None` if all are absent.
     pub(super) fn together(curves: &[Option<&WeightCurve>]) -> Option<Self> {
         let given: Vec<&WeightCurve> =
             curves.iter().copied().flatten().filter(|curve| !curve.times.is_empty()).collect();
@@ -67,7 +67,7 @@ impl WeightKeys {
         Some(Self::linear(times.iter().copied(), row))
     }
 
-    /// Keys whose times, in single precision, still increase.
+    /// Linear keys, keeping only those whose times still increase in single precision.
     fn linear(times: impl Iterator<Item = f64>, row: impl Fn(usize) -> Vec<f32>) -> Self {
         let mut keys = Self { times: Vec::new(), values: Vec::new(), interpolation: "LINEAR" };
         for (key, time) in times.enumerate() {
@@ -95,7 +95,7 @@ fn cubic_row(curves: &[Option<&WeightCurve>], key: usize) -> Vec<f32> {
     row
 }
 
-/// Every key of every curve and, for curves that bend or jump between keys, steady samples as well.
+/// Every key of every curve and, for curves that bend or jump between keys, evenly spaced samples as well.
 fn union_of_times(curves: &[&WeightCurve]) -> Vec<f64> {
     let mut times: Vec<f64> = curves.iter().flat_map(|curve| curve.times.iter().copied()).collect();
     times.sort_by(f64::total_cmp);
@@ -116,7 +116,7 @@ impl AnimationWriter {
         self.channels.is_empty()
     }
 
-    /// Takes over a channel of another animation with its sampler, as they are.
+    /// Copies a channel of another animation with its sampler, unchanged.
     pub(super) fn keep(&mut self, channel: &Value, samplers: &[Value]) {
         let sampler = channel.get("sampler").and_then(Value::as_u64).unwrap_or(0) as usize;
         let Some(sampler) = samplers.get(sampler) else { return };
@@ -126,7 +126,7 @@ impl AnimationWriter {
         self.channels.push(channel);
     }
 
-    /// Whether a part of a node is animated already.
+    /// Whether a property of a node is animated already.
     pub(super) fn has(&self, node: usize, path: &str) -> bool {
         self.channels.iter().any(|channel| {
             let target = &channel["target"];
@@ -134,7 +134,7 @@ impl AnimationWriter {
         })
     }
 
-    /// Whether this part of any node is animated already.
+    /// Whether this property of any node is animated already.
     pub(super) fn has_path(&self, path: &str) -> bool {
         self.channels.iter().any(|channel| channel["target"]["path"].as_str() == Some(path))
     }
@@ -162,7 +162,7 @@ impl AnimationWriter {
             }
             let local = frame.local(motion);
             let rotation = rotation_of(local.matrix3);
-            // The same turn, written so that it lies near the one before.
+            // The same rotation, with the sign that is nearer to the previous key.
             let rotation = if rotation.dot(previous) < 0.0 { -rotation } else { rotation };
             previous = rotation;
             times.push(time);
@@ -179,7 +179,7 @@ impl AnimationWriter {
         self.add(document, node, "rotation", &times, output, "LINEAR");
     }
 
-    /// Lets a node come and go: it has its size from the times on at which it is there, and none at the others.
+    /// Shows and hides a node by its scale: its own size while it is present, and zero otherwise.
     pub(super) fn presence(&mut self, document: &mut Document, node: usize, keys: &[(f64, bool)], size: f64) {
         let (mut times, mut scales) = (Vec::<f32>::new(), Vec::new());
         for (time, is_there) in keys {
@@ -221,7 +221,7 @@ impl AnimationWriter {
     }
 }
 
-/// What turns a motion in rig space into the pose of one node.
+/// Converts a motion in rig space to the pose of one node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MotionFrame {
     /// From the scene to rig space.
@@ -238,7 +238,7 @@ impl MotionFrame {
         self.parent.inverse() * in_scene * self.rest
     }
 
-    /// An animated node must not have a matrix.
+    /// Replaces the matrix of a node, since an animated node must not have one.
     fn make_animatable(&self, document: &mut Document, node: usize) {
         let Some(entry) = document.json.pointer_mut(&format!("/nodes/{node}")) else { return };
         if entry.get("matrix").is_none() {

@@ -41,32 +41,32 @@ pub struct MorphTarget {
 /// How the skin of an animated GLB moves.
 #[derive(Clone, Copy, Debug)]
 pub enum SkinMotion<'a> {
-    /// By a few targets about its neutral, which take the place of its own.
+    /// By a few targets about its neutral, which replace its own.
     Baked(&'a MorphAnimation),
-    /// By its own shapes, exactly as the take's curves say.
+    /// By its own shapes, with exactly the take's curves.
     Shapes,
     /// By its own shapes, with the weight of each in every frame, and correctives beside them.
     Corrected {
         /// Weights of all shapes of the skin, frame after frame.
         weights: &'a [f32],
-        /// Targets that are added to what the shapes give.
+        /// Targets that are added to the shapes.
         correctives: &'a MorphAnimation,
     },
 }
 
-/// What moves beside the skin of an animated GLB otherwise than the take says.
+/// Meshes and props that move beside the skin of an animated GLB other than by the take.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside<'a> {
-    /// Meshes that ride on the skin.
+    /// Meshes that follow the skin.
     pub riders: &'a [CorrectedRider],
-    /// Things that touch the face; they need a motion that has frames.
+    /// Colliders that touch the face; they need a skin motion that has frames.
     pub props: &'a [AnimatedProp],
 }
 
 /// Writes a rig whose skin plays an animated surface, as one self-contained GLB.
 ///
 /// Other morphing meshes follow the take, whose tracks have exactly the names of the rig's shapes. The take becomes the first
-/// animation. Everything else of a glTF document stays, except meshopt compression and data that nothing refers to any more; its
+/// animation. Everything else of a glTF document stays, except meshopt compression and data that is no longer referenced; its
 /// other clips lose only the weights of targets that were replaced. With `is_own` the take is one of the document's and keeps moving
 /// nodes as it did; otherwise the take's head, jaw and eye motion is written.
 ///
@@ -93,7 +93,7 @@ pub fn write_animated(
     let mut writer = AnimationWriter::default();
     let mut stage = match &rig.source {
         Source::Gltf(document) => {
-            // Any viewer is to play it, and few decompress. The document was read within limits before.
+            // Any viewer should play it, and few decompress. The document was read within limits before.
             let document = document.decompressed(&Limits::default())?;
             let (mut stage, planned) = Stage::of_document(&document, rig)?;
             let own = if is_own { clips::of_take(&planned.schema, &take.name) } else { Vec::new() };
@@ -157,7 +157,7 @@ impl<'a> SkinMotion<'a> {
         Self::Corrected { weights: &rider.weights, correctives: &rider.baked.animation }
     }
 
-    /// The targets that are new to the skin.
+    /// The new targets of the skin.
     fn targets(&self) -> Option<&'a MorphAnimation> {
         match self {
             Self::Baked(animation) => Some(animation),
@@ -166,7 +166,7 @@ impl<'a> SkinMotion<'a> {
         }
     }
 
-    /// The weights of all of the skin's targets in every frame; `None` where the take's own curves are to be used, or where nothing
+    /// The weights of all of the skin's targets in every frame; `None` if the take's own curves are used, or if nothing
     /// moves.
     fn keys(&self, ranged: Option<&Ranged>, skin: &RigMesh) -> Option<WeightKeys> {
         let (animation, ranged) = (self.targets()?, ranged?);

@@ -9,7 +9,7 @@ use super::scene::{Pose, normalized};
 use crate::Result;
 use crate::formats::Limits;
 
-/// What happens between two keys.
+/// Interpolation between two keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Step,
@@ -26,7 +26,7 @@ pub(super) struct Curve {
     values: Vec<f32>,
 }
 
-/// The three numbers or rows that a cubic key consists of.
+/// The three parts of a cubic key.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
     Incoming,
@@ -90,7 +90,7 @@ fn quaternion(v: DVec4) -> DQuat {
     normalized(DQuat::from_vec4(v))
 }
 
-/// Which part of a node's pose an animation changes.
+/// The property of a node's pose that an animation changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PosePart {
     Translation,
@@ -99,7 +99,7 @@ pub(super) enum PosePart {
 }
 
 impl PosePart {
-    /// The part that an animation path names.
+    /// The property that an animation path names.
     pub(super) fn from_path(path: &str) -> Option<Self> {
         Some(match path {
             "translation" => Self::Translation,
@@ -114,7 +114,7 @@ impl PosePart {
         if self == Self::Rotation { 4 } else { 3 }
     }
 
-    /// Puts the curve's value at a time into a pose.
+    /// Writes the curve's value at a time into a pose.
     pub(super) fn apply(self, curve: &Curve, time: f64, pose: &mut Pose) {
         let value = curve.sample(time, self == Self::Rotation);
         let vector = DVec3::new(value.x, value.y, value.z);

@@ -1,4 +1,4 @@
-//! Typed arrays into a document: buffer views and accessors at the end of its first buffer.
+//! Writes typed arrays into a document: buffer views and accessors at the end of its first buffer.
 
 use glam::{Vec2, Vec3};
 use serde_json::{Value, json};
@@ -7,9 +7,9 @@ use super::Document;
 use super::pack::{append, push};
 use crate::SparseDeltas;
 
-/// What the graphics card reads vertices from (glTF 2.0, section 5.11.5).
+/// Buffer target for vertex attributes (glTF 2.0, section 5.11.5).
 const ARRAY_BUFFER: u32 = 34962;
-/// What it reads indices from.
+/// Buffer target for vertex indices.
 const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 
 const U16: u32 = 5123;
@@ -28,7 +28,7 @@ fn view(document: &mut Document, bytes: &[u8], target: Option<u32>) -> usize {
     push(document, "bufferViews", view)
 }
 
-/// Exact in JSON: a single-precision number widened to double reads back as itself.
+/// Numbers as JSON. Exact, since a single-precision number widened to double reads back as itself.
 fn numbers(values: &[f32]) -> Value {
     values.iter().map(|value| f64::from(*value)).collect()
 }
@@ -65,7 +65,7 @@ pub(super) fn coordinates(document: &mut Document, coordinates: &[Vec2]) -> usiz
     push(document, "accessors", accessor)
 }
 
-/// Triangles as indices, 16-bit where those reach. The largest 16-bit number is reserved.
+/// Triangles as indices, 16-bit where those suffice. The largest 16-bit number is reserved.
 pub(super) fn indices(document: &mut Document, triangles: &[[u32; 3]], vertex_count: usize) -> usize {
     let corners = triangles.as_flattened();
     let (bytes, kind) = index_bytes(corners, vertex_count);
@@ -110,14 +110,14 @@ pub(super) fn displacements(
 }
 
 fn sparse(document: &mut Document, deltas: &SparseDeltas, vertex_count: usize) -> Value {
-    // A target that moves nothing still says so once: many readers trip over an accessor without any data.
+    // A target that moves nothing still stores one zero: many readers fail on an accessor without any data.
     let nothing = SparseDeltas { vertices: vec![0], offsets: vec![Vec3::ZERO] };
     let deltas = if deltas.is_empty() { &nothing } else { deltas };
     let sparse = sparse_rows(document, &deltas.vertices, bytemuck::cast_slice(&deltas.offsets), vertex_count);
     json!({ "componentType": F32, "count": vertex_count, "type": "VEC3", "sparse": sparse })
 }
 
-/// The sparse part of an accessor of so many rows: the rows that are not zero, and their bytes.
+/// The sparse part of an accessor of `count` rows: the non-zero rows, and their bytes.
 pub(super) fn sparse_rows(document: &mut Document, rows: &[u32], bytes: &[u8], count: usize) -> Value {
     let (indices, kind) = index_bytes(rows, count);
     let places = view(document, &indices, None);

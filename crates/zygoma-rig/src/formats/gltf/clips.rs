@@ -1,4 +1,4 @@
-//! The clips that a document came with, when another take is put before them.
+//! Keeps the clips that a document came with when another take is put before them.
 
 use serde_json::{Value, json};
 
@@ -12,19 +12,19 @@ use super::{builder, takes};
 use crate::formats::Limits;
 use crate::{Result, RigMesh};
 
-/// What becomes of the weights that clips give to a mesh.
+/// How the weights that clips give to a mesh change.
 pub(super) struct WeightChannel {
-    /// The node that shows the mesh.
+    /// The node that has the mesh.
     node: usize,
     change: Change,
 }
 
 enum Change {
-    /// The targets are as they were.
+    /// The targets are unchanged.
     None,
-    /// The targets are gone.
+    /// The targets were replaced.
     Replaced,
-    /// There are more targets, which rest at these weights.
+    /// Targets were added, which rest at these weights.
     Appended { own: usize, rest: Vec<f32> },
 }
 
@@ -52,7 +52,7 @@ pub(super) fn of_take(schema: &Schema, take: &str) -> Vec<usize> {
     groups.into_iter().find(|(name, _)| name == take).map_or_else(Vec::new, |(_, animations)| animations)
 }
 
-/// Takes over what the document's own take does, except to weights that are written anew.
+/// Copies the channels of the document's own take, except weights that are written anew.
 pub(super) fn take_over(
     stage: &Stage,
     animations: &[usize],
@@ -67,7 +67,7 @@ pub(super) fn take_over(
     }
 }
 
-/// Keeps every animation but these, with the weights of meshes as their new targets need them. One that moves nothing else is dropped.
+/// Keeps every animation but these, and adapts mesh weights to the new targets. An animation that moves nothing else is dropped.
 pub(super) fn keep_others(
     stage: &mut Stage,
     schema: &Schema,
@@ -104,7 +104,7 @@ pub(super) fn keep_others(
     Ok(())
 }
 
-/// Lets appended targets rest throughout an animation of the mesh's own.
+/// Keeps appended targets at rest throughout an animation of the mesh's own.
 fn widen(
     stage: &mut Stage,
     schema: &Schema,
@@ -128,7 +128,7 @@ fn widen(
             let accessors = Accessors::new(&stage.document, schema, &Limits::default())?;
             accessors.vectors::<1>(output as usize, None)?
         };
-        // A spline has a row of tangents before each row of weights and one behind; resting targets have none.
+        // A spline has a row of tangents before and after each row of weights; those of resting targets are zero.
         let is_spline = sampler["interpolation"].as_str() == Some("CUBICSPLINE");
         let mut wide = Vec::with_capacity(values.len() / own * (own + rest.len()));
         for (row, values) in values.chunks_exact(own).enumerate() {
@@ -147,7 +147,7 @@ fn widen(
     Ok(())
 }
 
-/// Leaves out samplers that no channel uses.
+/// Removes samplers that no channel uses.
 fn drop_idle_samplers(mut animation: Value) -> Value {
     let sampler = |channel: &Value| channel["sampler"].as_u64().unwrap_or(0) as usize;
     let samplers = list(&animation, "samplers").to_vec();

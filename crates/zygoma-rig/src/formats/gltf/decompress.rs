@@ -1,4 +1,4 @@
-//! Documents without meshopt compression, which Blender and many viewers cannot open.
+//! Removes meshopt compression, which Blender and many viewers cannot open.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use super::{Document, prune, sparsify};
 use crate::Result;
 use crate::formats::Limits;
 
-/// The names that meshopt compression goes by.
+/// The names of the meshopt compression extension.
 const EXTENSIONS: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
 
-/// The document with every view stored plainly in one buffer and targets sparsely; a document without compression as it is.
+/// The document with every view uncompressed in one buffer and targets sparse; a document without compression is unchanged.
 pub(super) fn decompressed(document: &Document, limits: &Limits) -> Result<Document> {
     let schema = Schema::read(document)?;
     if schema.views.iter().all(|view| view.extensions.meshopt().is_none()) {

@@ -12,10 +12,10 @@ use crate::formats::Limits;
 use crate::formats::input::{read_bytes, without_mark};
 use crate::{Error, Result};
 
-/// Where an export notes the length of the document's unit in metres.
+/// JSON path at which an export stores the length of the document's unit in metres.
 pub(super) const UNIT_PLACE: &str = "/asset/extras/zygoma/metresPerUnit";
 
-/// A glTF document as it was read, so that what zygoma does not touch goes back unchanged.
+/// A glTF document as it was read, so that everything that zygoma does not touch is written back unchanged.
 #[derive(Clone)]
 pub struct Document {
     /// The whole JSON part, unknown extensions included.
@@ -25,11 +25,11 @@ pub struct Document {
     pub buffers: Vec<Vec<u8>>,
     /// Image files beside the document, by their index in `images`.
     pub(super) images: BTreeMap<usize, Vec<u8>>,
-    /// What was left out on the way in, as sentences.
+    /// Notes on everything that was left out when reading, as sentences.
     pub(super) notes: Vec<String>,
-    /// What turned the scene upright on its way into the rig.
+    /// The rotation that turned the scene upright when it became a rig.
     pub(crate) turn: DAffine3,
-    /// Where it was read from; messages name it.
+    /// The file that it was read from, for messages.
     path: PathBuf,
 }
 
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Document {
 }
 
 impl Document {
-    /// Reads a `.glb`, `.vrm` or `.gltf` file with everything that it refers to.
+    /// Reads a `.glb`, `.vrm` or `.gltf` file with all files that it refers to.
     pub fn read(path: &Path, limits: &Limits) -> Result<Self> {
         Self::from_slice(&read_bytes(path, limits)?, path, limits)
     }
@@ -74,7 +74,7 @@ impl Document {
         Ok(document)
     }
 
-    /// A document with nothing in it, that will be written to `path`.
+    /// An empty document that will be written to `path`.
     pub(super) fn empty(path: &Path) -> Self {
         let json = serde_json::json!({ "asset": { "version": "2.0", "generator": "zygoma" } });
         Self {
@@ -117,7 +117,7 @@ impl Document {
     pub(super) fn note_unit(&mut self, metres: f64) {
         let mut place = &mut self.json;
         for key in UNIT_PLACE.split('/').skip(1) {
-            // Indexing makes an object of null; extras of any other kind are someone else's.
+            // Indexing turns null into an object; extras of any other kind belong to someone else.
             if !(place.is_object() || place.is_null()) {
                 return;
             }
@@ -131,7 +131,7 @@ impl Document {
         Error::malformed(&self.path, problem)
     }
 
-    /// An error about something that the document needs and zygoma does not do.
+    /// An error about a feature that the document needs and zygoma does not support.
     pub(super) fn unsupported(&self, what: impl Into<String>, way_out: impl Into<String>) -> Error {
         Error::unsupported(&self.path, what, way_out)
     }
@@ -168,7 +168,7 @@ impl Document {
                 let problem = format!("buffer {index} promises {promised} bytes but has {}", bytes.len());
                 return Err(self.malformed(problem + "; get the file again"));
             }
-            // What follows is the padding of a GLB chunk.
+            // Any bytes beyond this are the padding of a GLB chunk.
             bytes.truncate(usize::try_from(promised).unwrap_or(usize::MAX));
             buffers.push(bytes);
         }
@@ -176,7 +176,7 @@ impl Document {
         Ok(())
     }
 
-    /// Loads image files, so that an export can embed them. One that is missing spoils no geometry.
+    /// Loads image files, so that an export can embed them. A missing image does not affect the geometry.
     fn load_images(&mut self, files: &mut Files) -> Result<()> {
         let mut images = BTreeMap::new();
         let mut notes = Vec::new();
@@ -196,7 +196,7 @@ impl Document {
     }
 }
 
-/// Reads what a document refers to, within its limits.
+/// Reads the files that a document refers to, within its limits.
 struct Files<'a> {
     folder: &'a Path,
     left: u64,
@@ -204,7 +204,7 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// The bytes behind a URI. The error is what the URI refers to and why that cannot be had.
+    /// The bytes that a URI refers to. The error says what the URI refers to and why it cannot be read.
     fn follow(&mut self, uri: &str) -> Result<Vec<u8>, String> {
         match resolve(uri)? {
             Target::Data(bytes) => Ok(bytes),

@@ -1,4 +1,4 @@
-//! Rigs and takes back into GLB files.
+//! Writes rigs and takes to GLB files.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::{Error, Result, Rig, Source, Take};
 
 /// Writes a rig as one self-contained GLB.
 ///
-/// A rig that came from a glTF file is that file again, whole: meshes, skins, materials, extras and unknown
+/// A rig that came from a glTF file is written back whole: meshes, skins, materials, extras and unknown
 /// extensions unchanged. A rig from elsewhere becomes a new file in metres, with its takes.
 pub fn write_rig(rig: &Rig, path: &Path) -> Result<()> {
     check_ending(path)?;
@@ -21,7 +21,7 @@ pub fn write_rig(rig: &Rig, path: &Path) -> Result<()> {
 
 fn whole_fresh(rig: &Rig, path: &Path) -> Document {
     let mut stage = Stage::fresh(rig, path, &[]);
-    // The first of them comes first again.
+    // In reverse, since each animation is inserted first.
     for take in rig.takes.iter().rev() {
         add_take(&mut stage, rig, take);
     }
@@ -35,7 +35,7 @@ fn add_take(stage: &mut Stage, rig: &Rig, take: &Take) {
     stage.add_animation(writer, &take.name);
 }
 
-/// What is written is a GLB, and a file should say so.
+/// Refuses the extension `.gltf`, since a GLB is written.
 pub(super) fn check_ending(path: &Path) -> Result<()> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gltf")) {
         return Err(Error::Request(format!(

@@ -1,4 +1,4 @@
-//! Which required extensions matter to a rig, and which of those are understood.
+//! Required extensions: which of them matter to a rig, and which are supported.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::Document;
 use super::schema::{Primitive, Schema};
 use crate::Result;
 
-/// Extensions that change geometry and are read.
+/// Supported extensions that change geometry.
 const UNDERSTOOD: [&str; 3] = ["KHR_mesh_quantization", "EXT_meshopt_compression", "KHR_meshopt_compression"];
 
-/// Beginnings of the names of extensions that leave geometry alone.
+/// Prefixes of the names of extensions that do not affect geometry.
 const HARMLESS: [&str; 16] = [
     "KHR_texture_",
     "EXT_texture_",
@@ -34,14 +34,14 @@ const WITHOUT_DRACO: &str = "export it again without Draco compression (meshopt 
 
 /// Whether an extension is known to refer to no accessor, and to buffer views only by that name.
 pub(super) fn refers_to_no_data(name: &str) -> bool {
-    // Accessors of instances are looked for where they are.
+    // Accessors of instances are found separately.
     let looked_for = ["EXT_mesh_gpu_instancing", DRACO];
     UNDERSTOOD.contains(&name)
         || looked_for.contains(&name)
         || HARMLESS.iter().any(|start| name.starts_with(start))
 }
 
-/// Refuses a document whose geometry cannot be read without an extension that is not understood.
+/// Refuses a document whose geometry needs an unsupported extension.
 pub(super) fn check_required(document: &Document) -> Result<()> {
     for name in document.list("extensionsRequired").iter().filter_map(Value::as_str) {
         if UNDERSTOOD.contains(&name) || HARMLESS.iter().any(|start| name.starts_with(start)) {

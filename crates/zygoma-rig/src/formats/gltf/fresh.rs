@@ -1,4 +1,4 @@
-//! A new document for a rig that did not come from one.
+//! Makes a new document for a rig that did not come from glTF.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,10 +14,10 @@ use super::ranged::shifted_normals;
 use super::{Document, builder};
 use crate::{Rig, RigMesh, Shape, Source, SparseDeltas};
 
-/// A document and where the parts of the rig are in it.
+/// A document, with the nodes of the rig's parts.
 pub(super) struct Fresh {
     pub(super) document: Document,
-    /// The node that carries everything.
+    /// The root node.
     pub(super) root: usize,
     /// The node of each mesh.
     pub(super) meshes: Vec<usize>,
@@ -25,13 +25,13 @@ pub(super) struct Fresh {
     pub(super) joints: Vec<usize>,
 }
 
-/// A mesh with other targets than its own, about another base.
+/// A mesh with new targets and a new base.
 pub(super) struct Replaced {
     index: usize,
     mesh: RigMesh,
     /// Unit normals of the base.
     normals: Vec<Vec3>,
-    /// Changes of the normals by each shape; empty where none are known.
+    /// Normal deltas of each shape; empty if unknown.
     normal_changes: Vec<SparseDeltas>,
     /// The weights that show the neutral.
     rest: Vec<f32>,
@@ -57,7 +57,7 @@ impl Replaced {
             let scaled: Vec<Vec3> = change.iter().zip(&factors).map(|(n, factor)| *n * *factor).collect();
             Some(SparseDeltas::from_dense(&scaled))
         };
-        // Shapes of its own are written without normals, and then none of the others may have any.
+        // The mesh's own shapes are written without normals, so the others must not have any either.
         let normal_changes = if kept > 0 { None } else { new.ranged.targets.iter().map(turned).collect() };
         mesh.shapes.truncate(kept);
         let added = new.ranged.targets.iter().zip(&names[kept..]);
@@ -163,12 +163,12 @@ fn write_mesh(
     entry
 }
 
-/// Vertices doubled where one has several texture coordinates. The first of each stays in place, so that the
+/// Vertices duplicated where one has several texture coordinates. The first copy stays in place, so that the
 /// vertices of the rig come first and in order.
 struct Split {
     /// The rig's vertex behind each exported one.
     origins: Vec<u32>,
-    /// The doubles of each vertex that has any.
+    /// The duplicates of each vertex that has any.
     doubles: HashMap<u32, Vec<u32>>,
     triangles: Vec<[u32; 3]>,
     coordinates: Option<Vec<Vec2>>,

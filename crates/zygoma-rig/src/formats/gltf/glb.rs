@@ -9,19 +9,19 @@ const VERSION: u32 = 2;
 const JSON: u32 = u32::from_le_bytes(*b"JSON");
 const BIN: u32 = u32::from_le_bytes(*b"BIN\0");
 
-/// The two chunks of a GLB that mean something.
+/// The two known chunks of a GLB.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Chunks<'a> {
     pub(super) json: &'a [u8],
     pub(super) binary: Option<&'a [u8]>,
 }
 
-/// Whether a file says that it is a GLB.
+/// Whether a file has the magic bytes of a GLB.
 pub(super) fn is_glb(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// Takes a GLB apart.
+/// Splits a GLB into its chunks.
 pub(super) fn split<'a>(bytes: &'a [u8], path: &Path) -> Result<Chunks<'a>> {
     let truncated =
         |place: &str| Error::malformed(path, format!("the file ends inside {place}; get it again"));
@@ -41,7 +41,7 @@ pub(super) fn split<'a>(bytes: &'a [u8], path: &Path) -> Result<Chunks<'a>> {
         );
         return Err(Error::malformed(path, problem));
     }
-    // Bytes after the promised length are padding of whoever stored the file.
+    // Bytes after the stated length are padding.
     let bytes = &bytes[..length];
     let (mut json, mut binary) = (None, None);
     let mut at = 12;
@@ -74,7 +74,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
 }
 
-/// Makes a GLB. `None` if it would be larger than its 32-bit lengths can say.
+/// Assembles a GLB. `None` if it would exceed its 32-bit lengths.
 pub(super) fn join(json: &[u8], binary: &[u8]) -> Option<Vec<u8>> {
     let json_size = json.len().next_multiple_of(4);
     let binary_size = binary.len().next_multiple_of(4);

@@ -1,4 +1,4 @@
-//! A rig out of a document.
+//! Makes a rig from a document.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub fn read_rig(path: &Path, limits: &Limits) -> Result<Rig> {
     rig_from_document(Document::read(path, limits)?, limits)
 }
 
-/// Makes a rig of a document that has been read.
+/// Makes a rig from a document that has been read.
 pub fn rig_from_document(document: Document, limits: &Limits) -> Result<Rig> {
     extensions::check_required(&document)?;
     let schema = Schema::read(&document)?;
@@ -70,14 +70,14 @@ pub fn rig_from_document(document: Document, limits: &Limits) -> Result<Rig> {
     })
 }
 
-/// The unit that an earlier export left in the file: replaced shapes no longer tell it.
+/// The unit that an earlier export stored in the file: replaced shapes no longer reveal it.
 fn noted_units(document: &Document) -> Option<Units> {
     let noted = document.json.pointer(UNIT_PLACE)?.as_f64()?;
     let reason = "an earlier export noted it in the file".into();
     (noted > 0.0 && noted.is_finite()).then_some(Units { metres_per_unit: noted, reason })
 }
 
-/// The turn that makes the face look towards +Z.
+/// The rotation that makes the face look towards +Z.
 pub(super) fn facing(vrm: Option<&Vrm>, notes: &mut Vec<String>) -> DAffine3 {
     if vrm.is_some_and(|vrm| vrm.faces_backwards) {
         notes.push("the avatar is VRM 0.x, which looks towards −Z, and was turned to +Z".into());
@@ -106,7 +106,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// What a node moves of every mesh.
+    /// The vertices of every mesh that a node moves.
     fn carried(&self, plans: &[MeshPlan], node: usize) -> Result<Vec<Carried>> {
         let mut carried = Vec::new();
         for (mesh, plan) in plans.iter().enumerate() {
@@ -130,7 +130,7 @@ impl Reader<'_> {
         let positions = self.positions(plan, &to_rig)?;
         let mut triangles = surface::triangles(self.document, self.schema, self.accessors, plan)?;
         if to_rig.matrix3.determinant() < 0.0 {
-            // A mirrored mesh shows its back unless its faces turn the other way round.
+            // Mirroring flips the winding, so it is flipped back.
             triangles.iter_mut().for_each(|[_, b, c]| std::mem::swap(b, c));
         }
         let shapes = self.shapes(plan, vrm, to_rig.matrix3, notes)?;
@@ -202,7 +202,7 @@ impl Reader<'_> {
         Ok(deltas)
     }
 
-    /// Whole-number positions come in steps; floats are exact to about a millionth of the mesh.
+    /// The smallest step of the positions: integer positions are quantised; floats are exact to about a millionth of the mesh.
     fn quantum(&self, plan: &MeshPlan, positions: &[Vec3], linear: DMat3) -> f32 {
         let steps = plan.blocks.iter().filter_map(|block| self.accessors.step(block.positions));
         let stretch = [linear.x_axis, linear.y_axis, linear.z_axis].map(DVec3::length);
@@ -212,7 +212,7 @@ impl Reader<'_> {
         quantised.max(floats).max(1e-9) as f32
     }
 
-    /// The neutral is the mesh with every weight at zero, whatever weights a file opens with.
+    /// Notes default weights that are not zero: the neutral is the mesh with every weight at zero.
     fn note_default_weights(&self, plan: &MeshPlan, shapes: &[Shape], notes: &mut Vec<String>) {
         let node = &self.schema.nodes[plan.node].weights;
         let weights = if node.is_empty() { &self.schema.meshes[plan.mesh].weights } else { node };

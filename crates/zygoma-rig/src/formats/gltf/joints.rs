@@ -1,4 +1,4 @@
-//! Head, jaw and eye joints, by the names that people give them.
+//! Finds head, jaw and eye joints by their usual names.
 
 use glam::DAffine3;
 
@@ -7,7 +7,7 @@ use super::schema::Schema;
 use super::vrm::Vrm;
 use crate::{Joint, JointRole};
 
-/// Words that say who made a skeleton, not what a joint is.
+/// Words that name the maker of a skeleton, not the joint.
 const PREFIXES: [&str; 20] = [
     "mixamorig",
     "cc",
@@ -52,11 +52,11 @@ pub(super) fn find(
     let by_name = |role: JointRole| {
         let candidates = tree.order.iter().filter_map(|node| {
             let entry = &schema.nodes[*node];
-            // A node that holds a skinned mesh is placed by other joints.
+            // A node with a skinned mesh is placed by other joints.
             let rank = if entry.skin.is_some() { None } else { rank(role, entry.name.as_deref()?) };
             rank.map(|rank| ((!is_joint[*node], entry.mesh.is_some(), rank), *node))
         });
-        // The first of the best: nearest to the root.
+        // The first of the best: the one nearest to the root.
         candidates.min_by_key(|(key, _)| *key).map(|(_, node)| node)
     };
     let joint = |role: JointRole| {
@@ -71,7 +71,7 @@ pub(super) fn find(
     joints
 }
 
-/// The character's left is +X. Some artists name eyes as they see them, and then the names are the wrong way round.
+/// Swaps eyes whose names are the wrong way round, as when named from the viewer's side. The character's left is +X.
 fn sort_eyes(joints: &mut [Joint], notes: &mut Vec<String>) {
     let place = |role| joints.iter().position(|joint| joint.role == role);
     let (Some(left), Some(right)) = (place(JointRole::LeftEye), place(JointRole::RightEye)) else { return };
@@ -86,7 +86,7 @@ fn sort_eyes(joints: &mut [Joint], notes: &mut Vec<String>) {
     }
 }
 
-/// How well a name fits a role: smaller is better, none is not at all.
+/// How well a name fits a role: smaller is better, `None` is no match.
 fn rank(role: JointRole, name: &str) -> Option<usize> {
     // Rigify's head bone is the last of its spine.
     if role == JointRole::Head && name == "DEF-spine.006" {

@@ -1,5 +1,5 @@
-//! What a document's surfaces look like, for programs that draw them: which material each triangle has, and the
-//! materials with their pictures and nothing else.
+//! The appearance of a document's surfaces, for programs that draw them: the material of each triangle, and the
+//! materials with their images and nothing else.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -28,16 +28,16 @@ pub struct MaterialRange {
     pub material: Option<usize>,
 }
 
-/// How a document's meshes look.
+/// The appearance of a document's meshes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     /// For each mesh of the rig its materials.
     pub ranges: Vec<Vec<MaterialRange>>,
-    /// A GLB with the materials and their pictures alone, whose texture coordinates are those of the rig.
+    /// A GLB with only the materials and their images, whose texture coordinates are those of the rig.
     pub materials: Vec<u8>,
 }
 
-/// Finds out how a document's meshes look.
+/// Reads the appearance of a document's meshes.
 pub fn look(document: &Document, limits: &Limits) -> Result<Look> {
     let schema = Schema::read(document)?;
     let tree = Tree::new(document, &schema)?;
@@ -104,7 +104,7 @@ fn remove_transforms(value: &mut Value) {
     }
 }
 
-/// The bytes of an image; `None` for one that cannot be had.
+/// The bytes of an image; `None` if they are not available.
 fn image_bytes(document: &Document, index: usize, image: &Value) -> Option<Vec<u8>> {
     if let Some(bytes) = document.images.get(&index) {
         return Some(bytes.clone());
@@ -122,7 +122,7 @@ fn image_bytes(document: &Document, index: usize, image: &Value) -> Option<Vec<u
     document.buffers.get(number(view, "buffer")?)?.get(start..end).map(<[u8]>::to_vec)
 }
 
-/// The kind of a picture by its first bytes.
+/// The MIME type of an image, from its first bytes.
 fn mime_type(bytes: &[u8]) -> &'static str {
     match bytes {
         [0x89, b'P', b'N', b'G', ..] => "image/png",

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// are all zero; nothing compresses further.
 const MOST_RATIO: usize = 1024;
 
-/// What the compressed bytes hold.
+/// The kind of data that is compressed.
 #[derive(Clone, Copy)]
 enum Mode {
     Attributes(Filter),
@@ -20,7 +20,7 @@ enum Mode {
     Indices,
 }
 
-/// What is undone after the rows are decompressed.
+/// The filter to undo after decompression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Filter {
     None,

@@ -1,7 +1,7 @@
 //! glTF 2.0, GLB and VRM, with the compressions and extensions that avatars use.
 //!
-//! A [`Document`] keeps the whole file, so that what zygoma does not touch goes back unchanged;
-//! [`read_rig`] makes a rig of it, and [`write_rig`] and [`write_animated`] write rigs, takes and
+//! A [`Document`] keeps the whole file, so that everything that zygoma does not touch is written back unchanged;
+//! [`read_rig`] makes a rig from it, and [`write_rig`] and [`write_animated`] write rigs, takes and
 //! animated surfaces.
 
 mod accessor;

@@ -1,4 +1,4 @@
-//! Names of meshes and blendshapes where files give none, too few, or the same twice.
+//! Names of meshes and blendshapes when a file gives none, too few, or duplicates.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::schema::Mesh;
 
-/// A name that none of `taken` has: the name itself, or with the first free number behind it.
+/// A name that is not in `taken`: the name itself, or with the first free number appended.
 pub(super) fn unique(name: String, taken: &mut BTreeMap<String, usize>) -> String {
     let mut number = taken.get(&name).copied().unwrap_or(1);
     let mut candidate = name.clone();
@@ -19,8 +19,8 @@ pub(super) fn unique(name: String, taken: &mut BTreeMap<String, usize>) -> Strin
     candidate
 }
 
-/// The names of a mesh's blendshapes: `extras.targetNames` of the mesh or of a primitive, then what `otherwise`
-/// knows, then numbers. Notes say where the file's names could not be kept.
+/// The names of a mesh's blendshapes: `extras.targetNames` of the mesh or of a primitive, else the names given by `otherwise`,
+/// else numbers. Notes say where the file's names could not be kept.
 pub(super) fn shape_names(
     mesh: &Mesh,
     mesh_name: &str,

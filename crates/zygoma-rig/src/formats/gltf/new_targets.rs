@@ -17,7 +17,7 @@ use super::{Document, builder, names, vrm};
 use crate::formats::Limits;
 use crate::{Error, Result, Rig, RigMesh, SparseDeltas};
 
-/// Targets that take the place of a mesh's own, or are added to them.
+/// Targets that replace a mesh's own, or are added to them.
 pub(super) struct NewTargets<'a> {
     /// Index into the rig's meshes.
     pub(super) mesh: usize,
@@ -26,12 +26,12 @@ pub(super) struct NewTargets<'a> {
 }
 
 impl NewTargets<'_> {
-    /// How many shapes of its own a mesh keeps.
+    /// Number of its own shapes that a mesh keeps.
     pub(super) fn kept(&self, mesh: &RigMesh) -> usize {
         if self.keeps_shapes { mesh.shapes.len() } else { 0 }
     }
 
-    /// Names of all targets that the mesh has from now on.
+    /// Names of all targets of the mesh, kept and new.
     pub(super) fn names(&self, mesh: &RigMesh) -> Vec<String> {
         let kind = if self.keeps_shapes { "corrective" } else { "motion" };
         let mut taken = BTreeMap::new();
@@ -40,7 +40,7 @@ impl NewTargets<'_> {
         own.chain(new).map(|name| names::unique(name, &mut taken)).collect()
     }
 
-    /// Weights with which all targets together show the neutral.
+    /// Weights at which all targets together show the neutral.
     pub(super) fn rest(&self, mesh: &RigMesh) -> Vec<f32> {
         let mut rest = vec![0.0; self.kept(mesh)];
         rest.extend(&self.ranged.rest);
@@ -48,7 +48,7 @@ impl NewTargets<'_> {
     }
 }
 
-/// Gives a mesh of a document its new targets, and the base that these are about.
+/// Gives a mesh of a document its new targets and their base.
 pub(super) fn write(stage: &mut Stage, planned: &Planned, rig: &Rig, new: &NewTargets) -> Result<()> {
     let (plan, rig_mesh) = (&planned.plans[new.mesh], &rig.meshes[new.mesh]);
     let writer = TargetWriter::new(new, rig_mesh)?;
@@ -67,7 +67,7 @@ pub(super) fn write(stage: &mut Stage, planned: &Planned, rig: &Rig, new: &NewTa
                 let write = || writer.write(document, vertices, base.as_ref(), turns);
                 shared.entry(key).or_insert_with(write).clone()
             }
-            // Points and lines must have as many targets; theirs move nothing.
+            // Points and lines must have as many targets; these move nothing.
             None => {
                 let positions = primitive.attributes.get("POSITION");
                 let accessor = positions.and_then(|index| planned.schema.accessors.get(*index));
@@ -86,7 +86,7 @@ pub(super) fn write(stage: &mut Stage, planned: &Planned, rig: &Rig, new: &NewTa
 }
 
 impl NewTargets<'_> {
-    /// Whether targets change normals: some viewers mistake a target without normals beside others that have them.
+    /// Whether targets change normals: some viewers fail if only some targets have normals.
     fn turns_normals(&self, primitive: &Primitive) -> bool {
         let own = primitive.targets.iter().all(|target| target.contains_key("NORMAL"));
         primitive.attributes.contains_key("NORMAL") && (!self.keeps_shapes || own)
@@ -116,7 +116,7 @@ fn read_bases(stage: &Stage, planned: &Planned, plan: &MeshPlan) -> Result<Vec<O
     planned.schema.meshes[plan.mesh].primitives.iter().enumerate().map(read).collect()
 }
 
-/// What was written for one primitive.
+/// Accessors that were written for one primitive.
 #[derive(Clone)]
 struct Written {
     positions: Option<usize>,
@@ -162,7 +162,7 @@ impl<'a> TargetWriter<'a> {
                 mesh.name
             )));
         }
-        // Normals come to rig space by the inverse transpose; the way back is the transpose, without its scale.
+        // Normals go to rig space by the inverse transpose; back by the transpose, with its scale removed.
         let normals_to_mesh = linear.transpose() * (1.0 / size);
         Ok(Self { ranged: new.ranged, positions_to_mesh, normals_to_mesh })
     }
@@ -226,7 +226,7 @@ fn set_or_unset(entry: &mut Value, key: &str, values: Vec<Value>) {
     }
 }
 
-/// The index of the plan's mesh; a copy of it where other nodes show the same mesh and must not change.
+/// The index of the plan's mesh; a copy of it if other nodes use the same mesh, which must not change.
 fn own_mesh(stage: &mut Stage, planned: &Planned, plan: &MeshPlan) -> usize {
     let users = planned.schema.nodes.iter().filter(|node| node.mesh == Some(plan.mesh)).count();
     let Some(mesh) =

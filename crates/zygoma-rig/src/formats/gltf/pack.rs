@@ -1,4 +1,4 @@
-//! Making a document self-contained: one buffer with everything that had files or URIs of its own.
+//! Makes a document self-contained: one buffer with all external files and data URIs.
 
 use serde_json::{Map, Value, json};
 
@@ -62,10 +62,10 @@ pub(super) fn unset(object: &mut Value, key: &str) {
     }
 }
 
-/// Every component type starts at a multiple of its size; 8 also suits what other programs map directly.
+/// Alignment of every view: a multiple of all component sizes; 8 also suits programs that map the data directly.
 pub(super) const ALIGNMENT: usize = 8;
 
-/// Where a buffer went.
+/// The new position of a buffer.
 #[derive(Clone, Copy)]
 struct Place {
     buffer: usize,
@@ -87,7 +87,7 @@ fn join_buffers(whole: &mut Document) -> Result<()> {
         joined.resize(joined.len().next_multiple_of(ALIGNMENT), 0);
         places.push(Place { buffer: 0, offset: joined.len() });
         joined.extend_from_slice(bytes);
-        // The first buffer's name, extras and extensions stay with the joined one.
+        // The first buffer's name, extras and extensions are kept for the joined one.
         if entries[0].as_object().is_some_and(|members| members.len() == 1) {
             entries[0] = entry;
             unset(&mut entries[0], "uri");
@@ -147,7 +147,7 @@ fn embed_image(whole: &mut Document, index: usize, bytes: &[u8]) {
     }
 }
 
-/// The kind of an image by its first bytes; glTF requires it for embedded images.
+/// The MIME type of an image, from its first bytes; glTF requires it for embedded images.
 fn mime_type(bytes: &[u8]) -> &'static str {
     match bytes {
         [0xff, 0xd8, ..] => "image/jpeg",

@@ -1,6 +1,6 @@
-//! Which meshes a rig gets from a document, and where the vertices of their primitives lie.
+//! Plans which meshes a rig gets from a document, and where the vertices of their primitives lie.
 //!
-//! Import and export both follow this plan, so that an edited surface finds its way back.
+//! Import and export both follow this plan, so that edited vertices are written back to their primitives.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use super::schema::{Primitive, Schema};
 use crate::Result;
 use crate::formats::Limits;
 
-/// One use of a mesh by a node.
+/// One instance of a mesh at a node.
 #[derive(Debug)]
 pub(super) struct MeshPlan {
     pub(super) name: String,
     pub(super) node: usize,
     pub(super) mesh: usize,
-    /// Runs of vertices, one after the other.
+    /// Blocks of vertices, one after the other.
     pub(super) blocks: Vec<Block>,
     /// Number of blendshapes.
     pub(super) targets: usize,
@@ -45,7 +45,7 @@ impl MeshPlan {
     }
 }
 
-/// How a primitive's indices make faces.
+/// The topology of a primitive's indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Surface {
     Triangles,
@@ -54,7 +54,7 @@ pub(super) enum Surface {
 }
 
 impl Surface {
-    /// None for points and lines.
+    /// `None` for points and lines.
     pub(super) fn of(primitive: &Primitive) -> Option<Self> {
         match primitive.mode.unwrap_or(4) {
             4 => Some(Self::Triangles),

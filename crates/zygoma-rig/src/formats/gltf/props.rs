@@ -1,4 +1,4 @@
-//! Things beside a face, such as a finger that pokes it: meshes that move stiffly and come and go.
+//! Props beside a face, such as a finger that pokes it: meshes that move rigidly and appear and disappear.
 
 use glam::{DAffine3, DVec3, Vec3};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::scene::rotation_of;
 use super::stage::Stage;
 use crate::{Error, Result};
 
-/// A thing that moves beside a face.
+/// A prop that moves beside a face.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnimatedProp {
     /// Its name.
@@ -23,7 +23,7 @@ pub struct AnimatedProp {
     pub triangles: Vec<[u32; 3]>,
     /// Its colour, linear red, green and blue.
     pub color: [f32; 3],
-    /// Where it is in each frame, in rig space; `None` while it is not there.
+    /// Its pose in each frame, in rig space; `None` while it is absent.
     pub motions: Vec<Option<RigidMotion>>,
 }
 

@@ -1,4 +1,4 @@
-//! Leaving out what nothing refers to any more, once targets and clips have been replaced.
+//! Removes unreferenced data, once targets and clips have been replaced.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use super::Document;
 use super::extensions::refers_to_no_data;
 use super::pack::{ALIGNMENT, set};
 
-/// Drops accessors, buffer views and bytes that nothing refers to.
+/// Removes accessors, buffer views and bytes that nothing refers to.
 ///
-/// Extensions that nobody here knows may refer to accessors and views by number. A number in one of them that could be such a
-/// reference keeps what it names, and then all others keep their numbers too.
+/// Unknown extensions may refer to accessors and views by index. A number in one of them that could be such a
+/// reference keeps the entry with that index, and then all other entries keep their indices too.
 pub(super) fn prune(document: &mut Document) {
     let held = held_numbers(&document.json);
     drop_unused(
@@ -31,10 +31,10 @@ pub(super) fn prune(document: &mut Document) {
     compact(document, &held);
 }
 
-/// Calls something for each place that refers to an entry of a list.
+/// Visits each reference to an entry of a list.
 type Walk = fn(&mut Value, &mut dyn FnMut(&mut Value));
 
-/// Keeps the entries of a list that something refers to.
+/// Keeps the entries of a list that are referenced.
 fn drop_unused(json: &mut Value, list: &str, held: &BTreeSet<u64>, walk: Walk, stub: fn() -> Value) {
     let mut used = BTreeSet::new();
     walk(json, &mut |place| used.extend(place.as_u64()));
@@ -58,7 +58,7 @@ fn drop_unused(json: &mut Value, list: &str, held: &BTreeSet<u64>, walk: Walk, s
     });
 }
 
-/// Every place that refers to an accessor (glTF 2.0 and EXT_mesh_gpu_instancing).
+/// Visits each reference to an accessor (glTF 2.0 and EXT_mesh_gpu_instancing).
 fn for_accessors(json: &mut Value, visit: &mut dyn FnMut(&mut Value)) {
     for primitive in entries(json, "meshes").flat_map(|mesh| entries(mesh, "primitives")) {
         if let Some(indices) = primitive.get_mut("indices") {
@@ -86,7 +86,7 @@ fn for_accessors(json: &mut Value, visit: &mut dyn FnMut(&mut Value)) {
     }
 }
 
-/// Every place that refers to a buffer view: accessors, images and extensions all call it so.
+/// Visits each reference to a buffer view: accessors, images and extensions all use that name.
 fn for_views(json: &mut Value, visit: &mut dyn FnMut(&mut Value)) {
     match json {
         Value::Object(members) => {
@@ -107,7 +107,7 @@ fn members<'a>(json: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut V
     json.get_mut(key).and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
 }
 
-/// Whole numbers in extensions that may refer to anything.
+/// Integers in extensions that may be references.
 fn held_numbers(json: &Value) -> BTreeSet<u64> {
     let mut held = BTreeSet::new();
     hold(json, false, &mut held);
@@ -124,7 +124,7 @@ fn hold(json: &Value, unknown: bool, held: &mut BTreeSet<u64>) {
                             hold(extension, unknown || !refers_to_no_data(name), held);
                         }
                     }
-                    // A view by its usual name is found and renumbered.
+                    // A view under its usual name is found and renumbered.
                     None if key == "bufferView" || key == "extras" => {}
                     None => hold(value, unknown, held),
                 }
@@ -136,16 +136,16 @@ fn hold(json: &Value, unknown: bool, held: &mut BTreeSet<u64>) {
     }
 }
 
-/// A run of bytes, from the first to behind the last.
+/// A range of bytes: start and end.
 type Run = (usize, usize);
 
-/// Keeps only the bytes of each view that accessors read, and moves those together. Views that are used by anything else stay whole, and a
+/// Keeps only the bytes of each view that accessors read, and packs them together. Views with any other use stay whole, and a
 /// document with a view outside its buffer stays as it is.
 fn compact(document: &mut Document, held: &BTreeSet<u64>) {
     let Some(old) = document.buffers.first() else { return };
     let runs = used_runs(&mut document.json, held);
     let mut packed: Vec<u8> = Vec::with_capacity(old.len());
-    // Where each view is now, and where its runs are in it.
+    // The new range of each view, and where its runs are in it.
     let mut moved: Vec<(Run, Vec<(Run, usize)>)> = Vec::new();
     for (view, entry) in (0u64..).zip(document.list("bufferViews")) {
         let number = |key: &str| number(entry, key);
@@ -188,7 +188,7 @@ pub(super) fn number(entry: &Value, key: &str) -> usize {
     entry.get(key).and_then(Value::as_u64).unwrap_or(0) as usize
 }
 
-/// The bytes that accessors read of each view; nothing is said of views that are used otherwise or must stay whole.
+/// The bytes of each view that accessors read; without the views that have another use or must stay whole.
 fn used_runs(json: &mut Value, held: &BTreeSet<u64>) -> BTreeMap<u64, Vec<Run>> {
     let mut whole = held.clone();
     let accessors = json.get_mut("accessors").map(Value::take);
@@ -215,7 +215,7 @@ fn used_runs(json: &mut Value, held: &BTreeSet<u64>) -> BTreeMap<u64, Vec<Run>> 
     runs
 }
 
-/// Runs in order, those that overlap or touch as one; starts stay aligned as they were.
+/// Sorts and merges runs that overlap or touch; starts keep their alignment.
 fn merged(mut runs: Vec<Run>) -> Vec<Run> {
     runs.iter_mut().for_each(|(start, _)| *start -= *start % ALIGNMENT);
     runs.sort_unstable();
@@ -229,7 +229,7 @@ fn merged(mut runs: Vec<Run>) -> Vec<Run> {
     merged
 }
 
-/// The bytes of one element of an accessor; `None` for one that is not known, or whose columns may be padded.
+/// The bytes of one element of an accessor; `None` if unknown, or if its columns may be padded.
 pub(super) fn row_bytes(accessor: &Value) -> Option<usize> {
     let size = match accessor.get("componentType")?.as_u64()? {
         5120 | 5121 => 1,
@@ -252,12 +252,12 @@ pub(super) fn row_bytes(accessor: &Value) -> Option<usize> {
 struct Part<'a> {
     view: u64,
     entry: &'a mut Value,
-    /// Bytes of one element, where they are known.
+    /// Bytes of one element, if known.
     size: Option<usize>,
     count: usize,
 }
 
-/// Calls something for each part of each accessor that reads from a view: itself, and the indices and values of a sparse one.
+/// Visits each part of each accessor that reads from a view: itself, and the indices and values of a sparse one.
 fn for_parts(json: &mut Value, visit: &mut dyn FnMut(Part)) {
     let view = |part: &Value| part.get("bufferView").and_then(Value::as_u64);
     for accessor in entries(json, "accessors") {

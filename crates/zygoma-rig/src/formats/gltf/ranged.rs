@@ -1,8 +1,8 @@
-//! Weights between 0 and 1, for programs that know no others.
+//! Weights between 0 and 1, for programs that support no others.
 //!
 //! glTF allows any weight, but Blender keeps shape keys between the limits of their sliders, which its importer leaves at 0
 //! and 1. So base and targets are shifted: a target with weights from `low` to `high` becomes one with weights from 0 to 1
-//! about a base that has `low` of it, and a resting weight of `-low / (high - low)` shows the neutral.
+//! about a base that includes `low` of it, and a resting weight of `-low / (high - low)` shows the neutral.
 
 use glam::Vec3;
 
@@ -10,7 +10,7 @@ use super::animated::{MorphAnimation, MorphTarget};
 
 /// A [`MorphAnimation`] whose weights are between 0 and 1.
 pub(super) struct Ranged {
-    /// What the base is away from the neutral; `None` if it is the neutral.
+    /// Displacement of the base from the neutral; `None` if it is the neutral.
     pub(super) shift: Option<MorphTarget>,
     pub(super) targets: Vec<MorphTarget>,
     /// The weights that show the neutral.
@@ -23,7 +23,7 @@ impl Ranged {
     pub(super) fn new(animation: &MorphAnimation) -> Self {
         let count = animation.targets.len();
         let column = |target: usize| animation.weights.iter().skip(target).step_by(count.max(1)).copied();
-        // Zero belongs to the range, so that the neutral can be shown.
+        // The range includes zero, so that the neutral can be shown.
         let ranges: Vec<(f32, f32)> = (0..count)
             .map(|target| {
                 column(target).fold((0.0, 0.0), |(low, high): (f32, f32), w| (low.min(w), high.max(w)))
@@ -77,11 +77,11 @@ fn add(sum: &mut [Vec3], more: &[Vec3]) {
     }
 }
 
-/// Below this length a sum of normals has no direction to trust. Ours.
+/// Below this length a sum of normals has no reliable direction. Ours.
 const SHORTEST: f32 = 0.1;
 
-/// Unit normals of a shifted base, and the factor by which the changes of each one's targets must be multiplied: shaders make sums of
-/// normals unit length again, so only their direction counts.
+/// Unit normals of a shifted base, and the factor by which each vertex's normal deltas must be multiplied: shaders
+/// normalise sums of normals, so only their direction counts.
 pub(super) fn shifted_normals(normals: &[Vec3], change: &[Vec3]) -> (Vec<Vec3>, Vec<f32>) {
     let shifted = |(normal, change): (&Vec3, &Vec3)| {
         let sum = normal.normalize_or_zero() + *change;

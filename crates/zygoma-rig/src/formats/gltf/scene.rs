@@ -1,4 +1,4 @@
-//! The node tree: who carries whom, and where everything stands at rest.
+//! The node tree: parents, and transforms at rest.
 
 use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3};
 
@@ -6,16 +6,16 @@ use super::Document;
 use super::schema::{Node, Schema};
 use crate::Result;
 
-/// The node tree of a document, checked to be one.
+/// The node tree of a document, checked to be a tree.
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// The node that carries each node.
+    /// The parent of each node.
     pub(super) parents: Vec<Option<usize>>,
-    /// Every node after its parent.
+    /// Nodes in an order with every parent before its children.
     pub(super) order: Vec<usize>,
-    /// Rest transform of each node against its parent.
+    /// Rest transform of each node relative to its parent.
     pub(super) locals: Vec<Pose>,
-    /// Rest transform of each node against the scene.
+    /// Rest transform of each node relative to the scene.
     pub(super) globals: Vec<DAffine3>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Pose {
     pub(super) translation: DVec3,
     pub(super) rotation: DQuat,
     pub(super) scale: DVec3,
-    /// A matrix that is no product of the three, as it was given.
+    /// The original matrix, if it is not a product of the three.
     sheared: Option<DAffine3>,
 }
 
@@ -38,7 +38,7 @@ impl Pose {
             let pose = Self { translation, rotation: normalized(rotation), scale, sheared: None };
             let error = (pose.affine().matrix3 - affine.matrix3).to_cols_array();
             let size = affine.matrix3.to_cols_array().iter().fold(0.0, |m: f64, c| m.max(c.abs()));
-            // Exact where the parts suffice; a shear or a zero scale needs the matrix itself.
+            // Exact if the parts suffice; a shear or a zero scale needs the matrix itself.
             let exact = error.iter().all(|e| e.abs() <= 1e-12 * size);
             return Self { sheared: (!exact).then_some(affine), ..pose };
         }
@@ -50,7 +50,7 @@ impl Pose {
         }
     }
 
-    /// The pose without what no animation of its parts can keep.
+    /// The pose without shear, which no animation of its parts can keep.
     pub(super) fn without_shear(self) -> Self {
         Self { sheared: None, ..self }
     }
@@ -63,7 +63,7 @@ impl Pose {
     }
 }
 
-/// Files hold rotations in single precision, some of them rounded coarsely; one of length zero turns nothing.
+/// Normalises a rotation, which files hold in single precision, some of them rounded coarsely; length zero becomes the identity.
 pub(super) fn normalized(rotation: DQuat) -> DQuat {
     let length = rotation.length();
     if length.is_finite() && length > 1e-9 { rotation / length } else { DQuat::IDENTITY }
@@ -114,7 +114,7 @@ impl Tree {
         names
     }
 
-    /// A node and everything that carries it, nearest first.
+    /// A node and its ancestors, nearest first.
     pub(super) fn ancestors(&self, node: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(node), |node| self.parents[*node])
     }

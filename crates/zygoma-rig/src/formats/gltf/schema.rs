@@ -1,6 +1,6 @@
 //! The parts of a glTF document that a rig is made of, as types.
 //!
-//! These views are tolerant: they ask only for what is used, and what is absent or null is empty. The `gltf`
+//! These views are tolerant: they read only what is used, and absent or null values are empty. The `gltf`
 //! crate is not used, because it refuses files that require quantisation, meshopt, KTX2 or WebP, reads
 //! positions as 32-bit floats only, and its iterators panic on ranges that lie outside a buffer.
 
@@ -26,7 +26,7 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// Reads the lists; an entry of the wrong form is named in the error.
+    /// Reads the lists; the error names an entry of the wrong form.
     pub(super) fn read(document: &Document) -> Result<Self> {
         let scene = document.json.get("scene").and_then(Value::as_u64).map(|scene| scene as usize);
         Ok(Self {
@@ -54,12 +54,12 @@ fn list<'a, T: Deserialize<'a>>(document: &'a Document, key: &str) -> Result<Vec
     entries.iter().enumerate().map(read).collect()
 }
 
-/// Null means the same as absent.
+/// Treats null like absent.
 fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
     Option::deserialize(from).map(Option::unwrap_or_default)
 }
 
-/// A name that is not text is no name.
+/// Ignores a name that is not text.
 fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Ok(Value::deserialize(from)?.as_str().map(str::to_owned))
 }
@@ -145,7 +145,7 @@ pub(super) struct SparsePart {
     pub(super) buffer_view: usize,
     #[serde(default, deserialize_with = "or_default")]
     pub(super) byte_offset: usize,
-    /// Only the indices have one; the values have the accessor's.
+    /// Only the indices have one; the values use the accessor's.
     #[serde(default, deserialize_with = "or_default")]
     pub(super) component_type: u32,
 }

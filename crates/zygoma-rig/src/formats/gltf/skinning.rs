@@ -1,4 +1,4 @@
-//! Where a skinned mesh stands in bind pose.
+//! The transform of a skinned mesh in bind pose.
 
 use glam::{DAffine3, DMat4};
 
@@ -9,9 +9,9 @@ use super::scene::Tree;
 use super::schema::Schema;
 use crate::Result;
 
-/// The transform from mesh to scene of a skinned mesh. Its own node does not count (glTF 2.0, section 3.7.3.3);
-/// every joint matrix does, and in bind pose they all agree. Where a file's rest pose is another, the mesh goes
-/// where the head is, or the joint that carries most of it.
+/// The transform from mesh to scene of a skinned mesh. Its own node is ignored (glTF 2.0, section 3.7.3.3);
+/// the joint matrices count, and in bind pose they all agree. If a file's rest pose differs, the mesh follows
+/// the head, or the joint with the most weight.
 pub(super) fn bind_transform(
     document: &Document,
     schema: &Schema,
@@ -51,8 +51,8 @@ pub(super) fn bind_transform(
     Ok(tree.globals[entry.joints[joint]] * inverse_bind)
 }
 
-/// The vertices of a mesh that a node moves, with the share of its motion that each follows: all of a mesh that hangs from the node, or what
-/// is bound to the node and to those below it.
+/// The vertices of a mesh that a node moves, with the share of its motion that each follows: all of a mesh below the node, or the vertices
+/// bound to the node and its descendants.
 pub(super) fn carried(
     schema: &Schema,
     tree: &Tree,
@@ -99,7 +99,7 @@ fn joint_loads(
     Ok(loads)
 }
 
-/// Calls something for each vertex, joint and weight above 0 of a skinned mesh.
+/// Visits each vertex, joint and weight above 0 of a skinned mesh.
 fn for_bindings(
     schema: &Schema,
     accessors: &Accessors,

@@ -1,4 +1,4 @@
-//! Morph targets that move few vertices, stored as those few.
+//! Stores morph targets that move few vertices as sparse accessors.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::prune::{number, row_bytes};
 use super::schema::Schema;
 use super::{Document, builder};
 
-/// Stores the targets of a document with uncompressed views sparsely where that is smaller. Compression had made their zeros small.
+/// Stores the targets of a document with uncompressed views sparsely where that is smaller, since decompression has expanded their zeros.
 pub(super) fn sparsify(document: &mut Document, schema: &Schema) {
     let primitives = schema.meshes.iter().flat_map(|mesh| &mesh.primitives);
     let base: BTreeSet<usize> = primitives.clone().flat_map(|p| p.attributes.values().copied()).collect();
@@ -20,7 +20,7 @@ pub(super) fn sparsify(document: &mut Document, schema: &Schema) {
     }
 }
 
-/// Rows that are not zero, of an accessor that is smaller with those alone.
+/// The non-zero rows of an accessor that is smaller when sparse.
 struct Moved {
     rows: Vec<u32>,
     bytes: Vec<u8>,
@@ -49,7 +49,7 @@ fn moved_rows(document: &Document, accessor: usize) -> Option<Moved> {
 
 fn store(document: &mut Document, accessor: usize, moved: &Moved) {
     let sparse = if moved.rows.is_empty() {
-        // An accessor without any data is all zeros, but many readers trip over it.
+        // An accessor without any data is all zeros, but many readers fail on it.
         let zero = vec![0; document.list("accessors").get(accessor).and_then(row_bytes).unwrap_or(0)];
         builder::sparse_rows(document, &[0], &zero, moved.count)
     } else {

@@ -1,4 +1,4 @@
-//! Where a rig's meshes and joints are in the document that is about to be written.
+//! Locates a rig's meshes and joints in the document that is about to be written.
 
 use std::path::Path;
 
@@ -24,17 +24,17 @@ pub(super) struct Stage {
     pub(super) to_rig: DAffine3,
     /// The node of each mesh of the rig.
     pub(super) mesh_nodes: Vec<usize>,
-    /// The node that carries the head, and what is with it.
+    /// The node that carries the head, and its motion frame.
     head: Option<(usize, MotionFrame)>,
     joints: Vec<StagedJoint>,
 }
 
-/// A jaw or eye.
+/// A jaw or eye joint.
 struct StagedJoint {
     role: JointRole,
     node: usize,
     frame: MotionFrame,
-    /// Whether it moves with the head by itself.
+    /// Whether it is a descendant of the head's node.
     carried: bool,
 }
 
@@ -151,7 +151,7 @@ impl Stage {
         }
     }
 
-    /// Puts a finished animation first, where viewers look; one that animates nothing is left out.
+    /// Inserts a finished animation first, where viewers look; an empty one is left out.
     pub(super) fn add_animation(&mut self, writer: AnimationWriter, name: &str) {
         if writer.is_empty() {
             return;
@@ -164,7 +164,7 @@ impl Stage {
     }
 }
 
-/// A joint that the head's node does not carry moves with the head and by itself.
+/// Combines the head's motion with a joint's own, for a joint that the head's node does not carry.
 fn together(head: &MotionTrack, own: &MotionTrack) -> Vec<(f64, RigidMotion)> {
     let mut times: Vec<f64> = head.times.iter().chain(own.times.iter()).copied().collect();
     times.sort_by(f64::total_cmp);
@@ -177,8 +177,8 @@ fn together(head: &MotionTrack, own: &MotionTrack) -> Vec<(f64, RigidMotion)> {
     times.into_iter().filter_map(motion).collect()
 }
 
-/// The node to turn when the head turns: the head joint or, where skin, eyes or jaw do not hang from that, the
-/// nearest node above it that carries them all.
+/// The node to animate when the head moves: the head joint or, if skin, eyes or jaw are not below it, the
+/// nearest ancestor that carries them all.
 fn head_carrier(schema: &Schema, tree: &Tree, rig: &Rig, skin: &MeshPlan) -> Option<usize> {
     let head = joint_of(&rig.joints, JointRole::Head).map(|joint| joint.node);
     let skinned = schema.nodes[skin.node].skin.is_some();

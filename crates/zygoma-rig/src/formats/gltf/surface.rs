@@ -34,7 +34,7 @@ pub(super) fn triangle_counts(
 }
 
 /// The vertices of a mesh as Blender's importer lists them: primitive after primitive, of each the vertices that its triangles use, in order.
-/// `None` where these are simply all vertices in their order.
+/// `None` if these are simply all vertices in their order.
 pub fn imported_order(document: &Document, mesh: usize, limits: &Limits) -> Result<Option<Vec<u32>>> {
     let schema = Schema::read(document)?;
     let tree = Tree::new(document, &schema)?;
@@ -89,7 +89,7 @@ fn primitive_triangles(
         let problem = format!("{} has vertex index {lost}, past the end of its {count} vertices", place());
         return Err(document.malformed(problem));
     }
-    // A strip of n corners triples; the other kinds do not grow.
+    // A strip of n corners triples; the other topologies do not grow.
     accessors.charge(corners.len() as u64 * 12)?;
     let surface = Surface::of(primitive).unwrap_or(Surface::Triangles);
     let triangles = assemble(surface, &corners).into_iter();
@@ -104,7 +104,7 @@ fn assemble(surface: Surface, corners: &[u32]) -> Vec<[u32; 3]> {
             let triangles = corners.windows(3).enumerate();
             let oriented =
                 triangles.map(|(i, t)| if i % 2 == 0 { [t[0], t[1], t[2]] } else { [t[0], t[2], t[1]] });
-            // Repeated corners join one strip to the next and are no surface.
+            // Degenerate triangles only join one strip to the next.
             oriented.filter(|[a, b, c]| a != b && b != c && c != a).collect()
         }
         Surface::Fan => match corners {
@@ -136,7 +136,7 @@ pub(super) fn uvs(
         let Some((primitive, accessor)) = source(block) else { continue };
         let given = accessors.vectors::<2>(accessor, Some(block.vertices.len()))?;
         let transform = match accessors.step(accessor) {
-            // Whole numbers are no texture coordinates yet: the material says how large its texture is in them.
+            // Integers are not texture coordinates yet: the material's texture size scales them.
             Some(1.0) => texture_transform(document, primitive),
             _ => TextureTransform::default(),
         };
@@ -180,7 +180,7 @@ fn texture_transform(document: &Document, primitive: &Primitive) -> TextureTrans
     };
     let scale = pair("scale", DVec2::ONE);
     let (sin, cos) = transform.get("rotation").and_then(Value::as_f64).unwrap_or(0.0).sin_cos();
-    // The extension's rotation runs clockwise in a frame whose v points down.
+    // The extension's rotation is clockwise in a frame whose v points down.
     let rotation = DMat2::from_cols(DVec2::new(cos, -sin), DVec2::new(sin, cos));
     TextureTransform { offset: pair("offset", DVec2::ZERO), linear: rotation * DMat2::from_diagonal(scale) }
 }

@@ -1,4 +1,4 @@
-//! Takes out of a document's animations: weights by shape name, and the motion of head, jaw and eyes.
+//! Reads takes from a document's animations: weights by shape name, and the motion of head, jaw and eyes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::take::{Interpolation, MotionTrack, WeightCurve, WeightTrack};
 use crate::{Joint, JointRole, Result, RigMesh, Take};
 use zygoma_geometry::rigid::RigidMotion;
 
-/// The rate in Hz at which motions that are not linear between their keys are sampled as well.
+/// The rate in Hz at which motions that are not linear are also sampled between keys.
 const BETWEEN_KEYS: f64 = 60.0;
 
 /// Animated parts of nodes.
@@ -154,7 +154,7 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    /// The motion of each joint that moves: the head's in rig space, the others' against the head.
+    /// The motion of each joint that moves: the head's in rig space, the others' relative to the head.
     fn motions(&self, joints: &[Joint], skin: &MeshPlan) -> Result<Vec<MotionTrack>> {
         let mut tracks = Vec::new();
         let head = joint_of(joints, JointRole::Head).map(|joint| joint.node).or_else(|| self.carrier(skin));
@@ -188,7 +188,7 @@ impl Body<'_> {
         chain.find(|node| self.moves(&[*node]))
     }
 
-    /// Whether a node's rest pose can be undone; one scaled to nothing cannot.
+    /// Whether a node's rest pose is invertible; a zero scale is not.
     fn is_posed(&self, node: usize) -> bool {
         let inverse = self.reader.tree.globals[node].inverse();
         inverse.is_finite() && self.reader.tree.globals[node].matrix3.determinant() != 0.0
@@ -206,7 +206,7 @@ impl Body<'_> {
         self.curves.iter().filter(|((node, _), _)| nodes.contains(node)).map(|(_, curve)| curve)
     }
 
-    /// When to sample a chain of nodes so that nothing is missed.
+    /// Sampling times for a chain of nodes, so that no key is missed.
     fn times(&self, nodes: &[usize]) -> Result<Arc<[f64]>> {
         let mut times: Vec<f64> = Vec::new();
         for curve in self.curves_of(nodes) {
@@ -251,7 +251,7 @@ impl Body<'_> {
         pose
     }
 
-    /// How a node has moved away from rest, in rig space; against the head's own motion, if that is given.
+    /// The motion of a node from rest, in rig space; relative to the head's own motion, if that is given.
     fn motion(&self, node: usize, head: Option<usize>, time: f64) -> RigidMotion {
         let moved = |node: usize| self.global(node, time) * self.reader.tree.globals[node].inverse();
         let mut motion = moved(node);
@@ -261,7 +261,7 @@ impl Body<'_> {
         let motion = self.to_rig * motion * self.to_rig.inverse();
         let rest = self.to_rig.transform_point3(self.reader.tree.globals[node].translation);
         let rotation = rotation_of(motion.matrix3);
-        // Where a scale is animated as well, the joint itself still arrives where it should.
+        // If a scale is animated as well, the joint itself still reaches its correct position.
         RigidMotion { rotation, translation: motion.transform_point3(rest) - rotation * rest }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a document says that its buffers and images are.
+//! Resolves the URIs of a document's buffers and images.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use base64::engine::general_purpose::GeneralPurposeConfig;
 use base64::engine::{DecodePaddingMode, GeneralPurpose};
 use percent_encoding::percent_decode_str;
 
-/// Real files end their base64 with or without padding.
+/// Real files end base64 with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -15,7 +15,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// What a URI leads to.
+/// The target of a URI.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// Bytes that the URI itself holds.
@@ -24,7 +24,7 @@ pub(super) enum Target {
     File(PathBuf),
 }
 
-/// Follows a URI. The error is a clause that says why it leads nowhere allowed.
+/// Resolves a URI. The error is a clause that says why it is invalid or not allowed.
 pub(super) fn resolve(uri: &str) -> Result<Target, String> {
     match uri.get(..5) {
         Some(scheme) if scheme.eq_ignore_ascii_case("data:") => data(&uri[5..]).map(Target::Data),
@@ -43,7 +43,7 @@ fn data(rest: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// A path that cannot leave the folder of the document: a downloaded file must not make us read others.
+/// A path that cannot leave the document's folder: a downloaded file must not make us read others.
 fn relative_file(uri: &str) -> Result<PathBuf, String> {
     if let Some((scheme, _)) = uri.split_once(':')
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
@@ -51,7 +51,7 @@ fn relative_file(uri: &str) -> Result<PathBuf, String> {
         return Err(format!("\"{}\", which is not a relative path; put the file beside it", shortened(uri)));
     }
     let path = percent_decode_str(uri).decode_utf8().map_err(|_| "a URI that is not UTF-8".to_owned())?;
-    // Backslashes are no separators in URIs, but files made on Windows have them.
+    // Backslashes are not separators in URIs, but files made on Windows have them.
     let parts: Vec<&str> = path.split(['/', '\\']).collect();
     let leaves = |part: &&str| *part == ".." || part.contains(':') || part.contains('\0');
     if parts[0].is_empty() || parts.iter().any(leaves) {

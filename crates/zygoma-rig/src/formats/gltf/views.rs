@@ -16,7 +16,7 @@ pub(super) struct Views<'a> {
 }
 
 impl<'a> Views<'a> {
-    /// Decompresses what is compressed.
+    /// Decompresses the compressed views.
     pub(super) fn new(document: &'a Document, schema: &'a Schema, limits: &Limits) -> Result<Self> {
         let mut views = Self { document, schema, decoded: Vec::new(), left: Cell::new(limits.decoded_bytes) };
         for (index, view) in schema.views.iter().enumerate() {
@@ -32,7 +32,7 @@ impl<'a> Views<'a> {
         Ok(views)
     }
 
-    /// Counts bytes that are about to be allocated; an error once they exceed what a file may ask for.
+    /// Counts bytes that are about to be allocated; an error once they exceed the file's limit.
     pub(super) fn charge(&self, bytes: u64) -> Result<()> {
         let left = self.left.get().checked_sub(bytes).ok_or_else(|| {
             let problem = "the file asks for more memory than the limit allows; split it or raise the limit";
@@ -63,7 +63,7 @@ impl<'a> Views<'a> {
         })
     }
 
-    /// The distance between the rows of a view, if it says one.
+    /// The stride between the rows of a view, if it has one.
     pub(super) fn stride(&self, index: usize) -> Option<usize> {
         self.schema.views.get(index).and_then(|view| view.byte_stride).filter(|stride| *stride > 0)
     }

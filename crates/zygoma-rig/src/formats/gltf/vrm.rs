@@ -1,4 +1,4 @@
-//! What VRM avatars add to glTF: which joints are the head, jaw and eyes, and expressions by name.
+//! The data that VRM avatars add to glTF: the joints of the head, jaw and eyes, and expressions by name.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ struct Group {
     binds: Vec<Bind>,
 }
 
-/// A share of one morph target.
+/// One morph target's weight in an expression.
 #[derive(Clone, Copy, Debug)]
 struct Bind {
     owner: Owner,
@@ -30,7 +30,7 @@ struct Bind {
     weight: f64,
 }
 
-/// VRM 0.x binds to meshes, VRM 1.0 to nodes.
+/// The owner of a morph target: VRM 0.x binds to meshes, VRM 1.0 to nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Mesh(usize),
@@ -45,7 +45,7 @@ const BONES: [(&str, JointRole); 4] = [
 ];
 
 impl Vrm {
-    /// None if the document is no VRM.
+    /// `None` if the document is not a VRM.
     pub(super) fn read(json: &Value) -> Option<Self> {
         let extensions = json.get("extensions")?;
         if let Some(vrm) = extensions.get("VRMC_vrm") {
@@ -98,7 +98,7 @@ impl Vrm {
         self.joints.iter().find(|(declared, _)| *declared == role).map(|(_, node)| *node)
     }
 
-    /// Names of morph targets that an expression consists of alone.
+    /// Names of morph targets, from expressions that consist of a single one.
     pub(super) fn shape_names(&self, plan: &MeshPlan) -> BTreeMap<usize, String> {
         let mut names = BTreeMap::new();
         for group in &self.expressions {
@@ -111,7 +111,7 @@ impl Vrm {
         names
     }
 
-    /// The expressions in terms of the rig's meshes; notes name binds that lead nowhere.
+    /// The expressions in terms of the rig's meshes; notes name binds with missing targets.
     pub(super) fn expressions(&self, plans: &[MeshPlan], notes: &mut Vec<String>) -> Vec<Expression> {
         let expression = |group: &Group| {
             let mut binds = Vec::new();
@@ -133,7 +133,7 @@ impl Vrm {
     }
 }
 
-/// Removes what expressions do to a mesh whose morph targets have been replaced.
+/// Removes the binds of expressions to a mesh whose morph targets have been replaced.
 pub(super) fn drop_binds(json: &mut Value, mesh: usize, node: usize) {
     let drop_from = |binds: Option<&mut Value>, key: &str, owner: usize| {
         if let Some(Value::Array(binds)) = binds {

@@ -10,20 +10,20 @@ const RESERVED: [&str; 22] = [
     "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 ];
 
-/// The name that a file name stands for.
+/// Decodes a file name to the shape's name.
 pub(super) fn decode(stem: &str) -> String {
     percent_decode_str(stem).decode_utf8().map_or_else(|_| stem.to_owned(), Into::into)
 }
 
-/// Gives out file names without extension, each one once.
+/// Assigns file names without extension, each one once.
 #[derive(Default)]
 pub(super) struct FileNames {
-    /// In lower case: some file systems do not tell cases apart.
+    /// In lower case: some file systems ignore case.
     used: HashSet<String>,
 }
 
 impl FileNames {
-    /// Names of which some are taken already.
+    /// Starts with some names already taken.
     pub(super) fn without(taken: &[&str]) -> Self {
         Self { used: taken.iter().map(|name| name.to_lowercase()).collect() }
     }
@@ -62,7 +62,7 @@ fn encode(name: &str, forced: usize) -> String {
     encoded
 }
 
-/// The percent sign is among them because it announces an encoded character.
+/// Whether a character must be encoded; the percent sign too, since it marks an encoded character.
 fn is_refused(c: char) -> bool {
     c.is_control() || matches!(c, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '%')
 }

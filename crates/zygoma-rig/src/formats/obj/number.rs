@@ -1,4 +1,4 @@
-//! Decimal numbers as OBJ files have them: how they are read, how precise they are, how they are written.
+//! Decimal numbers in OBJ files: reading, precision and writing.
 
 /// How precisely numbers are written.
 ///
@@ -35,7 +35,7 @@ const POWERS: [f64; 23] = [
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// A number with its precision; `None` if this is none. Infinite and NaN spellings are the caller's concern.
+/// A number with its precision; `None` if it is not a number. The caller handles infinities and NaN.
 ///
 /// Up to 2⁵³ the digits are an exact f64, and so is 10ⁿ up to n = 22: one rounding, hence the right result
 /// \[Clinger 1990\]. Anything longer goes to the standard library.
@@ -104,8 +104,8 @@ pub(crate) fn parse_index(text: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// A decimal near `value` from which the reader gets the wanted f32 back, where `accepts` says whether it
-/// does. The short form of an f32 is enough nearly always; otherwise all digits of the f64.
+/// A decimal near `value` that reads back as the wanted f32, which `accepts` checks. The short form of an f32 nearly
+/// always suffices; otherwise all digits of the f64.
 pub(crate) fn decimal(value: f64, accepts: impl FnOnce(f64) -> bool) -> String {
     let short = value as f32;
     // The reader sees the decimal, not the f32 that it stands for.

@@ -1,6 +1,6 @@
-//! The OBJ text format: `v`, `vt`, `f` and `o`; everything else is passed over.
+//! The OBJ text format: `v`, `vt`, `f` and `o`; everything else is ignored.
 //!
-//! Written by hand because blendshapes need what general loaders (such as `tobj`) give up: the file's own
+//! Written by hand because blendshapes need what general loaders (such as `tobj`) discard: the file's own
 //! vertex order and its polygons. It is also fast, since a rig is dozens of such files.
 
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use crate::formats::Limits;
 use crate::formats::input::{shown, without_mark};
 use crate::{Error, Result};
 
-/// What an OBJ file says, in its own unit and order.
+/// The contents of an OBJ file, in its own unit and order.
 #[derive(Debug, Default)]
 pub(crate) struct ObjFile {
     /// The first object's name.
@@ -34,7 +34,7 @@ pub(crate) struct ObjFile {
 /// Marks a corner that names no texture coordinate.
 pub(crate) const NO_COORDINATE: u32 = u32::MAX;
 
-/// Coordinates beyond this are refused: no face is there, and squares of lengths would leave f32.
+/// Coordinates beyond this are refused: no face is that large, and squared lengths would overflow f32.
 const FARTHEST: f64 = 1e12;
 
 /// Comments kept for [`ObjFile::header`]; units are named in the first few if at all.
@@ -58,7 +58,7 @@ pub(crate) fn parse(path: &Path, bytes: &[u8], limits: &Limits) -> Result<ObjFil
     parser.finish()
 }
 
-/// The largest index of each kind that a face used, and the line where.
+/// The largest index of each kind used by a face, and its line.
 #[derive(Default)]
 struct Reaching {
     vertex: (usize, usize),
@@ -73,7 +73,7 @@ struct Parser<'a> {
     decoded: u64,
     file: ObjFile,
     last: Reaching,
-    /// The vertices of the face that is being read; kept to spare an allocation per face.
+    /// The vertices of the face being read; kept to save an allocation per face.
     face: Vec<u32>,
 }
 
@@ -102,7 +102,7 @@ impl Parser<'_> {
         line.starts_with(b"#") && positions.is_empty() && header.len() < HEADER_LINES
     }
 
-    /// `v x y z`; what follows (a weight, colours) is not geometry.
+    /// `v x y z`; any further values (a weight, colours) are not geometry.
     fn read_vertex<'b>(&mut self, mut fields: impl Iterator<Item = &'b [u8]>) -> Result<()> {
         if self.file.positions.len() >= self.limits.vertices {
             let most = self.limits.vertices;
@@ -193,7 +193,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Checks what could not be checked before all vertices were known: a face may come first.
+    /// Checks indices after all vertices are known: a face may precede its vertices.
     fn finish(self) -> Result<ObjFile> {
         let file = &self.file;
         if file.positions.is_empty() {
@@ -204,7 +204,7 @@ impl Parser<'_> {
             (self.last.coordinate, file.coordinates.len(), "texture coordinate", "texture coordinates"),
         ];
         for ((index, line), count, one, many) in reaches {
-            // Line 0 means that no face names any.
+            // Line 0 means that no face uses any.
             if line > 0 && index >= count {
                 let index = index + 1;
                 let problem =

@@ -17,7 +17,7 @@ use crate::{Error, Result, Rig, RigMesh, Shape, Source, SparseDeltas, Units, UvM
 ///
 /// The neutral is `neutral.obj`, else the file with "neutral" in its name, else `base.obj`, `basis.obj`,
 /// `rest.obj` or `default.obj`. Every other file is a shape, named by its file name; a prefix such as
-/// `Head_` is dropped if all files have it. Meshes in a sub-folder `other` ride along.
+/// `Head_` is dropped if all files have it. Meshes in a sub-folder `other` are read as further meshes of the rig.
 pub fn read_rig(path: &Path, limits: &Limits) -> Result<Rig> {
     let folder = if path.is_dir() { Folder::open(path)? } else { Folder::single(path) };
     let neutral = Neutral::read(&folder.neutral, limits)?;
@@ -45,7 +45,7 @@ pub fn read_rig(path: &Path, limits: &Limits) -> Result<Rig> {
     })
 }
 
-/// Reads a mesh in the file's own unit, from which the unit can be told.
+/// Reads a mesh in the file's own unit, from which the unit can be guessed.
 fn read_mesh(
     neutral: &Neutral,
     shapes: &[ShapeFile],
@@ -59,7 +59,7 @@ fn read_mesh(
     Ok(mesh)
 }
 
-/// Which file is what.
+/// The roles of a folder's files.
 #[derive(Debug)]
 struct Folder {
     neutral: PathBuf,
@@ -112,7 +112,7 @@ fn open_others(path: &Path) -> Result<Vec<Folder>> {
     list_obj_files(path)?.into_iter().map(open).collect()
 }
 
-/// The OBJ files directly in a folder, sorted by name so that shapes never depend on the file system.
+/// The OBJ files directly in a folder, sorted by name so that the order of shapes does not depend on the file system.
 pub(crate) fn list_obj_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = || Error::io(folder, "listing the folder");
     let mut files = Vec::new();
@@ -144,7 +144,7 @@ fn common_prefix(stems: &[String]) -> usize {
     ends.take_while(shared).last().unwrap_or(0)
 }
 
-/// Which of the files is the neutral, by its name.
+/// Finds the neutral among the files by its name.
 fn find_neutral(folder: &Path, stems: &[String], prefix: usize) -> Result<usize> {
     let lower: Vec<String> = stems.iter().map(|stem| stem[prefix..].to_lowercase()).collect();
     let named = |name: &str| lower.iter().position(|stem| stem == name);
@@ -171,10 +171,10 @@ fn find_neutral(folder: &Path, stems: &[String], prefix: usize) -> Result<usize>
     })
 }
 
-/// A neutral face as its file has it, in the file's own unit.
+/// A neutral face as stored in its file, in the file's own unit.
 pub(crate) struct Neutral {
     path: PathBuf,
-    /// What the file says.
+    /// The contents of the file.
     pub(crate) file: ObjFile,
 }
 
@@ -185,7 +185,7 @@ impl Neutral {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// The unit that a comment in the file names.
+    /// The unit named in a comment of the file.
     fn stated_units(&self) -> Option<Units> {
         let named = |line: &String| {
             let unit = line.split_once("file uses ")?.1.split_once(" as units")?.0;
@@ -211,7 +211,7 @@ impl Neutral {
         RigMesh { shapes, ..self.to_mesh(unscaled.name, metres_per_unit, &mut Vec::new()) }
     }
 
-    /// The smallest difference that means anything between this file and `shape`, in the file's unit: the
+    /// The smallest significant difference between this file and `shape`, in the file's unit: the
     /// coarser one's step at the far end of the mesh.
     ///
     /// Files with few digits are not coarse but simple (a cube at ±1), so there is an upper bound.
@@ -291,7 +291,7 @@ impl Neutral {
         shapes.into_iter().collect()
     }
 
-    /// What a file adds to the neutral, per vertex, in the file's unit.
+    /// The displacements of a shape's file from the neutral, per vertex, in the file's unit.
     ///
     /// Differences below half the file's smallest step are rounding, not motion: they become exact zeros, so
     /// that shapes stay sparse. Our own files are exact and stay as they are.

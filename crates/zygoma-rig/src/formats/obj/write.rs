@@ -62,7 +62,7 @@ pub fn check_folder(folder: &Path) -> Result<()> {
     Ok(OutputFolder::check(folder, is_ours)?)
 }
 
-/// Whether every file of a folder was written by us, so that nothing is lost by replacing it.
+/// Whether zygoma wrote every file of a folder, so that nothing is lost by replacing it.
 fn is_ours(folder: &Path) -> bool {
     let Ok(mut entries) = folder.read_dir() else { return false };
     entries.all(|entry| {
@@ -88,7 +88,7 @@ fn write_mesh(mesh: &RigMesh, neutral: &Path, folder: &Path, names: &mut FileNam
 
 fn write_file(path: &Path, name: &str, vertices: &str, connectivity: &str) -> Result<()> {
     let mut file = OutputFile::create_inside(path)?;
-    // A name with a line break would begin a line of its own.
+    // A name with a line break would start a new line.
     let name: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     file.text(format_args!("{MARK}\n{METRES}\no {name}\n"))?;
     file.bytes(vertices.as_bytes())?;
@@ -102,12 +102,12 @@ fn push_vertex(text: &mut String, position: [f32; 3]) {
     writeln!(text, "v {x} {y} {z}").expect("writing to a string");
 }
 
-/// The neutral's `v` lines, and what a reader will make of them.
+/// The neutral's `v` lines, and the values that a reader will get from them.
 struct NeutralLines {
     text: String,
     /// Where each line ends in `text`.
     ends: Vec<usize>,
-    /// The decimals' values, which are near the f32 but not the same.
+    /// The values of the decimals, which are close to the f32 but not equal.
     read: Vec<DVec3>,
 }
 
@@ -124,7 +124,7 @@ impl NeutralLines {
         lines
     }
 
-    /// The `v` lines of a shape. A moved vertex gets as many digits as it takes to get the delta back.
+    /// The `v` lines of a shape. A moved vertex gets as many digits as needed to read its delta back.
     fn with_shape(&self, shape: &Shape) -> String {
         let mut text = String::with_capacity(self.text.len() + 32 * shape.deltas.vertices.len());
         let mut copied = 0;

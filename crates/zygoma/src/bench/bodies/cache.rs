@@ -1,4 +1,4 @@
-//! Faces that were built and cells that were measured, kept in a folder.
+//! A folder that caches built faces and measured cells.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use super::cell::{BodyKind, Cell};
 use super::rigs::NamedRig;
 use crate::commands::build::build_with_progress;
 
-/// The largest file of a cell.
+/// Largest size of a cell's file, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A folder with faces and cells.
+/// A folder of cached faces and cells.
 pub(super) struct Cache {
     folder: PathBuf,
-    /// Tells this program from any other: a cell that another one measured is measured again.
+    /// Identifies this build of the program: cells measured by another build are measured again.
     program: u64,
 }
 
-/// What a cell's file is named after.
+/// The properties that name a cell's cache file.
 pub(super) struct Key<'a> {
     pub(super) rig: &'a NamedRig,
     pub(super) mesh: u64,
@@ -49,19 +49,19 @@ impl Cache {
         self.folder.join(name.chars().map(plain).collect::<String>() + ".json")
     }
 
-    /// A cell that is measured already.
+    /// The cached cell, if it has been measured already.
     pub(super) fn cell(&self, key: &Key) -> Option<Cell> {
         let bytes = zygoma_files::read_own(&self.cell_file(key), MOST_BYTES).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Keeps a cell.
+    /// Stores a cell in the cache.
     pub(super) fn keep(&self, key: &Key, cell: &Cell) -> anyhow::Result<()> {
         zygoma_files::write(&self.cell_file(key), &serde_json::to_vec_pretty(cell)?)?;
         Ok(())
     }
 
-    /// A rig's face with a fitted shell: the one that is kept, or a new one.
+    /// A rig's face with a fitted shell: from the cache, or newly built.
     pub(super) fn face(
         &self,
         named: &NamedRig,
@@ -81,7 +81,7 @@ impl Cache {
     }
 }
 
-/// A number that changes when the program is compiled again.
+/// A number that changes whenever the program is recompiled.
 fn program() -> u64 {
     let mut hasher = DefaultHasher::new();
     let metadata = std::env::current_exe().and_then(std::fs::metadata);

@@ -1,4 +1,4 @@
-//! One rig, one body and one take: what was measured.
+//! The measurements of one rig with one body in one take.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub(crate) struct Cell {
     pub(crate) measured: Option<Measured>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
-    /// Goals that it misses, in words.
+    /// The goals that it misses, in words.
     pub(crate) misses: Vec<String>,
 }
 
@@ -54,19 +54,19 @@ pub(crate) struct Measured {
     /// When, where and why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failed: Option<String>,
-    /// Milliseconds per frame: median, and what 95 % stay below.
+    /// Milliseconds per frame: median and 95th percentile.
     pub(crate) ms: f64,
     pub(crate) ms_p95: f64,
-    /// The gate's share of it, on average.
+    /// Mean milliseconds per frame spent in the gate.
     pub(crate) gate_ms: f64,
-    /// For a take in which the head is shaken.
+    /// Only for a take in which the head is shaken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) shaken: Option<Shaken>,
     /// Seconds spent on the cell, without the build.
     pub(crate) seconds: f64,
 }
 
-/// A largest value; one that is infinite, which JSON has no word for, is `None`.
+/// A maximum; `None` if it is infinite, which JSON cannot express.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PeakAt {
     pub(crate) value: Option<f64>,
@@ -74,40 +74,40 @@ pub(crate) struct PeakAt {
     pub(crate) seconds: f64,
 }
 
-/// Elements of tissue that are inside out; triangles of a shell's skin that are turned over.
+/// Inverted elements of tissue, or flipped triangles of a shell's skin.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Inverted {
-    /// The most in one frame.
+    /// The largest number in one frame.
     pub(crate) momentary: usize,
-    /// How many stay so for 0.1 s or longer.
+    /// How many stay inverted for 0.1 s or longer.
     pub(crate) lasting: usize,
 }
 
-/// Pairs of skin triangles that cross, without those that do so in the neutral and their neighbours.
+/// Pairs of intersecting skin triangles, excluding those that intersect in the neutral, and their neighbours.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct CrossingCounts {
-    /// In the frame in which there are most beyond the plain rig's own.
+    /// Count in the frame that exceeds the plain rig's own count the most.
     pub(crate) shown: usize,
-    /// The plain rig's in that frame.
+    /// The plain rig's count in that frame.
     pub(crate) plain: usize,
-    /// The place that most of those beyond the rig's own are near to.
+    /// The landmark nearest to most of the pairs that the plain rig does not have.
     #[serde(default)]
     pub(crate) near: String,
-    /// When that is.
+    /// Time of that frame.
     pub(crate) seconds: f64,
-    /// Share of the looked-at frames with more than the plain rig has, %.
+    /// Share of the checked frames with more crossings than the plain rig has, %.
     pub(crate) frames_percent: f64,
 }
 
-/// What the cheeks do when the head is shaken.
+/// The motion of the cheeks when the head is shaken.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Shaken {
     pub(crate) swing_mm: f64,
-    /// What is left half a second after the head has stopped.
+    /// The motion that remains half a second after the head has stopped.
     pub(crate) left_mm: f64,
 }
 
-/// Goals for tissue: p95 and worst distance (mm), pops (mm/frame²), swing (mm), what is left of it (mm), ms a frame and share returned (%).
+/// Goals for tissue: p95 and worst distance (mm), pops (mm/frame²), swing (mm), remaining swing (mm), ms per frame and share returned (%).
 const P95: f64 = 1.0;
 const WORST: f64 = 5.0;
 const POP: f64 = 2.0;
@@ -117,7 +117,7 @@ const MS: f64 = 25.0;
 const RETURNED: f64 = 1.0;
 
 impl Measured {
-    /// Goals that are missed. A calm head's are stricter than a shaken one's; a shell is meant to follow the rig just as well.
+    /// The goals that are missed. They are stricter for a calm head than for a shaken one; a shell must follow the rig just as well.
     pub(crate) fn misses(&self, body: BodyKind) -> Vec<String> {
         let mut misses = Vec::new();
         let mut miss = |is_missed: bool, words: &str| {

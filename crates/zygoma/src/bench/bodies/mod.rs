@@ -1,4 +1,4 @@
-//! Every rig with every body and every take: how far it leaves the rig, where it jumps, what crosses and what it costs.
+//! Every rig with every body and every take: distance from the rig, pops, crossings and cost.
 
 mod cache;
 pub(crate) mod cell;
@@ -38,7 +38,7 @@ const FPS: f64 = 60.0;
 /// Longer takes are cut to their liveliest part of this length, s.
 const LONGEST: f64 = 15.0;
 
-/// What is measured.
+/// The rigs, bodies and takes to measure.
 pub(crate) struct Matrix<'a> {
     pub(crate) rigs: &'a [PathBuf],
     pub(crate) bodies: &'a [BodyKind],
@@ -50,7 +50,7 @@ pub(crate) struct Matrix<'a> {
 }
 
 impl Matrix<'_> {
-    /// Measures what is not measured yet, and gives everything.
+    /// Measures every cell that is not cached yet, and returns all of them.
     pub(crate) fn run(&self) -> anyhow::Result<Report<Cell>> {
         let cache = Cache::new(self.cache)?;
         let mut report = Report::new();
@@ -73,7 +73,7 @@ impl Matrix<'_> {
         Ok(report)
     }
 
-    /// One rig with one body.
+    /// The cells of one rig with one body.
     fn cells(
         &self,
         cache: &Cache,
@@ -125,7 +125,7 @@ impl Matrix<'_> {
     }
 }
 
-/// A take whose tracks have the names that are suggested for a rig with names of its own.
+/// A take whose tracks are renamed to the shapes suggested for a rig with unknown names.
 fn renamed(rig: &Rig, take: Take) -> anyhow::Result<Take> {
     let tracks: BTreeMap<String, MappedShapes> = suggest(rig, &take)
         .into_iter()
@@ -135,12 +135,12 @@ fn renamed(rig: &Rig, take: Take) -> anyhow::Result<Take> {
     Ok(if tracks.is_empty() { take } else { NameMap { tracks }.apply(rig, &take)? })
 }
 
-/// A long take's liveliest part.
+/// The liveliest part of a long take.
 fn shortened(take: Take) -> Take {
     if take.duration() > LONGEST { take.liveliest(LONGEST) } else { take }
 }
 
-/// A rig made ready for its takes.
+/// A rig that is ready to perform its takes.
 struct Made {
     face: FaceModel,
     places: Landmarks,

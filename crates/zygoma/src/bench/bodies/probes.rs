@@ -11,13 +11,13 @@ use zygoma_rig::{JointRole, Take};
 
 use super::cell::{BodyKind, CrossingCounts, Inverted, Measured, PeakAt, Shaken};
 
-/// Crossings are looked for in every so many frames: 30 times a second.
+/// Frames between two checks for crossings: 30 checks a second.
 const LOOK: usize = 2;
 
-/// Seconds after the head has stopped.
+/// Seconds to wait after the head has stopped.
 const REST: f64 = 0.5;
 
-/// Measures one take.
+/// The measurements of one take.
 struct Probes {
     scale: f32,
     neutral: Vec<Vec3>,
@@ -30,13 +30,13 @@ struct Probes {
     /// Triangles whose folding counts.
     skin: Vec<[u32; 3]>,
     frames: usize,
-    /// Frames looked at for crossings, those with more than the rig's, and the worst of them.
+    /// Frames checked for crossings, those with more than the rig's, and the worst of them.
     looked: usize,
     crossed: usize,
     most: CrossingCounts,
 }
 
-/// Probes around a body.
+/// A body with probes around it.
 pub(super) struct Probed<'a> {
     kind: BodyKind,
     face: &'a FaceModel,
@@ -49,7 +49,7 @@ impl<'a> Probed<'a> {
         let scale = life_mm(face.height);
         let neutral = face.neutral.clone();
         let follows = |v: &u32| face.embedding.weights[*v as usize].iter().sum::<f32>() > 0.0;
-        // What follows nothing is the plain rig.
+        // Vertices that follow no shell vertex are the plain rig's.
         let skin: Vec<[u32; 3]> = face.triangles.iter().copied().filter(|t| t.iter().any(follows)).collect();
         let probes = Probes {
             scale,
@@ -69,7 +69,7 @@ impl<'a> Probed<'a> {
         Self { kind, face, probes, fps }
     }
 
-    /// All that was found.
+    /// All measurements of the take.
     pub(super) fn measured(self, outcome: &Outcome, take: &Take, places: &Landmarks) -> Measured {
         let (probes, fps) = (&self.probes, self.fps);
         let peak = |peak: Peak| PeakAt {
@@ -122,7 +122,7 @@ impl Observer for Probed<'_> {
     }
 }
 
-/// Elements that are inside out and that the rig itself does not turn inside out.
+/// Inverted elements, excluding those that the rig itself inverts.
 fn inverted_beyond_rig(body: &dyn Body, weights: &[f32]) -> Vec<u32> {
     let mut inverted = body.inverted();
     if !inverted.is_empty() {
@@ -159,7 +159,7 @@ impl Probes {
         self.frames += 1;
     }
 
-    /// The place that most of the pairs are near to that the plain rig does not have.
+    /// The landmark nearest to most of the pairs that the plain rig does not have.
     fn place_of_most(&self, shown: &[(u32, u32)], plain: &[(u32, u32)]) -> String {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for (triangle, _) in shown.iter().filter(|pair| plain.binary_search(pair).is_err()) {

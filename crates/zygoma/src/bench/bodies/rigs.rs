@@ -1,4 +1,4 @@
-//! Which rigs are measured.
+//! The rigs to measure.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub(super) struct NamedRig {
     pub(super) path: Option<PathBuf>,
 }
 
-/// The rigs that were named: files, ICT folders, and all of a folder of GLBs. The built-in head without any.
+/// Finds the named rigs: files, ICT folders, and every GLB in a folder; the built-in head if none is named.
 pub(super) fn find(named: &[PathBuf]) -> anyhow::Result<Vec<NamedRig>> {
     if named.is_empty() {
         return Ok(vec![NamedRig { name: "built-in".to_owned(), path: None }]);
@@ -29,7 +29,7 @@ pub(super) fn find(named: &[PathBuf]) -> anyhow::Result<Vec<NamedRig>> {
     Ok(rigs)
 }
 
-/// The GLB and VRM files of a folder, in the order of their names.
+/// The GLB and VRM files of a folder, sorted by name.
 fn glbs(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let named = || format!("{}: reading the folder failed", folder.display());
     let mut files = Vec::new();

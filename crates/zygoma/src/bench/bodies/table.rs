@@ -1,4 +1,4 @@
-//! The table of all cells, for people.
+//! The table of all cells, as Markdown.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,23 +8,23 @@ use serde::Deserialize;
 
 use super::cell::{Cell, CrossingCounts, Measured, PeakAt};
 
-/// The largest report or page that is read.
+/// Largest report or page to read, in bytes.
 const MOST_BYTES: u64 = 1 << 26;
 
-/// Between these lines of a page stands the table.
+/// The table stands between these two lines of a page.
 const BEGIN: &str = "<!-- zygoma bench bodies -->";
 const END: &str = "<!-- end of zygoma bench bodies -->";
 
 const HEADER: &str = "| rig | body | take | worst mm | p95 mm | pop mm/frame² | inverted (lasting) | crossings (rig) | returned % | swing, left mm | ms | misses |\n\
                       |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|\n";
 
-/// A report that was written as JSON.
+/// A report that was saved as JSON.
 #[derive(Deserialize)]
 struct Written {
     results: Vec<Cell>,
 }
 
-/// Reads the cells of a report that was printed as JSON.
+/// Reads the cells of a report that was saved as JSON.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Cell>> {
     let bytes = zygoma_files::read(path, MOST_BYTES)?;
     let written: Written = serde_json::from_slice(&bytes).with_context(|| {
@@ -33,7 +33,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Cell>> {
     Ok(written.results)
 }
 
-/// Puts the table on a page: between its marks where it has them, else at its end. A page that is not there is made.
+/// Puts the table on a page: between its marks if it has them, otherwise at the end. A missing page is created.
 pub(crate) fn write(path: &Path, cells: &[Cell]) -> anyhow::Result<()> {
     let page = if path.exists() { zygoma_files::read_own(path, MOST_BYTES)? } else { Vec::new() };
     let page = String::from_utf8(page).with_context(|| format!("{}: this is not text", path.display()))?;
@@ -51,7 +51,7 @@ fn with_table(page: &str, cells: &[Cell]) -> String {
     }
 }
 
-/// All cells as a table of Markdown.
+/// All cells as a Markdown table.
 fn markdown(cells: &[Cell]) -> String {
     let mut text = HEADER.to_owned();
     for cell in cells {

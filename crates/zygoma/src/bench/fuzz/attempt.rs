@@ -1,4 +1,4 @@
-//! One damaged rig, through everything that is made of a rig.
+//! Runs one damaged rig through every stage.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use zygoma_rig::{Rig, RigMesh};
 
 use super::damage::{Dice, SMALL_INPUTS, damaged_rig};
 
-/// Seconds that a build may take, and after which making tissue is given up.
+/// Seconds that a build may take, and after which a tissue build is cancelled.
 const MOST_SECONDS: f64 = 20.0;
 
 /// Frames that each body performs.
@@ -30,11 +30,11 @@ const FRAMES: usize = 12;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
-    /// As it should.
+    /// Succeeded.
     Made,
-    /// With a sentence.
+    /// Refused with an error message.
     Refused(String),
-    /// With a result that cannot be, such as a vertex at infinity.
+    /// Produced an impossible result, such as a vertex at infinity.
     Broken(String),
 }
 
@@ -42,14 +42,14 @@ pub(crate) enum Outcome {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Tried {
     pub(crate) input: u64,
-    /// What was done to the rig.
+    /// The damage done to the rig.
     pub(crate) damages: Vec<String>,
     pub(crate) stages: BTreeMap<String, Outcome>,
     pub(crate) seconds: f64,
 }
 
 impl Tried {
-    /// Tries an input in this process. A panic passes through.
+    /// Runs an input in this process. Panics are not caught.
     pub(crate) fn new(input: u64) -> Self {
         let began = Instant::now();
         let damaged = damaged_rig(input);
@@ -69,7 +69,7 @@ impl Tried {
 
 fn drive(rig: &Rig, most_triangles: usize, dice: &mut Dice, tell: &mut dyn FnMut(&str, Outcome)) {
     let mesh = rig.skin();
-    // Only whether it ends.
+    // Only checks that it terminates.
     let _ = Report::new(rig);
     tell("report", Outcome::Made);
     let face = match build(&rig.name, mesh, &build_params(most_triangles, dice), &mut |_| Continue::Yes) {
@@ -82,7 +82,7 @@ fn drive(rig: &Rig, most_triangles: usize, dice: &mut Dice, tell: &mut dyn FnMut
     tell("tissue", tissue(&face, mesh));
 }
 
-/// A fit, or the same stiffness everywhere; short ones, since there are many rigs.
+/// Parameters of a short fit, or of uniform stiffness; short, since there are many rigs.
 fn build_params(most_triangles: usize, dice: &mut Dice) -> BuildParams {
     let fitted = dice.below(3) == 0;
     BuildParams {
@@ -96,7 +96,7 @@ fn build_params(most_triangles: usize, dice: &mut Dice) -> BuildParams {
     }
 }
 
-/// Whatever is built can be saved and opened again.
+/// Checks that the built face can be saved and opened again.
 fn reopened(face: &FaceModel) -> Outcome {
     match FaceModel::from_bytes(&face.to_bytes()) {
         Ok(read) if read == *face => Outcome::Made,

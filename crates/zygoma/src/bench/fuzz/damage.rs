@@ -1,4 +1,4 @@
-//! Rigs as they come from broken exports, scans and scripts: small faces with seeded damage.
+//! Small faces with seeded damage, as broken exports, scans and scripts produce them.
 
 use glam::{DAffine3, Vec3};
 use zygoma_geometry::{Faces, shapes};
@@ -6,16 +6,16 @@ use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_numerics::random::Keyed;
 use zygoma_rig::{Rig, RigMesh, Shape, Source, SparseDeltas, Units};
 
-/// The stream of random numbers.
+/// The stream of random numbers for fuzzing.
 const FUZZ: u64 = 83;
 
-/// The first inputs are small rigs: tests try them.
+/// The first inputs are small rigs, which the tests run.
 pub(super) const SMALL_INPUTS: u64 = 64;
 
 /// Height of a face before it is damaged, m.
 const HEIGHT: f32 = 0.24;
 
-/// Names of shapes, where each is on a face one unit high, and where it moves that.
+/// Each shape's name, its centre on a face one unit high, and the displacement there.
 const SHAPES: [(&str, [f32; 3], [f32; 3]); 4] = [
     ("jawOpen", [0.0, -0.4, 0.3], [0.0, -0.12, -0.03]),
     ("mouthSmileLeft", [0.15, -0.2, 0.4], [0.05, 0.05, 0.0]),
@@ -23,13 +23,13 @@ const SHAPES: [(&str, [f32; 3], [f32; 3]); 4] = [
     ("cheekPuff", [0.25, -0.1, 0.35], [0.04, 0.0, 0.05]),
 ];
 
-/// A rig and the names of what was done to it.
+/// A rig and the names of the damage done to it.
 pub(super) struct DamagedRig {
     pub(super) rig: Rig,
     pub(super) damages: Vec<&'static str>,
 }
 
-/// Random numbers, one after the other.
+/// A sequence of random numbers.
 pub(super) struct Dice {
     random: Keyed,
     drawn: u64,
@@ -40,18 +40,18 @@ impl Dice {
         Self { random: Keyed::new(input, FUZZ), drawn: 0 }
     }
 
-    /// From 0 to 1.
+    /// A number from 0 to 1.
     fn number(&mut self) -> f32 {
         self.drawn += 1;
         self.random.uniform(self.drawn) as f32
     }
 
-    /// A whole number below a count that is not 0.
+    /// An integer below a count that is not 0.
     pub(super) fn below(&mut self, count: usize) -> usize {
         ((f64::from(self.number()) * count as f64) as usize).min(count.saturating_sub(1))
     }
 
-    /// Each number from -1 to 1.
+    /// A vector whose components are from -1 to 1.
     fn vector(&mut self) -> Vec3 {
         2.0 * Vec3::new(self.number(), self.number(), self.number()) - 1.0
     }
@@ -59,7 +59,7 @@ impl Dice {
 
 type Damage = fn(&mut RigMesh, &mut Dice);
 
-/// Everything that is done to rigs.
+/// Every kind of damage.
 pub(super) const DAMAGES: [(&str, Damage); 18] = [
     ("holes", |mesh, dice| {
         let share = 0.3 * dice.number();
@@ -171,7 +171,7 @@ pub(super) fn damaged_rig(input: u64) -> DamagedRig {
     let mut dice = Dice::new(input);
     let mut mesh = sound_mesh(&mut dice, input < SMALL_INPUTS);
     let mut damages = Vec::new();
-    // Each kind comes first once in so many inputs; more are piled on it.
+    // Each kind comes first in turn; others are added to it.
     let first = (input as usize) % (DAMAGES.len() + 1);
     let others = (0..dice.below(3)).map(|_| dice.below(DAMAGES.len())).collect::<Vec<_>>();
     for (name, damage) in DAMAGES.get(first).into_iter().chain(others.iter().map(|other| &DAMAGES[*other])) {
@@ -181,7 +181,7 @@ pub(super) fn damaged_rig(input: u64) -> DamagedRig {
     DamagedRig { rig: rig(mesh), damages }
 }
 
-/// A ball, a mask with a slit for a mouth or, now and then, the built-in head, unless a small one is wanted.
+/// A ball, a mask with a slit for a mouth or, occasionally, the built-in head, unless a small mesh is wanted.
 fn sound_mesh(dice: &mut Dice, small: bool) -> RigMesh {
     let kind = dice.below(16);
     if kind == 0 && !small {

@@ -1,7 +1,7 @@
-//! Damaged rigs, as many as there is time for: each must end in frames or in a sentence.
+//! Fuzzing with damaged rigs, as many as there is time for: each must end in frames or in an error message.
 //!
-//! Every input runs in a process of its own, so that one that hangs, or takes all memory, is seen and stopped. Input N is the
-//! same rig on every machine: `zygoma bench fuzz --only N` tries it again.
+//! Every input runs in a process of its own, so that one that hangs, or takes all memory, is noticed and stopped. Input N is the
+//! same rig on every machine: `zygoma bench fuzz --only N` runs it again.
 
 mod attempt;
 mod damage;
@@ -16,40 +16,40 @@ use serde::Serialize;
 use attempt::Outcome;
 pub(crate) use attempt::Tried;
 
-/// How often a process is looked at.
+/// Interval between checks of a running process.
 const PATIENCE: Duration = Duration::from_millis(5);
 
 /// A process that takes more memory than this is stopped. Ours: the rigs are small.
 const MOST_MEGABYTES: f64 = 2048.0;
 
-/// An input that did not end well.
+/// An input that failed.
 #[derive(Debug, Serialize)]
 pub(crate) struct Failure {
     pub(crate) input: u64,
     pub(crate) why: String,
 }
 
-/// How often a stage ended in which way.
+/// How often a stage ended in each way.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Tally {
     pub(crate) made: usize,
     pub(crate) refused: usize,
 }
 
-/// What became of all inputs.
+/// The results of all inputs.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Fuzzed {
     pub(crate) first_input: u64,
     pub(crate) inputs: u64,
     pub(crate) seconds: f64,
-    /// Inputs that ended by themselves, with frames or with sentences.
+    /// Inputs that ended by themselves, with frames or with an error message.
     pub(crate) ended: u64,
-    /// Stages that ended with a sentence.
+    /// Stages that ended with an error message.
     pub(crate) refusals: usize,
     pub(crate) panics: Vec<Failure>,
     /// Inputs that took too long or too much memory.
     pub(crate) hangs: Vec<Failure>,
-    /// Results that cannot be, such as vertices at infinity.
+    /// Impossible results, such as vertices at infinity.
     pub(crate) broken: Vec<Failure>,
     pub(crate) longest_seconds: f64,
     pub(crate) longest_input: u64,
@@ -57,12 +57,12 @@ pub(crate) struct Fuzzed {
     pub(crate) largest_input: u64,
     /// Per stage.
     pub(crate) stages: BTreeMap<String, Tally>,
-    /// Every sentence, and the inputs that it was said of.
+    /// Every error message, and the inputs that caused it.
     pub(crate) sentences: BTreeMap<String, Vec<u64>>,
 }
 
 impl Fuzzed {
-    /// Complains about what must not happen.
+    /// Fails if anything happened that must not happen.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let first = |failures: &[Failure]| failures.first().map(|f| format!("input {}: {}", f.input, f.why));
         for (what, failures) in [("panicked", &self.panics), ("hung", &self.hangs), ("broke", &self.broken)] {
@@ -109,7 +109,7 @@ impl Fuzzed {
     }
 }
 
-/// Tries inputs from `first` on, one after the other, for some seconds.
+/// Runs inputs from `first` on, one after the other, for some seconds.
 pub(crate) fn run(first: u64, seconds: f64, limit: f64) -> anyhow::Result<Fuzzed> {
     let began = Instant::now();
     let mut found = Fuzzed { first_input: first, ..Fuzzed::default() };
@@ -123,7 +123,7 @@ pub(crate) fn run(first: u64, seconds: f64, limit: f64) -> anyhow::Result<Fuzzed
     Ok(found)
 }
 
-/// What was seen of a process.
+/// The observed end of a process.
 struct Seen {
     end: End,
     seconds: f64,
@@ -136,7 +136,7 @@ enum End {
     Hung(String),
 }
 
-/// Tries an input in a process of its own.
+/// Runs an input in a process of its own.
 fn watch(input: u64, limit: f64) -> anyhow::Result<Seen> {
     let began = Instant::now();
     let program = std::env::current_exe().context("finding the program itself")?;
@@ -183,7 +183,7 @@ fn read_end(child: Child, status: ExitStatus) -> anyhow::Result<End> {
     Ok(End::Panicked(format!("{status}: {}", told.trim())))
 }
 
-/// The most memory that a process had so far; only Linux tells.
+/// The peak memory of a process so far; only available on Linux.
 fn peak_megabytes(process: u32) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

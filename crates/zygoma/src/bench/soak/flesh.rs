@@ -1,7 +1,7 @@
-//! Random takes for flesh.
+//! Random takes for soft tissue.
 //!
-//! Weights that leap, a head that is shaken, sticky lips and frames of all lengths. Nothing may become infinite, and whenever the
-//! face may rest, no element stays inside out and it comes back to the rig.
+//! Jumping weights, a shaken head, sticky lips and frames of all lengths. Nothing may become infinite, and whenever the
+//! face comes to rest, no element stays inverted and the face returns to the rig.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,20 +20,20 @@ use zygoma_rig::{Rig, RigMesh};
 
 use super::{Dice, rig_or_head};
 
-/// Simulated seconds from one rest to the next, and how long it is, s.
+/// Simulated seconds from one rest to the next, and the length of a rest, s.
 const ROUND: f64 = 6.0;
 const REST: f64 = 2.0;
 
-/// What may be left of all motion after a rest, m.
+/// Largest distance from the rig that may remain after a rest, m.
 const LEFT: f32 = 5e-4;
 
-/// Nothing is farther than this from where the rig has it, m.
+/// Largest allowed distance from the rig, m.
 const FARTHEST: f32 = 0.3;
 
-/// How long a head needs to come most of the way to where it is thrown, s.
+/// Time constant with which the head approaches its goal, s.
 const THROW: f64 = 0.05;
 
-/// What a soak of flesh found.
+/// The results of a soak test of tissue.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct FleshSoaked {
     pub(crate) simulated_seconds: f64,
@@ -41,19 +41,19 @@ pub(crate) struct FleshSoaked {
     /// Wall-clock seconds of the frames.
     pub(crate) seconds: f64,
     pub(crate) all_finite: bool,
-    /// The farthest that a vertex was from the rig in motion, m.
+    /// The largest distance of a vertex from the rig in motion, m.
     pub(crate) farthest: f32,
-    /// The most elements that were inside out at once in motion.
+    /// The largest number of elements inverted at once in motion.
     pub(crate) inverted_in_motion: usize,
-    /// How often the face rested, and what was left then: elements inside out, crossing pairs of lip triangles beyond those of the
-    /// rig itself, and the worst distance from the rig, m.
+    /// Number of rests, and what was left after them: inverted elements, crossing pairs of lip triangles beyond those of the
+    /// rig itself, and the largest distance from the rig, m.
     pub(crate) rests: usize,
     pub(crate) inverted_left: usize,
     pub(crate) crossings_left: usize,
     pub(crate) distance_left: f32,
 }
 
-/// Lets a rig of flesh, or the built-in head, perform random takes for some simulated seconds.
+/// Lets a rig with tissue, or the built-in head, perform random takes for some simulated seconds.
 pub(crate) fn run(path: Option<&Path>, seconds: f64, seed: u64) -> anyhow::Result<FleshSoaked> {
     soak(&rig_or_head(path)?, 4000, seconds, seed)
 }
@@ -79,7 +79,7 @@ fn soak(rig: &Rig, triangles: usize, seconds: f64, seed: u64) -> anyhow::Result<
 }
 
 impl FleshSoaked {
-    /// Complains about what must not happen.
+    /// Fails if anything happened that must not happen.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(self.all_finite, "a vertex became infinite or not a number");
         ensure!(self.farthest <= FARTHEST, "the skin was {} m from the rig", self.farthest);
@@ -90,13 +90,13 @@ impl FleshSoaked {
     }
 }
 
-/// Someone who knows no measure.
+/// A performance with extreme, random motion.
 struct Performance {
     tissue: Arc<Tissue>,
     performing: TissueBody,
     dice: Dice,
     weights: Vec<f32>,
-    /// Where the head is, and where it is thrown.
+    /// The head's rotation now, and its goal.
     turn: [DVec3; 2],
     place: [DVec3; 2],
     rig: Evaluator,
@@ -120,7 +120,7 @@ impl Performance {
         })
     }
 
-    /// Leaps to another expression, throws the head elsewhere, and says how long the next frame is.
+    /// Jumps to another expression, moves the head's goal, and returns the length of the next frame.
     fn act(&mut self) -> f64 {
         if self.dice.chance(0.2) {
             for shape in 0..self.weights.len() {
@@ -153,7 +153,7 @@ impl Performance {
         found.simulated_seconds += seconds;
     }
 
-    /// Comes to rest at the neutral face, with lips that are dry as long: what sticks stays where it stuck.
+    /// Comes to rest at the neutral face, with sticking switched off: lips that stick would not return.
     fn rest(&mut self, found: &mut FleshSoaked) {
         self.weights.fill(0.0);
         self.performing.set_weights(&self.weights);

@@ -1,4 +1,4 @@
-//! Simulated minutes of what nobody should do to a face.
+//! Soak tests: simulated minutes of extreme input.
 
 pub(crate) mod flesh;
 pub(crate) mod shell;
@@ -11,7 +11,7 @@ use zygoma_numerics::random::Keyed;
 use zygoma_rig::Rig;
 use zygoma_rig::formats::{self, Limits};
 
-/// The stream of random numbers.
+/// The stream of random numbers for soak tests.
 const SOAK: u64 = 71;
 
 fn rig_or_head(path: Option<&Path>) -> anyhow::Result<Rig> {
@@ -21,7 +21,7 @@ fn rig_or_head(path: Option<&Path>) -> anyhow::Result<Rig> {
     })
 }
 
-/// Random numbers, one after the other.
+/// A sequence of random numbers.
 struct Dice {
     random: Keyed,
     drawn: u64,
@@ -32,7 +32,7 @@ impl Dice {
         Self { random: Keyed::new(seed, SOAK), drawn: 0 }
     }
 
-    /// From 0 to 1.
+    /// A number from 0 to 1.
     fn number(&mut self) -> f32 {
         self.drawn += 1;
         self.random.uniform(self.drawn) as f32
@@ -42,7 +42,7 @@ impl Dice {
         self.number() < share
     }
 
-    /// Each number from -1 to 1.
+    /// A vector whose components are from -1 to 1.
     fn vector(&mut self) -> Vec3 {
         2.0 * Vec3::new(self.number(), self.number(), self.number()) - 1.0
     }

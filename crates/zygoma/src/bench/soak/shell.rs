@@ -1,8 +1,8 @@
-//! Random violent touching.
+//! Random, violent contact.
 //!
-//! Spheres, capsules and pulls that jump about, a head that is shaken, weights that leap, parameters that change
-//! and frames of all lengths. Nothing may become infinite or faster than the limit, and whenever all is let go, the
-//! face must come back to the rig.
+//! Spheres, capsules and grabs that jump about, a head that is shaken, jumping weights, parameters that change
+//! and frames of all lengths. Nothing may become infinite or faster than the limit, and whenever everything is released, the
+//! face must return to the rig.
 
 use std::path::Path;
 use std::time::Instant;
@@ -19,20 +19,20 @@ use zygoma_physics::contact::{ColliderShape, Pose};
 
 use super::{Dice, rig_or_head};
 
-/// Nothing is faster than this, in heights per second.
+/// Largest allowed speed, in heights per second.
 const TOP_SPEED: f32 = 50.5;
 
-/// Nothing is farther than this from where the rig has it, in heights.
+/// Largest allowed distance from the rig, in heights.
 const FARTHEST: f32 = 1.0;
 
-/// What is left of all touching this long after letting go, in percent of the height and in seconds.
+/// Largest distance that may remain after the release, in percent of the height, and the time to recover, in seconds.
 const LEFT_PERCENT: f32 = 0.1;
 const RECOVERY: f64 = 2.0;
 
-/// Simulated seconds from one letting go to the next.
+/// Simulated seconds from one release to the next.
 const ROUND: f64 = 8.0;
 
-/// What a soak found.
+/// The results of a soak test of a shell.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Soaked {
     pub(crate) simulated_seconds: f64,
@@ -44,14 +44,14 @@ pub(crate) struct Soaked {
     pub(crate) all_finite: bool,
     /// Heights per second.
     pub(crate) top_speed: f32,
-    /// The farthest that a vertex was from the rig, in heights.
+    /// The largest distance of a vertex from the rig, in heights.
     pub(crate) farthest: f32,
-    /// How often everything was let go, and the worst distance from the rig after recovering.
+    /// Number of releases, and the worst distance from the rig after recovering.
     pub(crate) releases: usize,
     pub(crate) left_percent: f32,
 }
 
-/// Colliders a rig, or the built-in head, for some simulated seconds.
+/// Presses, pulls and shakes a rig, or the built-in head, for some simulated seconds.
 pub(crate) fn run(path: Option<&Path>, seconds: f64, seed: u64) -> anyhow::Result<Soaked> {
     let rig = rig_or_head(path)?;
     let params = BuildParams { triangles: 2000, uniform_stiffness: Some(2.0), ..BuildParams::default() };
@@ -81,7 +81,7 @@ fn soak(face: &FaceModel, seconds: f64, seed: u64) -> anyhow::Result<Soaked> {
 }
 
 impl Soaked {
-    /// Complains about what must not happen.
+    /// Fails if anything happened that must not happen.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(self.all_finite, "a vertex became infinite or not a number");
         ensure!(self.top_speed <= TOP_SPEED, "the skin reached {} heights per second", self.top_speed);
@@ -95,7 +95,7 @@ impl Soaked {
     }
 }
 
-/// Someone who does everything to a face that should not be done.
+/// Generates violent random input to a face.
 struct Mischief {
     running: ShellBody,
     dice: Dice,
@@ -123,7 +123,7 @@ impl Mischief {
         })
     }
 
-    /// Does something bad, and says how long the next frame is.
+    /// Makes a random, violent change, and returns the length of the next frame.
     fn act(&mut self) -> f64 {
         let place = self.middle + self.reach * self.dice.vector();
         if self.touches.len() < 4 && self.dice.chance(0.1) {
@@ -196,7 +196,7 @@ impl Mischief {
         let stiffness_scale = f64::from(10f32.powf(self.dice.number() - 0.5));
         let params = RunParams { shell: Some(shell), stiffness_scale, gravity, ..RunParams::default() };
         self.running.set_params(params);
-        // Waiting keeps the same seed the same, however fast the machine is.
+        // Waiting makes the result depend on the seed alone, however fast the machine is.
         self.running.finish_params();
     }
 

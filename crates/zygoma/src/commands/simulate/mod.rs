@@ -55,14 +55,14 @@ struct Summary {
     untouched_deviation: Option<DeviationSummary>,
     penetration_percent: f64,
     penetration_mm: f64,
-    /// The strongest that all touches together pressed and pulled at the head.
+    /// The largest force of all touches together on the head.
     #[serde(skip_serializing_if = "Option::is_none")]
     force_n: Option<f64>,
     #[serde(flatten)]
     tissue: Option<TissueSummary>,
     #[serde(flatten)]
     watched: WatchedSummary,
-    /// A sentence for each thing that cut through the face instead of touching it.
+    /// A sentence for each collider that passed through the face instead of touching it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cut_through: Vec<String>,
     milliseconds_per_frame: f64,
@@ -74,7 +74,7 @@ struct Summary {
     seconds: f64,
 }
 
-/// A body, and what only tissue has.
+/// A body, and the data that only tissue has.
 struct Made {
     body: Box<dyn Body>,
     tissue: Option<MadeTissue>,
@@ -86,7 +86,7 @@ struct MadeTissue {
     markers: Option<FollowedMarkers>,
 }
 
-/// Shows progress and takes notes.
+/// Shows progress and records each frame.
 struct Watcher {
     bar: Progress,
     tissue: TissueObserver,
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     if let (Some(name), None) = (take_name, &args.markers) {
         input::check_match(&subject.rig, &subject.rig_path, &take, name)?;
     }
-    // Tell of a mistake in the parameters before the slow work.
+    // Report a mistake in the parameters before the slow work.
     let tissue_params = match subject.body {
         BodyArg::Tissue => Some(tissue::params(args)?),
         BodyArg::Shell | BodyArg::Rig => None,
@@ -230,7 +230,7 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     summary.watched.check()
 }
 
-/// Refuses flags that the body cannot follow.
+/// Refuses flags that do not apply to the body.
 fn check_flags(args: &SimulateArgs, body: BodyArg) -> anyhow::Result<()> {
     let name = match body {
         BodyArg::Rig => "rig",
@@ -255,7 +255,7 @@ fn check_flags(args: &SimulateArgs, body: BodyArg) -> anyhow::Result<()> {
 }
 
 impl Summary {
-    /// A sentence a line.
+    /// The summary, one sentence per line.
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!(
             "{} → {}: {}, take {}, {} frames at {} fps, {:.2} ms each",

@@ -15,17 +15,17 @@ use crate::commands::animated::Format;
 use crate::commands::build::{build_with_progress, usual_takes};
 use crate::commands::input;
 
-/// Triangles of the simulated skin when nobody says.
+/// Default number of triangles of the simulated skin.
 const TRIANGLES: usize = 4000;
 
-/// A rig, and the face that is made of it.
+/// A rig, and the face that is built from it.
 pub(super) struct Subject {
     pub(super) rig: Rig,
     pub(super) rig_path: PathBuf,
     pub(super) body: BodyArg,
     /// The face, if it was read.
     read: Option<FaceModel>,
-    /// Where tissue is kept, and its key there.
+    /// The cache in which tissue is kept, and its key there.
     kept: Option<(FaceCache, u64)>,
 }
 
@@ -55,7 +55,7 @@ impl Subject {
     }
 
     fn of_face(face: FaceModel, args: &SimulateArgs, format: Format) -> anyhow::Result<Self> {
-        // A point cache can do without the rig: the face knows its vertices.
+        // A point cache does not need the rig: the face knows its vertices.
         let rig = match input::read_origin(&face, &args.input, args.rig.as_deref()) {
             Err(_) if format.is_cache() && args.rig.is_none() => face.stand_in(),
             found => found?,
@@ -72,7 +72,7 @@ impl Subject {
         })
     }
 
-    /// The face that was read, or the rig made ready for its body now.
+    /// The face that was read, or one built from the rig now.
     pub(super) fn face(&mut self, args: &SimulateArgs) -> anyhow::Result<FaceModel> {
         if let Some(face) = self.read.take() {
             return Ok(face);
@@ -92,7 +92,7 @@ impl Subject {
         FaceModel::new(&self.rig.name, self.rig.skin(), triangles, &Budget::default())
     }
 
-    /// A face under which tissue may have been solved before.
+    /// A face whose tissue may be in the cache.
     fn tissue(&mut self, triangles: usize, no_cache: bool) -> Result<FaceModel, PrepareError> {
         let cache = if no_cache { None } else { FaceCache::of_user() };
         let key = FaceCache::key(self.rig.skin(), &("tissue", triangles));
@@ -101,7 +101,7 @@ impl Subject {
         found.map_or_else(|| self.bare(triangles), Ok)
     }
 
-    /// Keeps tissue that was solved now, so that the same rig need not wait again.
+    /// Keeps newly built tissue in the cache, so that the same rig need not wait again.
     pub(super) fn keep(&self, face: &FaceModel, tissue: &Tissue) {
         let (Some((cache, key)), Some(solved)) = (&self.kept, tissue.solved()) else { return };
         if face.section::<SolvedTissue>().and_then(Result::ok).as_ref() != Some(&solved) {
@@ -111,7 +111,7 @@ impl Subject {
         }
     }
 
-    /// A face with a fitted shell, from the cache if it is there.
+    /// A face with a fitted shell, from the cache if possible.
     fn shell(&self, triangles: usize, no_cache: bool) -> anyhow::Result<FaceModel> {
         let params = BuildParams { triangles, ..BuildParams::default() };
         let takes = if self.rig.takes.is_empty() { usual_takes() } else { self.rig.takes.clone() };

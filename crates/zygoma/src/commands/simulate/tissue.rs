@@ -1,4 +1,4 @@
-//! Everything that only tissue has to tell.
+//! Parameters and summaries that only tissue has.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) struct TissueSummary {
     tetrahedra: usize,
     /// Vertices of the whole mesh that were found to be upper and lower lip.
     lip_vertices: [usize; 2],
-    /// Triangles of the coarse skin below which there is no room for tissue.
+    /// Triangles of the coarse skin with no room for tissue beneath.
     bare_triangles: usize,
     volume: VolumeSummary,
     lips: LipSummary,
@@ -54,7 +54,7 @@ pub(super) fn params(args: &SimulateArgs) -> anyhow::Result<TissueParams> {
     Ok(params)
 }
 
-/// Builds tissue and shows how far it is.
+/// Builds tissue and shows its progress.
 pub(crate) fn build_with_progress(input: &TissueInput, params: &TissueParams) -> Result<Tissue, TissueError> {
     let mut bar = Progress::new("solving the tissue of every shape", 100);
     Tissue::build(input, params, &mut |now| {
@@ -63,7 +63,7 @@ pub(crate) fn build_with_progress(input: &TissueInput, params: &TissueParams) ->
     })
 }
 
-/// Tissue with its rig's teeth, which follows markers if there are any.
+/// Makes a tissue body with its rig's teeth, which follows markers if there are any.
 pub(crate) fn body_of(
     rig: &Rig,
     tissue: &Arc<Tissue>,
@@ -79,7 +79,7 @@ pub(crate) fn body_of(
     Ok(body)
 }
 
-/// Notes about tissue, frame by frame.
+/// Records tissue, frame by frame.
 pub(super) struct TissueObserver {
     /// The shape that puffs the cheeks.
     puff: Option<usize>,
@@ -93,7 +93,7 @@ impl TissueObserver {
         Self { puff: rig.skin().shapes.iter().position(is_puff), log: FrameLog::default() }
     }
 
-    /// Notes a frame of tissue; other bodies have nothing to note.
+    /// Records a frame of tissue; ignores other bodies.
     pub(super) fn note(&mut self, body: &dyn Body, frame: &Performed<'_>) {
         let Some(body) = body.as_any().downcast_ref::<TissueBody>() else { return };
         let (tissue, log) = (body.tissue(), &mut self.log);
@@ -126,7 +126,7 @@ impl TissueSummary {
         }
     }
 
-    /// A sentence a line.
+    /// The summary, one sentence per line.
     pub(super) fn lines(&self) -> Vec<String> {
         let volume = &self.volume;
         let inverted = format!(
@@ -164,27 +164,27 @@ impl TissueSummary {
     }
 }
 
-/// How tissue keeps its volume, and how the plain rig would. Frames with puffed cheeks, which hold more air and not more tissue, are
-/// counted apart.
+/// Volume preservation of tissue, and of the plain rig. Frames with puffed cheeks, which hold more air and not more tissue, are
+/// counted separately.
 #[derive(Serialize)]
 struct VolumeSummary {
     /// Absent where the cheeks are puffed all the time.
     #[serde(flatten)]
     frames: Option<VolumeOver>,
-    /// The same where the cheeks are puffed, if they ever are.
+    /// The same for frames with puffed cheeks, if there are any.
     cheek_puff: Option<VolumeOver>,
-    /// The most elements that were inside out in a frame.
+    /// The largest number of inverted elements in a frame.
     inverted: usize,
 }
 
-/// Volume over some frames.
+/// Volume over some of the frames.
 #[derive(Serialize)]
 struct VolumeOver {
     frames: usize,
     /// Volume over its volume at rest, smallest and largest.
     total: [f64; 2],
     plain_total: [f64; 2],
-    /// |det F − 1| per element, mean over frames of its mean and of what 95 % stay below.
+    /// |det F − 1| per element: mean over frames of its mean and of its 95th percentile.
     mean_change: f64,
     p95_change: f64,
     plain_mean_change: f64,
@@ -194,18 +194,18 @@ struct VolumeOver {
 /// Contact between the lips.
 #[derive(Serialize)]
 struct LipSummary {
-    /// The most pairs of crossing triangles in a frame, and of the plain rig.
+    /// The largest number of crossing triangle pairs in a frame, and that of the plain rig.
     crossings: usize,
     plain_crossings: usize,
     /// Frames in which lips cross, and in which the plain rig's do.
     crossing_frames: usize,
     plain_crossing_frames: usize,
-    /// The largest way of the last projection.
+    /// The largest distance moved by the final projection.
     projected_mm: f64,
-    /// Most contacts and sticky springs.
+    /// The largest numbers of contacts and of sticky springs.
     contacts: usize,
     sticky: usize,
-    /// Most contacts with teeth, and the deepest that flesh was in them.
+    /// The largest number of contacts with teeth, and the deepest penetration of tissue into them.
     teeth_contacts: usize,
     teeth_penetration_mm: f64,
 }
