@@ -127,6 +127,8 @@ struct FaceReport {
     mesh: String,
     /// The rig that it was built from.
     rig: Option<String>,
+    /// Bodies that it was built for.
+    bodies: Vec<String>,
     height_metres: f64,
     vertices: usize,
     shapes: Vec<String>,
@@ -158,6 +160,7 @@ impl FaceReport {
             name: face.name.clone(),
             mesh: face.mesh.clone(),
             rig: face.origin.path.clone(),
+            bodies: face.sections.keys().cloned().collect(),
             height_metres: face.height,
             vertices: face.vertex_count(),
             shapes: face.shapes.iter().map(|shape| shape.name.clone()).collect(),
@@ -181,14 +184,20 @@ fn tell_face(report: &FaceReport, json: bool) -> anyhow::Result<()> {
     writeln!(out, "{}, built from {}", report.name, report.rig.as_deref().unwrap_or("a rig made by code"))?;
     writeln!(
         out,
-        "  {}: {} vertices, {} shapes, follow a shell of {} triangles; the face is {:.1} cm high",
+        "  {}: {} vertices, {} shapes, follow a coarse skin of {} triangles; the face is {:.1} cm high",
         report.mesh,
         report.vertices,
         report.shapes.len(),
         report.shell_triangles,
         100.0 * report.height_metres
     )?;
+    writeln!(
+        out,
+        "built for: {}",
+        if report.bodies.is_empty() { "no body".to_owned() } else { report.bodies.join(", ") }
+    )?;
     match (&report.certified, &report.not_certified) {
+        _ if !report.bodies.iter().any(|body| body == "shell") => {}
         (Some(certified), None) => writeln!(
             out,
             "certified: all {} fitted shapes and all {} combinations of them are met within the tolerance",
