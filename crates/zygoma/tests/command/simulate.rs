@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use zygoma_rig::formats::{Limits, caches, read_rig};
 
-use crate::support::{fail, listing, report, small_rig, small_take, succeed};
+use crate::support::{fail, listing, report, small_rig, small_take, succeed, zygoma_with_cache};
 
 /// A folder with the small rig, its take and a face built from it.
 fn built() -> tempfile::TempDir {
@@ -257,4 +257,51 @@ fn words_and_json_say_the_same() {
     let summary: Value = report(path, &[&SIMULATE[..], &["-o", "out.pc2", "--fps", "10"]].concat());
     let worst = format!("{:.3} % of the height", summary["deviation"]["worst_percent"].as_f64().unwrap());
     assert!(words.contains(&worst), "{words} should say {worst}");
+}
+
+#[test]
+fn a_face_is_built_for_the_bodies_that_are_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    small_rig(path);
+    small_take(path);
+    write(path, "poke.toml", "[[push]]\nat = \"chin\"\nfrom = 0.2\nto = 0.8\ndepth = 2\n");
+    let built =
+        report(path, &["build", "small", "-o", "small.face", "--triangles", "300", "--for", "tissue"]);
+    assert_eq!(built["bodies"], serde_json::json!(["tissue"]), "{built}");
+    let simulate = ["simulate", "small.face", "--take", "take.csv", "--fps", "5", "-o", "out.pc2"];
+    let with = |more: &[&'static str]| [&simulate[..], more].concat();
+    assert_eq!(
+        report(path, &with(&[]))["body"],
+        "tissue",
+        "a face has any name, and the body that it was built for"
+    );
+    assert!(fail(path, &with(&["--body", "shell"])).contains("zygoma build RIG --for shell"));
+    let rig = report(path, &with(&["--body", "rig"]));
+    assert!(rig["deviation"]["worst_mm"].as_f64().unwrap() < 1e-3, "{rig}");
+    assert!(fail(path, &with(&["--body", "rig", "--touch", "poke.toml"])).contains("cannot be touched"));
+    assert!(fail(path, &with(&["--body", "rig", "--sticky"])).contains("--body tissue"));
+}
+
+/// Tissue that was solved before comes from the cache, and gives the same bytes.
+#[test]
+fn solved_tissue_is_kept_for_the_next_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    small_rig(path);
+    small_take(path);
+    let frames = |more: &[&str]| {
+        let args =
+            ["simulate", "small", "--take", "take.csv", "--triangles", "300", "--fps", "5", "-o", "out.pc2"];
+        let output = zygoma_with_cache(path, &[&args[..], more].concat(), &path.join("cache"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::read(path.join("out.pc2")).unwrap()
+    };
+    let kept = || listing(&path.join("cache/faces")).len();
+    let first = frames(&["--no-cache"]);
+    assert!(!path.join("cache").exists(), "nothing is kept");
+    assert_eq!(frames(&[]), first);
+    assert_eq!(kept(), 1);
+    assert_eq!(frames(&[]), first, "from the cache");
+    assert_eq!(kept(), 1);
 }

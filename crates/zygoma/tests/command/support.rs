@@ -1,17 +1,26 @@
-//! What the command-line tests share.
+//! Tools shared by the command-line tests.
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::dome::{bump, dome};
 
+/// A cache for all tests, apart from the user's.
+static CACHE: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a folder"));
+
 /// Runs the built command in a folder.
 pub(crate) fn zygoma(folder: &Path, args: &[&str]) -> Output {
+    zygoma_with_cache(folder, args, CACHE.path())
+}
+
+/// Runs the built command in a folder, with a cache of its own.
+pub(crate) fn zygoma_with_cache(folder: &Path, args: &[&str], cache: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_zygoma"));
-    command.current_dir(folder).args(args).output().expect("the command starts")
+    command.env("ZYGOMA_CACHE", cache).current_dir(folder).args(args).output().expect("the command starts")
 }
 
 /// Runs the command, which must succeed, and gives what it printed.
