@@ -1,6 +1,6 @@
 //! Lets soft tissue perform a take and writes the frames as a point cache.
 //!
-//! `cargo run --release --example bake -- out.pc2 [face.glb]`
+//! `cargo run --release --example bake_take -- out.pc2 [face.glb]`
 
 use std::error::Error;
 use std::path::Path;
