@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release --example live`
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let start = Instant::now();
     let mut last = start;
+    let (mut frames, mut spent) = (0, BTreeMap::<&str, f64>::new());
     while start.elapsed() < Duration::from_secs(2) {
         // A tracker would give these; here the head shakes while the mouth speaks.
         let time = start.elapsed().as_secs_f64();
@@ -38,10 +40,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         last = Instant::now();
         let surface = body.advance(seconds).positions;
         assert!(surface.iter().all(|p| p.is_finite()), "send `surface` to your renderer");
+        frames += 1;
+        for stage in body.stages() {
+            *spent.entry(stage.name).or_default() += stage.time.as_secs_f64();
+        }
         std::thread::sleep(Duration::from_millis(8).saturating_sub(last.elapsed()));
     }
-    for stage in body.stages() {
-        println!("{:>9}: {:.2} ms", stage.name, 1e3 * stage.time.as_secs_f64());
+    println!("{frames} frames in 2 s; mean milliseconds of a frame by stage:");
+    for (name, seconds) in spent {
+        println!("{name:>9}: {:.2}", 1e3 * seconds / f64::from(frames));
     }
     Ok(())
 }
