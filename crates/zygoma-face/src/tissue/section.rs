@@ -25,6 +25,21 @@ pub struct SolvedTissue {
     stiffness: StiffnessMap,
 }
 
+impl SolvedTissue {
+    /// Whether every displacement is finite. A damaged file may keep its key.
+    fn is_finite(&self) -> bool {
+        self.targets.iter().flat_map(|deltas| &deltas.offsets).all(|offset| offset.is_finite())
+    }
+}
+
+#[cfg(test)]
+impl SolvedTissue {
+    /// Damages it as a cut-off array would.
+    pub(super) fn truncate_stiffness(&mut self) {
+        self.stiffness.strain.truncate(3);
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Description {
     key: u64,
@@ -45,7 +60,8 @@ impl Tissue {
     /// Takes over an earlier solution if it belongs to this very tissue. Returns whether it does.
     pub(super) fn take_solved(&mut self, face: &FaceModel) -> bool {
         let Some(Ok(solved)) = face.section::<SolvedTissue>() else { return false };
-        if solved.key != self.key() || solved.rows != self.layout.rows.len() {
+        let fits = solved.rows == self.layout.rows.len() && solved.stiffness.fits(&self.stiffness);
+        if solved.key != self.key() || !fits || !solved.is_finite() {
             return false;
         }
         self.shape_targets = ShapeTargets::of_deltas(&solved.targets, solved.rows);

@@ -38,6 +38,17 @@ pub(super) struct StiffnessMap {
 }
 
 impl StiffnessMap {
+    /// Whether it has as many factors as another map, all finite and not negative.
+    pub(super) fn fits(&self, other: &Self) -> bool {
+        let pairs = [
+            (&self.strain, &other.strain),
+            (&self.volume, &other.volume),
+            (&self.attachment, &other.attachment),
+        ];
+        let is_sound = |factor: &f64| factor.is_finite() && *factor >= 0.0;
+        pairs.iter().all(|(own, other)| own.len() == other.len() && own.iter().all(is_sound))
+    }
+
     /// The parameters' stiffness everywhere.
     pub(super) fn uniform(count: usize) -> Self {
         Self { strain: vec![1.0; count], volume: vec![1.0; count], attachment: vec![1.0; count] }

@@ -78,4 +78,9 @@ fn solved_tissue_is_taken_from_the_face() {
     assert_eq!(shapes_solved(&kept, &softer).0, 1, "other parameters are solved anew");
     let sticky = TissueParams { stickiness: STICKY, ..params };
     assert_eq!(shapes_solved(&kept, &sticky).0, 0, "lips that stick do not matter");
+    let mut damaged = TISSUE.solved().unwrap();
+    damaged.truncate_stiffness();
+    let mut broken = kept.clone();
+    broken.add_section(&damaged);
+    assert_eq!(shapes_solved(&broken, &TissueParams::default()).0, 1, "a damaged section is solved anew");
 }
