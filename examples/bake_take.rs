@@ -12,7 +12,6 @@ use zygoma_face::tissue::{Tissue, TissueBody, TissueParams};
 use zygoma_head::{Head, HeadOptions, built_in_takes};
 use zygoma_numerics::Budget;
 use zygoma_rig::formats::{Limits, caches, read_rig};
-use zygoma_rig::jaw::jaw_driven_shapes;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -24,8 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let takes = built_in_takes();
     let take = takes.iter().find(|take| take.name == "shake").ok_or("there is no such take")?;
 
-    let model = FaceModel::new(&rig.name, rig.skin(), 2000, &Budget::default())?;
-    let tissue = Tissue::new(&model, &jaw_driven_shapes(rig.skin()), &TissueParams::default())?;
+    let model = FaceModel::of_rig(&rig, 2000, &Budget::default())?;
+    let tissue = Tissue::new(&model, &TissueParams::default())?;
     let mut body = TissueBody::new(Arc::new(tissue))?;
     let performance = Performance {
         face: &model,
@@ -33,7 +32,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         rig: &rig,
         take,
         markers: None,
+        materials: None,
+        edit_of: None,
         touches: &TouchScript::default(),
+        hands: None,
         fps: 30.0,
         folder: Path::new("."),
     };

@@ -14,12 +14,11 @@ use zygoma_face::tissue::{Tissue, TissueBody, TissueParams};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_head::{Head, HeadOptions};
 use zygoma_numerics::Budget;
-use zygoma_rig::jaw::jaw_driven_shapes;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let rig = Head::new(&HeadOptions::default()).rig();
-    let model = FaceModel::new(&rig.name, rig.skin(), 1500, &Budget::default())?;
-    let tissue = Tissue::new(&model, &jaw_driven_shapes(rig.skin()), &TissueParams::default())?;
+    let model = FaceModel::of_rig(&rig, 1500, &Budget::default())?;
+    let tissue = Tissue::new(&model, &TissueParams::default())?;
     let mut body: Box<dyn Body> = Box::new(TissueBody::new(Arc::new(tissue))?);
     let jaw = model.shape("jawOpen").ok_or("this rig has no jawOpen")?;
     let mut weights = vec![0.0; model.shapes.len()];

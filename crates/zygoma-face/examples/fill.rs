@@ -87,7 +87,7 @@ fn drawn(filled: &Filled, surface: &[Vec3], turned: f32) -> Outcome<Image> {
 /// The skin's right half, with the fill in section, coloured by how its volume changed.
 fn cut(filled: &Filled, body: &TissueBody, surface: &[Vec3]) -> Outcome<Image> {
     let plane = Plane { point: DVec3::new(0.002, 0.0, 0.0), normal: DVec3::X };
-    let (positions, changes) = (body.flesh(), body.volume_changes());
+    let (positions, changes) = (body.tissue_positions(), body.volume_changes());
     let found = section(&positions, filled.tissue.tets(), &plane);
     let values: Vec<f32> = found.tets.iter().map(|tet| changes[*tet as usize]).collect();
     let inside: Vec<Vec3> = found.piece.positions.iter().map(|p| p.as_vec3()).collect();

@@ -14,7 +14,6 @@ use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::arkit;
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::formats::{Limits, read_rig};
-use zygoma_rig::jaw::jaw_driven_shapes;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -44,7 +43,7 @@ fn main() -> Outcome<()> {
         BuildParams { triangles, uniform_stiffness: Some(1.0), corrected: false, ..BuildParams::default() };
     let began = Instant::now();
     let face = build(&rig.name, mesh, &params, &mut |_| Continue::Yes)?;
-    let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &TissueParams::default())?);
+    let tissue = Arc::new(Tissue::new(&face, &TissueParams::default())?);
     let rest = tissue.lip_crossings(&mesh.positions);
     println!(
         "{}: {} tetrahedra, {} bare triangles, lips of {:?} vertices, built in {:.1} s; {rest} crossings at rest",

@@ -1,8 +1,8 @@
 //! **What do users come for?**
 //!
 //! A [`model`] is a rig made ready for simulation. [`contact`] presses on it and pulls at it. A [`body`] turns drive and touches into
-//! frames: a [`shell`] can be touched while it keeps the rig's look within a certified bound, [`tissue`] is live flesh. [`run`] lets a body
-//! perform a take.
+//! frames: a [`shell`] can be touched while it keeps the rig's look within a certified bound, [`tissue`] is soft tissue that
+//! follows the rig live, [`enriched`] adds secondary motion to the artist's own, and [`anatomical`] corrects it as anatomy allows. [`run`] lets a body perform a take.
 //!
 //! From a rig to frames:
 //!
@@ -28,9 +28,12 @@
 //! # }
 //! ```
 
+pub mod anatomical;
 pub mod body;
 pub mod contact;
+pub mod enriched;
 pub mod model;
 pub mod run;
 pub mod shell;
 pub mod tissue;
+mod volume;

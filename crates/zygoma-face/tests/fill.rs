@@ -17,7 +17,7 @@ const STEP: f64 = 1.0 / 60.0;
 
 /// Positions of the vertices on a bone, at rest and now.
 fn on_bone(body: &TissueBody, bone: Tie) -> Vec<[DVec3; 2]> {
-    let now = body.flesh();
+    let now = body.tissue_positions();
     let pairs = FILLED.tissue.rest().iter().zip(&now).zip(FILLED.tissue.ties());
     pairs.filter(|(_, tie)| **tie == bone).map(|((rest, now), _)| [*rest, *now]).collect()
 }

@@ -9,7 +9,6 @@ use zygoma_face::shell::{BuildParams, build};
 use zygoma_face::tissue::{Tissue, TissueBody, TissueParams};
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::formats::{Limits, read_rig};
-use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::{RigMesh, arkit};
 use zygoma_testing::real_data;
 
@@ -33,7 +32,7 @@ fn weights_of(mesh: &RigMesh, shapes: &[(&str, f32)]) -> Vec<f32> {
 }
 
 #[test]
-fn flesh_keeps_lips_apart_where_the_rig_does_not() {
+fn tissue_keeps_lips_apart_where_the_rig_does_not() {
     for path in ["rigs/facecap.glb", "ict/FaceXModel"].into_iter().filter_map(real_data) {
         let rig = read_rig(&path, &Limits::default()).unwrap();
         let mesh = rig.skin();
@@ -44,8 +43,7 @@ fn flesh_keeps_lips_apart_where_the_rig_does_not() {
             ..BuildParams::default()
         };
         let face = build(&rig.name, mesh, &params, &mut |_| Continue::Yes).unwrap();
-        let jaw = jaw_driven_shapes(mesh);
-        let tissue = Arc::new(Tissue::new(&face, &jaw, &TissueParams::default()).unwrap());
+        let tissue = Arc::new(Tissue::new(&face, &TissueParams::default()).unwrap());
         let crosses = |shapes: &&[(&str, f32)]| {
             let weights = weights_of(mesh, shapes);
             let mut plain = vec![Vec3::ZERO; mesh.positions.len()];

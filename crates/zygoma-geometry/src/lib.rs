@@ -5,7 +5,7 @@
 //!
 //! - [`TriMesh`], [`TetMesh`](tets::TetMesh) and [`Faces`] (polygons) own meshes; [`check_mesh`] checks arrays from outside.
 //! - [`closest`]: closest points and rays on a surface that may deform, and the signed distance to a closed one.
-//! - [`coarsen`] and [`remesh`] make new meshes; [`embedding`] makes a fine mesh follow a coarse one.
+//! - [`implicit`] extracts meshes from fields; [`coarsen`] and [`remesh`] make new ones; [`embedding`] makes a fine mesh follow a coarse one.
 //! - [`topology`], [`normals`], [`laplacian`], [`geodesic`], [`intersect`] measure meshes; [`rigid`] fits motions.
 //!
 //! The distance of a point from a deforming ball:
@@ -36,6 +36,7 @@ pub mod embedding;
 mod faces;
 pub mod geodesic;
 pub mod icp;
+pub mod implicit;
 pub mod intersect;
 pub mod laplacian;
 pub mod normals;

@@ -12,6 +12,17 @@ pub fn triangle_area(a: DVec3, b: DVec3, c: DVec3) -> f64 {
     0.5 * area_vector(a, b, c).length()
 }
 
+/// Area around each vertex: a third of the area of its triangles.
+pub fn vertex_areas(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<f64> {
+    let mut areas = vec![0.0; positions.len()];
+    for t in triangles {
+        let [a, b, c] = t.map(|v| positions[v as usize]);
+        let third = area_vector(a, b, c).length() / 6.0;
+        t.iter().for_each(|v| areas[*v as usize] += third);
+    }
+    areas
+}
+
 /// Unit vertex normals, each the area-weighted mean of the triangles around the vertex.
 ///
 /// A vertex without area around it gets +Y, so that shading never meets a NaN.

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use rayon::prelude::*;
-use zygoma_head::anatomy::{Anatomy, checks};
+use zygoma_head::anatomy::{Anatomy, FillDetail, checks};
 use zygoma_head::{Head, HeadOptions, Level};
 
 fn main() {
@@ -34,7 +34,7 @@ fn main() {
     println!("inverted prisms        {}", count(|f| f.inverted.prisms));
     println!("inverted soft tissue   {}", count(|f| f.inverted.soft_tissue));
     println!("inverted muscle        {}", count(|f| f.inverted.muscle));
-    println!("inverted fill          {}", count(|f| f.inverted.fill));
+    println!("inverted fill          {}, {} when coarse", count(|f| f.inverted.fill), count(|f| f.coarse));
     println!("largest asymmetry      {:.1e} m", found.iter().map(|f| f.asymmetry).fold(0.0, f64::max));
     println!("least gaps of wraps    {:.2} mm, {:.2} mm", least(|f| f.gaps[0]), least(|f| f.gaps[1]));
     println!("bone under skin        {:.2} mm at rest", least(|f| f.covers[0].bone));
@@ -49,7 +49,9 @@ fn main() {
     worst("ridge to outer skin", |c| c.ridge);
     worst("ridge to lips", |c| c.ridge_to_lips);
     worst("teeth to lips", |c| c.teeth_to_lips);
-    println!("elements across slit   {}", checks::across_the_slit());
+    for detail in FillDetail::ALL {
+        println!("elements across slit   {} in the {detail:?} fill", checks::across_the_slit(detail));
+    }
     for depth in checks::depths() {
         println!("{:22} {:5.1} mm published, {:5.1} mm here", depth.name, depth.published, depth.measured);
     }
@@ -58,6 +60,8 @@ fn main() {
 struct Figures {
     seed: u64,
     inverted: checks::Inverted,
+    /// Inverted tetrahedra of the coarse fill.
+    coarse: usize,
     gaps: [f64; 2],
     asymmetry: f64,
     covers: Vec<checks::Cover>,
@@ -69,6 +73,7 @@ fn figures(seed: u64, all_shapes: bool) -> Figures {
     Figures {
         seed,
         inverted: checks::inverted(&anatomy),
+        coarse: Anatomy::filled(&head, FillDetail::Coarse).fill.inverted(),
         gaps: checks::wrap_gaps(&anatomy),
         asymmetry: checks::asymmetry(&anatomy),
         covers: checks::covers(&head, &anatomy, all_shapes),

@@ -48,7 +48,7 @@ fn check(path: &Path, pictures: Option<&str>, landmarks: &[usize]) -> Result<(),
         .map(|(_, mesh)| (mesh.positions.iter().map(|p| p.as_dvec3()).collect(), mesh.faces.triangles()))
         .collect();
     let inner: Vec<(&[DVec3], &[[u32; 3]])> = inner.iter().map(|(p, t)| (&p[..], &t[..])).collect();
-    let input = FitInput { positions: &positions, triangles: &triangles, inner: &inner, landmarks: &[] };
+    let input = FitInput { inner: &inner, ..FitInput::new(&positions, &triangles) };
     let fitted = fit(&input)?;
     let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let r = &fitted.report;

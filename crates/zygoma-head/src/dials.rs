@@ -42,6 +42,11 @@ impl Dial {
     pub(crate) fn shapes_the_head(&self) -> bool {
         ![SKIN_TONE, HAIR_TONE, EYE_TONE].contains(&self.name)
     }
+
+    /// The offset of a point of the left side at a setting of 1; dials of the eyes have none.
+    pub(crate) fn offset(&self, p: DVec3) -> DVec3 {
+        STRENGTH * (self.field)(p)
+    }
 }
 
 fn none(_: DVec3) -> DVec3 {
@@ -347,6 +352,11 @@ impl Default for DialSettings {
 }
 
 impl DialSettings {
+    /// Settings of all dials.
+    pub(crate) fn of(values: &DialValues) -> Self {
+        Self(values.0.map(Some))
+    }
+
     /// Sets a dial by name, to a value from −1 to 1.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), HeadError> {
         let Some(index) = DIALS.iter().position(|dial| dial.name == name) else {
@@ -397,6 +407,20 @@ pub struct EyeFrame {
     pub tilt: f64,
 }
 
+impl EyeFrame {
+    /// Maps a point of template space with the left eye.
+    pub(crate) fn apply(&self, p: DVec3) -> DVec3 {
+        self.centre + self.scale * (DQuat::from_rotation_z(self.tilt) * (p - eyes::CENTRE))
+    }
+}
+
+/// The share by which a point of the left side follows the eye rather than the dials' fields.
+pub(crate) fn eye_share(left: DVec3) -> f64 {
+    let near = 1.0 - ramp(eyes::MARGIN + 3.0, eyes::MARGIN + 24.0, left.distance(eyes::CENTRE));
+    // The mirror plane maps to itself.
+    near * ramp(0.0, 9.0, left.x)
+}
+
 impl Warp {
     /// The warp of a set of dials.
     pub fn new(dials: &DialValues) -> Self {
@@ -437,12 +461,7 @@ impl Warp {
         let side = if p.x < 0.0 { -1.0 } else { 1.0 };
         let left = at(p.x.abs(), p.y, p.z);
         let body = self.body(left, softness);
-        let q = left - eyes::CENTRE;
-        let near = 1.0 - ramp(eyes::MARGIN + 3.0, eyes::MARGIN + 24.0, q.length());
-        let eye = self.eye.centre + self.eye.scale * (DQuat::from_rotation_z(self.eye.tilt) * q);
-        // The mirror plane maps to itself.
-        let kept = near * ramp(0.0, 9.0, left.x);
-        let warped = body.lerp(eye, kept);
+        let warped = body.lerp(self.eye.apply(left), eye_share(left));
         at(side * warped.x.max(0.0), warped.y, warped.z)
     }
 }

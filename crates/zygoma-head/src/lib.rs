@@ -3,15 +3,24 @@
 //! The built-in head is made by code, so that everything works without any files. [`Head::new`] makes the head of one person
 //! ([`dials`]) at one [`Level`] of detail; [`Head::rig`] gives it to the rest of zygoma.
 //!
+//! ```
+//! use zygoma_head::{Head, HeadOptions, Level};
+//!
+//! // The same seed gives the same person.
+//! let head = Head::new(&HeadOptions::sampled(7, Level::Low));
+//! let rig = head.rig_with_texture(None);
+//! assert!(rig.skin().shapes.iter().any(|shape| shape.name == "jawOpen"));
+//! ```
+//!
 //! How it is made, module by module:
 //!
 //! - `sculpt/`: one implicit surface in *template space* (millimetres, origin between the ear canals), with mouth and eyes
-//!   open; `extract` and `surface` turn it into well-shaped triangles with lip and lid curves kept; `fields` solves how far
+//!   open; `surface` turns it into well-shaped triangles with lip and lid curves kept; `fields` solves how far
 //!   skin follows the jaw. That takes seconds, so [`bake`] stores the result in `assets/template.bin`.
 //! - `base` mirrors the stored half, closes the mouth and names its parts; `shapes/` poses the 52 ARKit shapes; `parts/` are
 //!   eyes, lashes, teeth, gums and tongue; `landmarks` and `maps` name places and connect levels. `template` makes
 //!   all of this once per level and shares it.
-//! - [`dials::Warp`] maps any point of template space to one person's head; `head` sends skin, parts and posed shapes
+//! - [`dials::Warp`] maps any point of template space to one person's head (`dial_basis` tabulates it for fits); `head` sends skin, parts and posed shapes
 //!   through it, so that whatever holds in the template (no crossings, sealed lips, lids on the eyeball) holds there.
 //! - `jaw` is the jaw's motion for any point, [`Head::jaw_motion`] the same in metres; `uv` and `paint` make
 //!   the texture; `takes` the built-in takes; [`checks`] tests the invariants of every head.
@@ -23,9 +32,9 @@ pub mod anatomy;
 mod bake;
 mod base;
 pub mod checks;
+mod dial_basis;
 pub mod dials;
 mod error;
-mod extract;
 mod fields;
 pub mod fit;
 mod head;

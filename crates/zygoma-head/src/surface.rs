@@ -1,9 +1,9 @@
 //! The template's triangle surface: extracted once, remeshed to a level of detail, with its curves marked.
 
 use glam::DVec3;
+use zygoma_geometry::implicit::{Lattice, zero_surface};
 use zygoma_geometry::remesh::{FeatureMesh, Target};
 
-use crate::extract::{Lattice, zero_surface};
 use crate::sculpt::field::{at, ball, ramp};
 use crate::sculpt::{self, ear, eyes, gradient, lips, nose, skull};
 
@@ -27,12 +27,7 @@ pub(crate) fn half_surface(fine: FeatureMesh, scale: f64) -> FeatureMesh {
 /// The extracted half with its curves cut in.
 pub(crate) fn fine_surface() -> FeatureMesh {
     const CELL: f64 = 1.1;
-    let cells = |length: f64| (length / CELL / 8.0).ceil() as usize * 8;
-    let lattice = Lattice {
-        origin: at(0.0, skull::NECK_END, -124.0),
-        cell: CELL,
-        cells: [cells(110.0), cells(325.0), cells(250.0)],
-    };
+    let lattice = Lattice::covering(at(0.0, skull::NECK_END, -124.0), at(110.0, 325.0, 250.0), CELL);
     let (positions, triangles) = zero_surface(&lattice, sculpt::skin);
     let mut mesh = FeatureMesh { positions, triangles, features: Vec::new() };
     mesh.mark_border(MIDDLE, |p| p.x < 1e-9);

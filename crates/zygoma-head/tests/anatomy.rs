@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 use zygoma_geometry::topology::EdgeCounts;
-use zygoma_head::anatomy::{Anatomy, Tie, checks};
+use zygoma_head::anatomy::{Anatomy, FillDetail, Tie, checks};
 use zygoma_head::dials::DIALS;
 use zygoma_head::{Head, HeadOptions, Level};
 
@@ -40,8 +40,10 @@ fn wraps_enclose_each_other_skin_and_bone() {
 #[test]
 fn nothing_is_inverted_and_both_sides_are_alike_on_sampled_heads() {
     for seed in 0..8 {
-        let (_, anatomy) = head(seed);
-        assert_eq!(checks::inverted(&anatomy), checks::Inverted::default(), "seed {seed}");
+        let head = Head::new(&HeadOptions::sampled(seed, Level::High));
+        let detail = FillDetail::ALL[seed as usize % 2];
+        let anatomy = Anatomy::filled(&head, detail);
+        assert_eq!(checks::inverted(&anatomy), checks::Inverted::default(), "seed {seed}, {detail:?}");
         assert!(checks::asymmetry(&anatomy) < 1e-6);
     }
 }
@@ -60,10 +62,15 @@ fn bones_lie_under_the_skin_in_every_shape() {
 
 #[test]
 fn the_fill_leaves_the_mouth_open_and_is_tied_to_both_bones() {
-    assert_eq!(checks::across_the_slit(), 0);
-    let (_, anatomy) = head(0);
-    for tie in [Tie::Flesh, Tie::Skin, Tie::Cranium, Tie::Mandible, Tie::Neck] {
-        assert!(anatomy.fill_ties.iter().filter(|t| **t == tie).count() > 50, "{tie:?}");
+    let head = Head::new(&HeadOptions::default());
+    for (detail, nodes) in [(FillDetail::Coarse, 8000..10_000), (FillDetail::Fine, 24_000..28_000)] {
+        assert_eq!(checks::across_the_slit(detail), 0);
+        let anatomy = Anatomy::filled(&head, detail);
+        assert!(nodes.contains(&anatomy.fill.positions.len()), "{}", anatomy.fill.positions.len());
+        for tie in [Tie::Flesh, Tie::Skin, Tie::Cranium, Tie::Mandible, Tie::Neck] {
+            let count = anatomy.fill_ties.iter().filter(|t| **t == tie).count();
+            assert!(count > 50, "{detail:?} {tie:?}: {count}");
+        }
     }
 }
 

@@ -6,6 +6,8 @@
 //!   [`Energy`](projective::Energy) each; a [`Solver`](projective::Solver) finds equilibria, [`Dynamics`](projective::Dynamics) makes time steps.
 //! - [`shell`]: a thin shell that is actuated towards a target. A [`Stepper`](shell::Stepper) makes time steps, an
 //!   [`Equilibrium`](shell::Equilibrium) is static and has an adjoint.
+//! - [`rebalanced`]: solids whose rest shape and material change without forces of their own.
+//! - [`unfold`]: tetrahedral meshes bent to targets without inverted elements.
 //! - [`contact`]: colliders and their signed distance.
 //!
 //! A weight on a spring:
@@ -32,4 +34,6 @@
 
 pub mod contact;
 pub mod projective;
+pub mod rebalanced;
 pub mod shell;
+pub mod unfold;

@@ -4,6 +4,22 @@
 //! A [`Scene`] of [`Surface`]s is [`render`]ed from a [`Camera`] into an [`Image`]; a [`ColorMap`] shows
 //! quantities and a [`Legend`] explains it; pictures are gathered on sheets by [`grid`], curves drawn by a
 //! [`Chart`], and all of them gathered in a [`Report`].
+//!
+//! ```
+//! use glam::Vec3;
+//! use zygoma_picture::{Camera, Lens, RenderOptions, Scene, Surface, render};
+//!
+//! # fn main() -> Result<(), zygoma_picture::Error> {
+//! let positions = [Vec3::new(-1.0, -1.0, 0.0), Vec3::new(1.0, -1.0, 0.0), Vec3::Y];
+//! let scene = Scene::new([Surface::new(&positions, &[[0, 1, 2]])]);
+//! let lens = Lens::Orthographic { height: 3.0 };
+//! let camera = Camera { eye: 5.0 * Vec3::Z, target: Vec3::ZERO, up: Vec3::Y, lens };
+//! let image = render(&scene, &camera, &RenderOptions::sized(64, 48))?;
+//! assert_eq!((image.width(), image.height()), (64, 48));
+//! assert!(!image.to_png()?.is_empty());
+//! # Ok(())
+//! # }
+//! ```
 
 mod camera;
 mod chart;

@@ -3,6 +3,28 @@
 //! A [`Rig`] is a neutral face with named blendshapes; a [`Take`] is weights (and head pose) over time.
 //! [`formats`] reads them from the files that people have and writes results back. Nothing here knows of
 //! physics.
+//!
+//! ```
+//! use glam::{DAffine3, Vec3};
+//! use zygoma_geometry::Faces;
+//! use zygoma_rig::evaluate::Evaluator;
+//! use zygoma_rig::{RigMesh, Shape, SparseDeltas};
+//!
+//! let open = SparseDeltas::from_dense(&[Vec3::ZERO, Vec3::ZERO, -Vec3::Y]);
+//! let mesh = RigMesh {
+//!     name: "skin".into(),
+//!     positions: vec![Vec3::ZERO, Vec3::X, Vec3::Y],
+//!     faces: Faces::from_triangles(&[[0, 1, 2]]),
+//!     uvs: None,
+//!     shapes: vec![Shape { name: "jawOpen".into(), deltas: open }],
+//!     regions: Vec::new(),
+//!     to_rig: DAffine3::IDENTITY,
+//!     quantum: 0.0,
+//! };
+//! let mut surface = mesh.positions.clone();
+//! Evaluator::new(&mesh).evaluate(&[0.5], &mut surface);
+//! assert_eq!(surface[2], 0.5 * Vec3::Y);
+//! ```
 
 pub mod arkit;
 pub mod bake;

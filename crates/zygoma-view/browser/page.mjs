@@ -75,7 +75,7 @@ export class Viewer {
     page.on("pageerror", (error) => this.problems.push(error.message));
     page.on("console", (message) => {
       if (message.type() !== "error" && message.type() !== "warning") return;
-      if (this.mayLoseServer && /WebSocket|ERR_CONNECTION|403 \(Forbidden\)/.test(message.text())) return;
+      if (this.mayLoseServer && /WebSocket|ERR_CONNECTION|ERR_SOCKET_NOT_CONNECTED|403 \(Forbidden\)/.test(message.text())) return;
       // Software rendering is slow at reading pixels back, and Chromium says so.
       if (/GPU stall due to ReadPixels/.test(message.text())) return;
       this.problems.push(`${message.type()}: ${message.text()}`);
@@ -118,7 +118,7 @@ export class Viewer {
   /** Lets the face rest: no take, all sliders free. */
   async rest() {
     await this.page.getByLabel("Take", { exact: true }).selectOption("-1");
-    await this.until(() => window.zygoma.frame().weights.every((weight) => weight === 0));
+    await this.until(() => window.zygoma.frame()?.weights.every((weight) => weight === 0));
     await this.settled();
   }
 

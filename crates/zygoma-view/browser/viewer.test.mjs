@@ -31,7 +31,7 @@ describe("the built-in head", () => {
     await viewer.isShown();
     const { page } = viewer;
     assert.equal(await page.evaluate(() => window.zygoma.state.scene.value.controls.length), 52);
-    await viewer.until(() => window.zygoma.frame().takeTime > 0.2);
+    await viewer.until(() => window.zygoma.frame()?.takeTime > 0.2);
     await viewer.screenshot("start");
     await viewer.isTouchable();
     await viewer.screenshot("preview");
@@ -44,7 +44,7 @@ describe("the built-in head", () => {
     await viewer.remember();
     await page.mouse.move(at.x, at.y);
     await page.mouse.down();
-    await viewer.until(() => window.zygoma.frame().touches.some((touch) => Math.hypot(...touch.force) > 0.005));
+    await viewer.until(() => window.zygoma.frame()?.touches.some((touch) => Math.hypot(...touch.force) > 0.005));
     await viewer.settled();
     const pressed = await viewer.moved();
     assert.ok(pressed.most > 0.5 && pressed.along < -0.4, `pressed in: ${JSON.stringify(pressed)}`);
@@ -66,7 +66,7 @@ describe("the built-in head", () => {
     await page.mouse.move(at.x, at.y);
     await page.mouse.down();
     await page.mouse.move(at.x + 40, at.y, { steps: 6 });
-    await viewer.until(() => window.zygoma.frame().touches.length > 0);
+    await viewer.until(() => window.zygoma.frame()?.touches.length > 0);
     await viewer.settled();
     const pulled = await viewer.moved();
     assert.ok(pulled.most > 2 && pulled.along > 0.5, `pulled out: ${JSON.stringify(pulled)}`);
@@ -118,9 +118,9 @@ describe("the built-in head", () => {
         { type, buttons, at },
       );
     await finger("pointerdown", 1);
-    await viewer.until(() => window.zygoma.frame().touches.length === 1);
+    await viewer.until(() => window.zygoma.frame()?.touches.length === 1);
     await finger("pointerup", 0);
-    await viewer.until(() => window.zygoma.frame().touches.length === 0);
+    await viewer.until(() => window.zygoma.frame()?.touches.length === 0);
     // One that has left before it could be captured does nothing, and leaves the camera free.
     const isFree = await page.evaluate((at) => {
       const { canvas, controls } = window.zygoma.stage;
@@ -143,21 +143,21 @@ describe("expressions and takes", () => {
     await page.getByLabel("Search expressions").fill("jaw open");
     assert.equal(await page.locator(".left .slider:visible").count(), 1);
     await page.getByLabel("Jaw open").fill("1");
-    await viewer.until(() => window.zygoma.frame().weights.some((weight) => weight === 1));
+    await viewer.until(() => window.zygoma.frame()?.weights.some((weight) => weight === 1));
     await viewer.settled();
     assert.ok((await viewer.moved()).most > 8, "the jaw opens by more than 8 mm");
     await page.getByLabel("Search expressions").fill("");
     await page.getByRole("button", { name: "Release all expressions" }).click();
-    await viewer.until(() => window.zygoma.frame().weights.every((weight) => weight === 0));
+    await viewer.until(() => window.zygoma.frame()?.weights.every((weight) => weight === 0));
   });
 
   test("keys: random, reset, play and pause", async () => {
     const { page } = viewer;
     await page.locator("canvas[role=img]").focus();
     await page.keyboard.press("r");
-    await viewer.until(() => window.zygoma.frame().weights.some((weight) => weight > 0.2));
+    await viewer.until(() => window.zygoma.frame()?.weights.some((weight) => weight > 0.2));
     await page.keyboard.press("0");
-    await viewer.until(() => window.zygoma.frame().weights.every((weight) => weight === 0));
+    await viewer.until(() => window.zygoma.frame()?.weights.every((weight) => weight === 0));
     await page.getByLabel("Take", { exact: true }).selectOption({ label: "tour" });
     await viewer.until(() => window.zygoma.state.playing.value && window.zygoma.frame().takeTime > 0.1);
     await page.locator("canvas[role=img]").focus();
@@ -178,14 +178,14 @@ describe("expressions and takes", () => {
     });
     await page.getByLabel("Speed").selectOption("0.5");
     await page.getByRole("button", { name: "Play or pause" }).click();
-    await viewer.until(() => window.zygoma.frame().takeTime > 1.4);
+    await viewer.until(() => window.zygoma.frame()?.takeTime > 1.4);
   });
 
   test("a dropped CSV is played", async () => {
     const { page } = viewer;
     await viewer.drop([{ name: "mine.csv", bytes: smallTake() }]);
     await viewer.until(() => window.zygoma.state.takes.value.some((take) => take.name === "mine"));
-    await viewer.until(() => window.zygoma.frame().weights.some((weight) => weight > 0.3));
+    await viewer.until(() => window.zygoma.frame()?.weights.some((weight) => weight > 0.3));
     await viewer.rest();
   });
 });
@@ -266,15 +266,15 @@ describe("rig, shell and tissue", () => {
   test("the page offers every body that the server tells of", async () => {
     const { page } = viewer;
     const labels = () => page.locator(".bodies label").allInnerTexts();
-    assert.deepEqual(await labels(), ["Rig", "Shell", "Tissue"]);
-    const about = await page.locator(".bodies label").last().getAttribute("title");
+    assert.deepEqual(await labels(), ["Rig", "Shell", "Tissue", "Enriched"]);
+    const about = await page.locator(".bodies label").nth(2).getAttribute("title");
     assert.match(about, /soft tissue.*[.]$/);
     await page.evaluate(() => {
       const { bodies } = window.zygoma.state;
       window.known = bodies.value;
       bodies.set([...bodies.value, { name: "echo", label: "Echo", about: "Repeats the rig one frame late.", hasVolume: false }]);
     });
-    assert.deepEqual(await labels(), ["Rig", "Shell", "Tissue", "Echo"]);
+    assert.deepEqual(await labels(), ["Rig", "Shell", "Tissue", "Enriched", "Echo"]);
     await page.getByRole("radio", { name: "Echo" }).check();
     // The page asks for it by name; this server has no such body.
     await page.locator(".error").getByText("there is no body 'echo'").waitFor();
@@ -308,7 +308,7 @@ describe("rig, shell and tissue", () => {
     await viewer.isTouchable();
     await viewer.rest();
     await hold("Jaw open", 0.4);
-    await viewer.until(() => window.zygoma.frame().weights.some((weight) => weight > 0.39));
+    await viewer.until(() => window.zygoma.frame()?.weights.some((weight) => weight > 0.39));
     await viewer.settled();
     await viewer.remember();
     const kept = () => page.evaluate(() => ({ camera: window.zygoma.stage.camera.position.toArray(), weights: [...window.zygoma.frame().weights], take: window.zygoma.state.take.value }));
@@ -325,8 +325,8 @@ describe("rig, shell and tissue", () => {
     const moved = await viewer.moved();
     assert.ok(moved.most < 6, `the same expression: ${JSON.stringify(moved)}`);
     await viewer.screenshot("tissue");
+    await page.getByRole("radio", { name: "Rig", exact: true }).check();
     await page.locator("canvas[role=img]").focus();
-    await page.keyboard.press("b");
     await viewer.until(() => window.zygoma.state.body.value.shown === "rig" && (window.zygoma.frame().flags & 1) === 0);
     assert.deepEqual(await kept(), before);
     assert.equal(await stages(), "encoding");
@@ -358,7 +358,7 @@ describe("rig, shell and tissue", () => {
     await page.locator("canvas[role=img]").focus();
     await page.keyboard.press("f");
     await page.keyboard.press("c");
-    await viewer.until(() => window.zygoma.frame().sections.every(({ kind }) => kind < 2));
+    await viewer.until(() => window.zygoma.frame()?.sections.every(({ kind }) => kind < 2));
     assert.ok(difference(whole, await viewer.picture()) < 0.02, "and the head is whole again");
     assert.equal(await page.locator(".legend").isVisible(), false);
   });
@@ -397,7 +397,7 @@ describe("rig, shell and tissue", () => {
     await page.locator("canvas[role=img]").focus();
     await page.keyboard.press("c");
     await page.keyboard.press("f");
-    await viewer.until(() => window.zygoma.frame().sections.every(({ kind }) => kind < 2));
+    await viewer.until(() => window.zygoma.frame()?.sections.every(({ kind }) => kind < 2));
   });
 
   test("the skin is coloured by the change of volume below it", async () => {
@@ -448,7 +448,7 @@ describe("rig, shell and tissue", () => {
 
   test("tissue is pressed in under the cursor, and the rig says that it cannot be", async () => {
     const { page } = viewer;
-    await viewer.until(() => window.zygoma.frame().weights.every((weight) => weight === 0));
+    await viewer.until(() => window.zygoma.frame()?.weights.every((weight) => weight === 0));
     const at = await viewer.place("left cheek");
     // Tissue comes to rest after its weights do.
     do {
@@ -457,7 +457,7 @@ describe("rig, shell and tissue", () => {
     } while ((await viewer.moved()).most > 0.05);
     await page.mouse.move(at.x, at.y);
     await page.mouse.down();
-    await viewer.until(() => window.zygoma.frame().touches.some((touch) => Math.hypot(...touch.force) > 0.005));
+    await viewer.until(() => window.zygoma.frame()?.touches.some((touch) => Math.hypot(...touch.force) > 0.005));
     await viewer.moreFrames();
     const pressed = await viewer.moved();
     assert.ok(pressed.most > 0.3 && pressed.along < 0, `pressed in: ${JSON.stringify(pressed)}`);
@@ -483,7 +483,7 @@ describe("other heads", () => {
     await page.getByLabel("Search expressions").fill("jaw open");
     await page.getByLabel("Jaw open").fill("1");
     await page.getByLabel("Search expressions").fill("");
-    await viewer.until(() => window.zygoma.frame().weights.some((weight) => weight === 1));
+    await viewer.until(() => window.zygoma.frame()?.weights.some((weight) => weight === 1));
     const fall = () => {
       const { head } = window.zygoma.stage;
       const { surface } = head.parts[head.scene.meshes.findIndex(({ name }) => name === "teeth_lower")];
@@ -509,11 +509,13 @@ describe("other heads", () => {
 
   test("a dial and a seed make another person", async () => {
     const { page } = viewer;
+    await viewer.rest();
     await page.locator("summary", { hasText: "Built-in head" }).click();
     await viewer.remember();
     await page.getByLabel("Nose length").fill("1");
     await viewer.until(() => window.zygoma.state.dials.value.find((dial) => dial.name === "nose_length")?.value === 1);
-    await viewer.until(() => window.zygoma.frame());
+    await viewer.isShown();
+    await viewer.settled();
     const longer = await viewer.moved();
     assert.ok(longer.most > 2 && /nose/.test(longer.region), JSON.stringify(longer));
     await page.getByLabel("Seed").fill("7");
@@ -549,7 +551,7 @@ describe("other heads", () => {
     await page.getByRole("button", { name: "Build", exact: true }).click();
     await viewer.isBuilt();
     await viewer.isTouchable();
-    await viewer.until(() => window.zygoma.frame().takeTime > 0.3 || window.zygoma.state.take.value < 0);
+    await viewer.until(() => window.zygoma.frame()?.takeTime > 0.3 || window.zygoma.state.take.value < 0);
     await page.getByRole("button", { name: /^Record/ }).click();
     await viewer.until(() => (window.zygoma.frame().flags & 8) !== 0);
     const began = await page.evaluate(() => window.zygoma.frame().faceTime);
@@ -630,7 +632,7 @@ describe("the page itself", () => {
     await tab.isShown();
     await tab.rest();
     await tab.page.getByLabel("Mouth smile left").fill("0.5");
-    await tab.until(() => window.zygoma.frame().weights.some((weight) => weight === 0.5));
+    await tab.until(() => window.zygoma.frame()?.weights.some((weight) => weight === 0.5));
     // A socket that breaks, as when the machine slept, comes back.
     tab.mayLoseServer = true;
     await tab.page.evaluate(() => window.zygoma.connection.socket.close());
@@ -641,11 +643,11 @@ describe("the page itself", () => {
     await tab.isBuilt();
     await tab.isTouchable();
     // Held values are held again, and can be let go.
-    await tab.until(() => window.zygoma.frame().weights.some((weight) => weight === 0.5));
+    await tab.until(() => window.zygoma.frame()?.weights.some((weight) => weight === 0.5));
     assert.equal(await tab.page.locator(".slider.held").count(), 1);
     await tab.page.getByLabel("Take", { exact: true }).selectOption("-1");
     await tab.page.locator(".slider.held").dblclick();
-    await tab.until(() => window.zygoma.frame().weights.every((weight) => weight === 0));
+    await tab.until(() => window.zygoma.frame()?.weights.every((weight) => weight === 0));
     // Reloading and further tabs have the same token.
     await tab.page.reload();
     await tab.isShown();

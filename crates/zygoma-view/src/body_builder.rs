@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use zygoma_face::body::Body;
-use zygoma_face::model::{Continue, FaceModel};
+use zygoma_face::model::{Continue, FaceCache, FaceModel};
 
 use crate::builder::{Outcome, Progress, in_background};
-use crate::kinds::{KINDS, Make};
+use crate::kinds::{BodySource, KINDS, Make};
 use crate::model::Model;
 use crate::turns::{NoTurn, PATIENCE, Turns};
 
@@ -23,12 +23,18 @@ enum Update {
 }
 
 /// Builds bodies, for one tab at a time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct BodyBuilder {
     turns: Turns,
+    cache: Option<FaceCache>,
 }
 
 impl BodyBuilder {
+    /// A builder that keeps what is slow in a cache, if there is one.
+    pub(crate) fn new(cache: Option<FaceCache>) -> Self {
+        Self { turns: Turns::default(), cache }
+    }
+
     /// Builds a body of a kind from a face. A cancelled build returns at once; its thread ends when the body next reports progress.
     pub(crate) fn build(
         &self,
@@ -89,7 +95,7 @@ impl BodyBuilder {
         cancel: Arc<AtomicBool>,
     ) -> Receiver<Update> {
         let (sender, updates) = channel();
-        let running = self.turns.count();
+        let (running, cache) = (self.turns.count(), self.cache.clone());
         std::thread::spawn(move || {
             let _running = running;
             let mut report = |stage, fraction| {
@@ -100,7 +106,10 @@ impl BodyBuilder {
             let outcome = in_background(|| match KINDS[kind].make {
                 Make::FromRig(make) => Outcome::Done(make(&model)),
                 Make::FromFace(make) => make(&face).map_or_else(Outcome::Failed, Outcome::Done),
-                Make::InBackground(make) => make(&model, &face, &mut report),
+                Make::InBackground(make) => {
+                    let source = BodySource { model: &model, face: &face, cache: cache.as_ref() };
+                    make(&source, &mut report)
+                }
             });
             // As above.
             let _ = sender.send(Update::Ended(outcome));
@@ -136,5 +145,26 @@ mod tests {
         // The cancelled thread may still run for a moment; the next build does not wait for it.
         let next = library.bodies.build(tissue, &model, &face, &never, &mut |_| {});
         assert!(matches!(next, Outcome::Done(body) if body.name() == "tissue"));
+    }
+
+    #[test]
+    fn tissue_is_solved_once_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library::new(Some(zygoma_face::model::FaceCache::new(folder.path().to_owned())));
+        let model = Arc::new(Model::built_in(&HeadChoice::default(), None).unwrap());
+        let never = Arc::new(AtomicBool::new(false));
+        let Outcome::Done(face) = library.make(&model, 500, Quality::Preview, &never, &mut |_| {}) else {
+            panic!("the built-in head has a face");
+        };
+        assert!(face.inside.bones.is_some() && face.inside.teeth.is_some());
+        let tissue = kinds::find("tissue").unwrap();
+        let was_kept = [false, true].map(|_| {
+            let Outcome::Done(body) = library.bodies.build(tissue, &model, &face, &never, &mut |_| {}) else {
+                panic!("the face has tissue");
+            };
+            let body = body.as_any().downcast_ref::<zygoma_face::tissue::TissueBody>().unwrap();
+            body.tissue().was_solved_before()
+        });
+        assert_eq!(was_kept, [false, true]);
     }
 }

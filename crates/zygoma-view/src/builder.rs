@@ -8,7 +8,7 @@ use std::time::Instant;
 use zygoma_face::model::{Continue, FaceCache, FaceModel};
 use zygoma_face::shell::{BuildError, BuildParams, BuildProgress, build};
 use zygoma_numerics::{Budget, Stop};
-use zygoma_rig::RigMesh;
+use zygoma_rig::{Rig, RigMesh};
 
 use crate::body_builder::BodyBuilder;
 use crate::model::Model;
@@ -78,12 +78,13 @@ pub(crate) enum Outcome<T> {
 impl Library {
     /// A library that keeps faces in a cache, if there is one.
     pub(crate) fn new(cache: Option<FaceCache>) -> Self {
-        Self { made: Mutex::new(Vec::new()), cache, turns: Turns::default(), bodies: BodyBuilder::default() }
+        let bodies = BodyBuilder::new(cache.clone());
+        Self { made: Mutex::new(Vec::new()), cache, turns: Turns::default(), bodies }
     }
 
-    /// Whether the fitted face of a mesh is at hand.
-    pub(crate) fn has(&self, mesh: &RigMesh, triangles: usize) -> bool {
-        self.find(FaceCache::key(mesh, &params(triangles, Quality::Fitted)), mesh).is_some()
+    /// Whether the fitted face of a rig is at hand.
+    pub(crate) fn has(&self, rig: &Rig, triangles: usize) -> bool {
+        self.find(FaceCache::key(rig, &params(triangles, Quality::Fitted)), rig.skin()).is_some()
     }
 
     /// Makes the face of a model's skin, or finds it. A cancelled build returns at once; its thread ends soon after.
@@ -98,7 +99,7 @@ impl Library {
         let began = Instant::now();
         let (name, mesh) = (&model.rig.name, model.rig.skin());
         let params = params(triangles, quality);
-        let key = FaceCache::key(mesh, &params);
+        let key = FaceCache::key(&model.rig, &params);
         let mut waits = || {
             let seconds = began.elapsed().as_secs_f64();
             report(Progress { stage: "waiting for another build", seconds, ..Progress::default() });
@@ -142,9 +143,13 @@ impl Library {
                 let _ = sender.send(Update::Progress(now));
                 if cancel.load(Ordering::Relaxed) { Continue::Abandon } else { Continue::Yes }
             };
-            let made = in_background(|| build(&model.rig.name, model.rig.skin(), &params, &mut progress));
+            let made = in_background(|| {
+                let mut face = build(&model.rig.name, model.rig.skin(), &params, &mut progress)?;
+                model.look_inside(&mut face);
+                Ok(Box::new(face))
+            });
             // As above.
-            let _ = sender.send(Update::Ended(made.map(Box::new)));
+            let _ = sender.send(Update::Ended(made));
         });
         updates
     }

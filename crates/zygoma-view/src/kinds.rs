@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use zygoma_face::body::{Body, RigBody};
-use zygoma_face::model::{Continue, FaceModel, FreePart, Teeth};
+use zygoma_face::enriched::{Enriched, EnrichedBody, EnrichedError, EnrichedParams, EnrichedProgress};
+use zygoma_face::model::{Continue, FaceCache, FaceModel};
 use zygoma_face::shell::{RunParams, ShellBody};
-use zygoma_face::tissue::{Tissue, TissueBody, TissueError, TissueInput, TissueParams, TissueProgress};
-use zygoma_rig::jaw::jaw_driven_shapes;
+use zygoma_face::tissue::{
+    SolvedTissue, Tissue, TissueBody, TissueError, TissueInput, TissueParams, TissueProgress, TissueVolume,
+};
 
 use crate::builder::Outcome;
 use crate::model::Model;
@@ -25,6 +27,14 @@ pub(crate) struct Kind {
 /// Reports a stage of the work and the fraction that is done, and tells whether to go on.
 pub(crate) type Report<'a> = dyn FnMut(&'static str, f64) -> Continue + 'a;
 
+/// The input of a body that is made in the background.
+pub(crate) struct BodySource<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) face: &'a FaceModel,
+    /// Keeps solved tissue, so that the same rig need not wait again.
+    pub(crate) cache: Option<&'a FaceCache>,
+}
+
 /// How a body is made.
 #[derive(Clone, Copy)]
 pub(crate) enum Make {
@@ -33,7 +43,7 @@ pub(crate) enum Make {
     /// At once, from a built face.
     FromFace(fn(&FaceModel) -> Result<Box<dyn Body>, String>),
     /// In the background, from a built face.
-    InBackground(fn(&Model, &FaceModel, &mut Report<'_>) -> Outcome<Box<dyn Body>>),
+    InBackground(fn(&BodySource<'_>, &mut Report<'_>) -> Outcome<Box<dyn Body>>),
 }
 
 /// The plain rig, which is always there.
@@ -43,7 +53,7 @@ pub(crate) const RIG: usize = 0;
 pub(crate) const DEFAULT: usize = 1;
 
 /// All kinds. Until a body has been made, the one before it is shown.
-pub(crate) static KINDS: [Kind; 3] = [
+pub(crate) static KINDS: [Kind; 4] = [
     Kind {
         name: "rig",
         label: "Rig",
@@ -64,6 +74,13 @@ pub(crate) static KINDS: [Kind; 3] = [
         about: "A layer of soft tissue with weight, and lips that touch and stick.",
         has_volume: true,
         make: Make::InBackground(make_tissue),
+    },
+    Kind {
+        name: "enriched",
+        label: "Enriched",
+        about: "The artist's face, exactly, with tissue that swings when the head moves.",
+        has_volume: false,
+        make: Make::InBackground(make_enriched),
     },
 ];
 
@@ -92,25 +109,56 @@ fn make_shell(face: &FaceModel) -> Result<Box<dyn Body>, String> {
     }
 }
 
-fn make_tissue(model: &Model, face: &FaceModel, report: &mut Report<'_>) -> Outcome<Box<dyn Body>> {
-    let (jaw, bones) = (jaw_driven_shapes(model.rig.skin()), model.bones());
-    let free = FreePart::flags(&FreePart::find(face), face.vertex_count());
-    let input = TissueInput { bones: bones.as_ref(), free: &free, ..TissueInput::new(face, &jaw) };
+fn make_tissue(source: &BodySource<'_>, report: &mut Report<'_>) -> Outcome<Box<dyn Body>> {
+    let BodySource { model, face, cache } = source;
+    let key = FaceCache::key(&model.rig, &("tissue", face.coarse.triangles.len()));
+    let mut face = (*face).clone();
+    if let Some(kept) = cache.and_then(|cache| cache.find(key, model.rig.skin())) {
+        // The build checks whether this was solved for this very face.
+        face.take_section::<SolvedTissue>(kept);
+    }
     let mut progress = |now: TissueProgress| {
         let stage =
             if now.round == 0 { "solving every expression" } else { "solving every expression again" };
         report(stage, now.done())
     };
-    let body = Tissue::build(&input, &TissueParams::default(), &mut progress)
-        .and_then(|tissue| Ok(TissueBody::new(Arc::new(tissue))?));
-    match body {
-        Ok(mut body) => {
-            if let Some(teeth) = Teeth::of_rig(&model.rig) {
-                body.set_teeth(teeth);
-            }
-            Outcome::Done(Box::new(body))
-        }
+    let built = Tissue::build(&TissueInput::new(&face), &TissueParams::default(), &mut progress);
+    if let (Ok(tissue), Some(cache)) = (&built, cache) {
+        tissue.keep_in(cache, key, &face);
+    }
+    match built.and_then(|tissue| Ok(TissueBody::new(Arc::new(tissue))?)) {
+        Ok(body) => Outcome::Done(Box::new(body)),
         Err(TissueError::Abandoned) => Outcome::Cancelled,
+        Err(error) => Outcome::Failed(error.to_string()),
+    }
+}
+
+/// Time step of a live enriched face, s: the published one would be too slow.
+const LIVE_STEP: f64 = 1.0 / 60.0;
+
+fn make_enriched(source: &BodySource<'_>, report: &mut Report<'_>) -> Outcome<Box<dyn Body>> {
+    let BodySource { model, face, cache } = source;
+    let key = FaceCache::key(&model.rig, &("enriched", face.coarse.triangles.len(), false));
+    let kept = cache.and_then(|cache| cache.find(key, model.rig.skin()));
+    let mut face = kept.unwrap_or_else(|| (*face).clone());
+    if report("fitting bones and tissue", 0.0) != Continue::Yes {
+        return Outcome::Cancelled;
+    }
+    // Without anatomy the tissue is one layer.
+    let _ = face.add_anatomy(&model.rig);
+    let fill = TissueVolume::of_face(&face);
+    let input = TissueInput { volume: fill.as_ref(), ..TissueInput::new(&face) };
+    let params = EnrichedParams { step_time: LIVE_STEP, ..EnrichedParams::default() };
+    let mut progress = |now: EnrichedProgress| {
+        report("solving the volume of every shape", now.shape as f64 / now.shapes.max(1) as f64)
+    };
+    let built = Enriched::build(&input, &params, &mut progress);
+    if let (Ok(enriched), Some(cache)) = (&built, cache) {
+        enriched.keep_in(cache, key, &face);
+    }
+    match built.and_then(|enriched| Ok(EnrichedBody::new(Arc::new(enriched))?)) {
+        Ok(body) => Outcome::Done(Box::new(body)),
+        Err(EnrichedError::Cancelled) => Outcome::Cancelled,
         Err(error) => Outcome::Failed(error.to_string()),
     }
 }

@@ -13,7 +13,7 @@ use zygoma_picture::{
 
 /// Colours of tissue and bone in cross-section.
 const CUT_BONE: Rgb = [0.93, 0.88, 0.76];
-const FLESH: Rgb = [0.78, 0.42, 0.38];
+const TISSUE: Rgb = [0.78, 0.42, 0.38];
 /// Colours of fat and of the skull wrap.
 const FAT: Rgb = [0.90, 0.78, 0.52];
 const SKULL_WRAP: Rgb = [0.62, 0.58, 0.52];
@@ -108,23 +108,23 @@ fn half_open(head: &Head, anatomy: &Anatomy, plane: &Plane, cut_bones: bool) -> 
     };
     let skin = clipped(&head.skin.positions, &head.skin.triangles, plane);
     all.push(piece(&skin, color::SKIN, Finish::Skin));
-    all.push(piece(&cut_flesh(&anatomy.fill, plane), FLESH, Finish::Matte));
+    all.push(piece(&cut_tissue(&anatomy.fill, plane), TISSUE, Finish::Matte));
     all
 }
 
 /// Cross-section of the soft tissue.
-fn cut_flesh(mesh: &TetMesh, plane: &Plane) -> TriMesh {
+fn cut_tissue(mesh: &TetMesh, plane: &Plane) -> TriMesh {
     section(&mesh.positions, &mesh.tets, plane).piece
 }
 
 fn layers(anatomy: &Anatomy, plane: &Plane) -> Vec<Drawn> {
-    let [soft, muscle] = [&anatomy.soft_tissue, &anatomy.muscle].map(|mesh| cut_flesh(mesh, plane));
+    let [soft, muscle] = [&anatomy.soft_tissue, &anatomy.muscle].map(|mesh| cut_tissue(mesh, plane));
     let skull = clipped(&anatomy.skull_wrap.positions, &anatomy.skull_wrap.triangles, plane);
     let skin = clipped(&anatomy.skin_wrap.positions, &anatomy.skin_wrap.triangles, plane);
     let bone = clipped(&anatomy.cranium.surface.positions, &anatomy.cranium.surface.triangles, plane);
     vec![
         piece(&soft, FAT, Finish::Matte),
-        piece(&muscle, FLESH, Finish::Matte),
+        piece(&muscle, TISSUE, Finish::Matte),
         piece(&skin, color::SKIN, Finish::Skin),
         piece(&skull, SKULL_WRAP, Finish::Matte),
         piece(&bone, color::BONE, Finish::Matte),

@@ -1,11 +1,16 @@
 //! The command line: commands and flags, with their help.
 
+mod bench;
+
 use std::path::PathBuf;
 
+use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::bench::bodies::cell::BodyKind;
+use zygoma_head::fit::Fat;
+
+pub(crate) use bench::*;
 
 /// Physics for the face rigs that artists already have.
 #[derive(Debug, Parser)]
@@ -26,7 +31,9 @@ pub(crate) enum Command {
     Head(HeadArgs),
     Anatomy(AnatomyArgs),
     Build(BuildArgs),
-    Simulate(SimulateArgs),
+    Correct(CorrectArgs),
+    Landmarks(LandmarksArgs),
+    Simulate(Box<SimulateArgs>),
     Demo(DemoArgs),
     #[cfg(feature = "view")]
     View(ViewArgs),
@@ -160,21 +167,99 @@ pub(crate) struct BuildArgs {
     pub(crate) json: bool,
 }
 
+/// Correct a rig's shapes as tissue, bones and lips allow, and change its fat, muscles, skin, jaw and nerves.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  zygoma correct face.glb -o corrected.glb\n  \
+                        zygoma correct face.glb -o fuller.glb --dial fat=0.2 --dial jaw.y=1.1 --sheet fuller.png\n  \
+                        zygoma correct face.glb -o palsy.glb --dial palsy=left:0.8")]
+pub(crate) struct CorrectArgs {
+    #[command(flatten)]
+    pub(crate) rig: RigArgs,
+
+    /// The rig to write: a .glb, or a folder for OBJs.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+
+    /// Set a dial; may be given several times: see docs/anatomical.md.
+    #[arg(long = "dial", value_name = "NAME=VALUE")]
+    pub(crate) dials: Vec<String>,
+
+    /// Draw the rig and the corrected rig with some expressions to this PNG file.
+    #[arg(long, value_name = "PNG")]
+    pub(crate) sheet: Option<PathBuf>,
+
+    /// Target number of triangles of the face's own coarse skin [default: 4000].
+    #[arg(long, value_name = "N")]
+    pub(crate) triangles: Option<usize>,
+
+    /// Parameters of the simulation, as a TOML file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Option<PathBuf>,
+
+    /// Fit the anatomy from scratch, and cache nothing.
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write tracked points of a rig that performs a take, as a table of markers: input to try a dense face from few points with.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  zygoma landmarks face.glb --take tour -o points.csv\n  \
+                        zygoma landmarks face.glb --take speech --noise 1 -o noisy.csv")]
+pub(crate) struct LandmarksArgs {
+    #[command(flatten)]
+    pub(crate) rig: RigArgs,
+
+    /// The take to perform: a file, the name of a take in the rig, or one of the built-in takes.
+    #[arg(long, value_name = "TAKE")]
+    pub(crate) take: String,
+
+    /// The table to write: see docs/markers.md.
+    #[arg(short, long, value_name = "CSV")]
+    pub(crate) out: PathBuf,
+
+    /// Number of points, spread evenly over the skin that shapes move.
+    #[arg(long, value_name = "N", default_value_t = 150, value_parser = clap::value_parser!(u16).range(3..).map(usize::from))]
+    pub(crate) points: usize,
+
+    /// Standard deviation of random errors along each axis, mm.
+    #[arg(long, value_name = "MM", default_value_t = 0.0)]
+    pub(crate) noise: f64,
+
+    /// Seed of these errors.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Rows per second.
+    #[arg(long, default_value_t = 30.0, value_parser = positive_number)]
+    pub(crate) fps: f64,
+
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Let a rig or a built face perform a take with physics, and be touched.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("take", |take| take.required_unless_present("markers")),
     long_about = "Let a rig or a built face perform a take with physics, and be touched.\n\n\
-        Bodies: 'tissue' is live flesh that lags behind a quick head and settles, with lips that meet and may stick; 'shell' is skin that \
-        can be touched and pulled while it keeps the rig's look within a certified bound; 'rig' is the plain rig.\n\
+        Bodies: 'tissue' is live soft tissue that lags behind a quick head and settles, with lips that meet and may stick; 'shell' is skin \
+        that can be touched and pulled while it keeps the rig's look within a certified bound; 'enriched' is the artist's face, exact while nothing \
+        pushes, that swings when the head moves; 'anatomical' corrects expressions as tissue, bones and lips allow; 'rig' is the plain rig.\n\
         A rig is made ready first, and kept in this user's cache; a face from zygoma build is ready. The rig that a face was built from \
         is read again, so that an avatar comes back whole: as .glb (surfaces compressed to few morph targets), .pc2, .mdd, .usda, or a \
         folder of OBJs, one per frame, with the rig's own vertices in the rig's own order. Point caches do without the rig.\n\
-        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md.\n\
+        A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md. Recorded hands press, \
+        pinch and pull it: see docs/hands.md.\n\
         A simulation that breaks beyond repair still writes OUT, with the rig where it broke, and ends with exit code 3.",
     after_help = "Examples:\n  zygoma simulate face.glb --take tour -o tour.glb\n  \
         zygoma simulate face.glb --take speech --sticky -o speech.glb --report report\n  \
         zygoma simulate face.glb --body shell --take MySlate_1.csv --touch poke.toml -o poked.glb\n  \
+        zygoma simulate face.glb --take tour --hands hands.csv -o touched.glb\n  \
         zygoma simulate face.glb --markers markers.csv -o followed.glb\n  \
         zygoma simulate face.safetensors --take tour --touch poke.toml -o face.pc2 --json\n  \
         zygoma simulate face.safetensors --rig moved/face.glb --take 'Take 001' -o face.usda --fps 30"
@@ -203,15 +288,56 @@ pub(crate) struct SimulateArgs {
     #[arg(long)]
     pub(crate) no_cache: bool,
 
-    /// A touch script: colliders and grabs, with their times and places.
+    /// Keep the head still, whatever the take says.
+    #[arg(long)]
+    pub(crate) still_head: bool,
+
+    /// The bones and deep tissue of an enriched face: fitted if need be, none, or those of a face file that `zygoma anatomy` has written.
+    #[arg(long, default_value = "auto", value_name = "auto|none|FACE", value_parser = anatomy)]
+    pub(crate) anatomy: AnatomyArg,
+
+    /// How much of the forces that changing shapes cause is taken away, from 0 to 1 [default: 1]: 0 is a simulation that lags and overshoots.
+    #[arg(long, value_name = "ALPHA")]
+    pub(crate) rebalance: Option<f64>,
+
+    /// Painted stiffness of an enriched face: a folder with a picture for each shape, or with places in a TOML file. See docs/enriched.md.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) materials: Option<PathBuf>,
+
+    /// A take with the weights of the painted stiffness, which otherwise are those of the shapes.
+    #[arg(long, value_name = "TAKE")]
+    pub(crate) material_take: Option<String>,
+
+    /// Record an enriched face, so that an edited take is simulated only where it has changed: see --edit-of.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// The recording of an earlier version of the take. Frames before the first change, and from where the flesh moves as before again, are copied from it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) edit_of: Option<PathBuf>,
+
+    /// Where the lips of an enriched face pass through each other in the rig itself [default: relative]: 'relative' leaves the artist's depth and resolves only what motion and
+    /// touch add, 'absolute' resolves all of it.
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) contact: Option<ContactArg>,
+
+    /// Set a dial of an anatomical face, such as fat=0.2 or palsy=left:0.8; may be given several times: see docs/anatomical.md.
+    #[arg(long = "dial", value_name = "NAME=VALUE")]
+    pub(crate) dials: Vec<String>,
+
+    /// A touch script: colliders, grabs and gestures of hands, with their times and places.
     #[arg(long, value_name = "SCRIPT")]
     pub(crate) touch: Option<PathBuf>,
+
+    /// Hands that press, pinch and pull the face, as a CSV file of their joints over time: see docs/hands.md.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hands: Option<PathBuf>,
 
     /// Parameters of the body, as a TOML file.
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
 
-    /// Markers that drive tissue instead of weights, as a CSV file: see docs/markers.md. A take given as well only moves the head.
+    /// Markers that drive tissue or an anatomical face instead of weights, as a CSV file: see docs/markers.md. A take given as well only moves the head.
     #[arg(long, value_name = "FILE")]
     pub(crate) markers: Option<PathBuf>,
 
@@ -249,6 +375,34 @@ pub(crate) enum BuildFor {
     Shell,
     /// Live soft tissue.
     Tissue,
+    /// Secondary motion on top of the artist's own.
+    Enriched,
+}
+
+/// Penetrations of the rig's own lips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ContactArg {
+    Relative,
+    Absolute,
+}
+
+/// Anatomy under the skin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AnatomyArg {
+    /// The rig's own, or a fitted one.
+    Auto,
+    /// None: one layer of tissue under the skin.
+    None,
+    /// That of a face file.
+    Of(PathBuf),
+}
+
+fn anatomy(text: &str) -> Result<AnatomyArg, std::convert::Infallible> {
+    Ok(match text {
+        "auto" => AnatomyArg::Auto,
+        "none" => AnatomyArg::None,
+        file => AnatomyArg::Of(file.into()),
+    })
 }
 
 /// Which body performs.
@@ -260,6 +414,10 @@ pub(crate) enum BodyArg {
     Shell,
     /// Live soft tissue.
     Tissue,
+    /// Secondary motion on top of the artist's own, which stays exact while nothing pushes.
+    Enriched,
+    /// Expressions corrected as tissue, bones and lips allow.
+    Anatomical,
 }
 
 /// The take, its frame rate and the output: the same for every command that performs.
@@ -397,20 +555,52 @@ pub(crate) struct HeadArgs {
 /// Fit skull, jaw bone and soft tissue into any neutral head.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  zygoma anatomy face.glb\n  zygoma anatomy scan.obj --glb with_bones.glb --json\n  \
+    after_help = "Examples:\n  zygoma anatomy face.glb\n  zygoma anatomy scan.obj --glb with_bones.glb --json\n  zygoma anatomy scan.obj --glb rig.glb --with-shapes\n  \
                         zygoma anatomy ICT/FaceXModel --identity 0=1.5 --glb ict_with_bones.glb"
 )]
 pub(crate) struct AnatomyArgs {
     #[command(flatten)]
     pub(crate) rig: RigArgs,
 
-    /// Write the rig with the meshes 'cranium' and 'mandible', between which tissue is simulated; materials are not kept.
+    /// Write the rig as a face file with its bones and tissue, which `simulate`, `build` and `view` open.
+    #[arg(short, long, value_name = "FACE")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Write the rig with the meshes 'cranium' and 'mandible', between which tissue is simulated.
     #[arg(long, value_name = "GLB")]
     pub(crate) glb: Option<PathBuf>,
+
+    /// Write the fitted head itself instead of the rig: this person's skin with the 52 ARKit shapes, eyes, teeth and bones. A scan
+    /// becomes a rig.
+    #[arg(long, requires = "glb")]
+    pub(crate) with_shapes: bool,
+
+    /// How fat the head is, from -1 to 1: bones lie deeper under fat. Estimated from the skin if it is not told.
+    #[arg(long, value_name = "auto|-1..1", allow_hyphen_values = true, value_parser = fat, default_value = "auto")]
+    pub(crate) fat: Fat,
+
+    /// Landmarks: 68 vertices of the skin, one in a line, or lines of a landmark's number (0 to 67) and its vertex.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) landmarks: Option<PathBuf>,
+
+    /// Write a page with pictures and figures into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: Option<PathBuf>,
 
     /// Print the report as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Parses `auto` or a number from -1 to 1.
+fn fat(text: &str) -> Result<Fat, String> {
+    if text == "auto" {
+        return Ok(Fat::Auto);
+    }
+    match text.parse() {
+        Ok(value) if (-1.0..=1.0).contains(&value) => Ok(Fat::Told(value)),
+        _ => Err("write auto, or a number from -1 to 1".to_owned()),
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -467,234 +657,6 @@ pub(crate) struct ViewArgs {
     /// The address to serve on. Any but the loopback address lets others on the network use the viewer.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) host: std::net::IpAddr,
-}
-
-/// Measure speed on this machine, each figure beside a reference from the same run.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  zygoma bench rig\n  zygoma bench rig --rig face.glb --json\n  zygoma bench head\n  zygoma bench interactive --triangles 2000,8000 --json\n  zygoma bench soak --seconds 120"
-)]
-pub(crate) struct BenchArgs {
-    #[command(subcommand)]
-    pub(crate) what: BenchWhat,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum BenchWhat {
-    /// Every rig with a shell and with tissue, in every take: distance from the rig, pops, inversions, crossings and cost.
-    Bodies(BenchBodiesArgs),
-    /// Fitting the stiffness of faces.
-    Fit(BenchFitArgs),
-    /// Making built-in heads.
-    Head(BenchHeadArgs),
-    /// Loading rigs and evaluating blendshapes.
-    Rig(BenchRigArgs),
-    /// Frames of an interactive face: 10 ms, 5 steps, one thread, a finger on the cheek half of the time.
-    Interactive(BenchInteractiveArgs),
-    /// Soak test: random violent contact, or random takes for tissue; nothing may break, and the face must return to the rig.
-    Soak(BenchSoakArgs),
-    /// Fuzz test: damaged rigs; every build and every body must end, with frames or with an error message.
-    Fuzz(BenchFuzzArgs),
-    /// Frames of a face with tissue whose lips press and stick: one step of 8 iterations each.
-    Tissue(BenchTissueArgs),
-    /// Convergence of solvers within one step of tissue with lips that press and stick.
-    Convergence(BenchConvergenceArgs),
-    /// 3×3 decompositions: error and time over sampled matrices, and the gain from memoisation.
-    Svd(BenchSvdArgs),
-    /// Frames that a browser tab of the viewer receives while a finger strokes the face.
-    #[cfg(feature = "view")]
-    View(BenchViewArgs),
-}
-
-#[cfg(feature = "view")]
-#[derive(Debug, Args)]
-pub(crate) struct BenchViewArgs {
-    /// The rig or face to show; the built-in head when none is given.
-    #[arg(long = "rig", value_name = "RIG")]
-    pub(crate) rig: Option<PathBuf>,
-
-    /// Seconds to measure.
-    #[arg(long, default_value_t = 5.0, value_parser = positive_number)]
-    pub(crate) seconds: f64,
-
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchBodiesArgs {
-    /// A rig, or a folder with rigs; may be given several times. The built-in head when none is given.
-    #[arg(long = "rig", value_name = "RIG")]
-    pub(crate) rigs: Vec<PathBuf>,
-
-    /// A take: a built-in one, or a file, of which the liveliest 15 s are performed; may be given several times.
-    #[arg(long = "take", value_name = "TAKE", default_values = ["tour", "speech", "shake"])]
-    pub(crate) takes: Vec<String>,
-
-    /// A body; may be given several times.
-    #[arg(long = "body", value_enum, value_name = "BODY", default_values = ["shell", "tissue"])]
-    pub(crate) bodies: Vec<BodyKind>,
-
-    /// Triangles of the simulated skin.
-    #[arg(long, value_name = "N", default_value_t = 4000)]
-    pub(crate) triangles: usize,
-
-    /// Folder that caches faces and this program's measurements: an interrupted run continues where it stopped. A folder among the
-    /// system's temporary files when none is given.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cache: Option<PathBuf>,
-
-    /// Measure nothing, and use the report that an earlier run printed with --json.
-    #[arg(long, value_name = "JSON")]
-    pub(crate) from: Option<PathBuf>,
-
-    /// Put the table on this Markdown page.
-    #[arg(long, value_name = "PAGE")]
-    pub(crate) table: Option<PathBuf>,
-
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchTissueArgs {
-    /// Triangles of the simulated skin; there are three tetrahedra under each.
-    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [7000, 14_000, 28_000])]
-    pub(crate) triangles: Vec<usize>,
-
-    /// Frames to measure.
-    #[arg(long, value_name = "N", default_value_t = 60)]
-    pub(crate) frames: usize,
-
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchConvergenceArgs {
-    /// Triangles of the simulated skin.
-    #[arg(long, value_name = "N", default_value_t = 14_000)]
-    pub(crate) triangles: usize,
-
-    /// Write the figure to this SVG file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) plot: Option<PathBuf>,
-
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchSvdArgs {
-    /// Matrices to decompose.
-    #[arg(long, value_name = "N", default_value_t = 1 << 24)]
-    pub(crate) matrices: usize,
-
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchInteractiveArgs {
-    /// Rig to measure; the built-in head when none is given.
-    #[arg(long, value_name = "RIG")]
-    pub(crate) rig: Option<PathBuf>,
-
-    /// Triangles of the simulated shell.
-    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [2000, 4000, 6000, 8000])]
-    pub(crate) triangles: Vec<usize>,
-
-    /// Seconds to spend on each size.
-    #[arg(long, value_name = "SECONDS", default_value_t = 4.0)]
-    pub(crate) seconds: f64,
-
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchFitArgs {
-    /// Rigs to fit; the built-in head when none is given.
-    #[arg(long = "rig", value_name = "RIG")]
-    pub(crate) rigs: Vec<PathBuf>,
-
-    /// Sizes of the shell.
-    #[arg(long, value_delimiter = ',', default_values_t = [2000, 8000])]
-    pub(crate) triangles: Vec<usize>,
-
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchSoakArgs {
-    /// Rig to touch; the built-in head when none is given.
-    #[arg(long, value_name = "RIG")]
-    pub(crate) rig: Option<PathBuf>,
-
-    /// Run random takes for tissue instead: jumping weights, a shaken head, sticky lips.
-    #[arg(long)]
-    pub(crate) tissue: bool,
-
-    /// Simulated seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
-    pub(crate) seconds: f64,
-
-    /// Seed of the random input.
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
-    pub(crate) seed: u64,
-
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchFuzzArgs {
-    /// Seconds to run.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive_number)]
-    pub(crate) seconds: f64,
-
-    /// The first input; input N is the same rig on every machine.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) first: u64,
-
-    /// Seconds after which an input counts as hanging.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive_number)]
-    pub(crate) limit: f64,
-
-    /// Run one input in this process and print how each stage ended.
-    #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "first", "limit"])]
-    pub(crate) only: Option<u64>,
-
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchHeadArgs {
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchRigArgs {
-    /// Rigs to measure; the built-in head when none is given.
-    #[arg(long = "rig", value_name = "RIG")]
-    pub(crate) rigs: Vec<PathBuf>,
-
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Print a completion script for a shell.

@@ -7,10 +7,10 @@ use zygoma_files::{OutputKind, Plan};
 use zygoma_rig::formats::obj;
 
 /// Flags that name an output. Every other flag with a path names an input.
-const OUTPUTS: [&str; 8] = ["out", "glb", "report", "sheet", "plot", "table", "cache", "write_map"];
+const OUTPUTS: [&str; 9] = ["out", "glb", "report", "sheet", "plot", "table", "cache", "write_map", "record"];
 
-/// Flags that may name a file, or a take of the rig.
-const TAKES: [&str; 2] = ["take", "takes"];
+/// Flags that may name a file, or something else.
+const TAKES: [&str; 4] = ["take", "takes", "material_take", "anatomy"];
 
 /// Refuses outputs that cannot be made, or that would replace an input, a device or a pipe; then enforces this for the rest of the run.
 pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
@@ -51,7 +51,9 @@ fn collect(command: &Command, matches: &ArgMatches, plan: &mut Plan) -> anyhow::
 fn kind(command: &str, id: &str, path: &Path) -> OutputKind {
     match (command, id) {
         (_, "report" | "cache") | ("demo", _) => OutputKind::Folder,
-        ("convert" | "simulate" | "head", "out") if path.extension().is_none() => OutputKind::WholeFolder,
+        ("convert" | "correct" | "simulate" | "head", "out") if path.extension().is_none() => {
+            OutputKind::WholeFolder
+        }
         _ => OutputKind::File,
     }
 }
@@ -80,11 +82,15 @@ mod tests {
             "params",
             "face",
             "touch",
+            "hands",
             "markers",
             "thickness",
             "file",
             "from",
+            "landmarks",
             "map",
+            "materials",
+            "edit_of",
         ];
         let mut found = Vec::new();
         paths(&Cli::command(), &mut found);

@@ -11,7 +11,6 @@ mod pictures;
 mod progress;
 mod props;
 mod reports;
-mod tissue_input;
 mod watched;
 
 use std::process::ExitCode;
@@ -65,6 +64,8 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Head(args) => commands::head::run(args),
         Command::Anatomy(args) => commands::anatomy::run(args),
         Command::Build(args) => commands::build::run(args),
+        Command::Correct(args) => commands::correct::run(args),
+        Command::Landmarks(args) => commands::landmarks::run(args),
         Command::Simulate(args) => commands::simulate::run(args, cli.verbose),
         Command::Demo(args) => commands::demo::run(args),
         #[cfg(feature = "view")]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use zygoma_face::anatomical::AnatomicalBody;
 use zygoma_face::tissue::{Markers, Tissue};
 use zygoma_rig::formats::Limits;
 use zygoma_rig::formats::markers::{MarkerPlace, MarkerTake, read_markers};
@@ -24,6 +25,13 @@ impl FollowedMarkers {
         let markers = followed.on(tissue)?;
         followed.weights = followed.take.positions.iter().map(|at| markers.weights(at)).collect();
         Ok(followed)
+    }
+
+    /// Takes markers that an anatomical face follows.
+    pub(crate) fn of_anatomical(path: &Path, take: MarkerTake, body: &AnatomicalBody) -> Self {
+        let mut body = body.clone();
+        let weights = take.positions.iter().map(|at| body.set_landmarks(at).unwrap_or_default()).collect();
+        Self { path: path.to_owned(), take, weights }
     }
 
     /// The markers on the skin.

@@ -27,11 +27,11 @@ impl Progress {
     }
 
     pub(crate) fn set(&mut self, done: usize) {
-        self.tell(done, self.what);
+        self.report(done, self.what);
     }
 
     /// Shows progress with another message.
-    pub(crate) fn tell(&mut self, done: usize, words: &str) {
+    pub(crate) fn report(&mut self, done: usize, words: &str) {
         if done < self.done {
             // A new pass over the same items: exporters read frames more than once.
             self.began = Instant::now();

@@ -3,7 +3,9 @@
 use std::f32::consts::{PI, TAU};
 
 use glam::Vec3;
+use zygoma_face::run::{HandProp, Prop};
 use zygoma_geometry::TriMesh;
+use zygoma_hand::{Bone, HandMesh, HandPose};
 use zygoma_physics::contact::{ColliderShape, Pose};
 use zygoma_picture::Rgb;
 
@@ -18,7 +20,7 @@ pub(crate) const PROP: Rgb = [0.28, 0.47, 0.74];
 pub(crate) fn prop_mesh(shape: &ColliderShape) -> TriMesh<Vec3> {
     let (half, radius) = match shape {
         ColliderShape::Capsule { half_length, radius } => (*half_length, *radius),
-        other => (0.0, other.reach()),
+        other => (0.0, other.bounding_radius()),
     };
     // Rings from the upper pole to the lower one; the equator comes twice, separated by the length.
     let ring = |row: u32| {
@@ -43,6 +45,24 @@ pub(crate) fn prop_mesh(shape: &ColliderShape) -> TriMesh<Vec3> {
         }
     }
     TriMesh { positions, triangles }
+}
+
+/// The skin of a hand.
+pub(crate) fn hand_mesh(hand: &HandProp, pose: &HandPose) -> TriMesh<Vec3> {
+    let skin = HandMesh::built_in(hand.side);
+    TriMesh { positions: skin.posed(pose), triangles: skin.rest.triangles.clone() }
+}
+
+/// The capsules of a hand, which move as rigid props in any program.
+pub(crate) fn hand_props(hand: &HandProp) -> Vec<Prop> {
+    let Some(first) = hand.poses.iter().flatten().next() else { return Vec::new() };
+    let prop = |bone: Bone| Prop {
+        name: format!("{}: {}", hand.name, bone.from.name()),
+        shape: bone.capsule(first).shape(),
+        poses: hand.poses.iter().map(|pose| Some(bone.capsule(pose.as_ref()?).pose)).collect(),
+        cut: None,
+    };
+    Bone::ALL.into_iter().map(prop).collect()
 }
 
 /// A mesh transformed by a pose.

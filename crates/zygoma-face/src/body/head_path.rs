@@ -46,6 +46,49 @@ impl HeadPath {
         }
     }
 
+    /// All of it as numbers, which [`from_numbers`](Self::from_numbers) reads.
+    pub(crate) fn to_numbers(&self) -> Vec<f64> {
+        let pose =
+            |pose: &RigidMotion| [&pose.rotation.to_array()[..], &pose.translation.to_array()].concat();
+        let rate = |rate: &Rate| [rate.velocity.to_array(), rate.spin.to_array()].concat();
+        let mean = self.mean.map_or_else(|| vec![f64::NAN; 6], |mean| rate(&mean));
+        [
+            pose(&self.before),
+            pose(&self.now),
+            rate(&self.rates[0]),
+            rate(&self.rates[1]),
+            mean,
+            vec![self.seconds],
+        ]
+        .concat()
+    }
+
+    /// The path that some numbers describe; `None` if they are too few, or not finite where they must be.
+    pub(crate) fn from_numbers(numbers: &[f64]) -> Option<Self> {
+        const COUNT: usize = 2 * 7 + 3 * 6 + 1;
+        let known = numbers.len() == COUNT && numbers[..26].iter().all(|number| number.is_finite());
+        if !known || !numbers[COUNT - 1].is_finite() {
+            return None;
+        }
+        let pose = |at: usize| RigidMotion {
+            rotation: DQuat::from_slice(&numbers[at..]).normalize(),
+            translation: DVec3::from_slice(&numbers[at + 4..]),
+        };
+        let rate = |at: usize| Rate {
+            velocity: DVec3::from_slice(&numbers[at..]),
+            spin: DVec3::from_slice(&numbers[at + 3..]),
+        };
+        let mean = rate(26);
+        let is_known = mean.velocity.is_finite() && mean.spin.is_finite();
+        Some(Self {
+            before: pose(0),
+            now: pose(7),
+            rates: [rate(14), rate(20)],
+            mean: is_known.then_some(mean),
+            seconds: numbers[COUNT - 1],
+        })
+    }
+
     /// Teleports the head to a pose; the next pose determines the velocity it has had all along.
     pub(crate) fn appear_at(&mut self, pose: &RigidMotion) {
         *self = Self { before: *pose, now: *pose, mean: None, ..Self::still() };

@@ -17,6 +17,7 @@ use zygoma_numerics::BadParam;
 pub use rig::RigBody;
 
 use crate::contact::{Colliders, GrabId};
+use crate::model::Section;
 
 /// Allowed components of gravity, m/s².
 pub(crate) const GRAVITY: RangeInclusive<f64> = -1e3..=1e3;
@@ -28,6 +29,8 @@ pub enum Drive<'a> {
     Weights(&'a [f32]),
     /// A surface in the rig's own order of vertices, in metres: for rigs that are not blendshapes.
     Surface(&'a [Vec3]),
+    /// Weights of the shapes' materials, for bodies that have them; missing ones are 0. Without this drive they are the weights of the shapes.
+    Materials(&'a [f32]),
     /// Positions of markers on the skin, in metres in the head's frame. Those that are not finite stay where they were.
     Markers(&'a [Vec3]),
 }
@@ -152,6 +155,16 @@ pub trait Body: Any + Send {
 
     /// Restores a saved state of this body, or of another body of the same face.
     fn restore(&mut self, state: &BodyState) -> Result<(), WrongState>;
+
+    /// The state as a section that can be stored in a file, for bodies that can [`resume`](Self::resume) from one.
+    fn checkpoint(&self) -> Option<Section> {
+        None
+    }
+
+    /// Continues from a [`checkpoint`](Self::checkpoint) of the same face; an error is a sentence about what is wrong with it.
+    fn resume(&mut self, _state: &Section) -> Result<(), String> {
+        Err(format!("the {} cannot continue from a recording", self.name()))
+    }
 
     /// The colliders and grabs; `None` if the body cannot be touched.
     fn colliders(&self) -> Option<&Colliders> {

@@ -61,6 +61,9 @@ impl Body for RigBody {
             Drive::Markers(_) => {
                 return Err(BadDrive::Unsupported { body: "the plain rig", drive: "markers" });
             }
+            Drive::Materials(_) => {
+                return Err(BadDrive::Unsupported { body: "the plain rig", drive: "weights of materials" });
+            }
         }
         Ok(())
     }

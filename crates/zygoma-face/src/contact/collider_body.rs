@@ -5,6 +5,7 @@ use glam::Vec3;
 use zygoma_physics::contact::{Collider, ColliderShape, MeshError, Pose};
 
 use super::HeadWay;
+use super::hand::HandId;
 use super::through::Passage;
 
 /// Minimum rate at which a driven collider approaches its goal, 1/s. Ours.
@@ -46,7 +47,16 @@ pub enum ColliderMotion {
     },
 }
 
-/// A collider that touches a face. Lengths in metres, in the world: the head's pose applies.
+/// The frame that a collider's poses are given in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColliderFrame {
+    /// The world: the head moves past it.
+    World,
+    /// The head, which takes it along.
+    Head,
+}
+
+/// A collider that touches a face. Lengths in metres, in its own [frame](ColliderFrame).
 #[derive(Clone, Debug)]
 pub struct ColliderBody {
     /// Its goal at the end of the next frame.
@@ -55,6 +65,7 @@ pub struct ColliderBody {
     pub drive: ColliderMotion,
     /// Coulomb friction between it and the skin; 0 as in the paper.
     pub friction: f32,
+    frame: ColliderFrame,
     pub(crate) shape: ColliderShape,
     /// In the body's unit of length, in the head's frame.
     pub(crate) collider: Collider,
@@ -63,8 +74,14 @@ pub struct ColliderBody {
     /// Progress of each end of its core through the face, and whether either was through it in this frame.
     pub(super) passages: [Passage; 2],
     pub(super) is_passing: bool,
-    /// The goal poses, in the world, at the start and at the end of the frame; `None` until the first is given.
+    /// The goal poses, in its frame, at the start and at the end of the frame; `None` until the first is given.
     way: Option<[Pose; 2]>,
+    /// Poses that it passes between these, at equal times: for the bones of a hand, which bends.
+    pub(super) passes: Vec<Pose>,
+    /// The hand that it is a bone of.
+    pub(crate) hand: Option<HandId>,
+    /// Vertices of the body whose skin it does not push, because its hand holds them; sorted.
+    pub(super) spared: Vec<u32>,
     /// Motion of its vertices in this frame, if it is a deforming mesh.
     deforming: Option<Deforming>,
     velocity: Vec3,
@@ -130,16 +147,20 @@ impl Load {
 impl ColliderBody {
     pub(crate) fn new(
         shape: ColliderShape,
-        pose: Pose,
+        (frame, pose): (ColliderFrame, Pose),
         drive: ColliderMotion,
         handling: ContactScale,
     ) -> Self {
         let mut touch = Self {
             collider: Collider::new(shape.scaled(handling.per_metre), NOWHERE),
             way: None,
+            passes: Vec::new(),
+            hand: None,
+            spared: Vec::new(),
             deforming: None,
             place: pose,
             shape,
+            frame,
             pose,
             drive,
             friction: 0.0,
@@ -181,7 +202,8 @@ impl ColliderBody {
 
     /// Sets the vertices at the end of the next frame, if it is a mesh; in metres.
     pub(crate) fn deform(&mut self, positions: &[Vec3]) -> Result<(), MeshError> {
-        let (ColliderShape::Mesh(mesh), ColliderShape::Mesh(own)) = (&mut self.shape, &self.collider.shape)
+        let (ColliderShape::Mesh(mesh), ColliderShape::Mesh(own)) =
+            (&mut self.shape, &mut self.collider.shape)
         else {
             return Ok(());
         };
@@ -191,9 +213,17 @@ impl ColliderBody {
             Deforming { from: now.clone(), to: now.clone(), between: now, is_next: false, is_now: false }
         });
         deforming.is_next = true;
+        own.reserve();
         let per_metre = self.handling.per_metre;
         deforming.to.iter_mut().zip(positions).for_each(|(to, goal)| *to = per_metre * *goal);
         Ok(())
+    }
+
+    /// The radius of a ball around the collider's origin that holds it throughout the frame, in the body's unit.
+    pub(crate) fn bounding_radius(&self) -> f32 {
+        let goal =
+            self.deforming.iter().filter(|deforming| deforming.is_now).flat_map(|deforming| &deforming.to);
+        goal.map(|p| p.length()).fold(self.collider.shape.bounding_radius(), f32::max)
     }
 
     /// The goal pose at the end of the next frame, if it is valid.
@@ -222,7 +252,7 @@ impl ColliderBody {
     }
 
     /// Teleports the collider to its goal while nothing is simulated.
-    pub(crate) fn jump(&mut self, head: &HeadWay) {
+    pub(crate) fn teleport(&mut self, head: &HeadWay) {
         self.way = self.told().map(|pose| [pose; 2]).or(self.way);
         if let Some(deforming) = &mut self.deforming {
             deforming.is_now = std::mem::take(&mut deforming.is_next);
@@ -237,12 +267,51 @@ impl ColliderBody {
     /// The collider's goal at a fraction of the frame, in the head's frame, in the body's unit.
     pub(crate) fn wanted(&self, head: &HeadWay, share: f32) -> Pose {
         let Some([before, now]) = &self.way else { return NOWHERE };
-        let world = before.between(now, share);
+        let Pose { rotation, translation } = self.passing(before, now, share);
+        let per_metre = self.handling.per_metre;
+        if self.frame == ColliderFrame::Head {
+            return Pose { rotation, translation: per_metre * translation };
+        }
         let head = head.pose(f64::from(share));
         Pose {
-            rotation: head.rotation.inverse() * world.rotation,
-            translation: self.handling.per_metre * head.apply_inverse(world.translation),
+            rotation: head.rotation.inverse() * rotation,
+            translation: per_metre * head.apply_inverse(translation),
         }
+    }
+
+    /// The pose at a fraction of the frame, in the collider's own frame.
+    fn passing(&self, before: &Pose, now: &Pose, share: f32) -> Pose {
+        let parts = self.passes.len() + 1;
+        let part = ((share * parts as f32) as usize).min(parts - 1);
+        let from = part.checked_sub(1).map_or(before, |last| &self.passes[last]);
+        from.between(self.passes.get(part).unwrap_or(now), share * parts as f32 - part as f32)
+    }
+
+    /// The farthest that the collider's path in a frame leads from the straight line between its ends, in the body's unit.
+    pub(crate) fn detour(&self, head: &HeadWay) -> f32 {
+        if self.passes.is_empty() {
+            return 0.0;
+        }
+        let (from, to) = (self.wanted(head, 0.0).translation, self.wanted(head, 1.0).translation);
+        let parts = self.passes.len() + 1;
+        let apart = |part: usize| {
+            let share = part as f32 / parts as f32;
+            self.wanted(head, share).translation.distance(from.lerp(to, share))
+        };
+        (1..parts).map(apart).fold(0.0, f32::max)
+    }
+
+    /// Gives the collider another shape, in metres.
+    pub(super) fn reshape(&mut self, shape: ColliderShape) {
+        self.collider.shape = shape.scaled(self.handling.per_metre);
+        self.shape = shape;
+    }
+
+    /// Whether the collider leaves alone a point of the skin that is carried by some vertices: mostly by spared ones.
+    pub(crate) fn spares(&self, carriers: &[(u32, f32)]) -> bool {
+        let is_spared = |vertex: u32| self.spared.binary_search(&vertex).is_ok();
+        let held = carriers.iter().filter(|(vertex, _)| is_spared(*vertex)).map(|(_, weight)| weight);
+        !self.spared.is_empty() && held.sum::<f32>() > 0.5
     }
 
     /// The collider's pose before it moves on, in the head's frame, in the body's unit.

@@ -4,8 +4,9 @@ use glam::Vec3;
 use zygoma_physics::contact::{ColliderShape, MeshError, Pose};
 
 use super::HeadWay;
-use super::collider_body::{ColliderBody, ColliderMotion, ContactScale};
+use super::collider_body::{ColliderBody, ColliderFrame, ColliderMotion, ContactScale};
 use super::grab::Grab;
+use super::hand::{HandBody, HandId};
 use super::points::{Candidate, Kept, Near};
 
 /// Identifies a collider; never reused by the same face.
@@ -47,6 +48,9 @@ pub struct HeadLoad {
 pub struct Colliders {
     pub(crate) touches: Vec<(ColliderId, ColliderBody)>,
     pub(crate) pulls: Vec<(GrabId, Grab)>,
+    pub(super) hands: Vec<(HandId, HandBody)>,
+    /// Vertices of the body that are within reach of a hand, while its contacts are searched for.
+    pub(crate) reached: Vec<u32>,
     /// Number of identifiers given so far.
     names: u64,
     pub(crate) handling: ContactScale,
@@ -57,7 +61,7 @@ pub struct Colliders {
     pub(crate) near: Vec<Near>,
     /// The near points that are visited in a sweep.
     pub(crate) pressed: Vec<u32>,
-    /// Friction anchors at the end of the last frame.
+    /// State of contact points at the end of the last frame.
     pub(crate) kept: Vec<Kept>,
     pub(crate) contacts: Vec<Contact>,
 }
@@ -68,6 +72,8 @@ impl Colliders {
         Self {
             touches: Vec::new(),
             pulls: Vec::new(),
+            hands: Vec::new(),
+            reached: Vec::new(),
             names: 0,
             handling,
             samples,
@@ -79,10 +85,21 @@ impl Colliders {
         }
     }
 
-    /// Adds a collider.
+    /// Adds a collider whose poses are in the world.
     pub fn add(&mut self, shape: ColliderShape, pose: Pose, drive: ColliderMotion) -> ColliderId {
+        self.add_in(ColliderFrame::World, shape, pose, drive)
+    }
+
+    /// Adds a collider whose poses are in a frame.
+    pub fn add_in(
+        &mut self,
+        frame: ColliderFrame,
+        shape: ColliderShape,
+        pose: Pose,
+        drive: ColliderMotion,
+    ) -> ColliderId {
         let id = ColliderId(self.next_name());
-        self.touches.push((id, ColliderBody::new(shape, pose, drive, self.handling)));
+        self.touches.push((id, ColliderBody::new(shape, (frame, pose), drive, self.handling)));
         self.reserve();
         id
     }
@@ -141,10 +158,11 @@ impl Colliders {
         self.pulls.retain(|(name, _)| *name != id);
     }
 
-    /// Removes all colliders and releases all grabs.
+    /// Removes all colliders and hands, and releases all grabs.
     pub fn clear(&mut self) {
         self.touches.clear();
         self.pulls.clear();
+        self.hands.clear();
         self.contacts.clear();
         // These lists refer to colliders by index.
         self.candidates.clear();
@@ -179,11 +197,11 @@ impl Colliders {
         let mut worst = 0.0f32;
         for (_, touch) in self.iter().filter(|(_, touch)| !touch.is_through()) {
             let (shape, place) = (touch.shape(), touch.place());
-            let reach = shape.reach();
+            let radius = shape.bounding_radius();
             for t in triangles.clone() {
                 let [a, b, c] = t.map(|v| surface[v as usize]);
                 let size = a.distance(b).max(a.distance(c));
-                if a.distance(place.translation) > reach + size {
+                if a.distance(place.translation) > radius + size {
                     continue;
                 }
                 let points = [a, b, c, 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a), (a + b + c) / 3.0];
@@ -198,7 +216,7 @@ impl Colliders {
         self.touches.is_empty() && self.pulls.is_empty()
     }
 
-    fn next_name(&mut self) -> u64 {
+    pub(super) fn next_name(&mut self) -> u64 {
         self.names += 1;
         self.names
     }
@@ -232,25 +250,30 @@ impl Colliders {
 
     /// Begins a frame: records where colliders and grabs start.
     pub(crate) fn begin_frame(&mut self) {
+        self.begin_hands();
         self.touches.iter_mut().for_each(|(_, touch)| touch.begin_frame());
+        self.bend_hands();
         self.pulls.iter_mut().for_each(|(_, pull)| pull.begin_frame());
     }
 
     /// Ends the frame, which is a fraction of a step before the end of the last step.
     pub(crate) fn end_frame(&mut self, earlier: f32) {
         self.touches.iter_mut().for_each(|(_, touch)| touch.end_frame(earlier));
-        self.keep_anchors();
+        self.end_hands(earlier);
+        self.keep_points();
     }
 
     /// Teleports colliders to their goals while nothing is simulated.
-    pub(crate) fn jump(&mut self, head: &HeadWay) {
-        self.touches.iter_mut().for_each(|(_, touch)| touch.jump(head));
+    pub(crate) fn teleport(&mut self, head: &HeadWay) {
+        self.teleport_hands(head);
+        self.touches.iter_mut().for_each(|(_, touch)| touch.teleport(head));
         self.contacts.clear();
     }
 
     /// Begins a step: clears the contacts and moves colliders to the step's end, at the fraction `share` of the frame.
     pub(crate) fn move_colliders(&mut self, share: f32, head: &HeadWay, step: f32) {
         self.contacts.clear();
+        self.move_hands(share, head);
         for (_, touch) in &mut self.touches {
             touch.load.begin_step();
             touch.step(head, share, step);

@@ -47,6 +47,16 @@ impl Grab {
         Self::of(pins, at)
     }
 
+    /// Holds vertices at positions of their own.
+    pub(crate) fn pinned(places: Vec<(u32, Vec3)>) -> Self {
+        Self::of(places, Vec3::ZERO)
+    }
+
+    /// Changes the positions of [pinned](Self::pinned) vertices.
+    pub(crate) fn pin(&mut self, places: Vec<(u32, Vec3)>) {
+        self.pins = places;
+    }
+
     fn of(pins: Vec<(u32, Vec3)>, at: Vec3) -> Self {
         Self { pins, origin: at, before: at, now: at, wanted: at, load: Load::default() }
     }

@@ -6,21 +6,28 @@
 mod collider_body;
 mod colliders;
 mod grab;
+mod hand;
 mod lip_pairs;
+mod pinch;
 mod points;
 mod samples;
+mod side;
 mod through;
 
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::Pose;
 
-pub use collider_body::{ColliderBody, ColliderMotion};
+pub use collider_body::{ColliderBody, ColliderFrame, ColliderMotion};
 pub(crate) use collider_body::{ContactScale, LONGEST_GRAB};
 pub use colliders::{ColliderId, Colliders, Contact, GrabId, HeadLoad};
 pub(crate) use grab::Grab;
+pub(crate) use hand::Reach;
+pub use hand::{HAND_FRICTION, HandBody, HandId};
 pub(crate) use lip_pairs::{ContactPair, LipContactDetector, LipPoint, Margins, area_of};
+pub(crate) use pinch::PinchedSkin;
 pub(crate) use points::{Candidate, Hold, Layer, Near};
 pub(crate) use samples::{Order, SampledSkin, Samples};
+pub(crate) use side::Side;
 pub(crate) use through::Below;
 
 /// The head's motion over a frame.

@@ -4,6 +4,7 @@ use glam::{Vec3, Vec4};
 
 use super::collider_body::ColliderBody;
 use super::colliders::{ColliderId, Colliders};
+use super::side::Side;
 
 /// A point of the skin that may touch a collider in a frame.
 #[derive(Clone, Copy, Debug)]
@@ -14,18 +15,21 @@ pub(crate) struct Candidate {
     pub(crate) offset_before: Vec3,
     pub(crate) offset_now: Vec3,
     pub(crate) anchor: Option<Anchor>,
+    /// The side of the collider that it met and is still behind.
+    pub(crate) side: Option<Side>,
 }
 
 /// The point that friction holds a contact point at, in the collider's own frame. Measured from the position one step ago instead, the
 /// small error of each step would accumulate, and resting contacts would creep.
 pub(crate) type Anchor = Vec3;
 
-/// An anchor kept from frame to frame.
+/// State of a contact point that is kept from frame to frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kept {
     pub(crate) touch: ColliderId,
     pub(crate) sample: u32,
-    pub(crate) anchor: Anchor,
+    pub(crate) anchor: Option<Anchor>,
+    pub(crate) side: Option<Side>,
 }
 
 /// A point that is near a collider in a step.
@@ -39,6 +43,8 @@ pub(crate) struct Near {
     /// Displacement per unit of force, if all vertices that it is embedded in can move.
     pub(crate) compliance: f32,
     pub(crate) hold: Hold,
+    /// The side of the collider that it met on the way, where the way was long.
+    pub(crate) side: Option<Side>,
 }
 
 /// Contact force of a collider on a point in a step.
@@ -90,24 +96,26 @@ impl Hold {
 }
 
 impl Colliders {
-    /// Stores the friction anchors for the next frame.
-    pub(crate) fn keep_anchors(&mut self) {
+    /// Stores the state of contact points for the next frame.
+    pub(crate) fn keep_points(&mut self) {
         self.kept.clear();
-        for candidate in &self.candidates {
-            if let Some(anchor) = candidate.anchor {
-                let touch = self.touches[candidate.touch as usize].0;
-                self.kept.push(Kept { touch, sample: candidate.sample, anchor });
+        for &Candidate { touch, sample, anchor, side, .. } in &self.candidates {
+            if anchor.is_some() || side.is_some() {
+                let touch = self.touches[touch as usize].0;
+                self.kept.push(Kept { touch, sample, anchor, side });
             }
         }
     }
 
-    /// Restores the friction anchors of the last frame. Both lists are sorted by collider and point.
-    pub(crate) fn find_anchors(&mut self) {
+    /// Restores the state of contact points of the last frame. Both lists are sorted by collider and point.
+    pub(crate) fn find_kept(&mut self) {
         let mut kept = self.kept.iter().peekable();
         for candidate in &mut self.candidates {
             let key = (self.touches[candidate.touch as usize].0, candidate.sample);
             while kept.next_if(|kept| (kept.touch, kept.sample) < key).is_some() {}
-            candidate.anchor = kept.next_if(|kept| (kept.touch, kept.sample) == key).map(|kept| kept.anchor);
+            if let Some(kept) = kept.next_if(|kept| (kept.touch, kept.sample) == key) {
+                (candidate.anchor, candidate.side) = (kept.anchor, kept.side);
+            }
         }
     }
 }

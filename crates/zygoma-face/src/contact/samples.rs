@@ -27,7 +27,7 @@ pub(crate) struct Samples {
     /// of these vertices.
     group_ends: Vec<u32>,
     /// Bounding radius of each group around its vertex at rest.
-    reach: Vec<f32>,
+    bounding_radius: Vec<f32>,
     free: usize,
 }
 
@@ -98,7 +98,7 @@ impl Samples {
             ends: Vec::with_capacity(by_group.len()),
             vertices: Vec::new(),
             group_ends: vec![0; order.vertices.len()],
-            reach: vec![0.0; order.vertices.len()],
+            bounding_radius: vec![0.0; order.vertices.len()],
             free: order.free,
         };
         for point in &by_group {
@@ -108,7 +108,7 @@ impl Samples {
             let (corners, weights) = points[*point];
             let rest = order.rest[order.vertices[group] as usize].as_vec3();
             let at: Vec3 = (0..3).map(|i| weights[i] * face.neutral[corners[i] as usize]).sum();
-            samples.reach[group] = samples.reach[group].max(at.distance(rest));
+            samples.bounding_radius[group] = samples.bounding_radius[group].max(at.distance(rest));
             samples.group_ends[group] += 1;
         }
         let mut end = 0;
@@ -127,7 +127,7 @@ impl Samples {
     /// The group of points that follow a vertex of the shell most, and its bounding radius at rest.
     pub(crate) fn group(&self, vertex: usize) -> (std::ops::Range<u32>, f32) {
         let start = if vertex == 0 { 0 } else { self.group_ends[vertex - 1] };
-        (start..self.group_ends[vertex], self.reach[vertex])
+        (start..self.group_ends[vertex], self.bounding_radius[vertex])
     }
 
     /// Vertices of the shell that a point is embedded in, with their weights.

@@ -11,7 +11,7 @@ use super::HeadWay;
 use super::collider_body::{ColliderBody, ColliderMotion};
 
 /// Tissue yields by at most this fraction of the height: 2 cm on a life-size face. Ours, as those below.
-const DEEPEST: f32 = 0.08;
+pub(super) const DEEPEST: f32 = 0.08;
 /// Parts thinner than twice this fraction of the height, such as ears, can be pushed from either side: 1 cm.
 const THIN: f32 = 0.025;
 /// The path in a frame is sampled in strides of this fraction of the collider's radius.
@@ -128,7 +128,7 @@ mod tests {
         let first = thick.iter().position(|is| *is).unwrap();
         let last = thick.iter().rposition(|is| *is).unwrap();
         let x = |k: usize| 0.01 * (k as f32 - 40.0);
-        assert!(x(first) > -0.13 && x(first) < -0.1, "flesh gives way before: {}", x(first));
+        assert!(x(first) > -0.13 && x(first) < -0.1, "tissue gives way before: {}", x(first));
         assert!((x(last) - 0.24).abs() < 0.015, "until it is clear of the skin: {}", x(last));
         assert!(thick[first..=last].iter().all(|is| *is));
     }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::Serialize;
-use zygoma_rig::RigMesh;
 use zygoma_rig::formats::Limits;
+use zygoma_rig::{Rig, RigMesh};
 
 use super::FaceModel;
 
@@ -32,22 +32,16 @@ impl FaceCache {
         user_folder().map(Self::new)
     }
 
-    /// A hash of everything that a face depends on: the mesh, the parameters and the executable that builds it.
-    pub fn key(mesh: &RigMesh, params: &impl Serialize) -> u64 {
+    /// A hash of everything that a face depends on: the rig, the parameters and the executable that builds it.
+    pub fn key(rig: &Rig, params: &impl Serialize) -> u64 {
         let mut hasher = DefaultHasher::new();
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
         if let Some(program) = std::env::current_exe().ok().and_then(|path| path.metadata().ok()) {
             (program.len(), program.modified().ok()).hash(&mut hasher);
         }
         serde_json::to_string(params).unwrap_or_default().hash(&mut hasher);
-        mesh.name.hash(&mut hasher);
-        bytemuck::cast_slice::<_, u8>(&mesh.positions).hash(&mut hasher);
-        mesh.faces.corners().hash(&mut hasher);
-        for shape in &mesh.shapes {
-            shape.name.hash(&mut hasher);
-            shape.deltas.vertices.hash(&mut hasher);
-            bytemuck::cast_slice::<_, u8>(&shape.deltas.offsets).hash(&mut hasher);
-        }
+        rig.skin.hash(&mut hasher);
+        rig.meshes.iter().for_each(|mesh| hash_mesh(mesh, &mut hasher));
         hasher.finish()
     }
 
@@ -67,6 +61,20 @@ impl FaceCache {
 
     fn file(&self, key: u64) -> PathBuf {
         self.folder.join(format!("{key:016x}.safetensors"))
+    }
+}
+
+fn hash_mesh(mesh: &RigMesh, hasher: &mut impl Hasher) {
+    mesh.name.hash(hasher);
+    bytemuck::cast_slice::<_, u8>(&mesh.positions).hash(hasher);
+    mesh.faces.corners().hash(hasher);
+    for region in &mesh.regions {
+        (&region.name, &region.vertices).hash(hasher);
+    }
+    for shape in &mesh.shapes {
+        shape.name.hash(hasher);
+        shape.deltas.vertices.hash(hasher);
+        bytemuck::cast_slice::<_, u8>(&shape.deltas.offsets).hash(hasher);
     }
 }
 

@@ -3,9 +3,10 @@
 use glam::{DVec3, Vec3};
 use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::embedding::Embedding;
-use zygoma_rig::SparseDeltas;
+use zygoma_geometry::normals::vertex_areas;
+use zygoma_rig::{SparseDeltas, arkit};
 
-use super::{Origin, Sections};
+use super::{Inside, Origin, Sections};
 
 /// All data that every body needs about a face. Lengths are in metres, in rig space.
 ///
@@ -30,6 +31,8 @@ pub struct FaceModel {
     pub embedding: Embedding,
     /// The blendshapes.
     pub shapes: Vec<FaceShape>,
+    /// Jaw, bones, teeth and free parts, as far as they are known.
+    pub inside: Inside,
     /// The rig that it was built from.
     pub origin: Origin,
     /// Data that bodies have added.
@@ -68,13 +71,7 @@ impl CoarseSkin {
 
     /// Area of each vertex: a third of the area of its triangles.
     pub fn areas(&self) -> Vec<f64> {
-        let mut areas = vec![0.0; self.positions.len()];
-        for t in &self.triangles {
-            let [a, b, c] = t.map(|v| self.positions[v as usize]);
-            let third = (b - a).cross(c - a).length() / 6.0;
-            t.iter().for_each(|v| areas[*v as usize] += third);
-        }
-        areas
+        vertex_areas(&self.positions, &self.triangles)
     }
 }
 
@@ -92,6 +89,26 @@ impl FaceModel {
     /// The index of a shape.
     pub fn shape(&self, name: &str) -> Option<usize> {
         self.shapes.iter().position(|shape| shape.name == name)
+    }
+
+    /// Whether a shape is ARKit's `mouthClose`, which closes the lips over a jaw that stays open.
+    pub(crate) fn is_mouth_close(&self, shape: usize) -> bool {
+        self.is_arkit(shape, "mouthClose")
+    }
+
+    /// Whether a shape is ARKit's `jawOpen`.
+    pub(crate) fn is_jaw_open(&self, shape: usize) -> bool {
+        self.is_arkit(shape, "jawOpen")
+    }
+
+    /// The shape on top of which another is sculpted: `mouthClose` is sculpted on top of an open jaw.
+    pub(crate) fn base_shape(&self, shape: usize) -> Option<usize> {
+        let open = || (0..self.shapes.len()).find(|index| self.is_jaw_open(*index));
+        self.is_mouth_close(shape).then(open).flatten()
+    }
+
+    fn is_arkit(&self, shape: usize, name: &str) -> bool {
+        arkit::recognise(&self.shapes[shape].name).is_some_and(|recognised| recognised.shape == name)
     }
 
     /// The whole mesh's neutral in units of the face's height, for thresholds that hold for faces of any size.

@@ -10,16 +10,19 @@ use zygoma_geometry::embedding::Embedding;
 use zygoma_rig::formats::Limits;
 use zygoma_rig::{Error, Result, SparseDeltas};
 
+use super::Inside;
+use super::container::{self, pack};
 use super::face::{CoarseSkin, FaceModel, FaceShape};
 use super::origin::Origin;
-use super::section::{Array, Section, Sections};
+use super::section::{Section, Sections};
 use super::validate;
 
-/// The version that this code reads and writes. Versions 2 and 3 stored lengths in face heights, and only a shell.
-const VERSION: u64 = 4;
+/// The version that this code reads and writes. Versions 2 and 3 stored lengths in face heights, and only a shell; 4 had no
+/// inside.
+const VERSION: u64 = 5;
 
-/// Headers longer than this are refused before they are read.
-const LONGEST_HEADER: u64 = 64 << 20;
+/// The kind of file.
+const KIND: &str = "zygoma_face";
 
 /// Arrays of the model itself have names without a section prefix.
 const MODEL: &str = "model";
@@ -34,13 +37,6 @@ struct Metadata {
     origin: Origin,
     /// Descriptions of the sections.
     sections: BTreeMap<String, serde_json::Value>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Entry {
-    dtype: String,
-    shape: Vec<usize>,
-    data_offsets: [usize; 2],
 }
 
 impl FaceModel {
@@ -68,6 +64,9 @@ impl FaceModel {
 
     /// The bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
+        let inside = self.inside.write();
+        let own = self.sections.iter().map(|(name, section)| (name.as_str(), section));
+        let sections = || own.clone().chain([(Inside::NAME, &inside)]);
         let metadata = Metadata {
             version: VERSION,
             name: self.name.clone(),
@@ -75,11 +74,10 @@ impl FaceModel {
             height: self.height,
             shapes: self.shapes.iter().map(|shape| shape.name.clone()).collect(),
             origin: self.origin.clone(),
-            sections: self.sections.iter().map(|(name, s)| (name.clone(), s.description.clone())).collect(),
+            sections: sections().map(|(name, s)| (name.to_owned(), s.description.clone())).collect(),
         };
         let model = self.arrays();
-        let sections = self.sections.iter().map(|(name, section)| (name.as_str(), section));
-        pack(&metadata, [(MODEL, &model)].into_iter().chain(sections))
+        pack(KIND, &metadata, [(MODEL, &model)].into_iter().chain(sections()))
     }
 
     /// The model's own arrays.
@@ -107,7 +105,7 @@ impl FaceModel {
 
     /// Reads the bytes of a file; an error is a sentence about what is wrong with them.
     pub fn from_bytes(bytes: &[u8]) -> std::result::Result<Self, String> {
-        let (metadata, mut sections) = unpack(bytes)?;
+        let (metadata, mut sections) = read_sections(bytes)?;
         let arrays = sections.remove(MODEL).unwrap_or_default();
         let neutral = arrays.vectors("neutral")?;
         let count = neutral.len();
@@ -123,6 +121,7 @@ impl FaceModel {
         let deltas = |index: usize, part: &str, limit: usize| -> std::result::Result<SparseDeltas, String> {
             arrays.deltas(&format!("shape.{index:04}.{part}"), limit)
         };
+        let inside = sections.remove(Inside::NAME).unwrap_or_default();
         let shapes = (0usize..).zip(metadata.shapes).map(|(index, name)| {
             Ok(FaceShape {
                 name,
@@ -131,7 +130,7 @@ impl FaceModel {
             })
         });
         let weights: Vec<f32> = arrays.numbers("embedding.weights")?;
-        let face = Self {
+        let mut face = Self {
             shapes: shapes.collect::<std::result::Result<_, String>>()?,
             name: metadata.name,
             mesh: metadata.mesh,
@@ -149,58 +148,23 @@ impl FaceModel {
             triangles: arrays.indices("triangles", count)?,
             skin: arrays.numbers("skin")?,
             neutral,
+            inside: Inside::default(),
             origin: metadata.origin,
             sections,
         };
-        validate::check(&face).map_err(|problem| format!("{problem}; build the face again"))?;
+        let again = |problem: String| format!("{problem}; build the face again");
+        validate::check(&face).map_err(again)?;
+        face.inside = Inside::read(&inside, face.shapes.len(), count)
+            .map_err(|problem| again(format!("section {}: {problem}", Inside::NAME)))?;
         Ok(face)
     }
 }
 
-fn pack<'a>(metadata: &Metadata, sections: impl Iterator<Item = (&'a str, &'a Section)>) -> Vec<u8> {
-    let mut entries = BTreeMap::new();
-    let mut data = Vec::new();
-    for (section, arrays) in sections {
-        for (name, array) in &arrays.arrays {
-            let start = data.len();
-            data.extend_from_slice(&array.bytes);
-            let entry = Entry {
-                dtype: array.dtype.clone(),
-                shape: array.shape.clone(),
-                data_offsets: [start, data.len()],
-            };
-            entries.insert(format!("{section}.{name}"), entry);
-            // Arrays are aligned to eight bytes, so that readers can map them.
-            data.resize(data.len().next_multiple_of(8), 0);
-        }
-    }
-    let mut header = serde_json::Map::new();
-    let described = serde_json::to_string(metadata).unwrap_or_default();
-    header.insert("__metadata__".into(), serde_json::json!({ "zygoma_face": described }));
-    for (name, entry) in entries {
-        header.insert(name, serde_json::to_value(entry).unwrap_or_default());
-    }
-    let mut header = serde_json::Value::Object(header).to_string().into_bytes();
-    header.resize(header.len().next_multiple_of(8), b' ');
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header);
-    bytes.extend(data);
-    bytes
-}
-
-fn unpack(bytes: &[u8]) -> std::result::Result<(Metadata, Sections), String> {
+/// The metadata and the sections of a file of the present version.
+fn read_sections(bytes: &[u8]) -> std::result::Result<(Metadata, Sections), String> {
     let not_a_face = || "this is not a face file of zygoma; make one with `zygoma build`".to_owned();
-    let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(not_a_face)?;
-    let length = u64::from_le_bytes(*length);
-    if length > LONGEST_HEADER || length > rest.len() as u64 {
-        return Err("the file is cut off or not a safetensors file".into());
-    }
-    let (header, data) = rest.split_at(length as usize);
-    let mut header: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_slice(header).map_err(|error| format!("its header cannot be read: {error}"))?;
-    let metadata = header.remove("__metadata__").ok_or_else(not_a_face)?;
-    let described = metadata.get("zygoma_face").and_then(|text| text.as_str()).ok_or_else(not_a_face)?;
-    let plain: serde_json::Value = serde_json::from_str(described).map_err(|_| not_a_face())?;
+    let mut container = container::open(KIND, bytes)?.ok_or_else(not_a_face)?;
+    let plain = std::mem::take(&mut container.metadata);
     let version = plain.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
     if version != VERSION {
         let age = if version < VERSION { "an older" } else { "a newer" };
@@ -211,20 +175,9 @@ fn unpack(bytes: &[u8]) -> std::result::Result<(Metadata, Sections), String> {
     }
     let metadata: Metadata =
         serde_json::from_value(plain).map_err(|error| format!("its description cannot be read: {error}"))?;
-    let described = metadata.sections.iter();
-    let mut sections: Sections = described
-        .map(|(name, description)| {
-            (name.clone(), Section { description: description.clone(), ..Section::default() })
-        })
-        .collect();
-    for (path, value) in header {
-        let entry: Entry = serde_json::from_value(value).map_err(|error| format!("array {path}: {error}"))?;
-        let [start, end] = entry.data_offsets;
-        let bytes = data.get(start..end).ok_or_else(|| format!("array {path} lies outside the file"))?;
-        let (section, name) =
-            path.split_once('.').ok_or_else(|| format!("array {path} belongs to no section"))?;
-        let array = Array { dtype: entry.dtype, shape: entry.shape, bytes: bytes.to_vec() };
-        sections.entry(section.to_owned()).or_default().arrays.insert(name.to_owned(), array);
+    let mut sections = container.sections()?;
+    for (name, description) in &metadata.sections {
+        sections.entry(name.clone()).or_default().description = description.clone();
     }
     Ok((metadata, sections))
 }

@@ -6,7 +6,9 @@ use glam::DVec3;
 use zygoma_geometry::geodesic::{Source, nearest_sources};
 use zygoma_geometry::topology::{DisjointSets, half_edges};
 
-use crate::model::{FaceModel, Landmark};
+use zygoma_rig::{Region, RigMesh, arkit};
+
+use crate::model::{FaceModel, Landmark, Landmarks};
 
 /// Skin that no shape moves by more than this fraction of the largest displacement is passive. Ours, as those below.
 const STILL: f32 = 0.01;
@@ -19,17 +21,23 @@ const SLENDER: f64 = 0.9;
 /// Number of levels of distance from the face that are tried for a root.
 const LEVELS: usize = 60;
 
-/// A part that stands out from a face and that no shape moves.
-#[derive(Clone, Debug, PartialEq)]
+/// A part of a face that no bone and no muscle holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreePart {
+    /// Its name, for people.
+    pub name: String,
     /// Its vertices in the whole mesh, ascending.
     pub vertices: Vec<u32>,
-    /// Length from root to tip along the skin, m.
-    pub length: f64,
-    /// Girth of the root, m.
-    pub girth: f64,
-    /// Its tip at rest, m.
-    pub tip: DVec3,
+}
+
+/// A name of no part of a face.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: there is no such part; known are {}, or 'none'", known.join(", "))]
+pub struct UnknownPart {
+    /// The name that was given.
+    pub name: String,
+    /// Names of all parts.
+    pub known: Vec<String>,
 }
 
 impl FreePart {
@@ -46,6 +54,74 @@ impl FreePart {
 
     /// Finds the parts of a face that no shape moves and that are longer than their girth, in the order of their tips' vertices.
     pub fn find(face: &FaceModel) -> Vec<Self> {
+        ProtrudingPart::find(face)
+            .into_iter()
+            .map(|part| Self { name: part.to_string(), vertices: part.vertices })
+            .collect()
+    }
+
+    /// The parts with some names, which are those of regions of the skin or of landmarks, or the beginning of these; `none` is no part.
+    pub fn named(face: &FaceModel, skin: &RigMesh, names: &[String]) -> Result<Vec<Self>, UnknownPart> {
+        let landmarks = Landmarks::new(face);
+        let mut parts = Vec::new();
+        for name in names.iter().filter(|name| !name.eq_ignore_ascii_case("none")) {
+            let key = arkit::key(name);
+            let regions = skin.regions.iter().filter(|region| arkit::key(&region.name) == key);
+            let mut found: Vec<Self> = regions.map(Self::of_region).collect();
+            if found.is_empty() && !key.is_empty() {
+                let named = landmarks.iter().filter(|landmark| arkit::key(&landmark.name).starts_with(&key));
+                found = named.map(|landmark| Self::around(face, landmark)).collect();
+            }
+            if found.is_empty() {
+                let regions = skin.regions.iter().map(|region| region.name.clone());
+                let known = regions.chain(landmarks.iter().map(|landmark| landmark.name.clone()));
+                return Err(UnknownPart { name: name.clone(), known: known.collect() });
+            }
+            parts.extend(found);
+        }
+        Ok(parts)
+    }
+
+    fn of_region(region: &Region) -> Self {
+        let vertices = region.vertices.clone().map(|v| v as u32).collect();
+        Self { name: format!("the region '{}'", region.name), vertices }
+    }
+
+    /// The skin within a landmark's radius of its vertex.
+    fn around(face: &FaceModel, landmark: &Landmark) -> Self {
+        let corners = face.embedding.vertices[landmark.vertex as usize];
+        let weights = face.embedding.weights[landmark.vertex as usize];
+        let start = (0..3).max_by(|a, b| weights[*a].total_cmp(&weights[*b])).map_or(0, |k| corners[k]);
+        let sources = [Source { vertex: start, distance: 0.0, label: 0 }];
+        let radius = f64::from(landmark.radius);
+        let near = nearest_sources(&face.coarse.positions, &face.coarse.triangles, &sources);
+        let inside: Vec<bool> =
+            near.iter().map(|near| near.is_some_and(|near| near.distance <= radius)).collect();
+        Self { name: format!("the {}", landmark.name), vertices: carried_by(face, &inside) }
+    }
+}
+
+/// A part that stands out from a face and that no shape moves.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ProtrudingPart {
+    pub(crate) vertices: Vec<u32>,
+    /// Length from root to tip along the skin, m.
+    pub(crate) length: f64,
+    /// Girth of the root, m.
+    pub(crate) girth: f64,
+    /// Its tip at rest, m.
+    pub(crate) tip: DVec3,
+}
+
+impl std::fmt::Display for ProtrudingPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [length, x, y, z] = [self.length, self.tip.x, self.tip.y, self.tip.z].map(|m| 1e3 * m);
+        write!(f, "a part of {length:.0} mm that stands out at ({x:.0}, {y:.0}, {z:.0}) mm")
+    }
+}
+
+impl ProtrudingPart {
+    pub(crate) fn find(face: &FaceModel) -> Vec<Self> {
         let away = distance_from_motion(face);
         let farthest = away.iter().copied().filter(|d| d.is_finite()).fold(0.0, f64::max);
         // Slenderness of the skin beyond each level, by its tip.
@@ -68,19 +144,6 @@ impl FreePart {
             tip: face.coarse.positions[beyond.tip as usize],
         };
         chains.values().filter_map(root).map(part).collect()
-    }
-
-    /// Vertices of the whole mesh within a landmark's radius of its vertex, along the skin.
-    pub fn of_place(face: &FaceModel, place: &Landmark) -> Vec<u32> {
-        let corners = face.embedding.vertices[place.vertex as usize];
-        let weights = face.embedding.weights[place.vertex as usize];
-        let start = (0..3).max_by(|a, b| weights[*a].total_cmp(&weights[*b])).map_or(0, |k| corners[k]);
-        let sources = [Source { vertex: start, distance: 0.0, label: 0 }];
-        let reach = f64::from(place.radius);
-        let near = nearest_sources(&face.coarse.positions, &face.coarse.triangles, &sources);
-        let inside: Vec<bool> =
-            near.iter().map(|near| near.is_some_and(|near| near.distance <= reach)).collect();
-        carried_by(face, &inside)
     }
 }
 

@@ -11,21 +11,21 @@ use zygoma_rig::RigMesh;
 #[derive(Clone, Debug, PartialEq)]
 pub struct JawMotion {
     /// Mean of the points.
-    centre: DVec3,
+    pub(super) centre: DVec3,
     /// Σ p pᵀ of the points about their mean.
-    spread: DMat3,
+    pub(super) spread: DMat3,
     /// The contribution of each shape of the skin that moves the jaw.
-    shapes: Vec<JawShape>,
+    pub(super) shapes: Vec<JawShape>,
 }
 
 /// A shape's displacements of the jaw's points, reduced to their mean and their correlation with the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct JawShape {
-    shape: usize,
+pub(super) struct JawShape {
+    pub(super) shape: usize,
     /// Mean displacement.
-    shift: DVec3,
+    pub(super) shift: DVec3,
     /// Σ d pᵀ, with p about its mean.
-    turn: DMat3,
+    pub(super) turn: DMat3,
 }
 
 impl JawMotion {

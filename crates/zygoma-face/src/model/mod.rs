@@ -2,10 +2,13 @@
 
 mod bones;
 mod cache;
+pub(crate) mod container;
 mod face;
 mod file;
 mod free;
 mod held;
+mod inside;
+mod inside_file;
 mod jaw_motion;
 mod landmarks;
 mod lips;
@@ -20,7 +23,10 @@ pub use bones::Bones;
 pub(crate) use bones::{Below, look_below};
 pub use cache::FaceCache;
 pub use face::{CoarseSkin, FaceModel, FaceShape};
-pub use free::FreePart;
+#[cfg(test)]
+pub(crate) use free::ProtrudingPart;
+pub use free::{FreePart, UnknownPart};
+pub use inside::{BoneSource, Inside};
 pub use jaw_motion::JawMotion;
 pub use landmarks::{Landmark, Landmarks};
 pub(crate) use lips::{LipPart, Lips};

@@ -9,8 +9,9 @@ use zygoma_geometry::coarsen::{CoarseMesh, CoarsenError, coarsen_within};
 use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::geodesic::{Source, nearest_sources};
 use zygoma_numerics::{Budget, Stop};
-use zygoma_rig::{RigMesh, SparseDeltas};
+use zygoma_rig::{Rig, RigMesh, SparseDeltas};
 
+use super::Inside;
 use super::face::{CoarseSkin, FaceModel, FaceShape};
 use super::held::held_vertices;
 use super::origin::Origin;
@@ -66,7 +67,14 @@ pub(crate) struct Prepared {
 }
 
 impl FaceModel {
-    /// Prepares a rig's mesh: all data that every body needs, without any body's own section.
+    /// Prepares a rig: all data that every body needs, without any body's own section.
+    pub fn of_rig(rig: &Rig, triangles: usize, budget: &Budget) -> Result<Self, PrepareError> {
+        let mut face = Self::new(&rig.name, rig.skin(), triangles, budget)?;
+        face.look_inside(rig);
+        Ok(face)
+    }
+
+    /// Prepares a mesh alone, of whose inside only the shapes that move the jaw are known.
     pub fn new(name: &str, mesh: &RigMesh, triangles: usize, budget: &Budget) -> Result<Self, PrepareError> {
         Prepared::new(mesh, triangles, budget)?.model(name, mesh)
     }
@@ -120,6 +128,7 @@ impl Prepared {
                 weights: region.weld.spread(&embedding.weights),
             },
             shapes: mesh.shapes.iter().zip(moves).map(shape).collect(),
+            inside: Inside { jaw_shapes: region.jaw.clone(), ..Inside::default() },
             origin: Origin::of_mesh(mesh),
             sections: Sections::new(),
         };
@@ -131,10 +140,7 @@ impl Prepared {
 /// Embeds all points: the skin in the coarse mesh, and attached parts at the nearest point of the skin, with fading weights.
 fn embed(region: &Region, coarse: &CoarseMesh) -> Embedding {
     let mut embedding = Embedding::new(&region.points, &region.triangles, coarse);
-    let mut is_skin = vec![false; region.points.len()];
-    for p in region.triangles.iter().flatten() {
-        is_skin[*p as usize] = true;
-    }
+    let is_skin = skin_flags(region);
     let sources: Vec<Source> = (0..region.points.len() as u32)
         .filter(|p| is_skin[*p as usize])
         .map(|p| Source { vertex: p, distance: 0.0, label: p })
@@ -152,11 +158,17 @@ fn embed(region: &Region, coarse: &CoarseMesh) -> Embedding {
     embedding
 }
 
-fn skin_vertices(region: &Region) -> Vec<u32> {
+/// Flags the points of the simulated skin.
+fn skin_flags(region: &Region) -> Vec<bool> {
     let mut is_skin = vec![false; region.points.len()];
     for p in region.triangles.iter().flatten() {
         is_skin[*p as usize] = true;
     }
+    is_skin
+}
+
+fn skin_vertices(region: &Region) -> Vec<u32> {
+    let is_skin = skin_flags(region);
     let points = (0..region.points.len()).filter(|p| is_skin[*p]);
     points.map(|p| region.weld.vertices_of_point(p)[0]).collect()
 }

@@ -70,6 +70,13 @@ impl FaceModel {
         })
     }
 
+    /// Takes a body's section of another model of the same face, if that has one and this one has none.
+    pub fn take_section<S: BodySection>(&mut self, mut other: Self) {
+        if let Some(section) = other.sections.remove(S::NAME) {
+            self.sections.entry(S::NAME.to_owned()).or_insert(section);
+        }
+    }
+
     /// Adds a body's section, or replaces it.
     pub fn add_section<S: BodySection>(&mut self, section: &S) {
         self.sections.insert(S::NAME.to_owned(), section.write());

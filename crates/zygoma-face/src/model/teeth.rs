@@ -8,6 +8,8 @@ use zygoma_geometry::topology::connected_parts;
 use zygoma_physics::contact::{Collider, ColliderMesh, ColliderShape, Pose};
 use zygoma_rig::{Rig, RigMesh, SparseDeltas, arkit};
 
+use super::jaw_motion::JawMotion;
+
 /// Columns around and rows up an arch. Ours, as all below: teeth are a millimetre or more apart.
 const COLUMNS: usize = 40;
 const ROWS: usize = 8;
@@ -19,22 +21,31 @@ const GUIDES: usize = 60;
 const FEWEST: usize = 24;
 
 /// The rows of teeth found in a rig, at most two, as solid arches: lips do not get between teeth.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Teeth {
-    rows: Vec<DentalRow>,
+    pub(super) rows: Vec<DentalRow>,
 }
 
 /// One row of teeth.
-#[derive(Clone)]
-struct DentalRow {
+#[derive(Clone, Debug)]
+pub(super) struct DentalRow {
     /// Its arch, relative to its centre.
-    arch: ColliderMesh,
-    middle: Vec3,
+    pub(super) arch: ColliderMesh,
+    pub(super) middle: Vec3,
     /// Some vertices, and their displacements by each shape of the skin (by index).
-    guides: Vec<DVec3>,
-    moves: Vec<(usize, Vec<DVec3>)>,
+    pub(super) guides: Vec<DVec3>,
+    pub(super) moves: Vec<(usize, Vec<DVec3>)>,
     /// Whether it moves with the jaw: it is the lower row, and no shape moves it.
-    rides: bool,
+    pub(super) rides: bool,
+}
+
+impl PartialEq for DentalRow {
+    fn eq(&self, other: &Self) -> bool {
+        let arch = |row: &Self| (row.arch.positions().to_vec(), row.arch.triangles().to_vec());
+        arch(self) == arch(other)
+            && (self.middle, self.rides) == (other.middle, other.rides)
+            && (&self.guides, &self.moves) == (&other.guides, &other.moves)
+    }
 }
 
 impl Teeth {
@@ -68,13 +79,25 @@ impl Teeth {
         self.rows.is_empty()
     }
 
+    /// The motion of the jaw that the lower row shows; `None` if no shape moves a lower row.
+    pub(crate) fn jaw_motion(&self) -> Option<JawMotion> {
+        let lower = self.rows.iter().filter(|row| !row.rides && !row.moves.is_empty());
+        // The upper row is fixed to the cranium; where both move, the one that moves more is the lower.
+        let reach = |row: &&DentalRow| {
+            let ways = row.moves.iter().flat_map(|(_, offsets)| offsets);
+            ways.map(|way| way.length()).fold(0.0, f64::max)
+        };
+        let row = lower.max_by(|a, b| reach(a).total_cmp(&reach(b))).filter(|row| reach(row) > 1e-3)?;
+        Some(JawMotion::new(&row.guides, row.moves.iter().cloned()))
+    }
+
     /// Penetration depth of a point in the head's frame into the teeth, for some weights of the skin's shapes and a pose of the jaw, m; 0
     /// outside.
     pub fn depth(&self, weights: &[f32], jaw: &RigidMotion, at: Vec3) -> f32 {
         let depth = |row: &DentalRow| {
             let collider =
                 Collider::new(ColliderShape::Mesh(Box::new(row.arch.clone())), row.pose(weights, jaw));
-            collider.clearance(at, 0.0).map_or(0.0, |clearance| -clearance.distance)
+            collider.signed_distance(at, 0.0).map_or(0.0, |found| -found.distance)
         };
         self.rows.iter().map(depth).fold(0.0, f32::max)
     }
@@ -327,10 +350,12 @@ mod tests {
             let collider =
                 Collider::new(ColliderShape::Mesh(Box::new(row.arch.clone())), row.pose(&[], &STILL));
             for p in mesh.positions.iter().filter(|p| p.z > front - 1e-3) {
-                let clearance = collider.clearance(*p, 1e-3).unwrap();
-                assert!(clearance.distance.abs() < 1e-3, "{name}: {clearance:?}");
+                let found = collider.signed_distance(*p, 1e-3).unwrap();
+                assert!(found.distance.abs() < 1e-3, "{name}: {found:?}");
             }
-            assert!(collider.clearance(Vec3::Z * (front + 0.002) + Vec3::Y * row.middle.y, 1e-3).is_none());
+            assert!(
+                collider.signed_distance(Vec3::Z * (front + 0.002) + Vec3::Y * row.middle.y, 1e-3).is_none()
+            );
         }
         // The lower row moves with the jaw, the upper one stays.
         let skin = rig.skin();

@@ -1,11 +1,17 @@
 //! Turns a take, a body and a touch script into frames: [`Performance`].
 
+mod hand_measure;
+mod hands;
 mod performance;
+mod recording;
 mod spool;
 pub mod toml_file;
 pub mod touch_script;
 pub mod watch;
 
+pub use hand_measure::{COLLISION, HandFrameMeasure, HandProbe, HandRow, HandSummary, Penetration};
+pub use hands::HandProp;
 pub use performance::{DeviationSummary, FrameDeviation, Observer, Outcome, Performance, Performed};
+pub use recording::{About, Recording};
 pub use spool::SpooledFrames;
 pub use touch_script::{Prop, TouchScript};

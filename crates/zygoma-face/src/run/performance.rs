@@ -7,12 +7,16 @@ use std::time::Instant;
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_geometry::rigid::RigidMotion;
+use zygoma_hand::{HandPose, HandTake, Side};
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::formats::markers::MarkerTake;
 use zygoma_rig::frames::Frames;
 use zygoma_rig::{Error, JointRole, Result, Rig, Take};
 
+use super::hand_measure::{HandFrameMeasure, HandProbe};
+use super::hands::{HandPlayer, HandProp};
+use super::recording::{Recording, hash_of};
 use super::spool::SpooledFrames;
 use super::touch_script::{Moment, Player, Prop, TouchScript};
 use super::watch::{Gate, GateReport, Watched};
@@ -35,8 +39,14 @@ pub struct Performance<'a> {
     pub take: &'a Take,
     /// Markers that drive the body in place of the take's weights.
     pub markers: Option<&'a MarkerTake>,
+    /// Weights of the shapes' materials, where they are not those of the take.
+    pub materials: Option<&'a Take>,
+    /// The recording of an earlier take: frames whose inputs have not changed are copied from it.
+    pub edit_of: Option<&'a Recording>,
     /// The touches.
     pub touches: &'a TouchScript,
+    /// Hands that touch the face, besides those of the touches.
+    pub hands: Option<&'a HandTake>,
     /// Frames per second.
     pub fps: f64,
     /// A folder in which frames are spooled until they are exported.
@@ -76,6 +86,10 @@ pub struct Outcome {
     pub penetration: Vec<f32>,
     /// Everything that touched the face.
     pub props: Vec<Prop>,
+    /// Every hand.
+    pub hands: Vec<HandProp>,
+    /// Penetration of hands in each frame; `None` in frames without a hand.
+    pub hand_measures: Vec<Option<HandFrameMeasure>>,
     /// Mean milliseconds per frame, by stage.
     pub stages_ms: BTreeMap<&'static str, f64>,
     /// Mean milliseconds per frame.
@@ -86,6 +100,8 @@ pub struct Outcome {
     pub gate: GateReport,
     /// Mean milliseconds of the gate per frame.
     pub gate_ms: f64,
+    /// Number of frames that were copied from a recording instead of simulated.
+    pub copied: usize,
 }
 
 /// Distance of one frame from the plain rig, in metres.
@@ -123,8 +139,27 @@ pub struct DeviationSummary {
 impl Performance<'_> {
     /// Performs all frames of the take with a body.
     pub fn run(&self, body: &mut dyn Body, observer: &mut dyn Observer) -> Result<Outcome> {
+        self.run_recorded(body, observer, None)
+    }
+
+    /// Performs all frames, and records them.
+    pub fn run_recorded(
+        &self,
+        body: &mut dyn Body,
+        observer: &mut dyn Observer,
+        mut record: Option<&mut Recording>,
+    ) -> Result<Outcome> {
         let Self { face, rig, take, fps, .. } = *self;
-        if !self.touches.touches.is_empty() && body.colliders().is_none() {
+        let is_touched = !self.touches.is_empty() || self.hands.is_some();
+        if is_touched && (self.edit_of.is_some() || record.is_some()) {
+            let problem = "a face that is touched cannot be recorded or edited; leave the touches out";
+            return Err(Error::Request(problem.to_owned()));
+        }
+        if self.edit_of.is_some_and(|recording| !recording.fits(face.vertex_count(), fps)) {
+            let problem = "the recording is of another face or frame rate; record this one";
+            return Err(Error::Request(problem.to_owned()));
+        }
+        if is_touched && body.colliders().is_none() {
             let problem = format!("the {} cannot be touched; choose another body", body.name());
             return Err(Error::Request(problem));
         }
@@ -136,9 +171,35 @@ impl Performance<'_> {
         let share = 1.0 / count as f64;
         let mut gate = self.gate(body);
         let mut known = 0.0;
+        let inputs_of_frames: Vec<u64> = match (self.edit_of, &record) {
+            (None, None) => Vec::new(),
+            _ => (0..count).map(|frame| inputs.hash(frame as f64 / fps)).collect(),
+        };
+        let mut edit = self.edit_of.map(|recording| recording.edit(&inputs_of_frames));
+        let has_hands = self.hands.is_some() || !self.touches.hands.is_empty();
+        let mut probe = if has_hands { self.hand_probe() } else { None };
         for frame in 0..count {
             let time = frame as f64 / fps;
             let began = Instant::now();
+            if let Some(edit) = &edit
+                && let Some(surface) = edit.copied(frame)
+            {
+                shown.copy_from_slice(surface);
+                known = time;
+                if let Some(state) = edit.state_after(frame) {
+                    body.resume(state).map_err(Error::Request)?;
+                }
+                if let Some(record) = record.as_deref_mut() {
+                    record.copy(edit.old(), frame);
+                }
+                let (_, plain) = inputs.plain(time);
+                outcome.deviations.push(deviation(&shown, plain));
+                outcome.penetration.push(0.0);
+                outcome.frames.push(&shown)?;
+                outcome.copied += 1;
+                observer.progress(frame + 1, count);
+                continue;
+            }
             // The first frame is the face at rest in its first pose; if the take starts at speed, it moves from there on.
             if frame == 0 {
                 inputs.apply(body, known, &shown)?;
@@ -156,8 +217,11 @@ impl Performance<'_> {
             shown.copy_from_slice(body.frame_before(known - time).positions);
             let mut spent = began.elapsed();
             inputs.player.after(body);
-            let touched = self.touches.is_touched(time, AFTERMATH);
+            inputs.hands.after(body);
+            let touched = self.is_touched(time);
             let head = inputs.head(time);
+            let hands: Vec<(Side, HandPose)> =
+                inputs.hands.shown().map(|(side, hand)| (side, *hand)).collect();
             let (weights, plain) = inputs.plain(time);
             let began = Instant::now();
             let mut watched = Watched {
@@ -184,13 +248,45 @@ impl Performance<'_> {
                 *outcome.stages_ms.entry(stage.name).or_default() += share * 1e3 * stage.time.as_secs_f64();
             }
             outcome.penetration.push(body.penetration());
+            outcome.hand_measures.push(if hands.is_empty() {
+                None
+            } else {
+                let hands = hands.iter().map(|(side, hand)| (*side, hand));
+                probe.as_mut().map(|probe| probe.measure(hands, &face.skin, (plain, &shown)))
+            });
             observer.frame(body, &Performed { weights, shown: &shown, plain });
             outcome.frames.push(&shown)?;
+            if let Some(edit) = &mut edit {
+                edit.note(frame, || body.checkpoint());
+            }
+            if let Some(record) = record.as_deref_mut() {
+                record.push(inputs_of_frames[frame], &shown, || body.checkpoint());
+            }
             observer.progress(frame + 1, count);
         }
         outcome.gate = gate.report();
         outcome.props = inputs.player.into_props();
+        outcome.hands = inputs.hands.into_props();
         Ok(outcome)
+    }
+
+    /// Whether anything touches the face at a time, or did a moment ago.
+    fn is_touched(&self, time: f64) -> bool {
+        let is_there = |side: Side| {
+            let frames = self.hands.map_or(&[][..], |take| take.frames(side));
+            let before = frames.partition_point(|frame| frame.time <= time);
+            before.checked_sub(1).is_some_and(|last| time <= frames[last].time + AFTERMATH)
+        };
+        self.touches.is_touched(time, AFTERMATH) || [Side::Left, Side::Right].into_iter().any(is_there)
+    }
+
+    /// Measures hands, apart from bone where there is any.
+    fn hand_probe(&self) -> Option<HandProbe> {
+        let probe = HandProbe::new()?;
+        Some(match &self.face.inside.bones {
+            Some(bones) => probe.with_bones(bones),
+            None => probe,
+        })
     }
 
     /// The gate that watches the body.
@@ -209,20 +305,24 @@ struct Inputs<'a> {
     rig: &'a Rig,
     take: &'a Take,
     markers: Option<&'a MarkerTake>,
+    materials: Option<(&'a Take, Binding)>,
     binding: Binding,
     evaluator: Evaluator,
     player: Player<'a>,
+    hands: HandPlayer<'a>,
     weights: Vec<f32>,
     plain: Vec<Vec3>,
 }
 
 impl<'a> Inputs<'a> {
     fn new(performance: &Performance<'a>) -> Self {
-        let Performance { rig, take, touches, markers, .. } = *performance;
+        let Performance { rig, take, touches, markers, materials, hands, .. } = *performance;
         let evaluator = Evaluator::new(rig.skin());
         Self {
+            materials: materials.map(|take| (take, Binding::new(rig, take))),
             binding: Binding::new(rig, take),
             player: Player::new(touches),
+            hands: HandPlayer::new(hands, &touches.hands),
             weights: vec![0.0; evaluator.shape_count()],
             plain: vec![Vec3::ZERO; rig.skin().positions.len()],
             evaluator,
@@ -238,6 +338,24 @@ impl<'a> Inputs<'a> {
         self.binding.weights_at(self.take, self.rig.skin, time, &mut self.weights);
         self.evaluator.evaluate(&self.weights, &mut self.plain);
         (&self.weights, &self.plain)
+    }
+
+    /// Hash of the inputs some seconds after the take's start.
+    fn hash(&mut self, since: f64) -> u64 {
+        let pose = self.head(since);
+        let materials = self.material_weights(since).unwrap_or_default();
+        let (weights, _) = self.plain(since);
+        let single = weights.iter().chain(&materials).map(|weight| u64::from(weight.to_bits()));
+        let double = pose.rotation.to_array().into_iter().chain(pose.translation.to_array());
+        hash_of(single.chain(double.map(f64::to_bits)))
+    }
+
+    /// Weights of the materials some seconds after the take's start, if they have their own.
+    fn material_weights(&self, since: f64) -> Option<Vec<f32>> {
+        let (take, binding) = self.materials.as_ref()?;
+        let mut weights = vec![0.0; self.weights.len()];
+        binding.weights_at(take, self.rig.skin, take.start() + since, &mut weights);
+        Some(weights)
     }
 
     /// The head's pose some seconds after the take's start.
@@ -256,8 +374,14 @@ impl<'a> Inputs<'a> {
             None => body.drive(Drive::Weights(&self.weights)),
         };
         driven.map_err(|problem| Error::Request(problem.to_string()))?;
+        if let Some(weights) = self.material_weights(since) {
+            let driven = body.drive(Drive::Materials(&weights));
+            driven.map_err(|problem| Error::Request(problem.to_string()))?;
+        }
         body.set_head_pose(&head);
-        self.player.before(body, &Moment { time: since, plain: &self.plain, shown, head });
+        let moment = Moment { time: since, plain: &self.plain, shown };
+        self.player.before(body, &moment);
+        self.hands.before(body, &moment);
         Ok(())
     }
 }
@@ -283,11 +407,14 @@ impl Outcome {
             deviations: Vec::with_capacity(count),
             penetration: Vec::with_capacity(count),
             props: Vec::new(),
+            hands: Vec::new(),
+            hand_measures: Vec::with_capacity(count),
             stages_ms: BTreeMap::new(),
             frame_ms: 0.0,
             frame_times: Vec::with_capacity(count),
             gate: GateReport::default(),
             gate_ms: 0.0,
+            copied: 0,
         }
     }
 

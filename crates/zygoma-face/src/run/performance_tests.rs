@@ -121,7 +121,10 @@ fn perform(face: &FaceModel, rig: &Rig, breaks: Breaks) -> (Outcome, bool, Optio
         rig,
         take,
         markers: None,
+        materials: None,
+        edit_of: None,
         touches: &touches,
+        hands: None,
         fps: FPS,
         folder: folder.path(),
     };
@@ -222,7 +225,10 @@ fn a_new_body_performs_at_once() {
         rig: &rig,
         take: &take,
         markers: None,
+        materials: None,
+        edit_of: None,
         touches,
+        hands: None,
         fps: FPS,
         folder: folder.path(),
     };

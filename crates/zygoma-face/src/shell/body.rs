@@ -27,6 +27,9 @@ impl Body for ShellBody {
                 }
             }
             Drive::Markers(_) => return Err(BadDrive::Unsupported { body: "a shell", drive: "markers" }),
+            Drive::Materials(_) => {
+                return Err(BadDrive::Unsupported { body: "a shell", drive: "weights of materials" });
+            }
         }
         Ok(())
     }

@@ -199,10 +199,10 @@ pub fn build_with_report(
     let prepared = Prepared::new(mesh, params.triangles, &budget)?;
     let Prepared { region, coarse, moves, is_held } = &prepared;
     let shell = Shell::new(coarse.positions.clone(), coarse.triangles.clone())?;
-    let flesh: Vec<&[DVec3]> =
+    let soft_moves: Vec<&[DVec3]> =
         (0..moves.len()).filter(|shape| !region.jaw.contains(shape)).map(|shape| &moves[shape][..]).collect();
     let is_thin = thin_places(&region.points, &region.triangles, &shell.rest, &budget)?;
-    let depth = largest_depth(&shell, &flesh, &is_thin, &params.fit.shell, &budget)?;
+    let depth = largest_depth(&shell, &soft_moves, &is_thin, &params.fit.shell, &budget)?;
     let bases = base_shapes(mesh);
     report.end_phase("mesh", &mut began);
 

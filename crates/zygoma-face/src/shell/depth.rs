@@ -35,10 +35,10 @@ pub(super) fn largest_depth(
         shapes.iter().map(|shape| shape[v].dot(normal).abs()).fold(0.0, f64::max)
     };
     let moves: Vec<f64> = (0..shell.vertex_count()).map(moved).collect();
-    let flesh = with_surroundings(shell, without_pits(shell, &moves, budget)?, budget)?;
+    let soft = with_surroundings(shell, without_pits(shell, &moves, budget)?, budget)?;
     let depth = |v: usize| {
         let thin = if is_thin[v] { params.thin_depth } else { 0.0 };
-        flesh[v].max(thin).max(LEAST * params.tolerance) as f32
+        soft[v].max(thin).max(LEAST * params.tolerance) as f32
     };
     Ok((0..shell.vertex_count()).map(depth).collect())
 }

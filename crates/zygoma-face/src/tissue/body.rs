@@ -26,6 +26,9 @@ impl Body for TissueBody {
             Drive::Surface(_) => {
                 return Err(BadDrive::Unsupported { body: "tissue", drive: "a target surface" });
             }
+            Drive::Materials(_) => {
+                return Err(BadDrive::Unsupported { body: "tissue", drive: "weights of materials" });
+            }
         }
         Ok(())
     }

@@ -13,9 +13,9 @@ use rayon::prelude::*;
 use zygoma_physics::projective::{Row, position};
 
 use super::inertia::PIECE;
-use super::lip_contact::Surface;
 use super::run::TissueBody;
 use super::stages::Stages;
+use crate::volume::contact::Surface;
 
 /// The longest frame, s: the same as for a shell.
 const LONGEST_FRAME: f64 = 1.0;
@@ -76,7 +76,7 @@ impl TissueBody {
 
     fn run_here(&mut self, seconds: f64) {
         self.stages = Stages::default();
-        self.touches.begin_frame();
+        self.contact.touches.begin_frame();
         self.head.begin_frame(seconds);
         let h = self.tissue.params.step_time;
         let mut next = h - self.clock.behind;
@@ -121,12 +121,12 @@ impl TissueBody {
 
     /// Finds the full-resolution surface at a fraction of the last step.
     pub(super) fn output(&mut self, share: f64) {
-        self.touches.end_frame(1.0 - share as f32);
+        self.contact.touches.end_frame(1.0 - share as f32);
         let (tissue, before, now) = (&self.tissue, &self.clock.before, &self.dynamics.positions);
         for (vertex, displacement) in self.displacements.iter_mut().enumerate() {
             let place = tissue.layout.rows[vertex] as usize;
             let [a, b] = [&before[place], &now[place]].map(position);
-            *displacement = (a.lerp(b, share) - tissue.flesh.mesh.positions[vertex]).as_vec3();
+            *displacement = (a.lerp(b, share) - tissue.tissue_mesh.mesh.positions[vertex]).as_vec3();
         }
         let [before, now] = &self.clock.inputs;
         let mix = |(a, b): (&f32, &f32)| a + share as f32 * (b - a);
@@ -141,7 +141,7 @@ impl TissueBody {
         self.positions.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(vertex, position)| {
             *position = base[vertex] + embedding.displacement(vertex, displacements);
         });
-        if let Some(lips) = &mut self.lips {
+        if let Some(lips) = &mut self.contact.lips {
             let projected = lips.project(&mut self.positions);
             (self.report.projected, self.report.penetration) = (projected.moved, projected.left);
         }
@@ -182,9 +182,7 @@ impl TissueBody {
                 }
             }
             self.find_base(&part);
-            if let Some(lips) = &mut self.lips {
-                lips.begin(&Surface { base: &self.base, rest: &self.rest, x: &rig });
-            }
+            self.contact.follow_rig(&Surface { base: &self.base, rest: &self.rest, x: &rig, origins: &[] });
             self.part(ROUNDS);
         }
     }

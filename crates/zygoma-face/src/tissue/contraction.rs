@@ -9,7 +9,7 @@ use std::ops::Range;
 use glam::{DMat2, DMat3, DVec2, DVec3};
 use zygoma_physics::projective::Stencil;
 
-use super::tissue_mesh::TissueMesh;
+use crate::volume::TissueMesh;
 
 /// Fraction of its length to which skin is compressed by force alone. Ours: in most expressions skin is compressed less, and does not
 /// contract.
@@ -55,11 +55,11 @@ impl ContractedShape {
 
 impl MuscleContraction {
     /// Finds the tissue that some shape compresses beyond the limit; its first vertices are the skin.
-    pub(super) fn find(flesh: &TissueMesh, triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Self {
-        let rest = &flesh.mesh.positions;
-        let mut found = Self { has: vec![false; flesh.mesh.tets.len()], ..Self::default() };
+    pub(super) fn find(tissue_mesh: &TissueMesh, triangles: &[[u32; 3]], moves: &[Vec<DVec3>]) -> Self {
+        let rest = &tissue_mesh.mesh.positions;
+        let mut found = Self { has: vec![false; tissue_mesh.mesh.tets.len()], ..Self::default() };
         let mut first = 0;
-        for under_one in flesh.triangle_above.chunk_by(|a, b| a == b) {
+        for under_one in tissue_mesh.triangle_above.chunk_by(|a, b| a == b) {
             let tets = first..first + under_one.len() as u32;
             first = tets.end;
             let Some(triangle) = under_one[0] else { continue };
@@ -71,7 +71,7 @@ impl MuscleContraction {
             };
             if moves.iter().any(squeezes) {
                 let is_sound =
-                    |tet: &u32| Stencil::tetrahedron(rest, flesh.mesh.tets[*tet as usize]).is_some();
+                    |tet: &u32| Stencil::tetrahedron(rest, tissue_mesh.mesh.tets[*tet as usize]).is_some();
                 let begin = found.tets.len();
                 found.tets.extend(tets.filter(is_sound));
                 prism.tets = begin..found.tets.len();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn flesh_shortens_along_what_squeezes_it_and_keeps_its_volume() {
+    fn squeezed_tissue_shortens_and_keeps_its_volume() {
         let prism = Prism::new([0, 1, 2], &REST).unwrap();
         let turn = DQuat::from_scaled_axis(DVec3::new(0.4, -1.0, 0.7));
         for angle in [0.0, 0.3, 1.1, 2.5] {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn flesh_that_is_pulled_turned_or_squeezed_little_stays_as_it_is() {
+    fn tissue_that_is_pulled_turned_or_squeezed_little_stays_as_it_is() {
         let prism = Prism::new([0, 1, 2], &REST).unwrap();
         for factors in [[1.0, 1.0], [1.5, 1.1], [0.96, 0.97]] {
             let turn = DQuat::from_scaled_axis(DVec3::new(2.0, 0.1, -0.3));

@@ -6,10 +6,10 @@ use zygoma_physics::projective::{
     System, Target, VolumeTarget, position,
 };
 
-use super::build::{Layout, Tissue};
+use super::build::Tissue;
 use super::contraction::ContractedShape;
 use super::params::Actuation;
-use super::tissue_mesh::Tie;
+use crate::volume::{Layout, Tie};
 
 /// Thickness of skin without tissue below it, m. Ours.
 const BARE_SKIN: f64 = 2e-3;
@@ -36,19 +36,19 @@ pub(super) struct Expressed<T> {
 impl Tissue {
     /// The elements, with vertices in the order of a layout.
     pub(super) fn system<T: Precision>(&self, layout: &Layout) -> (System<T>, Expressed<T>) {
-        let positions = &self.flesh.mesh.positions;
+        let positions = &self.tissue_mesh.mesh.positions;
         let rest: Vec<DVec3> = layout.vertices.iter().map(|v| positions[*v as usize]).collect();
         let element = |tet: &usize| {
-            let corners = self.flesh.mesh.tets[*tet].map(|v| layout.rows[v as usize]);
+            let corners = self.tissue_mesh.mesh.tets[*tet].map(|v| layout.rows[v as usize]);
             let stencil = Stencil::tetrahedron(&rest, corners)?;
-            let [strain, volume] = self.stiffness.of_element(&self.flesh.skin_corners(*tet));
-            let mut weights = self.flesh.materials[*tet].corotated_volume(stencil.size);
+            let [strain, volume] = self.stiffness.of_element(&self.tissue_mesh.skin_corners(*tet));
+            let mut weights = self.tissue_mesh.materials[*tet].corotated_volume(stencil.size);
             weights.strain_weight *= strain;
             weights.volume_weight *= volume;
             Some((stencil, weights))
         };
         let (mut tets, mut shaped) = (CorotatedTets::new(), ShapedTets::new());
-        let all = 0..self.flesh.mesh.tets.len();
+        let all = 0..self.tissue_mesh.mesh.tets.len();
         let (plain, pulled): (Vec<usize>, Vec<usize>) = match self.params.actuation {
             Actuation::Shapes => (Vec::new(), all.collect()),
             Actuation::Forces => (
@@ -132,7 +132,8 @@ impl Tissue {
     ) {
         system.group_mut(expressed.shaped).take_shapes(displacements, SOUND);
         let place = |vertex: usize| {
-            self.flesh.mesh.positions[vertex] + position(&displacements[self.layout.rows[vertex] as usize])
+            self.tissue_mesh.mesh.positions[vertex]
+                + position(&displacements[self.layout.rows[vertex] as usize])
         };
         self.put(&place, system, expressed);
     }
@@ -169,8 +170,8 @@ impl Tissue {
     /// Stiffness of the spring that holds a vertex, N/m: ligaments to the bone, and on skin the tone of the muscles where forces drive
     /// it.
     fn hold_stiffness(&self, vertex: usize) -> f64 {
-        let above = self.flesh.above[vertex] as usize;
-        let per_area = match (self.flesh.ties[vertex], self.params.actuation) {
+        let above = self.tissue_mesh.above[vertex] as usize;
+        let per_area = match (self.tissue_mesh.ties[vertex], self.params.actuation) {
             // With no element around it, nothing else would hold it.
             _ if self.is_alone[vertex] => self.params.attachment(),
             _ if self.surface.is_loose[above] => 0.0,

@@ -82,7 +82,7 @@ impl TissueBody {
             let vertex = layout.vertices[place] as usize;
             self.goal[place] = row(self.tissue.kinematic_place(&moved, &pose, vertex));
         }
-        self.clear_contact();
+        self.contact.clear(&mut self.system);
         let options = SolveOptions { iterations, least_motion: SETTLED, ..Default::default() };
         let markers = &self.tissue.layout.vertices[..force.markers];
         let skin: Vec<DVec3> =

@@ -8,11 +8,11 @@ use zygoma_physics::projective::{Row, System, position, row};
 use super::build::Tissue;
 use super::contraction::ContractedShape;
 use super::elements::Expressed;
-use super::hold::{Holder, base_shape, only};
-use super::progress::{Teller, TissueError};
+use super::hold::{Holder, only};
+use super::progress::{ProgressReporter, TissueError};
 use super::stiffness::Posed;
-use super::tissue_mesh::Tie;
 use crate::model::FaceModel;
+use crate::volume::Tie;
 
 /// Finds the forces that hold expressions.
 struct Forces<'a> {
@@ -39,7 +39,7 @@ impl<'a> Forces<'a> {
         // Below the skin, and where it is loose, the gradient is the residual of the equilibrium.
         let force = |(place, g): (usize, &Row<f32>)| {
             let vertex = tissue.layout.vertices[place] as usize;
-            let is_driven = tissue.flesh.ties[vertex] == Tie::Skin && !tissue.surface.is_loose[vertex];
+            let is_driven = tissue.tissue_mesh.ties[vertex] == Tie::Skin && !tissue.surface.is_loose[vertex];
             if is_driven { position(g) } else { DVec3::ZERO }
         };
         let forces = gradient[..tissue.layout.free].iter().enumerate().map(force).collect();
@@ -57,17 +57,18 @@ impl Tissue {
     pub(super) fn find_forces(
         &self,
         face: &FaceModel,
-        teller: &mut Teller,
+        reporter: &mut ProgressReporter,
     ) -> Result<(Vec<Vec<DVec3>>, Vec<f64>), TissueError> {
         let mut finder = Forces::new(self)?;
-        let rest = &self.flesh.mesh.positions;
-        let volumes = self.flesh.mesh.volumes();
+        let rest = &self.tissue_mesh.mesh.positions;
+        let volumes = self.tissue_mesh.mesh.volumes();
         let mut fullness = vec![1.0_f64; volumes.len()];
         let mut held = |weights: &[f32]| -> Vec<DVec3> {
             let (positions, forces) = finder.find(weights);
             // At half weight shapes pass through places that they end clear of, as lids pass through the eye.
             let on_the_way = |v: u32, share: f64| rest[v as usize].lerp(positions[v as usize], share);
-            for ((tet, volume_at_rest), least) in self.flesh.mesh.tets.iter().zip(&volumes).zip(&mut fullness)
+            for ((tet, volume_at_rest), least) in
+                self.tissue_mesh.mesh.tets.iter().zip(&volumes).zip(&mut fullness)
             {
                 for share in [0.5, 1.0] {
                     *least = least.min(volume(tet.map(|v| on_the_way(v, share))) / volume_at_rest);
@@ -78,8 +79,8 @@ impl Tissue {
         let shapes = face.shapes.len();
         let mut forces = Vec::with_capacity(shapes);
         for shape in 0..shapes {
-            teller.tell(shape, shapes)?;
-            let mut of_shape: Vec<DVec3> = match base_shape(face, shape) {
+            reporter.report(shape, shapes)?;
+            let mut of_shape: Vec<DVec3> = match face.base_shape(shape) {
                 None => held(&only(shapes, &[shape])),
                 Some(base) => {
                     let (both, alone) = (held(&only(shapes, &[shape, base])), held(&only(shapes, &[base])));
@@ -89,22 +90,26 @@ impl Tissue {
             quieten(&mut of_shape);
             forces.push(of_shape);
         }
-        teller.end_round();
+        reporter.end_round();
         Ok((forces, fullness))
     }
 
     /// The tissue posed by each shape alone; shapes that are sculpted on top of another are left out.
-    pub(super) fn poses(&self, face: &FaceModel, teller: &mut Teller) -> Result<Vec<Posed>, TissueError> {
+    pub(super) fn poses(
+        &self,
+        face: &FaceModel,
+        reporter: &mut ProgressReporter,
+    ) -> Result<Vec<Posed>, TissueError> {
         let mut holder = Holder::new(self)?;
         let shapes = face.shapes.len();
         let mut pose = |shape: usize| {
-            teller.tell(shape, shapes)?;
+            reporter.report(shape, shapes)?;
             let weights = only(shapes, &[shape]);
             let jaw = self.jaw_pose(&weights);
             let moved = self.moved(&weights);
             let foot = |vertex| self.attached_place(&weights, &moved, &jaw, vertex);
-            let feet = (0..self.flesh.mesh.positions.len()).map(foot).collect();
-            let mut shapes = vec![ContractedShape::NOT; self.flesh.mesh.tets.len()];
+            let feet = (0..self.tissue_mesh.mesh.positions.len()).map(foot).collect();
+            let mut shapes = vec![ContractedShape::NOT; self.tissue_mesh.mesh.tets.len()];
             self.shortening.each(
                 |v| self.target(&moved, v as usize),
                 |_, tets, shortened| {
@@ -113,8 +118,8 @@ impl Tissue {
             );
             Ok(Posed { positions: holder.hold(&weights), feet, moves: moved, shapes })
         };
-        let poses = (0..shapes).filter(|shape| base_shape(face, *shape).is_none()).map(&mut pose).collect();
-        teller.end_round();
+        let poses = (0..shapes).filter(|shape| face.base_shape(*shape).is_none()).map(&mut pose).collect();
+        reporter.end_round();
         poses
     }
 }

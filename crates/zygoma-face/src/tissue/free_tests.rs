@@ -6,13 +6,12 @@ use std::sync::{Arc, LazyLock};
 use glam::{DAffine3, DQuat, DVec3, Vec3};
 use zygoma_geometry::Faces;
 use zygoma_geometry::rigid::RigidMotion;
-use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 
 use super::*;
 use crate::model::Continue;
 use crate::model::FaceModel;
-use crate::model::FreePart;
+use crate::model::{FreePart, ProtrudingPart};
 use crate::shell::{BuildParams, build};
 
 const BALL: f64 = 0.1;
@@ -94,22 +93,16 @@ static FACE: LazyLock<FaceModel> = LazyLock::new(|| {
     build("creature", &creature(), &params, &mut |_| Continue::Yes).unwrap()
 });
 
-fn free_vertices(parts: &[FreePart]) -> Vec<bool> {
-    let mut free = vec![false; FACE.vertex_count()];
-    parts.iter().flat_map(|part| &part.vertices).for_each(|v| free[*v as usize] = true);
-    free
-}
-
-fn tissue(free: &[bool]) -> Arc<Tissue> {
+fn tissue() -> Arc<Tissue> {
     // Whichever shapes are taken for the jaw, there is no mouth.
-    let jaw = jaw_driven_shapes(&creature());
-    let input = TissueInput { free, ..TissueInput::new(&FACE, &jaw) };
-    Arc::new(Tissue::build(&input, &TissueParams::default(), &mut |_| Continue::Yes).unwrap())
+    let mut face = FACE.clone();
+    face.inside.free_parts = FreePart::find(&face);
+    Arc::new(Tissue::new(&face, &TissueParams::default()).unwrap())
 }
 
 #[test]
 fn antennae_are_found_and_nothing_else() {
-    let parts = FreePart::find(&FACE);
+    let parts = ProtrudingPart::find(&FACE);
     for part in &parts {
         println!(
             "{:.0} mm long, {:.0} mm around, tip at {:.3}",
@@ -131,7 +124,7 @@ fn antennae_are_found_and_nothing_else() {
 
 #[test]
 fn antennae_swing_on_a_shake_settle_and_keep_their_volume() {
-    let mut face = TissueBody::new(tissue(&free_vertices(&FreePart::find(&FACE)))).unwrap();
+    let mut face = TissueBody::new(tissue()).unwrap();
     assert_eq!(face.tissue.lip_counts(), [0, 0], "no mouth, no lips");
     face.settle();
     let rest = face.advance(0.02).to_vec();
@@ -172,9 +165,7 @@ fn antennae_swing_on_a_shake_settle_and_keep_their_volume() {
 
 #[test]
 fn what_is_free_takes_no_part_in_expressions_and_the_rest_does() {
-    let parts = FreePart::find(&FACE);
-    let free = tissue(&free_vertices(&parts));
-    let mut face = TissueBody::new(free).unwrap();
+    let mut face = TissueBody::new(tissue()).unwrap();
     face.set_weights(&[1.0, 0.5, 0.0]);
     face.settle();
     let now = face.advance(0.02).to_vec();

@@ -3,13 +3,11 @@
 use glam::DVec3;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::projective::{Prefactored, Row, SolveOptions, Solver, System, position, row};
-use zygoma_rig::arkit;
 
-use super::build::{Layout, Tissue};
+use super::build::{Tissue, layout};
 use super::elements::Expressed;
 use super::params::Actuation;
-use super::tissue_mesh::Tie;
-use crate::model::FaceModel;
+use crate::volume::{Layout, Tie};
 
 /// Finds equilibria of the tissue below the skin of expressions.
 pub(super) struct Holder<'a> {
@@ -23,9 +21,9 @@ pub(super) struct Holder<'a> {
 
 impl<'a> Holder<'a> {
     pub(super) fn new(tissue: &'a Tissue) -> Result<Self, NotPositiveDefinite> {
-        let is_pinned = |v: usize| tissue.flesh.ties[v] == Tie::Skin && !tissue.surface.is_loose[v];
+        let is_pinned = |v: usize| tissue.tissue_mesh.ties[v] == Tie::Skin && !tissue.surface.is_loose[v];
         let pinned =
-            Layout::new(&tissue.flesh, &tissue.surface, |v| !is_pinned(v) && !tissue.is_kinematic(v));
+            layout(&tissue.tissue_mesh, &tissue.surface, |v| !is_pinned(v) && !tissue.is_kinematic(v));
         let (system, expressed) = tissue.system::<f32>(&pinned);
         let global = Prefactored::<f32>::new(&system.matrix(&[]), &[])?;
         Ok(Self { tissue, pinned, system, expressed, global })
@@ -51,12 +49,4 @@ impl<'a> Holder<'a> {
 /// Weights of 1 for the given shapes and 0 for all others.
 pub(super) fn only(count: usize, shapes_at_one: &[usize]) -> Vec<f32> {
     (0..count).map(|shape| if shapes_at_one.contains(&shape) { 1.0 } else { 0.0 }).collect()
-}
-
-/// The shape on top of which another is sculpted: `mouthClose` is sculpted on top of an open jaw.
-pub(super) fn base_shape(face: &FaceModel, shape: usize) -> Option<usize> {
-    let is = |index: usize, wanted: &str| {
-        arkit::recognise(&face.shapes[index].name).is_some_and(|recognised| recognised.shape == wanted)
-    };
-    is(shape, "mouthClose").then(|| (0..face.shapes.len()).find(|index| is(*index, "jawOpen"))).flatten()
 }

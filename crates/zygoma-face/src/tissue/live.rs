@@ -47,7 +47,7 @@ impl TissueBody {
         }
         self.live = LiveParams { stickiness: live.stickiness.min(STICKIEST), ..live };
         if self.live.stickiness == 0.0
-            && let Some(lips) = &mut self.lips
+            && let Some(lips) = &mut self.contact.lips
         {
             lips.unstick();
             self.report.sticky = 0;

@@ -53,7 +53,7 @@ impl MarkerError {
 pub struct Markers {
     points: Vec<Point>,
     /// Displacement of each marker by each shape, through the tissue and through the detail on it.
-    flesh: Vec<Vec<DVec3>>,
+    tissue_mesh: Vec<Vec<DVec3>>,
     detail: Vec<Vec<DVec3>>,
     /// Inner products of the shapes at the markers.
     products: Vec<Vec<f64>>,
@@ -135,7 +135,7 @@ impl Markers {
         };
         let points: Vec<Point> = places.iter().enumerate().map(find).collect::<Result<_, _>>()?;
         let shapes = tissue.surface.moves.len();
-        let (mut flesh, mut detail) = (Vec::with_capacity(shapes), Vec::with_capacity(shapes));
+        let (mut tissue_mesh, mut detail) = (Vec::with_capacity(shapes), Vec::with_capacity(shapes));
         for shape in 0..shapes {
             let embedding = &tissue.skin.embedding;
             let follow = |vertex: u32| -> DVec3 {
@@ -143,7 +143,7 @@ impl Markers {
                 let carriers = embedding.vertices[vertex].iter().zip(embedding.weights[vertex]);
                 carriers.map(|(v, w)| f64::from(w) * tissue.surface.moves[shape][*v as usize]).sum()
             };
-            flesh.push(points.iter().map(|point| point.of(follow)).collect::<Vec<_>>());
+            tissue_mesh.push(points.iter().map(|point| point.of(follow)).collect::<Vec<_>>());
             let mut drawn = vec![Vec3::ZERO; neutral.len()];
             let one: Vec<f32> = (0..shapes).map(|other| f32::from(u8::from(other == shape))).collect();
             let fits = accumulate_runs(bytemuck::cast_slice_mut(&mut drawn), &one, &tissue.skin.detail);
@@ -151,12 +151,12 @@ impl Markers {
             let drawn = |vertex: u32| drawn[vertex as usize].as_dvec3();
             detail.push(points.iter().map(|point| point.of(drawn)).collect::<Vec<_>>());
         }
-        let whole = |shape: usize| flesh[shape].iter().zip(&detail[shape]).map(|(a, b)| *a + *b);
+        let whole = |shape: usize| tissue_mesh[shape].iter().zip(&detail[shape]).map(|(a, b)| *a + *b);
         let product = |a: usize, b: usize| whole(a).zip(whole(b)).map(|(a, b)| a.dot(b)).sum::<f64>();
         let products: Vec<Vec<f64>> =
             (0..shapes).map(|a| (0..shapes).map(|b| product(a, b)).collect()).collect();
-        let control = Control::new(flesh.clone(), tissue.params.regularisation);
-        Ok(Self { points, flesh, detail, products, control })
+        let control = Control::new(tissue_mesh.clone(), tissue.params.regularisation);
+        Ok(Self { points, tissue_mesh, detail, products, control })
     }
 
     /// Number of markers.
@@ -173,10 +173,10 @@ impl Markers {
     pub fn weights(&self, positions: &[Vec3]) -> Vec<f32> {
         let moved: Vec<DVec3> =
             self.points.iter().zip(positions).map(|(p, at)| at.as_dvec3() - p.marker).collect();
-        let count = self.flesh.len();
+        let count = self.tissue_mesh.len();
         let pulls: Vec<f64> = (0..count)
             .map(|k| {
-                let response = self.flesh[k].iter().zip(&self.detail[k]);
+                let response = self.tissue_mesh[k].iter().zip(&self.detail[k]);
                 response.zip(&moved).map(|((a, b), moved)| (*a + *b).dot(*moved)).sum()
             })
             .collect();
@@ -207,7 +207,7 @@ impl Markers {
             let carriers = embedding.vertices[vertex].iter().zip(embedding.weights[vertex]);
             let offset = |v: &u32| {
                 let now = Vec3::from_slice(&x[layout.rows[*v as usize] as usize]).as_dvec3();
-                now - tissue.flesh.mesh.positions[*v as usize]
+                now - tissue.tissue_mesh.mesh.positions[*v as usize]
             };
             carriers.map(|(v, w)| f64::from(w) * offset(v)).sum()
         };

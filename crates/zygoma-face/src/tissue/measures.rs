@@ -43,7 +43,7 @@ impl Tissue {
     fn on_bone(&self, weights: &[f32]) -> Vec<DVec3> {
         let (moved, pose) = (self.moved(weights), self.jaw_pose(weights));
         let place = |vertex: usize| self.attached_place(weights, &moved, &pose, vertex);
-        (0..self.flesh.mesh.positions.len()).map(place).collect()
+        (0..self.tissue_mesh.mesh.positions.len()).map(place).collect()
     }
 
     /// All vertices in the rig: tissue below the skin in the shapes, or, where forces drive it, on the bone.
@@ -55,13 +55,13 @@ impl Tissue {
         self.shape_targets.blend(weights, &mut displacements);
         self.move_bones(weights, &mut displacements);
         let moved = self.layout.rows.iter().map(|row| position(&displacements[*row as usize]));
-        self.flesh.mesh.positions.iter().zip(moved).map(|(rest, moved)| *rest + moved).collect()
+        self.tissue_mesh.mesh.positions.iter().zip(moved).map(|(rest, moved)| *rest + moved).collect()
     }
 
     fn volume_report(&self, positions: &[DVec3]) -> VolumeReport {
-        let rest = self.flesh.mesh.volumes();
+        let rest = self.tissue_mesh.mesh.volumes();
         let now: Vec<f64> =
-            self.flesh.mesh.tets.iter().map(|tet| volume(tet.map(|v| positions[v as usize]))).collect();
+            self.tissue_mesh.mesh.tets.iter().map(|tet| volume(tet.map(|v| positions[v as usize]))).collect();
         let total: f64 = rest.iter().sum();
         let mut changes: Vec<f64> =
             now.iter().zip(&rest).map(|(now, rest)| (now / rest - 1.0).abs()).collect();
@@ -90,7 +90,7 @@ impl Tissue {
             volume.is_nan() || volume <= 0.0
         };
         (0u32..)
-            .zip(&self.flesh.mesh.tets)
+            .zip(&self.tissue_mesh.mesh.tets)
             .filter(|(_, tet)| is_inverted(tet))
             .map(|(index, _)| index)
             .collect()

@@ -6,28 +6,21 @@
 
 mod blendforces;
 mod body;
-mod bone_attachment;
 mod build;
 mod clock;
-mod coarse_skin;
-mod collider_contact;
+mod contact;
 mod contraction;
 mod control;
-mod depth;
 mod elements;
 mod force_drive;
 mod forces;
 #[cfg(test)]
 mod free_tests;
 mod hold;
-mod hypodermis;
 mod inertia;
-mod layer;
-mod lip_contact;
 mod live;
 mod markers;
 mod measures;
-mod mouth;
 mod overlay;
 mod params;
 mod progress;
@@ -35,27 +28,24 @@ mod recover;
 mod run;
 mod section;
 mod shape_targets;
-mod skin_samples;
 mod stages;
-mod step_contact;
 mod stiffness;
 #[cfg(test)]
 mod stiffness_tests;
 mod study;
 #[cfg(test)]
 mod tests;
-mod tissue_mesh;
-mod volume;
 
-pub use build::{Tissue, TissueInput};
+pub use crate::volume::contact::TeethReport;
+pub use build::Tissue;
 pub use live::LiveParams;
 pub use markers::{MarkerError, MarkerMiss, Markers};
 pub use measures::VolumeReport;
-pub use mouth::TeethReport;
 pub use params::{Actuation, STICKY, TissueParams};
 pub use progress::{TissueError, TissueProgress};
 pub use run::{LipReport, TissueBody};
 pub use section::SolvedTissue;
 pub use stages::Stages;
 pub use study::StepProblem;
-pub use tissue_mesh::{Tie, TissueVolume};
+
+pub use crate::volume::{AnatomyOptions, Tie, TissueInput, TissueVolume, VolumeError, fit_head};

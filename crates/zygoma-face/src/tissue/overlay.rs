@@ -5,25 +5,24 @@ use zygoma_geometry::tets::volume;
 use zygoma_physics::projective::position;
 
 use super::build::Tissue;
-use super::lip_contact::MOST;
 use super::run::TissueBody;
-use super::tissue_mesh::Tie;
+use crate::volume::Tie;
 
 impl Tissue {
     /// The tetrahedra, as vertex indices; vertices of the skin come first.
     pub fn tets(&self) -> &[[u32; 4]] {
-        &self.flesh.mesh.tets
+        &self.tissue_mesh.mesh.tets
     }
 
     /// The tie of each vertex.
     pub fn ties(&self) -> &[Tie] {
-        &self.flesh.ties
+        &self.tissue_mesh.ties
     }
 
     /// Thickness of the tissue below each vertex of the skin at rest, m: the distance to the farthest vertex below it.
     pub fn thickness(&self) -> Vec<f64> {
         let mut thickness = vec![0.0_f64; self.skin_count()];
-        for (at, above) in self.flesh.mesh.positions.iter().zip(&self.flesh.above) {
+        for (at, above) in self.tissue_mesh.mesh.positions.iter().zip(&self.tissue_mesh.above) {
             let depth = self.surface.positions[*above as usize].distance(*at);
             thickness[*above as usize] = thickness[*above as usize].max(depth);
         }
@@ -32,7 +31,7 @@ impl Tissue {
 
     /// Vertices of the tissue at rest, m.
     pub fn rest(&self) -> &[DVec3] {
-        &self.flesh.mesh.positions
+        &self.tissue_mesh.mesh.positions
     }
 }
 
@@ -43,14 +42,14 @@ impl TissueBody {
     }
 
     /// Vertices of the tissue after the last step, m, in the head's frame.
-    pub fn flesh(&self) -> Vec<DVec3> {
+    pub fn tissue_positions(&self) -> Vec<DVec3> {
         let rows = &self.tissue.layout.rows;
         rows.iter().map(|row| position(&self.dynamics.positions[*row as usize])).collect()
     }
 
     /// Volume of each tetrahedron at rest and now.
     fn volumes(&self) -> impl Iterator<Item = [f64; 2]> {
-        let now = self.flesh();
+        let now = self.tissue_positions();
         let of = |positions: &[DVec3], tet: &[u32; 4]| volume(tet.map(|v| positions[v as usize]));
         self.tissue.tets().iter().map(move |tet| [of(self.tissue.rest(), tet), of(&now, tet)])
     }
@@ -66,7 +65,7 @@ impl TissueBody {
         let mut around = vec![[0.0; 2]; count];
         for (tet, [before, after]) in self.tissue.tets().iter().zip(self.volumes()) {
             for vertex in tet {
-                let sums = &mut around[self.tissue.flesh.above[*vertex as usize] as usize];
+                let sums = &mut around[self.tissue.tissue_mesh.above[*vertex as usize] as usize];
                 *sums = [sums[0] + before, sums[1] + after];
             }
         }
@@ -83,16 +82,16 @@ impl TissueBody {
 
     /// The ends of the sticky springs on the upper and the lower lip of the shown surface.
     pub fn sticky_springs(&self) -> Vec<[Vec3; 2]> {
-        let Some(lips) = &self.lips else { return Vec::new() };
+        let Some(lips) = &self.contact.lips else { return Vec::new() };
         let at = |v: u32| lips.positions[v as usize];
         lips.sticky.iter().map(|sticky| [sticky.upper.of(at), sticky.lower.of(at)]).collect()
     }
 
     /// Contacts between the lips in the last step: the midpoint of each contact pair.
     pub fn lip_contacts(&self) -> Vec<Vec3> {
-        let Some(lips) = &self.lips else { return Vec::new() };
+        let Some(lips) = &self.contact.lips else { return Vec::new() };
         let at = |v: u32| lips.positions[v as usize];
-        let kept = lips.kept.iter().take(MOST);
+        let kept = lips.kept();
         kept.map(|(meeting, _)| 0.5 * (meeting.upper.of(at) + meeting.lower.of(at))).collect()
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use zygoma_numerics::{Checked, Ranged};
 use zygoma_physics::projective::Material;
 
-use super::hypodermis::HypodermisParams;
 use crate::body::GRAVITY;
+use crate::volume::{HypodermisParams, LayerParams};
 
 /// Default stiffness of sticky lips, N/m per m² of lip. Ours: lips stretch by some millimetres before they part.
 pub const STICKY: f64 = 2e6;
@@ -146,7 +146,7 @@ impl Checked for TissueParams {
 
 impl TissueParams {
     /// Range of tissue thicknesses, given or painted, m.
-    pub const THICKNESS: RangeInclusive<f64> = 1e-4..=0.1;
+    pub const THICKNESS: RangeInclusive<f64> = LayerParams::THICKNESS;
 
     /// The Poisson's ratio in use.
     fn poisson(&self) -> f64 {
@@ -168,8 +168,13 @@ impl TissueParams {
         Material { young: self.young, poisson: self.poisson() }
     }
 
-    pub(super) fn hypodermis(&self) -> HypodermisParams {
-        HypodermisParams { smooth: self.smooth, keep_curvature: self.keep_curvature }
+    pub(super) fn layer(&self) -> LayerParams {
+        LayerParams {
+            thickness: self.thickness,
+            thickness_range: self.thickness_range,
+            hypodermis: HypodermisParams { smooth: self.smooth, keep_curvature: self.keep_curvature },
+            material: self.material(),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use zygoma_numerics::{BadParam, NotPositiveDefinite};
 
 use crate::model::Continue;
+use crate::volume::VolumeError;
 
 /// Progress of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,31 +37,28 @@ pub enum TissueError {
     /// A matrix of the tissue is not positive definite.
     #[error("the tissue cannot be simulated with these parameters: {0}")]
     Matrix(#[from] NotPositiveDefinite),
-    /// Nowhere on the skin is there room for an element below it.
-    #[error("there is no room for tissue under the skin; give it less thickness or more triangles")]
-    NoRoom,
-    /// A tetrahedral mesh that cannot be simulated.
-    #[error("the tetrahedral mesh cannot be simulated: {0}")]
-    Mesh(String),
+    /// There is no volume to simulate.
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
     /// The caller cancelled the build.
     #[error("the build of the tissue was cancelled")]
     Abandoned,
 }
 
 /// Reports progress to the caller.
-pub(super) struct Teller<'a> {
+pub(super) struct ProgressReporter<'a> {
     progress: &'a mut dyn FnMut(TissueProgress) -> Continue,
     round: usize,
     may_go_on: bool,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> ProgressReporter<'a> {
     pub(super) fn new(progress: &'a mut dyn FnMut(TissueProgress) -> Continue, may_go_on: bool) -> Self {
         Self { progress, round: 0, may_go_on }
     }
 
     /// Reports the shapes solved in this round. Tissue with only some of its forces is of no use: stopping cancels the build.
-    pub(super) fn tell(&mut self, shape: usize, shapes: usize) -> Result<(), TissueError> {
+    pub(super) fn report(&mut self, shape: usize, shapes: usize) -> Result<(), TissueError> {
         let Self { round, may_go_on, .. } = *self;
         match (self.progress)(TissueProgress { round, may_go_on, shape, shapes }) {
             Continue::Yes => Ok(()),

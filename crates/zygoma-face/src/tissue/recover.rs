@@ -17,8 +17,8 @@ impl Tissue {
         let plain = self.plain_inverted(weights);
         let mut is_broken = vec![false; self.skin_count()];
         for element in elements.iter().filter(|element| plain.binary_search(element).is_err()) {
-            for vertex in self.flesh.mesh.tets[*element as usize] {
-                is_broken[self.flesh.above[vertex as usize] as usize] = true;
+            for vertex in self.tissue_mesh.mesh.tets[*element as usize] {
+                is_broken[self.tissue_mesh.above[vertex as usize] as usize] = true;
             }
         }
         let embedding = &self.skin.embedding;
@@ -47,7 +47,7 @@ impl TissueBody {
         for place in 0..tissue.layout.free {
             let vertex = tissue.layout.vertices[place] as usize;
             let target = targets[vertex];
-            let share = share_of[tissue.flesh.above[vertex] as usize];
+            let share = share_of[tissue.tissue_mesh.above[vertex] as usize];
             let back = |x: &mut Row<f32>| {
                 let here = position(x);
                 *x = row(if here.is_finite() { here.lerp(target, share) } else { target });

@@ -11,18 +11,14 @@ use zygoma_physics::projective::{Changed, Dynamics, Prefactored, Row, SolveOptio
 
 use super::build::{Tissue, factor};
 use super::clock::Clock;
-use super::collider_contact::ColliderContact;
 use super::elements::Expressed;
 use super::force_drive::ForceDrive;
 use super::inertia::Head;
-use super::lip_contact::{LipContact, Surface};
 use super::live::LiveParams;
 use super::markers::MarkerDrive;
-use super::mouth::Mouth;
 use super::params::Actuation;
-use super::skin_samples::handling;
 use super::stages::Stages;
-use crate::contact::Colliders;
+use crate::volume::contact::{ContactMode, Surface, VolumeContact};
 
 /// A face of simulated tissue: weights and a head pose go in, surfaces come out.
 ///
@@ -43,12 +39,8 @@ pub struct TissueBody {
     displaced: Vec<Row<f32>>,
     /// State of the force drive; `None` where shapes drive the tissue.
     forces: Option<Box<ForceDrive>>,
-    pub(super) lips: Option<LipContact>,
     pub(super) live: LiveParams,
-    pub(super) touches: Colliders,
-    pub(super) press: ColliderContact,
-    /// The teeth that collide with the tissue, if any.
-    pub(super) mouth: Option<Mouth>,
+    pub(super) contact: VolumeContact,
     /// The markers that drive the tissue, if any.
     pub(super) drive: Option<MarkerDrive>,
     /// The whole mesh without the displacements of the tissue.
@@ -85,7 +77,7 @@ pub(super) struct Equilibrium {
     pub(super) solver: Solver<f32>,
 }
 
-/// An equilibrium has converged when a step moves no vertex by more than this, m. Ours: a tenth of the lips' clearance.
+/// An equilibrium has converged when a step moves no vertex by more than this, m. Ours: a tenth of the lips' signed_distance.
 pub(super) const SETTLED: f64 = 4e-6;
 
 impl TissueBody {
@@ -93,11 +85,16 @@ impl TissueBody {
     pub fn new(tissue: Arc<Tissue>) -> Result<Self, NotPositiveDefinite> {
         let (layout, params) = (&tissue.layout, &tissue.params);
         let (mut system, expressed) = tissue.system::<f32>(layout);
-        let lips = LipContact::new(&tissue, tissue.lips.clone(), &mut system);
-        let press = ColliderContact::new(params.contact, &mut system);
-        let candidates = lips.as_ref().map_or_else(Vec::new, |lips| lips.candidates(layout.free));
+        let contact = VolumeContact::new(
+            &tissue.touchable,
+            (tissue.lips.clone(), &tissue.skin.neutral),
+            (&tissue.skin.embedding, &layout.rows),
+            (ContactMode::Absolute, params.contact, params.step_time),
+            &mut system,
+        );
+        let candidates = contact.lip_rows(layout.free);
         let rest: Vec<Row<f32>> =
-            layout.vertices.iter().map(|v| row(tissue.flesh.mesh.positions[*v as usize])).collect();
+            layout.vertices.iter().map(|v| row(tissue.tissue_mesh.mesh.positions[*v as usize])).collect();
         let dynamics =
             Dynamics::new(&system, rest.clone(), tissue.masses[..layout.free].to_vec(), params.step_time);
         let step_factor = factor(&system, &dynamics.diagonal(), &candidates)?;
@@ -121,15 +118,9 @@ impl TissueBody {
             rest,
             forces,
             stages: Stages::default(),
-            lips,
             live: LiveParams::of(params),
-            touches: Colliders::new(
-                handling(params.step_time, tissue.touchable.height),
-                tissue.touchable.samples.len(),
-            ),
-            press,
+            contact,
             drive: None,
-            mouth: None,
             report: LipReport::default(),
             displacements: vec![Vec3::ZERO; skin],
             positions: tissue.skin.neutral.clone(),
@@ -139,6 +130,9 @@ impl TissueBody {
             dynamics,
             step_factor,
         };
+        if let Some(teeth) = performing.tissue.teeth.clone() {
+            performing.set_teeth(teeth);
+        }
         performing.output(1.0);
         Ok(performing)
     }
@@ -185,7 +179,7 @@ impl TissueBody {
                     drive.approach(1.0);
                 }
                 self.aim(weights);
-                self.clear_contact();
+                self.contact.clear(&mut self.system);
             }
             Some(mut force) => {
                 self.approach_by_forces(&mut force, weights);
@@ -296,8 +290,9 @@ impl TissueBody {
         self.dynamics.finish();
         let began = Instant::now();
         let (seed, sticks) = (self.tissue.params.seed, self.live.stickiness > 0.0);
-        if let (Some(lips), true) = (&mut self.lips, sticks) {
-            let after = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions };
+        if let (Some(lips), true) = (&mut self.contact.lips, sticks) {
+            let after =
+                Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions, origins: &[] };
             lips.stick(&after, h, seed);
             self.report.sticky = lips.sticky_count();
         }

@@ -9,8 +9,8 @@ use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_physics::projective::{Row, row};
 
 use super::build::Tissue;
-use super::hold::{Holder, base_shape, only};
-use super::progress::{Teller, TissueError};
+use super::hold::{Holder, only};
+use super::progress::{ProgressReporter, TissueError};
 use crate::model::FaceModel;
 
 /// Displacements below this are residuals of the equilibrium, far from the skin that a shape moves, m. Ours.
@@ -24,18 +24,22 @@ pub(super) struct ShapeTargets {
 
 impl ShapeTargets {
     /// Solves for the tissue below the skin of each shape.
-    pub(super) fn find(tissue: &Tissue, face: &FaceModel, teller: &mut Teller) -> Result<Self, TissueError> {
+    pub(super) fn find(
+        tissue: &Tissue,
+        face: &FaceModel,
+        reporter: &mut ProgressReporter,
+    ) -> Result<Self, TissueError> {
         let mut holder = Holder::new(tissue)?;
-        let rest = &tissue.flesh.mesh.positions;
+        let rest = &tissue.tissue_mesh.mesh.positions;
         let count = face.shapes.len();
         let mut shapes = Vec::with_capacity(count);
         for shape in 0..count {
-            teller.tell(shape, count)?;
+            reporter.report(shape, count)?;
             let mut from = |base: Option<usize>| match base {
                 Some(base) => holder.hold(&only(count, &[base])),
                 None => rest.clone(),
             };
-            let base = base_shape(face, shape);
+            let base = face.base_shape(shape);
             let before = from(base);
             let at_one: Vec<usize> = base.into_iter().chain([shape]).collect();
             let after = holder.hold(&only(count, &at_one));
@@ -45,7 +49,7 @@ impl ShapeTargets {
             };
             shapes.push(tissue.layout.vertices.iter().map(moved).collect::<Vec<Row<f32>>>());
         }
-        teller.end_round();
+        reporter.end_round();
         Ok(Self::of_rows(shapes.into_iter()))
     }
 

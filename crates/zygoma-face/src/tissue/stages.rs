@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use zygoma_physics::projective::{SolveReport, SolveTimes};
 
+use crate::volume::contact::ContactTimes;
+
 /// Time of the last frame by stage, with counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stages {
@@ -28,6 +30,12 @@ pub struct Stages {
 }
 
 impl Stages {
+    pub(super) fn add_contact(&mut self, times: ContactTimes) {
+        self.contact += times.detect;
+        self.constrain += times.constrain;
+        self.part += times.part;
+    }
+
     pub(super) fn add(&mut self, report: &SolveReport) {
         self.solve += report.times;
         self.iterations += report.iterations();

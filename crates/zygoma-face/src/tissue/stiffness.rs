@@ -11,16 +11,9 @@ use zygoma_geometry::topology::half_edges;
 use zygoma_physics::projective::{Group, Part, Row, ShapedTets, Stencil, position, row};
 
 use super::TissueParams;
-use super::bone_attachment::smooth_step;
 use super::contraction::ContractedShape;
 use super::elements::shaped_parameters;
-use super::tissue_mesh::{Tie, TissueMesh};
-
-/// Factors of the attachment stiffness where no expression moves the skin and where one moves it far, and that distance as a fraction of
-/// the face's height (4 mm at life size). Ours: a shaken scalp moves by a part of the motion of the cheeks.
-const FIRM: f64 = 3.0;
-const LOOSE: f64 = 0.3;
-const MOVED: f64 = 0.015;
+use crate::volume::{Tie, TissueMesh, attachment_at, mobility};
 
 /// Kinds of potentials: strain, volume and the attachment to the bone.
 const KINDS: usize = 3;
@@ -57,15 +50,8 @@ impl StiffnessMap {
     /// Firm attachment where no expression moves the skin, such as on the scalp, and loose attachment where one moves it far, such as at
     /// the cheeks: ligaments hold skin that muscles do not move over the bone. `moves` are displacements by shapes that move no bone, m.
     pub(super) fn by_motion<'a>(moves: impl Iterator<Item = &'a [DVec3]>, count: usize, height: f64) -> Self {
-        let mut farthest = vec![0.0_f64; count];
-        for moves in moves {
-            farthest.iter_mut().zip(moves).for_each(|(farthest, way)| *farthest = farthest.max(way.length()));
-        }
-        let attachment = |way: &f64| {
-            let share = smooth_step(way / (MOVED * height));
-            FIRM + share * (LOOSE - FIRM)
-        };
-        Self { attachment: farthest.iter().map(attachment).collect(), ..Self::uniform(count) }
+        let attachment = mobility(moves, count, height).into_iter().map(attachment_at).collect();
+        Self { attachment, ..Self::uniform(count) }
     }
 
     /// Factors of strain and volume of an element below vertices of the skin.
@@ -156,7 +142,7 @@ pub(super) struct Posed {
 
 /// The tissue whose stiffness is fitted.
 pub(super) struct StiffnessFit<'a> {
-    pub(super) flesh: &'a TissueMesh,
+    pub(super) tissue_mesh: &'a TissueMesh,
     pub(super) triangles: &'a [[u32; 3]],
     pub(super) areas: &'a [f64],
     /// Vertices of the skin that take part.
@@ -200,7 +186,7 @@ impl StiffnessFit<'_> {
 
     /// The matrix of one pose's quadratic form in the weights, with the best c_b inserted; `None` for a shape that moves nothing.
     fn misfit(&self, pose: &Posed) -> Option<Vec<f64>> {
-        let (count, above) = (self.areas.len(), &self.flesh.above);
+        let (count, above) = (self.areas.len(), &self.tissue_mesh.above);
         let forces = self.forces(pose);
         let size = forces.len();
         // Forces per area, weighted by area, so that the fit does not depend on the mesh.
@@ -231,11 +217,11 @@ impl StiffnessFit<'_> {
 
     /// g_k: the force of each region and kind at weight 1 on every vertex.
     fn forces(&self, pose: &Posed) -> Vec<Vec<DVec3>> {
-        let (rest, above) = (&self.flesh.mesh.positions, &self.flesh.above);
+        let (rest, above) = (&self.tissue_mesh.mesh.positions, &self.tissue_mesh.above);
         let x: Vec<Row<f64>> = pose.positions.iter().map(|p| row(*p)).collect();
         let mut forces = vec![vec![DVec3::ZERO; rest.len()]; KINDS * self.regions.count];
         let mut gradient: Vec<Row<f64>> = vec![[0.0; 4]; rest.len()];
-        let elements = self.flesh.mesh.tets.iter().zip(&self.flesh.materials);
+        let elements = self.tissue_mesh.mesh.tets.iter().zip(&self.tissue_mesh.materials);
         for ((tet, material), goal) in elements.zip(&pose.shapes) {
             let Some(stencil) = Stencil::tetrahedron(rest, *tet) else { continue };
             let whole = material.corotated_volume(stencil.size);
@@ -255,7 +241,7 @@ impl StiffnessFit<'_> {
                 }
             }
         }
-        for v in (0..rest.len()).filter(|v| matches!(self.flesh.ties[*v], Tie::Ligaments { .. })) {
+        for v in (0..rest.len()).filter(|v| matches!(self.tissue_mesh.ties[*v], Tie::Ligaments { .. })) {
             let skin = above[v] as usize;
             let pull = self.params.attachment() * self.areas[skin] * (pose.positions[v] - pose.feet[v]);
             for (region, share) in &self.regions.shares[skin] {

@@ -9,9 +9,9 @@ use zygoma_physics::projective::{
 
 use super::TissueParams;
 use super::contraction::ContractedShape;
-use super::hypodermis::Hypodermis;
 use super::stiffness::{FitOptions, Posed, Regions, StiffnessFit, StiffnessMap};
-use super::tissue_mesh::{Tie, TissueMesh};
+use crate::volume::Hypodermis;
+use crate::volume::{Tie, TissueMesh};
 
 const SIDE: f64 = 0.12;
 const SHAPES: usize = 8;
@@ -19,7 +19,7 @@ const SUBSPACE: usize = 14;
 const ROUNDS: usize = 40;
 
 struct Slab {
-    flesh: TissueMesh,
+    tissue_mesh: TissueMesh,
     triangles: Vec<[u32; 3]>,
     areas: Vec<f64>,
     params: TissueParams,
@@ -35,17 +35,13 @@ impl Slab {
             &triangles,
             vec![params.thickness; skin.len()],
             &vec![false; triangles.len()],
-            &params.hypodermis(),
+            &params.layer().hypodermis,
         )
         .unwrap();
-        let mut areas = vec![0.0; skin.len()];
-        for t in &triangles {
-            let [a, b, c] = t.map(|v| skin[v as usize]);
-            t.iter().for_each(|v| areas[*v as usize] += (b - a).cross(c - a).length() / 6.0);
-        }
+        let areas = zygoma_geometry::normals::vertex_areas(&skin, &triangles);
         let count = skin.len();
         let ties = [Tie::Skin, Tie::Ligaments { jaw: 0.0 }].map(|tie| vec![tie; count]).concat();
-        let flesh = TissueMesh {
+        let tissue_mesh = TissueMesh {
             ties,
             above: [0, 1].map(|_| (0..count as u32).collect::<Vec<_>>()).concat(),
             materials: vec![params.material(); mesh.tets.len()],
@@ -53,21 +49,21 @@ impl Slab {
             bare,
             mesh,
         };
-        Self { flesh, triangles, areas, params }
+        Self { tissue_mesh, triangles, areas, params }
     }
 
     fn skin(&self) -> &[DVec3] {
-        &self.flesh.mesh.positions[..self.areas.len()]
+        &self.tissue_mesh.mesh.positions[..self.areas.len()]
     }
 
     fn system(&self, stiffness: &StiffnessMap) -> System<f64> {
         let count = self.areas.len();
-        let rest = &self.flesh.mesh.positions;
+        let rest = &self.tissue_mesh.mesh.positions;
         let mut tets = CorotatedTets::new();
-        for (index, tet) in self.flesh.mesh.tets.iter().enumerate() {
+        for (index, tet) in self.tissue_mesh.mesh.tets.iter().enumerate() {
             let stencil = Stencil::tetrahedron(rest, *tet).unwrap();
-            let [strain, volume] = stiffness.of_element(&self.flesh.skin_corners(index));
-            let mut weights = self.flesh.materials[index].corotated_volume(stencil.size);
+            let [strain, volume] = stiffness.of_element(&self.tissue_mesh.skin_corners(index));
+            let mut weights = self.tissue_mesh.materials[index].corotated_volume(stencil.size);
             weights.strain_weight *= strain;
             weights.volume_weight *= volume;
             tets.push(&stencil, weights);
@@ -87,8 +83,8 @@ impl Slab {
     /// The stiffness for which the poses hold best, with all of the skin counted, and the remaining misfit.
     fn fit(&self, regions: &Regions, poses: &[Posed], options: &FitOptions) -> (StiffnessMap, f64) {
         let is_counted = vec![true; self.areas.len()];
-        let Self { flesh, triangles, areas, params } = self;
-        StiffnessFit { flesh, triangles, areas, is_counted: &is_counted, regions, params }
+        let Self { tissue_mesh, triangles, areas, params } = self;
+        StiffnessFit { tissue_mesh, triangles, areas, is_counted: &is_counted, regions, params }
             .solve(poses, options)
     }
 
@@ -111,9 +107,9 @@ impl Slab {
             self.skin().iter().map(at).collect()
         };
         let mut loads: Vec<Vec<DVec3>> = (0..SUBSPACE).map(wave).collect();
-        let mut answers = vec![self.flesh.mesh.positions.clone(); SUBSPACE];
+        let mut answers = vec![self.tissue_mesh.mesh.positions.clone(); SUBSPACE];
         let moves = |answer: &[DVec3]| -> Vec<DVec3> {
-            (0..count).map(|v| answer[v] - self.flesh.mesh.positions[v]).collect()
+            (0..count).map(|v| answer[v] - self.tissue_mesh.mesh.positions[v]).collect()
         };
         for round in 1..=ROUNDS {
             for k in 0..SUBSPACE {
@@ -147,14 +143,14 @@ impl Slab {
             let vectors = eigenvectors(matrix);
             let none = vec![DVec3::ZERO; count];
             loads = vectors.iter().map(|weights| mix(&moved, weights, &none)).collect();
-            answers = vectors.iter().map(|w| mix(&answers, w, &self.flesh.mesh.positions)).collect();
+            answers = vectors.iter().map(|w| mix(&answers, w, &self.tissue_mesh.mesh.positions)).collect();
         }
-        let feet = self.flesh.mesh.positions.clone();
+        let feet = self.tissue_mesh.mesh.positions.clone();
         let posed = |answer: &Vec<DVec3>| Posed {
             positions: answer.clone(),
             feet: feet.clone(),
             moves: moves(answer),
-            shapes: vec![ContractedShape::NOT; self.flesh.mesh.tets.len()],
+            shapes: vec![ContractedShape::NOT; self.tissue_mesh.mesh.tets.len()],
         };
         answers[..SHAPES].iter().map(posed).collect()
     }
@@ -220,10 +216,10 @@ fn bounds_and_the_mean_are_kept() {
     let regions = Regions::spread(slab.skin(), 6);
     let moves: Vec<DVec3> =
         slab.skin().iter().map(|p| 0.004 * DVec3::new((40.0 * p.y).sin(), 0.0, (60.0 * p.x).cos())).collect();
-    let feet = slab.flesh.mesh.positions.clone();
+    let feet = slab.tissue_mesh.mesh.positions.clone();
     let below = feet[count..].iter();
     let above = slab.skin().iter().zip(&moves).map(|(p, d)| *p + *d);
-    let shapes = vec![ContractedShape::NOT; slab.flesh.mesh.tets.len()];
+    let shapes = vec![ContractedShape::NOT; slab.tissue_mesh.mesh.tets.len()];
     let pose = Posed { positions: above.chain(below.copied()).collect(), feet: feet.clone(), moves, shapes };
     let (found, misfit) = slab.fit(&regions, &[pose], &FitOptions { bounds: [0.5, 2.0], smooth: 0.1 });
     let all = || found.strain.iter().chain(&found.volume).chain(&found.attachment);

@@ -1,7 +1,9 @@
 mod clock;
+mod hands;
 mod keeping;
 mod markers;
 mod sticking;
+mod sweeping;
 mod touching;
 mod volumes;
 
@@ -14,7 +16,6 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::RigMesh;
 use zygoma_rig::evaluate::Evaluator;
-use zygoma_rig::jaw::jaw_driven_shapes;
 
 use super::*;
 use crate::model::Continue;
@@ -35,8 +36,8 @@ static FACE: LazyLock<(RigMesh, FaceModel)> = LazyLock::new(|| {
 });
 
 static TISSUE: LazyLock<Arc<Tissue>> = LazyLock::new(|| {
-    let (mesh, face) = &*FACE;
-    Arc::new(Tissue::new(face, &jaw_driven_shapes(mesh), &TissueParams::default()).unwrap())
+    let face = &FACE.1;
+    Arc::new(Tissue::new(face, &TissueParams::default()).unwrap())
 });
 
 fn performing() -> TissueBody {
@@ -98,7 +99,7 @@ fn no_element_is_inverted_at_rest_and_a_still_face_stays_still() {
         FACE.1.coarse.triangles.len(),
         TISSUE.bare_count()
     );
-    assert!(50 * TISSUE.bare_count() < FACE.1.coarse.triangles.len(), "flesh nearly everywhere");
+    assert!(50 * TISSUE.bare_count() < FACE.1.coarse.triangles.len(), "tissue nearly everywhere");
     assert_eq!(face.volume().inverted, 0);
     for _ in 0..5 {
         let (_, worst) = off_the_rig(face.advance(0.04), &weights_of(&[]));
@@ -107,16 +108,15 @@ fn no_element_is_inverted_at_rest_and_a_still_face_stays_still() {
 }
 
 #[test]
-fn the_making_of_flesh_tells_every_shape_and_can_be_given_up() {
-    let (mesh, face) = &*FACE;
-    let jaw = jaw_driven_shapes(mesh);
+fn a_build_reports_every_shape_and_can_be_cancelled() {
+    let (_, face) = &*FACE;
     let make = |last: usize| {
         let mut told = Vec::new();
         let mut progress = |now: TissueProgress| {
             told.push((now.round, now.shape));
             if told.len() > last { Continue::Abandon } else { Continue::Yes }
         };
-        let input = TissueInput::new(face, &jaw);
+        let input = TissueInput::new(face);
         let made = Tissue::build(&input, &TissueParams::default(), &mut progress).map(|_| ());
         (made, told)
     };
@@ -157,9 +157,9 @@ fn held_expressions_are_those_of_the_rig() {
 /// The paper's own drive still works, within its own bounds.
 #[test]
 fn forces_hold_expressions_as_well() {
-    let (mesh, face) = &*FACE;
+    let face = &FACE.1;
     let params = TissueParams { actuation: Actuation::Forces, ..TissueParams::default() };
-    let tissue = Arc::new(Tissue::new(face, &jaw_driven_shapes(mesh), &params).unwrap());
+    let tissue = Arc::new(Tissue::new(face, &params).unwrap());
     let mut performing = TissueBody::new(tissue).unwrap();
     let weights = weights_of(&[("mouthSmileLeft", 1.0), ("jawOpen", 0.4)]);
     performing.set_weights(&weights);
@@ -217,12 +217,12 @@ fn lips_do_not_pass_through_each_other() {
             face.advance(1.0 / 60.0);
         }
         let surface = face.advance(1.0 / 60.0).to_vec();
-        let (rig, flesh) = (crossings(&plain(&weights)), crossings(&surface));
-        println!("{names:?}: crossings {rig} → {flesh}; {:?}; {:?}", face.lips(), face.volume());
+        let (rig, tissue) = (crossings(&plain(&weights)), crossings(&surface));
+        println!("{names:?}: crossings {rig} → {tissue}; {:?}; {:?}", face.lips(), face.volume());
         assert!(face.lips().projected <= 1.001e-4);
-        left.push((rig, flesh));
+        left.push((rig, tissue));
     }
-    assert!(left.iter().all(|(_, flesh)| *flesh == 0), "{left:?}");
+    assert!(left.iter().all(|(_, tissue)| *tissue == 0), "{left:?}");
     assert!(left.iter().any(|(rig, _)| *rig > 20), "the rig's lips cross somewhere: {left:?}");
 }
 
@@ -241,7 +241,7 @@ fn the_number_of_threads_changes_nothing() {
         ..BuildParams::default()
     };
     let face = build(&rig.name, &mesh, &params, &mut |_| Continue::Yes).unwrap();
-    let tissue = Tissue::new(&face, &jaw_driven_shapes(&mesh), &TissueParams::default()).unwrap();
+    let tissue = Tissue::new(&face, &TissueParams::default()).unwrap();
     assert!(tissue.layout.free > LARGE, "{} free vertices are not split", tissue.layout.free);
     let tissue = Arc::new(tissue);
     let weights = |share: f32| -> Vec<f32> {
@@ -269,11 +269,11 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn lips_are_found_by_what_parts_them_where_no_shape_is_named_for_it() {
-    let (mesh, face) = &*FACE;
-    let (jaw, mut nameless) = (jaw_driven_shapes(mesh), face.clone());
+    let (_, face) = &*FACE;
+    let (jaw, mut nameless) = (&face.inside.jaw_shapes, face.clone());
     nameless.shapes.iter_mut().enumerate().for_each(|(k, shape)| shape.name = format!("shape {k}"));
     let [known, found] =
-        [face, &nameless].map(|face| crate::model::Lips::find(face, &jaw, &face.coarse.on_mesh));
+        [face, &nameless].map(|face| crate::model::Lips::find(face, jaw, &face.coarse.on_mesh));
     assert!(known.upper > 0 && known.upper < known.vertices.len());
     // Another jaw shape may split a little more at the corners of the mouth, but both lips are the same two.
     for (known, found) in [

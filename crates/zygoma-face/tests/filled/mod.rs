@@ -10,7 +10,6 @@ use zygoma_head::anatomy::{self, Anatomy};
 use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::RigMesh;
 use zygoma_rig::evaluate::Evaluator;
-use zygoma_rig::jaw::jaw_driven_shapes;
 
 /// A head of few shapes with its tissue.
 pub(crate) struct Filled {
@@ -36,16 +35,14 @@ impl Filled {
             corrected: false,
             ..BuildParams::default()
         };
-        let face = build(&rig.name, &mesh, &params, &mut |_| Continue::Yes).expect("the head has a face");
-        let bones = Bones::among(&anatomy.rig_meshes(&head), &mesh).expect("the anatomy has bones");
+        let mut face = build(&rig.name, &mesh, &params, &mut |_| Continue::Yes).expect("the head has a face");
+        face.inside.bones = Bones::among(&anatomy.rig_meshes(&head), &mesh);
         let volume = TissueVolume {
             ties: anatomy.fill_ties.iter().map(tie).collect(),
             mesh: anatomy.fill,
             materials: Vec::new(),
         };
-        let jaw = jaw_driven_shapes(&mesh);
-        let input =
-            TissueInput { bones: Some(&bones), volume: Some(&volume), ..TissueInput::new(&face, &jaw) };
+        let input = TissueInput { volume: Some(&volume), ..TissueInput::new(&face) };
         let tissue = Tissue::build(&input, &TissueParams::default(), &mut |_| Continue::Yes);
         Self { tissue: Arc::new(tissue.expect("the fill is tissue")), mesh, face }
     }

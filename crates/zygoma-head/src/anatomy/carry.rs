@@ -8,14 +8,14 @@ use zygoma_geometry::TriMesh;
 use zygoma_geometry::tets::TetMesh;
 
 use super::halves::Halves;
-use super::{Anatomy, Bone, Surface, Tie, bones, keep, nearest, prisms};
+use super::{Anatomy, Bone, FillDetail, Surface, Tie, bones, keep, nearest, prisms};
 use crate::Level;
 use crate::template::Template;
 
 impl Anatomy {
     /// The template's anatomy mapped from template space (millimetres) to a head (metres), before any repair. The
     /// map is also given the softness of the tissue at a point, from 0 (bone) to 1 (skin).
-    pub(crate) fn carried(map: impl Fn(DVec3, f64) -> DVec3 + Sync) -> Self {
+    pub(crate) fn carried(detail: FillDetail, map: impl Fn(DVec3, f64) -> DVec3 + Sync) -> Self {
         let kept = keep::kept();
         let surface = |half: &[DVec3], triangles: &[[u32; 3]], softness: f64| {
             let halves = Halves::of(half);
@@ -32,9 +32,8 @@ impl Anatomy {
         };
         let wrap = |layer: usize, softness| surface(&kept.wraps[layer], &kept.wrap_triangles, softness);
         let (skin_wrap, muscle_wrap, skull_wrap) = (wrap(0, SKIN), wrap(1, MUSCLE_WRAP), wrap(2, BONE));
-        let halves = Halves::of(&kept.fill);
-        let (nodes, softness) = (halves.positions(&kept.fill), halves.values(softness()));
-        let fill = nodes.par_iter().zip(&softness).map(|(p, softness)| map(*p, *softness)).collect();
+        let fill = HalfFill::of(detail);
+        let halves = Halves::of(&fill.mesh.positions);
         Self {
             cranium: bone(&kept.bones[0]),
             mandible: bone(&kept.bones[1]),
@@ -43,17 +42,52 @@ impl Anatomy {
             skin_wrap,
             muscle_wrap,
             skull_wrap,
-            fill: TetMesh { positions: fill, tets: halves.tets(&kept.tets) },
-            fill_ties: halves.values(ties()),
+            fill: carried_fill(detail, map),
+            fill_ties: halves.values(&fill.ties),
             fill_mirror: halves.mirror,
         }
     }
 }
 
+/// The template's fill mapped like [`Anatomy::carried`].
+pub(crate) fn carried_fill(detail: FillDetail, map: impl Fn(DVec3, f64) -> DVec3 + Sync) -> TetMesh {
+    let fill = HalfFill::of(detail);
+    let halves = Halves::of(&fill.mesh.positions);
+    let (nodes, softness) = (halves.positions(&fill.mesh.positions), halves.values(&fill.softness));
+    let positions = nodes.par_iter().zip(&softness).map(|(p, softness)| map(*p, *softness)).collect();
+    TetMesh { positions, tets: halves.tets(&fill.mesh.tets) }
+}
+
 /// Nodes of the template's whole fill, in template space.
-pub(crate) fn template_fill() -> Vec<DVec3> {
-    let half = &keep::kept().fill;
+pub(crate) fn template_fill(detail: FillDetail) -> Vec<DVec3> {
+    let half = &HalfFill::of(detail).mesh.positions;
     Halves::of(half).positions(half)
+}
+
+/// Vertices of the template's whole cranium and mandible, in template space.
+pub(crate) fn template_bones() -> [Vec<DVec3>; 2] {
+    keep::kept().bones.each_ref().map(|bone| Halves::of(&bone.positions).positions(&bone.positions))
+}
+
+/// The template's wraps, in template space.
+pub(crate) struct TemplateWraps {
+    /// Skin, muscle and skull wrap.
+    pub(crate) layers: [Vec<DVec3>; 3],
+    /// Their triangles.
+    pub(crate) triangles: Vec<[u32; 3]>,
+}
+
+/// The template's whole wraps.
+pub(crate) fn template_wraps() -> &'static TemplateWraps {
+    static WRAPS: OnceLock<TemplateWraps> = OnceLock::new();
+    WRAPS.get_or_init(|| {
+        let kept = keep::kept();
+        let halves = Halves::of(&kept.wraps[0]);
+        TemplateWraps {
+            layers: kept.wraps.each_ref().map(|layer| halves.positions(layer)),
+            triangles: halves.triangles(&kept.wrap_triangles),
+        }
+    })
 }
 
 /// Vertices of the template's whole mandible, in template space.
@@ -69,13 +103,27 @@ const SKIN: f64 = 1.0;
 /// a thin neck pass through its muscles, which `weight` makes thinner too.
 const MUSCLE_WRAP: f64 = 0.5;
 
-/// Softness of each node of the kept half fill: that of skin and bone at its boundary, smoothed in between.
-fn softness() -> &'static [f64] {
-    static SOFTNESS: OnceLock<Vec<f64>> = OnceLock::new();
-    SOFTNESS.get_or_init(|| find_softness(keep::kept(), ties()))
+/// Half of a fill of the template.
+struct HalfFill {
+    mesh: &'static TetMesh,
+    /// The attachment of each node.
+    ties: Vec<Tie>,
+    /// Softness of each node: that of skin and bone at the boundary, smoothed in between.
+    softness: Vec<f64>,
 }
 
-fn find_softness(kept: &keep::Kept, ties: &[Tie]) -> Vec<f64> {
+impl HalfFill {
+    fn of(detail: FillDetail) -> &'static Self {
+        static FILLS: [OnceLock<HalfFill>; 2] = [OnceLock::new(), OnceLock::new()];
+        FILLS[detail.place()].get_or_init(|| {
+            let mesh = &keep::kept().fills[detail.place()];
+            let ties = find_ties(mesh, &keep::kept().bones);
+            Self { mesh, softness: find_softness(mesh, &ties), ties }
+        })
+    }
+}
+
+fn find_softness(mesh: &TetMesh, ties: &[Tie]) -> Vec<f64> {
     /// Enough sweeps for a field that starts half way to settle: the tissue is some ten elements thick.
     const SWEEPS: usize = 60;
     let template = Template::of(Level::High);
@@ -89,9 +137,9 @@ fn find_softness(kept: &keep::Kept, ties: &[Tie]) -> Vec<f64> {
         Tie::Skin => at_skin(p),
         Tie::Flesh | Tie::Neck => 0.5,
     };
-    let mut softness: Vec<f64> = kept.fill.par_iter().zip(ties).map(start).collect();
+    let mut softness: Vec<f64> = mesh.positions.par_iter().zip(ties).map(start).collect();
     let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); softness.len()];
-    for t in &kept.tets {
+    for t in &mesh.tets {
         for v in t {
             neighbours[*v as usize].extend(t.iter().filter(|w| *w != v));
         }
@@ -105,21 +153,14 @@ fn find_softness(kept: &keep::Kept, ties: &[Tie]) -> Vec<f64> {
     softness
 }
 
-/// The attachment of each node of the kept half fill.
-fn ties() -> &'static [Tie] {
-    static TIES: OnceLock<Vec<Tie>> = OnceLock::new();
-    TIES.get_or_init(|| find_ties(keep::kept()))
-}
-
-fn find_ties(kept: &keep::Kept) -> Vec<Tie> {
-    let mesh = TetMesh { positions: kept.fill.clone(), tets: kept.tets.clone() };
-    let mut on_boundary = vec![false; kept.fill.len()];
-    let is_middle = |face: &[u32; 3]| face.iter().all(|v| kept.fill[*v as usize].x == 0.0);
+fn find_ties(mesh: &TetMesh, bones: &[TriMesh; 2]) -> Vec<Tie> {
+    let mut on_boundary = vec![false; mesh.positions.len()];
+    let is_middle = |face: &[u32; 3]| face.iter().all(|v| mesh.positions[*v as usize].x == 0.0);
     for v in mesh.boundary().iter().filter(|face| !is_middle(face)).flatten() {
         on_boundary[*v as usize] = true;
     }
     let search = |bone: &TriMesh| nearest::Nearest::new(&bone.positions, &bone.triangles, |_| true);
-    let [cranium, mandible] = kept.bones.each_ref().map(search);
+    let [cranium, mandible] = bones.each_ref().map(search);
     const REACH: f64 = 0.75;
     let tie = |(p, boundary): (&DVec3, &bool)| {
         let signed = |bone: &nearest::Nearest| bone.find(*p, 12.0).map_or(f64::MAX, |f| f.signed);
@@ -133,5 +174,5 @@ fn find_ties(kept: &keep::Kept) -> Vec<Tie> {
             false => Tie::Flesh,
         }
     };
-    kept.fill.iter().zip(&on_boundary).map(tie).collect()
+    mesh.positions.iter().zip(&on_boundary).map(tie).collect()
 }

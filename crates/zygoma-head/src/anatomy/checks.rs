@@ -8,9 +8,10 @@ use super::depths::{DEPTHS, Depth};
 use super::fit::{jaw_of, posed};
 use super::nearest::Nearest;
 use super::prisms::split_positions;
-use super::{Anatomy, Bone, Surface};
+use super::{Anatomy, Bone, FillDetail, Surface};
 use crate::Head;
 use crate::base::Base;
+use crate::dials::Warp;
 use crate::sculpt::lips;
 use crate::template::Template;
 
@@ -127,6 +128,25 @@ pub fn depths() -> Vec<MeasuredDepth> {
     DEPTHS.iter().filter(|mark| mark.published).map(measure).collect()
 }
 
+/// Depths at the published landmarks of the template's bones after a head's warp, in metres; `map_skin` maps a point of the template's
+/// skin, in millimetres.
+pub(crate) fn landmark_depths(warp: &Warp, map_skin: impl Fn(DVec3) -> DVec3) -> Vec<f64> {
+    let base = &Template::of(crate::Level::High).base;
+    let skin = Nearest::new(&base.rest, &base.triangles, |_| true);
+    let moved = super::keep::kept().bones.each_ref().map(|bone| {
+        let positions: Vec<DVec3> = bone.positions.iter().map(|p| warp.apply(*p, 0.0)).collect();
+        Nearest::new(&positions, &bone.triangles, |_| true)
+    });
+    let depth = |mark: &Depth| {
+        let on_skin =
+            skin.find(mark.place, f64::MAX).map_or(mark.place, |f| mark.place - f.signed * f.normal);
+        let p = map_skin(on_skin);
+        moved.iter().filter_map(|bone| bone.find(p, f64::MAX)).map(|f| f.signed).fold(f64::MAX, f64::min)
+            / 1e3
+    };
+    DEPTHS.iter().filter(|mark| mark.published).map(depth).collect()
+}
+
 /// Elements that are inverted or flat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inverted {
@@ -188,13 +208,13 @@ pub fn asymmetry(anatomy: &Anatomy) -> f64 {
     bone(&anatomy.cranium).max(bone(&anatomy.mandible)).max(wraps).max(fill)
 }
 
-/// Tetrahedra of the fill with an edge that crosses the slit between the lips. It is the same for all heads: a warp
+/// Tetrahedra of a fill with an edge that crosses the slit between the lips. It is the same for all heads: a warp
 /// moves both lips together.
-pub fn across_the_slit() -> usize {
+pub fn across_the_slit(detail: FillDetail) -> usize {
     // Tissue begins beside the corners of the mouth and behind its bag.
     const SIDE: f64 = lips::CORNER_X - 2.5;
     const BACK: f64 = 66.0;
-    let kept = super::keep::kept();
+    let fill = &super::keep::kept().fills[detail.place()];
     let height = |p: DVec3| p.y - lips::slit_y(p);
     let crosses = |a: DVec3, b: DVec3| {
         let (ha, hb) = (height(a), height(b));
@@ -202,8 +222,8 @@ pub fn across_the_slit() -> usize {
         ha * hb < 0.0 && p.x < SIDE && p.z > BACK
     };
     let bridges = |t: &&[u32; 4]| {
-        let p = t.map(|v| kept.fill[v as usize]);
+        let p = t.map(|v| fill.positions[v as usize]);
         (0..4).any(|i| (i + 1..4).any(|j| crosses(p[i], p[j])))
     };
-    kept.tets.iter().filter(bridges).count()
+    fill.tets.iter().filter(bridges).count()
 }

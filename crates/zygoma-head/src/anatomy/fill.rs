@@ -27,14 +27,15 @@ pub(super) trait Region {
 
     /// Longest allowed edge at a point.
     fn size(&self, p: DVec3) -> f64;
+
+    /// Tetrahedra with longest edges up to this are not refined for thin tissue.
+    fn thinnest(&self) -> f64;
 }
 
 /// Cube edge of the coarsest lattice.
 const CUBE: f64 = 16.0;
 pub(super) const LOW: DVec3 = at(0.0, -152.0, -128.0);
 const CUBES: [usize; 3] = [7, 20, 17];
-/// Tetrahedra with longest edges up to this are not refined for thin tissue.
-const THINNEST: f64 = 2.0;
 
 /// Fills the half x ≥ 0 of a region that is symmetric in x.
 pub(super) fn fill(region: &impl Region) -> TetMesh {
@@ -128,7 +129,7 @@ impl Lattice {
         if longest > region.size(centre) {
             return region.field(centre) < longest;
         }
-        longest > THINNEST && self.misses_flesh(s, region)
+        longest > region.thinnest() && self.misses_flesh(s, region)
     }
 
     /// Whether an edge of a tetrahedron passes through a thin piece of the region without a corner in it.

@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 
 use glam::DVec3;
 use zygoma_geometry::TriMesh;
+use zygoma_geometry::tets::TetMesh;
 
+use super::FillDetail;
 use super::bones::{Sculptor, is_ridge};
 use super::cover::Cover;
 use super::fill::fill;
@@ -29,10 +31,8 @@ pub(super) struct Kept {
     pub(super) wrap_triangles: Vec<[u32; 3]>,
     /// Skin, muscle and skull wrap.
     pub(super) wraps: [Vec<DVec3>; 3],
-    /// Nodes of the fill, mouth closed.
-    pub(super) fill: Vec<DVec3>,
-    /// Tetrahedra of the fill.
-    pub(super) tets: Vec<[u32; 4]>,
+    /// The fills in the order of [`FillDetail::ALL`], mouth closed.
+    pub(super) fills: [TetMesh; 2],
 }
 
 /// Rebuilds the template's anatomy, as the bytes to store; reports its steps.
@@ -62,16 +62,19 @@ pub fn bake(mut tell: impl FnMut(&str)) -> Vec<u8> {
     keep_covered(&mut fitted);
     tell("wraps");
     let wraps = shrink(|p| sculpted.filled_bones(p));
-    tell("fill");
-    let filled = fill(&Flesh { bones: sculptor() });
-    let kept = Kept {
-        bones,
-        wrap_triangles: wraps.triangles,
-        wraps: wraps.layers,
-        fill: filled.positions.iter().map(|p| lips::close(*p)).collect(),
-        tets: filled.tets,
-    };
+    let fills = FillDetail::ALL.map(|detail| {
+        tell(&format!("{detail:?} fill"));
+        half_fill(detail, sculptor())
+    });
+    let kept = Kept { bones, wrap_triangles: wraps.triangles, wraps: wraps.layers, fills };
     write(&kept)
+}
+
+/// Half of a fill, mouth closed.
+fn half_fill(detail: FillDetail, bones: Sculptor<'_>) -> TetMesh {
+    let mut filled = fill(&Flesh { bones, detail });
+    filled.positions.iter_mut().for_each(|p| *p = lips::close(*p));
+    filled
 }
 
 fn cranium_edges(p: DVec3) -> f64 {
@@ -103,8 +106,10 @@ fn write(kept: &Kept) -> Vec<u8> {
     for layer in &kept.wraps {
         points(&mut bytes, layer);
     }
-    points(&mut bytes, &kept.fill);
-    cells(&mut bytes, &kept.tets);
+    for fill in &kept.fills {
+        points(&mut bytes, &fill.positions);
+        cells(&mut bytes, &fill.tets);
+    }
     bytes
 }
 
@@ -134,12 +139,12 @@ pub(super) fn kept() -> &'static Kept {
         let mut reader = Reader { words: KEPT.chunks_exact(4) };
         let bone =
             |reader: &mut Reader<'_>| TriMesh { positions: reader.points(), triangles: reader.cells() };
+        let fill = |reader: &mut Reader<'_>| TetMesh { positions: reader.points(), tets: reader.cells() };
         Kept {
             bones: [bone(&mut reader), bone(&mut reader)],
             wrap_triangles: reader.cells(),
             wraps: [reader.points(), reader.points(), reader.points()],
-            fill: reader.points(),
-            tets: reader.cells(),
+            fills: [fill(&mut reader), fill(&mut reader)],
         }
     })
 }

@@ -1,10 +1,10 @@
 //! Meshes half of a sculpted solid with well-shaped triangles.
 
 use glam::DVec3;
+use zygoma_geometry::implicit::{Lattice, zero_surface};
 use zygoma_geometry::remesh::{FeatureMesh, Target};
 use zygoma_geometry::topology::connected_parts;
 
-use crate::extract::{Lattice, zero_surface};
 use crate::sculpt::field::at;
 use crate::sculpt::gradient;
 use crate::surface::MIDDLE;
@@ -47,9 +47,8 @@ pub(super) fn half_surface<F: Fn(DVec3) -> f64 + Sync, S: Fn(DVec3) -> f64>(
     passes: usize,
 ) -> FeatureMesh {
     const LOW: DVec3 = at(0.0, -176.0, -124.0);
-    const EXTENT: [f64; 3] = [110.0, 330.0, 250.0];
-    let cells = EXTENT.map(|length| (length / cell / 8.0).ceil() as usize * 8);
-    let (positions, triangles) = zero_surface(&Lattice { origin: LOW, cell, cells }, &solid.field);
+    const EXTENT: DVec3 = at(110.0, 330.0, 250.0);
+    let (positions, triangles) = zero_surface(&Lattice::covering(LOW, EXTENT, cell), &solid.field);
     let mut mesh = largest_part(&positions, &triangles);
     mesh.mark_border(MIDDLE, |p| p.x < 1e-9);
     mesh.remeshed(solid, passes)

@@ -32,11 +32,15 @@ use zygoma_geometry::similarity::Similarity;
 use zygoma_geometry::tets::TetMesh;
 
 use crate::{Head, JawWeights};
-pub(crate) use carry::{template_fill, template_mandible};
+pub(crate) use carry::{
+    TemplateWraps, carried_fill, template_bones, template_fill, template_mandible, template_wraps,
+};
 pub use checks::Inverted;
 use halves::Halves;
 pub use keep::bake;
+pub(crate) use prisms::tissue;
 pub(crate) use repair::{Pose, Sides, cover_bones, wraps as repair_wraps};
+pub(crate) use rig::jaw_meshes;
 pub(crate) use untangle::untangle;
 
 /// Millimetres of template space in a metre.
@@ -77,6 +81,46 @@ pub enum Tie {
     Neck,
 }
 
+/// How finely the tissue between skin and bone is filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FillDetail {
+    /// About 9,000 nodes, for bodies that are simulated live.
+    Coarse,
+    /// About 26,000 nodes.
+    #[default]
+    Fine,
+}
+
+impl FillDetail {
+    /// All of them, in the order in which they are stored.
+    pub const ALL: [Self; 2] = [Self::Fine, Self::Coarse];
+
+    /// Factor of element sizes.
+    fn coarseness(self) -> f64 {
+        match self {
+            Self::Coarse => 2.4,
+            Self::Fine => 1.0,
+        }
+    }
+
+    /// Largest size of an element at the slit between the lips, as a multiple of the slit's half height when open: larger
+    /// ones would bridge it.
+    fn at_slit(self) -> f64 {
+        match self {
+            Self::Coarse => 2.1,
+            Self::Fine => 1.5,
+        }
+    }
+
+    /// Its place in [`FillDetail::ALL`].
+    fn place(self) -> usize {
+        match self {
+            Self::Fine => 0,
+            Self::Coarse => 1,
+        }
+    }
+}
+
 /// The anatomy of one head, in metres, face to +Z.
 #[derive(Clone, Debug)]
 pub struct Anatomy {
@@ -103,9 +147,14 @@ pub struct Anatomy {
 }
 
 impl Anatomy {
-    /// The anatomy of a head.
+    /// The anatomy of a head, finely filled.
     pub fn new(head: &Head) -> Self {
-        let mut anatomy = Self::carried(|p, softness| head.warp.apply(p, softness) / METRE);
+        Self::filled(head, FillDetail::Fine)
+    }
+
+    /// The anatomy of a head with a fill of the given detail.
+    pub fn filled(head: &Head, detail: FillDetail) -> Self {
+        let mut anatomy = Self::carried(detail, |p, softness| head.warp.apply(p, softness) / METRE);
         repair::cover_bones(&mut anatomy, &repair::poses(head), Sides::Alike);
         repair::wraps(&mut anatomy);
         repair::fill(&mut anatomy);

@@ -20,7 +20,7 @@ pub(super) fn split_positions(names: [u32; 3], outer: [DVec3; 3], inner: [DVec3;
 }
 
 /// The tetrahedra between two layers: the outer layer's vertices first, then the inner layer's.
-pub(super) fn tissue(outer: &[DVec3], inner: &[DVec3], triangles: &[[u32; 3]]) -> TetMesh {
+pub(crate) fn tissue(outer: &[DVec3], inner: &[DVec3], triangles: &[[u32; 3]]) -> TetMesh {
     let count = outer.len() as u32;
     let positions = outer.iter().chain(inner).copied().collect();
     let tets = triangles.iter().flat_map(|t| split_prism(*t, t.map(|v| v + count))).collect();

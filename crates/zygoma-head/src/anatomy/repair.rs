@@ -187,12 +187,50 @@ pub(crate) fn wraps(anatomy: &mut Anatomy) {
         }
     }
     changed |= straighten(anatomy, &triangles);
+    for _ in 0..UNFOLDINGS {
+        if !unfold(anatomy, &triangles) {
+            break;
+        }
+        changed = true;
+        straighten(anatomy, &triangles);
+    }
     if changed {
         let (skin, muscle, skull) =
             (&anatomy.skin_wrap.positions, &anatomy.muscle_wrap.positions, &anatomy.skull_wrap.positions);
         anatomy.soft_tissue = tissue(skin, muscle, &triangles);
         anatomy.muscle = tissue(muscle, skull, &triangles);
     }
+}
+
+/// Rounds of smoothing a skin wrap under which prisms stay inverted.
+const UNFOLDINGS: usize = 8;
+
+/// Smooths the skin wrap, and the layers with it, around prisms that stay inverted because the skin wrap itself is folded there.
+/// Returns whether there were any.
+fn unfold(anatomy: &mut Anatomy, triangles: &[[u32; 3]]) -> bool {
+    const SWEEPS: usize = 4;
+    let bad: Vec<u32> = triangles.iter().filter(|t| !is_valid(anatomy, **t)).flatten().copied().collect();
+    if bad.is_empty() {
+        return false;
+    }
+    let neighbours = rings(anatomy.skin_wrap.positions.len(), triangles);
+    let mut moving: Vec<u32> =
+        bad.iter().flat_map(|v| neighbours[*v as usize].clone()).chain(bad.clone()).collect();
+    moving.sort_unstable();
+    moving.dedup();
+    for _ in 0..SWEEPS {
+        for v in &moving {
+            let ring = &neighbours[*v as usize];
+            let v = *v as usize;
+            let skin = &anatomy.skin_wrap.positions;
+            let mean = ring.iter().map(|w| skin[*w as usize]).sum::<DVec3>() / ring.len().max(1) as f64;
+            let step = 0.5 * (mean - skin[v]);
+            for layer in [&mut anatomy.skin_wrap, &mut anatomy.muscle_wrap, &mut anatomy.skull_wrap] {
+                layer.positions[v] += step;
+            }
+        }
+    }
+    true
 }
 
 /// Turns the offsets under prisms that are still inverted towards the skin's normal and shortens them, which eventually makes any

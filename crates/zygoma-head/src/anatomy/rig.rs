@@ -5,25 +5,31 @@ use zygoma_geometry::Faces;
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 
 use super::{Anatomy, Surface};
-use crate::Head;
 use crate::parts::jaw_shapes;
+use crate::{Head, JawWeights};
 
 impl Anatomy {
     /// Bones and wraps as meshes of the head's rig; the mandible has the shapes that move the jaw.
     pub fn rig_meshes(&self, head: &Head) -> Vec<RigMesh> {
-        let mut mandible = self.mandible.surface.rig_mesh("mandible");
-        mandible.shapes = jaw_shapes()
-            .into_iter()
-            .map(|(name, weights)| moved(name, &self.mandible.surface, Self::mandible_motion(head, &weights)))
-            .collect();
+        let [cranium, mandible] = jaw_meshes(self, |weights| Self::mandible_motion(head, weights));
         vec![
-            self.cranium.surface.rig_mesh("cranium"),
+            cranium,
             mandible,
             self.skin_wrap.rig_mesh("skin_wrap"),
             self.muscle_wrap.rig_mesh("muscle_wrap"),
             self.skull_wrap.rig_mesh("skull_wrap"),
         ]
     }
+}
+
+/// Cranium and mandible; the mandible has the shapes that move the jaw.
+pub(crate) fn jaw_meshes(anatomy: &Anatomy, motion: impl Fn(&JawWeights) -> DAffine3) -> [RigMesh; 2] {
+    let mut mandible = anatomy.mandible.surface.rig_mesh("mandible");
+    mandible.shapes = jaw_shapes()
+        .into_iter()
+        .map(|(name, weights)| moved(name, &anatomy.mandible.surface, motion(&weights)))
+        .collect();
+    [anatomy.cranium.surface.rig_mesh("cranium"), mandible]
 }
 
 impl Surface {

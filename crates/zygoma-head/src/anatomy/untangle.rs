@@ -7,18 +7,26 @@ use zygoma_geometry::tets::{TetMesh, volume};
 /// is inverted or nothing helps. Returns how many are left.
 pub(crate) fn untangle(mesh: &mut TetMesh, held: &[bool]) -> usize {
     const SWEEPS: usize = 60;
+    /// Sweeps without progress after which it gives up.
+    const PATIENCE: usize = 5;
     let mut around: Vec<Vec<u32>> = vec![Vec::new(); mesh.positions.len()];
     for (t, tet) in (0u32..).zip(&mesh.tets) {
         tet.iter().for_each(|v| around[*v as usize].push(t));
     }
-    for sweep in 0..SWEEPS {
+    let (mut fewest, mut since) = (usize::MAX, 0);
+    for _ in 0..SWEEPS {
         let bad: Vec<usize> =
             (0..mesh.tets.len()).filter(|t| shape(mesh.corners(*t)) <= LEAST_SHAPE).collect();
         if bad.is_empty() {
             break;
         }
+        since = if bad.len() < fewest { 0 } else { since + 1 };
+        fewest = fewest.min(bad.len());
+        if since > 2 * PATIENCE {
+            break;
+        }
         let mut moving: Vec<u32> = bad.iter().flat_map(|t| mesh.tets[*t]).collect();
-        if sweep > SWEEPS / 3 {
+        if since > PATIENCE {
             // The nodes themselves were not enough: move their neighbours too.
             let ring = moving.iter().flat_map(|v| &around[*v as usize]).flat_map(|t| mesh.tets[*t as usize]);
             moving = ring.collect();

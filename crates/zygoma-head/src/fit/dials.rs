@@ -5,12 +5,14 @@ use rayon::prelude::*;
 use zygoma_geometry::rbf::farthest_points;
 use zygoma_geometry::similarity::Similarity;
 
+use zygoma_numerics::DenseFactor;
+
 use super::METRE;
 use super::register::{data_weights, vertex_normals};
 use super::target::{Partners, Target};
 use crate::Level;
-use crate::base::Base;
-use crate::dials::{DIALS, DialValues, Warp};
+use crate::dial_basis::DialBasis;
+use crate::dials::{DIALS, DialValues};
 use crate::template::Template;
 
 /// Skin points for the fit, and for comparing the starts.
@@ -39,11 +41,9 @@ pub(super) struct DialFit {
     pub(super) pose: Similarity,
 }
 
-/// A template point with its vertex' softness and its triangles' mean normal, in template space.
+/// A vertex of the template with its weight.
 struct Sample {
     vertex: usize,
-    place: DVec3,
-    softness: f64,
     weight: f64,
 }
 
@@ -53,10 +53,12 @@ struct Sample {
 /// the one whose features fit best in the end is refined.
 pub(super) fn fit_dials(target: &Target) -> DialFit {
     let (few, many) = (samples(FEW), samples(POINTS));
+    let template = Template::of(Level::High);
+    let basis = DialBasis::new(&template.base.rest, &template.softness);
     let partners = target.partners();
     let tried = starts().into_par_iter().map(|start| {
-        let fit = rounds(&partners, start, &few, ROUNDS);
-        (misfit(&fit, &few, target), fit)
+        let fit = rounds(&basis, &partners, start, &few, ROUNDS);
+        (misfit(&basis, &fit, &few, target), fit)
     });
     let tried: Vec<(f64, DialFit)> = tried.collect();
     let best = tried.iter().min_by(|a, b| a.0.total_cmp(&b.0));
@@ -64,15 +66,21 @@ pub(super) fn fit_dials(target: &Target) -> DialFit {
         best.map_or(DialFit { dials: DialValues::default(), pose: Similarity::IDENTITY }, |(_, fit)| *fit);
     let mut fit = best;
     for _ in 0..ROUNDS {
-        step(&mut fit, &many, &partners);
+        step(&basis, &mut fit, &many, &partners);
     }
     fit
 }
 
-fn rounds(partners: &Partners, start: Similarity, samples: &[Sample], count: usize) -> DialFit {
+fn rounds(
+    basis: &DialBasis,
+    partners: &Partners,
+    start: Similarity,
+    samples: &[Sample],
+    count: usize,
+) -> DialFit {
     let mut fit = DialFit { dials: DialValues::default(), pose: start };
     for _ in 0..count {
-        step(&mut fit, samples, partners);
+        step(basis, &mut fit, samples, partners);
     }
     fit
 }
@@ -106,18 +114,15 @@ fn samples(count: usize) -> Vec<Sample> {
     let dense = outer.iter().copied().step_by((2 * outer.len() / count).max(1));
     let sample = |vertex: usize| Sample {
         vertex,
-        place: template.base.rest[vertex],
-        softness: template.softness[vertex],
         weight: if is_face(template.base.rest[vertex]) { 1.0 } else { CRANIUM_WEIGHT },
     };
     even.chain(dense).map(sample).collect()
 }
 
 /// Weighted sum of the points' distances; points without a partner, or whose normals disagree, count as far off.
-fn misfit(fit: &DialFit, samples: &[Sample], target: &Target) -> f64 {
+fn misfit(basis: &DialBasis, fit: &DialFit, samples: &[Sample], target: &Target) -> f64 {
     const FAR: f64 = 0.01;
-    let base = &Template::of(Level::High).base;
-    let (skin, normals) = dialled(base, &Warp::new(&fit.dials));
+    let (skin, normals) = dialled(basis, &fit.dials);
     let back = fit.pose.inverse();
     let distance = |sample: &Sample| {
         let p = skin[sample.vertex];
@@ -128,33 +133,27 @@ fn misfit(fit: &DialFit, samples: &[Sample], target: &Target) -> f64 {
     samples.iter().map(|sample| sample.weight * distance(sample)).sum::<f64>()
 }
 
-/// Skin and normals of the head that a warp makes, in metres.
-fn dialled(base: &Base, warp: &Warp) -> (Vec<DVec3>, Vec<DVec3>) {
-    let skin: Vec<DVec3> = base.rest.iter().map(|p| warp.apply(*p, 1.0) / METRE).collect();
-    let normals = vertex_normals(&skin, &base.triangles);
+/// Skin and normals of the head that dials make, in metres.
+fn dialled(basis: &DialBasis, dials: &DialValues) -> (Vec<DVec3>, Vec<DVec3>) {
+    let skin: Vec<DVec3> = basis.apply(dials).into_iter().map(|p| p / METRE).collect();
+    let normals = vertex_normals(&skin, &Template::of(Level::High).base.triangles);
     (skin, normals)
 }
 
-fn step(fit: &mut DialFit, samples: &[Sample], partners: &Partners) {
-    let base = &Template::of(Level::High).base;
-    let warp = Warp::new(&fit.dials);
-    let (_, normals) = dialled(base, &warp);
+fn step(basis: &DialBasis, fit: &mut DialFit, samples: &[Sample], partners: &Partners) {
+    let (skin, normals) = dialled(basis, &fit.dials);
+    let slopes = basis.slopes(&fit.dials);
     let back = fit.pose.inverse();
     // One row for each pair: derivative of the distance to the tangent plane by pose and dials.
-    let changed: Vec<Option<Warp>> = (0..DIALS.len())
-        .map(|k| DIALS[k].shapes_the_head().then(|| Warp::new(&fit.dials.with(k, fit.dials.at(k) + STEP))))
-        .collect();
     let row = |sample: &Sample| {
-        let p = warp.apply(sample.place, sample.softness) / METRE;
+        let p = skin[sample.vertex];
         let own = fit.pose.rotation * normals[sample.vertex];
         let (place, normal) = partners.best(fit.pose.apply(p), own)?;
         let (q, normal) = (back.apply(place), back.rotation * normal);
         if p.distance(q) > REACH || normal.dot(normals[sample.vertex]) < AGREEMENT {
             return None;
         }
-        let moved = |other: &Warp| (other.apply(sample.place, sample.softness) / METRE - p) / STEP;
-        let moved: Vec<DVec3> =
-            changed.iter().map(|other| other.as_ref().map_or(DVec3::ZERO, moved)).collect();
+        let moved = slopes.at(sample.vertex).map(|slope| slope / METRE);
         let side = normal.any_orthonormal_vector();
         let robust = sample.weight / (1.0 + (p.distance(q) / ROBUST).powi(2));
         // The distance to the tangent plane counts in full, the distance along it a little.
@@ -198,14 +197,11 @@ fn step(fit: &mut DialFit, samples: &[Sample], partners: &Partners) {
     fit.pose = fit.pose.after(&pose);
 }
 
-/// Finite-difference step of a dial.
-const STEP: f64 = 1e-3;
-
-/// Minimises ½ xᵀ A x − bᵀ x within bounds, by coordinate descent.
+/// Minimises ½ xᵀ A x − bᵀ x within bounds, by coordinate descent from the solution that stops at every bound it meets.
 fn bounded_minimum(matrix: &[Vec<f64>], right: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
     const SWEEPS: usize = 2000;
     const CONVERGED: f64 = 1e-9;
-    let mut x = vec![0.0; right.len()];
+    let mut x = stopped_at_bounds(matrix, right, bounds);
     for _ in 0..SWEEPS {
         let mut largest = 0.0f64;
         for i in 0..x.len() {
@@ -218,6 +214,31 @@ fn bounded_minimum(matrix: &[Vec<f64>], right: &[f64], bounds: &[(f64, f64)]) ->
             x[i] = new;
         }
         if largest < CONVERGED {
+            break;
+        }
+    }
+    x
+}
+
+/// Solves A x = b; unknowns outside their bounds are fixed there and the others solved for again, until none is.
+fn stopped_at_bounds(matrix: &[Vec<f64>], right: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
+    let fixed = |i: usize| bounds[i].0 == bounds[i].1 || matrix[i][i] <= 0.0;
+    let mut free: Vec<usize> = (0..right.len()).filter(|i| !fixed(*i)).collect();
+    let mut x = vec![0.0; right.len()];
+    while !free.is_empty() {
+        let Some(factor) = DenseFactor::new(free.len(), |i, j| matrix[free[i]][free[j]]) else { break };
+        let rest = |i: usize| {
+            let known = (0..x.len()).filter(|j| !free.contains(j));
+            right[i] - known.map(|j| matrix[i][j] * x[j]).sum::<f64>()
+        };
+        let mut solution: Vec<[f64; 4]> = free.iter().map(|i| [rest(*i), 0.0, 0.0, 0.0]).collect();
+        factor.solve(&mut solution);
+        for (i, [value, ..]) in free.iter().zip(&solution) {
+            x[*i] = value.clamp(bounds[*i].0, bounds[*i].1);
+        }
+        let before = free.len();
+        free.retain(|i| bounds[*i].0 < x[*i] && x[*i] < bounds[*i].1);
+        if free.len() == before {
             break;
         }
     }

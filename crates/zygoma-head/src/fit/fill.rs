@@ -11,6 +11,10 @@ use super::elastic::rotation;
 /// Local-global iterations for the interior.
 const STEPS: usize = 15;
 
+/// Share of the mean stiffness that holds every node where it is. Tetrahedra that are inverted at rest give no stiffness,
+/// and nodes that only such ones join would be loose.
+const ANCHOR: f64 = 1e-6;
+
 /// Moves the nodes that are not `held` so that every tetrahedron keeps its shape in `rest` as far as possible
 /// (Thesis eq. B.2).
 pub(super) fn relax(rest: &TetMesh, x: &mut [DVec3], held: &[bool]) -> Result<(), FitError> {
@@ -36,12 +40,16 @@ pub(super) fn relax(rest: &TetMesh, x: &mut [DVec3], held: &[bool]) -> Result<()
             }
         }
     }
+    let diagonal = entries.iter().filter(|(i, j, _)| i == j).map(|(_, _, value)| value).sum::<f64>();
+    let anchor = (ANCHOR * diagonal / size.max(1) as f64).max(f64::MIN_POSITIVE);
+    entries.extend((0..size).map(|i| (i, i, anchor)));
     let matrix = SymmetricMatrix::from_entries(size, &entries);
     let mut factor: Cholesky =
         Cholesky::new(Analysis::new(&matrix), &matrix).map_err(|_| FitError::Unsolvable)?;
     for _ in 0..STEPS {
         let turns: Vec<DMat3> = elements.par_iter().map(|e| rotation(e.gradient(x))).collect();
-        let mut right = vec![DVec3::ZERO; size];
+        let mut right: Vec<DVec3> =
+            x.iter().zip(&unknowns).filter(|(_, u)| u.is_some()).map(|(p, _)| anchor * *p).collect();
         for (e, turn) in elements.iter().zip(&turns) {
             for i in 0..4 {
                 let Some(row) = unknowns[e.nodes[i] as usize] else { continue };

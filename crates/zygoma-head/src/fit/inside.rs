@@ -3,17 +3,21 @@
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 use zygoma_geometry::icp::IcpTarget;
-use zygoma_geometry::rbf::RbfWarp;
+use zygoma_geometry::rbf::{RbfWarp, farthest_points};
 use zygoma_geometry::tets::TetMesh;
 
+use super::bones::{Bones, Skin};
 use super::{FitError, METRE, fill};
-use crate::anatomy::{Anatomy, Bone, Pose, Sides, Tie, cover_bones, repair_wraps, template_fill, untangle};
-use crate::dials::Warp;
+use crate::anatomy::{
+    Anatomy, Bone, FillDetail, Pose, Sides, Surface, Tie, carried_fill, cover_bones, repair_wraps,
+    template_bones, template_fill, template_wraps, tissue, untangle,
+};
 use crate::sculpt::ear;
 use crate::template::Template;
 
-/// Centres of the space warp (the number is ours).
-const CENTRES: usize = 800;
+/// Centres of the space warp on skin and on bone (the numbers are ours).
+const SKIN_CENTRES: usize = 600;
+const BONE_CENTRES: usize = 250;
 
 /// A fitted anatomy, and how many tetrahedra of its fill were inverted on the way.
 pub(super) struct Inside {
@@ -22,31 +26,25 @@ pub(super) struct Inside {
     pub(super) inverted_carried: usize,
 }
 
-/// Maps the template's anatomy under a fitted skin. `start` is the skin of the head with the dials of `warp`, which
-/// soft dials moved away from bone; `skin` is the fitted one.
-pub(super) fn fit_inside(
-    template: &Template,
-    warp: &Warp,
-    start: &[DVec3],
-    skin: &[DVec3],
-) -> Result<Inside, FitError> {
+/// Maps the template's anatomy under a fitted skin, around the given bones.
+pub(super) fn fit_inside(under: &Skin<'_>, found: Bones, detail: FillDetail) -> Result<Inside, FitError> {
+    let Skin { template, warp, by_dials: start, skin } = *under;
     let base = &template.base;
-    // Ears have no relation to the inside, and their folds would disturb it.
-    let is_ear = |v: usize| ear::is_ear(base.rest[v].with_x(base.rest[v].x.abs()));
-    let centres: Vec<usize> = (0..start.len()).filter(|v| !is_ear(*v)).collect();
-    let pick = |points: &[DVec3]| centres.iter().map(|v| points[*v]).collect::<Vec<DVec3>>();
-    let space = RbfWarp::sampled(&pick(start), &pick(skin), CENTRES).map_err(|_| FitError::Unsolvable)?;
     let by_dials = |p: DVec3, softness: f64| warp.apply(p, softness) / METRE;
-    let mut anatomy = Anatomy::carried(|p, softness| space.apply(by_dials(p, softness)));
+    let space = tissue_warp(under, &found)?;
+    let mut anatomy = Anatomy::carried(detail, |p, softness| space.apply(by_dials(p, softness)));
     let carried = [&anatomy.cranium, &anatomy.mandible].map(|bone| bone.surface.positions.clone());
+    let [cranium, mandible] = found;
+    (anatomy.cranium.surface.positions, anatomy.mandible.surface.positions) = (cranium, mandible);
     cover_bones(&mut anatomy, &[Pose::new(base, skin, DAffine3::IDENTITY)], Sides::Apart);
+    place_muscles(&mut anatomy);
     repair_wraps(&mut anatomy);
 
-    let reference = Anatomy::carried(by_dials).fill;
+    let reference = carried_fill(detail, by_dials);
     let bones = [(&anatomy.cranium, &carried[0]), (&anatomy.mandible, &carried[1])];
     let bones = bones.map(|(bone, carried)| Pushed::new(bone, carried));
     let on_skin = SkinNodes { template, start, skin };
-    let nodes = template_fill();
+    let nodes = template_fill(detail);
     let place = |v: usize| match anatomy.fill_ties[v] {
         Tie::Skin => on_skin.place(nodes[v], reference.positions[v]),
         Tie::Cranium => Some(bones[0].place(anatomy.fill.positions[v])),
@@ -60,6 +58,50 @@ pub(super) fn fit_inside(
     let inverted_carried = anatomy.fill.inverted();
     settle(&reference, &mut anatomy)?;
     Ok(Inside { anatomy, inverted_carried })
+}
+
+/// The warp that carries the head that dials alone make to the fitted skin and bones.
+pub(super) fn tissue_warp(under: &Skin<'_>, bones: &Bones) -> Result<RbfWarp, FitError> {
+    let rest = &under.template.base.rest;
+    let mut pairs: [Vec<DVec3>; 2] = [Vec::new(), Vec::new()];
+    let mut add = |from: &[DVec3], to: &[DVec3], count: usize| {
+        for i in farthest_points(from, count) {
+            pairs[0].push(from[i as usize]);
+            pairs[1].push(to[i as usize]);
+        }
+    };
+    // Ears have no relation to the inside, and their folds would disturb it.
+    let skin: Vec<usize> =
+        (0..rest.len()).filter(|v| !ear::is_ear(rest[*v].with_x(rest[*v].x.abs()))).collect();
+    let pick = |points: &[DVec3]| skin.iter().map(|v| points[*v]).collect::<Vec<DVec3>>();
+    add(&pick(under.by_dials), &pick(under.skin), SKIN_CENTRES);
+    for (template, bone) in template_bones().iter().zip(bones) {
+        let start: Vec<DVec3> = template.iter().map(|p| under.warp.apply(*p, 0.0) / METRE).collect();
+        add(&start, bone, BONE_CENTRES);
+    }
+    RbfWarp::new(&pairs[0], &pairs[1]).map_err(|_| FitError::Unsolvable)
+}
+
+/// Places the muscle wrap between skin wrap and skull wrap: muscles follow a tenth of the relative change of the distance between
+/// the two (Thesis ch. 3 §3.1.2).
+fn place_muscles(anatomy: &mut Anatomy) {
+    const SHARE: f64 = 0.1;
+    /// The largest share of the tissue that may be muscle. Ours.
+    const MOST: f64 = 0.8;
+    let template = template_wraps();
+    let [skin, muscle, skull] = &template.layers;
+    for v in 0..skin.len() {
+        let (thickness_there, muscle_there) = (skin[v].distance(skull[v]), muscle[v].distance(skull[v]));
+        let (outer, inner) = (anatomy.skin_wrap.positions[v], anatomy.skull_wrap.positions[v]);
+        let thickness = METRE * outer.distance(inner);
+        let muscle = muscle_there * (1.0 + SHARE * (thickness / thickness_there - 1.0));
+        anatomy.muscle_wrap.positions[v] = inner.lerp(outer, (muscle / thickness.max(1e-9)).min(MOST));
+    }
+    let layer = |surface: &Surface| surface.positions.clone();
+    let (skin, muscle, skull) =
+        (layer(&anatomy.skin_wrap), layer(&anatomy.muscle_wrap), layer(&anatomy.skull_wrap));
+    anatomy.soft_tissue = tissue(&skin, &muscle, &anatomy.skin_wrap.triangles);
+    anatomy.muscle = tissue(&muscle, &skull, &anatomy.skin_wrap.triangles);
 }
 
 /// Relaxes the interior of the fill. If inverted tetrahedra remain, the boundary next to them is freed, in growing

@@ -6,14 +6,19 @@
 //! metres; the result comes back in the mesh's.
 
 mod align;
+mod bones;
 mod dials;
 mod elastic;
 mod fill;
 mod inside;
 mod jaw;
 mod measure;
+mod performing;
+mod population;
 mod register;
 mod target;
+mod truth;
+mod wraps;
 
 use std::time::Instant;
 
@@ -22,11 +27,13 @@ use rayon::prelude::*;
 use zygoma_geometry::similarity::Similarity;
 
 use crate::Level;
-use crate::anatomy::Anatomy;
+use crate::anatomy::{Anatomy, FillDetail};
 use crate::dials::{DialValues, Warp};
 use crate::template::Template;
+pub use bones::{BoneModel, Fat};
 pub use measure::{Distances, FitReport};
 use target::Target;
+pub use truth::{BoneError, TruthErrors, truth};
 
 /// Millimetres of template space in a metre.
 const METRE: f64 = 1000.0;
@@ -65,6 +72,17 @@ pub enum FitError {
         /// Mean distance of the best alignment, in millimetres of a life-size head.
         misfit_mm: f64,
     },
+    /// The anatomy does not fit under the skin.
+    #[error(
+        "the anatomy does not fit under this skin: {inverted} elements are inverted and {penetrating} points of bone stick out; check \
+         that the mesh is a neutral head without gaps or folds"
+    )]
+    Tangled {
+        /// Inverted elements.
+        inverted: usize,
+        /// Bone vertices outside the skin.
+        penetrating: usize,
+    },
     /// A linear system had no solution.
     #[error("the surface could not be deformed: its triangles are degenerate")]
     Unsolvable,
@@ -82,6 +100,27 @@ pub struct FitInput<'a> {
     /// Where standard landmarks lie, by their number (0 to 67, in the order of
     /// [`Places::landmarks`](crate::Places::landmarks)); may be empty.
     pub landmarks: &'a [(usize, DVec3)],
+    /// Detail of the fill.
+    pub fill: FillDetail,
+    /// How bones are found.
+    pub bones: BoneModel,
+    /// How fat the head is.
+    pub fat: Fat,
+}
+
+impl<'a> FitInput<'a> {
+    /// A mesh of which nothing else is known.
+    pub fn new(positions: &'a [DVec3], triangles: &'a [[u32; 3]]) -> Self {
+        Self {
+            positions,
+            triangles,
+            inner: &[],
+            landmarks: &[],
+            fill: FillDetail::default(),
+            bones: BoneModel::default(),
+            fat: Fat::default(),
+        }
+    }
 }
 
 /// A template vertex and its target position.
@@ -98,6 +137,8 @@ pub struct FittedHead {
     pub to_mesh: Similarity,
     /// The dials that come nearest to the head.
     pub dials: DialValues,
+    /// How fat the head is taken to be, from −1 to 1: as told, or an estimate.
+    pub fat: f64,
     /// The skin: the built-in head's vertices at [`Level::High`].
     pub skin: Vec<DVec3>,
     /// Triangles of the skin.
@@ -110,41 +151,89 @@ pub struct FittedHead {
 
 /// Fits the built-in head and its anatomy to a neutral head.
 pub fn fit(input: &FitInput<'_>) -> Result<FittedHead, FitError> {
-    let started = Instant::now();
-    let template = Template::of(Level::High);
-    let base = &template.base;
-    let landmarks = named(template, input.landmarks)?;
-    let mesh = Target::new(input.positions, input.triangles, input.inner)?;
-    let start = align::find(&mesh, &landmarks)?;
-    let aligned = started.elapsed();
-    let (low, high) = bounds(&base.rest);
-    let near = mesh.around_head(&start, low / METRE - WIDE_MARGIN, high / METRE + WIDE_MARGIN)?;
-    let dial_fit = dials::fit_dials(&near);
-    let warp = Warp::new(&dial_fit.dials);
-    let carried = |v: usize| warp.apply(base.rest[v], template.softness[v]) / METRE;
-    let by_dials: Vec<DVec3> = (0..base.rest.len()).into_par_iter().map(carried).collect();
-    let dialled = started.elapsed();
+    Registration::new(input)?.with_anatomy(input.fill, input.bones, input.fat)
+}
 
-    let to_mesh = start.after(&dial_fit.pose);
-    let (low, high) = bounds(&by_dials);
-    let head = near.around_head(&dial_fit.pose, low - MARGIN, high + MARGIN)?;
-    let back = to_mesh.inverse();
-    let here: Vec<Landmark> =
-        landmarks.iter().map(|mark| Landmark { place: back.apply(mark.place), ..*mark }).collect();
-    let skin = register::register(base, &by_dials, &head, &here)?;
-    let registered = started.elapsed();
-    let inside = inside::fit_inside(template, &warp, &by_dials, &skin)?;
-    let mut report = measure::report(template, &head, &by_dials, &skin, &inside);
-    report.seconds = [aligned, dialled - aligned, registered - dialled, started.elapsed() - registered]
-        .map(|time| time.as_secs_f64());
-    Ok(FittedHead {
-        to_mesh,
-        dials: dial_fit.dials,
-        skin: skin.iter().map(|p| to_mesh.apply(*p)).collect(),
-        triangles: base.triangles.clone(),
-        anatomy: inside.anatomy.moved(&to_mesh),
-        report,
-    })
+/// The built-in head's skin registered to a mesh, before its anatomy.
+pub struct Registration {
+    /// Transform from the built-in head's frame, in metres, to the mesh.
+    to_mesh: Similarity,
+    dials: DialValues,
+    /// The skin of the head that the dials alone make, in the head's frame.
+    by_dials: Vec<DVec3>,
+    /// The registered skin, in the head's frame.
+    skin: Vec<DVec3>,
+    /// The mesh around the head, in the head's frame.
+    mesh: Target,
+    /// Seconds for alignment, dials and skin.
+    seconds: [f64; 3],
+}
+
+impl Registration {
+    /// Registers the skin to a mesh.
+    pub fn new(input: &FitInput<'_>) -> Result<Self, FitError> {
+        let started = Instant::now();
+        let template = Template::of(Level::High);
+        let base = &template.base;
+        let landmarks = named(template, input.landmarks)?;
+        let mesh = Target::new(input.positions, input.triangles, input.inner)?;
+        let start = align::find(&mesh, &landmarks)?;
+        let aligned = started.elapsed();
+        let (low, high) = bounds(&base.rest);
+        let near = mesh.around_head(&start, low / METRE - WIDE_MARGIN, high / METRE + WIDE_MARGIN)?;
+        let dial_fit = dials::fit_dials(&near);
+        let warp = Warp::new(&dial_fit.dials);
+        let carried = |v: usize| warp.apply(base.rest[v], template.softness[v]) / METRE;
+        let by_dials: Vec<DVec3> = (0..base.rest.len()).into_par_iter().map(carried).collect();
+        let dialled = started.elapsed();
+
+        let to_mesh = start.after(&dial_fit.pose);
+        let (low, high) = bounds(&by_dials);
+        let mesh = near.around_head(&dial_fit.pose, low - MARGIN, high + MARGIN)?;
+        let back = to_mesh.inverse();
+        let here: Vec<Landmark> =
+            landmarks.iter().map(|mark| Landmark { place: back.apply(mark.place), ..*mark }).collect();
+        let skin = register::register(base, &by_dials, &mesh, &here)?;
+        let seconds =
+            [aligned, dialled - aligned, started.elapsed() - dialled].map(|time| time.as_secs_f64());
+        Ok(Self { to_mesh, dials: dial_fit.dials, by_dials, skin, mesh, seconds })
+    }
+
+    /// Cranium and mandible by a model before they are pushed under the skin, in the mesh's frame, and the fat that the model finds.
+    pub fn bones(&self, model: BoneModel, fat: Fat) -> Result<([Vec<DVec3>; 2], f64), FitError> {
+        let (bones, fat) = self.skin(&Warp::new(&self.dials)).bones(model, fat)?;
+        Ok((bones.map(|bone| bone.into_iter().map(|p| self.to_mesh.apply(p)).collect()), fat))
+    }
+
+    fn skin<'a>(&'a self, warp: &'a Warp) -> bones::Skin<'a> {
+        bones::Skin { template: Template::of(Level::High), warp, by_dials: &self.by_dials, skin: &self.skin }
+    }
+
+    /// Puts bones, wraps and fill under the skin.
+    pub fn with_anatomy(self, fill: FillDetail, model: BoneModel, fat: Fat) -> Result<FittedHead, FitError> {
+        let started = Instant::now();
+        let template = Template::of(Level::High);
+        let warp = Warp::new(&self.dials);
+        let skin = self.skin(&warp);
+        let (bones, fat) = skin.bones(model, fat)?;
+        let inside = inside::fit_inside(&skin, bones, fill)?;
+        let mut report = measure::report(template, &self.mesh, &self.by_dials, &self.skin, &inside);
+        let inverted = report.inverted.prisms + report.inverted.fill;
+        if inverted + report.penetrating > 0 {
+            return Err(FitError::Tangled { inverted, penetrating: report.penetrating });
+        }
+        let [align, dials, register] = self.seconds;
+        report.seconds = [align, dials, register, started.elapsed().as_secs_f64()];
+        Ok(FittedHead {
+            to_mesh: self.to_mesh,
+            dials: self.dials,
+            fat,
+            skin: self.skin.iter().map(|p| self.to_mesh.apply(*p)).collect(),
+            triangles: template.base.triangles.clone(),
+            anatomy: inside.anatomy.moved(&self.to_mesh),
+            report,
+        })
+    }
 }
 
 /// Margin around the head within which the mesh counts, in metres; the rest is body.

@@ -122,7 +122,7 @@ pub(super) fn register(
     Ok(x)
 }
 
-fn vertex_areas(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<f64> {
+pub(super) fn vertex_areas(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<f64> {
     let mut areas = vec![0.0; positions.len()];
     for t in triangles {
         let [a, b, c] = t.map(|v| positions[v as usize]);

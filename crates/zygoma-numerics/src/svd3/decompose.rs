@@ -78,6 +78,9 @@ fn farthest_eigenvector<T: Lane>(f: &Mat3<T>) -> (Vec3<T>, T::Mask) {
     // Without its mean and of fixed size, the eigenvalues are 2 cos of angles a third of a turn apart.
     let mean = (a + b + c) * a.splat(1.0 / 3.0);
     let (a, b, c) = (a - mean, b - mean, c - mean);
+    // Where they are nearly equal, the mean's rounding is as large as what is left of them: subtract it once more.
+    let rest = (a + b + c) * a.splat(1.0 / 3.0);
+    let (a, b, c) = (a - rest, b - rest, c - rest);
     let off = dot([bc, ca, ab], [bc, ca, ab]);
     let size = dot([a, b, c], [a, b, c]) + off + off;
     let unit = (a.splat(6.0) / (size + a.splat(T::TINY))).sqrt();

@@ -70,6 +70,14 @@ fn special_matrices() -> Vec<Mat3<f64>> {
         special.push([[d[0], 0.0, 0.0], [0.0, d[1], 0.0], [0.0, 0.0, d[2]]]);
         special.push([[0.0, d[0], 0.0], [0.0, 0.0, d[1]], [d[2], 0.0, 0.0]]);
     }
+    // Almost the identity: the diagonal misses 1 by a few roundings, in either precision.
+    for ulp in [f64::EPSILON / 2.0, f64::from(f32::EPSILON) / 2.0] {
+        let near = |steps: u32| 1.0 - f64::from(steps) * ulp;
+        special.extend((0..216).map(|n| {
+            let [a, b, c] = [n % 6, n / 6 % 6, n / 36].map(near);
+            [[a, 0.0, 0.0], [0.0, b, 0.0], [0.0, 0.0, c]]
+        }));
+    }
     special
 }
 

@@ -4,17 +4,20 @@ use glam::Vec3;
 use zygoma_geometry::TriMesh;
 use zygoma_geometry::closest::{SignedSurface, SignedSurfaceError};
 
+use super::sweep::turned;
 use super::{MeshPoint, Probe};
 
 /// A closed triangle mesh with a signed distance. Its vertices may move.
 #[derive(Clone, Debug)]
 pub struct ColliderMesh {
     surface: SignedSurface,
-    /// Vertices before the last deformation.
-    before: Vec<Vec3>,
+    /// The mesh before its last deformation; `None` until it is deformed.
+    before: Option<Box<SignedSurface>>,
     bounding_radius: f32,
     /// Time of the last deformation, s; 0 for a mesh that stands still.
     duration: f32,
+    /// The largest displacement of a vertex by the last deformation.
+    deformation: f32,
 }
 
 /// A mesh that cannot be a collider.
@@ -26,27 +29,38 @@ impl ColliderMesh {
     /// A collider from a closed mesh whose triangles face outwards.
     pub fn new(positions: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Result<Self, MeshError> {
         let surface = SignedSurface::new(TriMesh { positions, triangles })?;
-        let before = surface.mesh().positions.clone();
-        let mut mesh = Self { surface, before, bounding_radius: 0.0, duration: 0.0 };
+        let mut mesh = Self { surface, before: None, bounding_radius: 0.0, duration: 0.0, deformation: 0.0 };
         mesh.update_bounding_radius();
         Ok(mesh)
     }
 
-    /// Moves the vertices to where they are after `duration` seconds; with a duration of 0 they have no velocity. No allocation.
+    /// Moves the vertices to where they are after `duration` seconds; with a duration of 0 they have no velocity. Allocates only the first
+    /// time, or before if [`reserve`](Self::reserve) was called.
     pub fn deform(&mut self, positions: &[Vec3], duration: f32) -> Result<(), MeshError> {
         self.surface.check_positions(positions)?;
-        self.before.copy_from_slice(&self.surface.mesh().positions);
+        self.reserve();
+        if let Some(before) = &mut self.before {
+            std::mem::swap(before.as_mut(), &mut self.surface);
+        }
         self.surface.deform(positions)?;
         self.duration = duration;
+        let moved = self.positions().iter().zip(self.positions_before());
+        self.deformation = moved.map(|(a, b)| a.distance_squared(*b)).fold(0.0, f32::max).sqrt();
         self.update_bounding_radius();
         Ok(())
+    }
+
+    /// Allocates the memory that deformations need.
+    pub fn reserve(&mut self) {
+        self.before.get_or_insert_with(|| Box::new(self.surface.clone()));
     }
 
     /// The same mesh, larger by a factor.
     pub(super) fn scaled(&self, by: f32) -> Self {
         let mut larger = self.clone();
         larger.surface.scale(by);
-        larger.before.iter_mut().for_each(|p| *p *= by);
+        larger.before.iter_mut().for_each(|before| before.scale(by));
+        larger.deformation *= by;
         larger.update_bounding_radius();
         larger
     }
@@ -58,6 +72,36 @@ impl ColliderMesh {
     /// Vertices now.
     pub fn positions(&self) -> &[Vec3] {
         &self.surface.mesh().positions
+    }
+
+    fn positions_before(&self) -> &[Vec3] {
+        &self.surface_before().mesh().positions
+    }
+
+    /// The mesh before its last deformation.
+    pub(super) fn surface_before(&self) -> &SignedSurface {
+        self.before.as_deref().unwrap_or(&self.surface)
+    }
+
+    /// The largest displacement of a vertex in the current step; 0 while it stands still.
+    pub(super) fn deformation(&self) -> f32 {
+        if self.duration > 0.0 { self.deformation } else { 0.0 }
+    }
+
+    /// The point of the surface that was nearest to a point before the deformation: its position now, and its outward normal. `None` if
+    /// it was farther than `within`.
+    pub(super) fn carried_side(&self, point: Vec3, within: f32) -> Option<(Vec3, Vec3)> {
+        let found =
+            self.surface_before().closest(point, within).filter(|found| found.signed_distance <= within)?;
+        let triangle = self.triangles()[found.nearest.triangle as usize];
+        let normal = |positions: &[Vec3]| {
+            let [a, b, c] = triangle.map(|v| positions[v as usize]);
+            (b - a).cross(c - a).normalize_or_zero()
+        };
+        let surface =
+            (0..3).map(|i| found.nearest.barycentric[i] * self.positions()[triangle[i] as usize]).sum();
+        let [before, now] = [self.positions_before(), self.positions()].map(normal);
+        Some((surface, turned(found.normal, before, now)))
     }
 
     /// Triangles.
@@ -84,7 +128,7 @@ impl ColliderMesh {
             (0..3).map(|i| nearest.barycentric[i] * values[corners[i] as usize]).sum()
         };
         let velocity = if self.duration > 0.0 {
-            (mean(self.positions()) - mean(&self.before)) / self.duration
+            (mean(self.positions()) - mean(self.positions_before())) / self.duration
         } else {
             Vec3::ZERO
         };

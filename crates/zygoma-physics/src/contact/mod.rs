@@ -4,10 +4,12 @@
 //! [query](Collider::probe) returns the signed distance of a point, the outward normal, the nearest surface point and its velocity.
 
 mod mesh;
+mod sweep;
 
 use glam::{Quat, Vec3};
 
 pub use mesh::{ColliderMesh, MeshError};
+pub use sweep::Swept;
 
 /// A rotation followed by a translation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +72,7 @@ pub struct Probe {
 
 /// Signed distance of a point from a collider.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Clearance {
+pub struct SignedDistance {
     /// Distance from the surface, negative inside.
     pub distance: f32,
     /// Outward unit normal.
@@ -155,7 +157,7 @@ fn from_box(point: Vec3, half_extents: Vec3, radius: f32) -> Offset {
 
 impl ColliderShape {
     /// Radius of a bounding sphere around the origin.
-    pub fn reach(&self) -> f32 {
+    pub fn bounding_radius(&self) -> f32 {
         match self {
             Self::Sphere { radius } => *radius,
             Self::Capsule { half_length, radius } => half_length + radius,
@@ -171,7 +173,7 @@ impl ColliderShape {
 
     /// Queries a point in the shape's own frame; none beyond a distance from its surface.
     fn probe(&self, point: Vec3, within: f32) -> Option<Local> {
-        if point.length_squared() > (self.reach() + within).powi(2) {
+        if point.length_squared() > (self.bounding_radius() + within).powi(2) {
             return None;
         }
         let offset = match self {
@@ -213,7 +215,7 @@ impl Collider {
 
     /// The signed distance of a point; none beyond a distance from the surface. The part of a [probe](Self::probe) that contact needs most often.
     #[inline]
-    pub fn clearance(&self, point: Vec3, within: f32) -> Option<Clearance> {
+    pub fn signed_distance(&self, point: Vec3, within: f32) -> Option<SignedDistance> {
         if let ColliderShape::Sphere { radius } = self.shape {
             // A sphere does not depend on the rotation.
             let offset = point - self.now.translation;
@@ -222,10 +224,10 @@ impl Collider {
                 return None;
             }
             let Offset { distance, normal } = from_core(offset, radius);
-            return Some(Clearance { distance, normal });
+            return Some(SignedDistance { distance, normal });
         }
         let Local { distance, normal, .. } = self.shape.probe(self.now.apply_inverse(point), within)?;
-        Some(Clearance { distance, normal: self.now.rotation * normal })
+        Some(SignedDistance { distance, normal: self.now.rotation * normal })
     }
 
     /// Displacement of the surface nearest to a point in the collider's own frame; 0 unless it is a deforming mesh.
@@ -283,10 +285,10 @@ mod tests {
                 prop_assert!((probe.normal.length() - 1.0).abs() < 1e-4);
                 let out = Vec3::from(p) - probe.distance * probe.normal;
                 prop_assert!(out.distance(probe.point) < 1e-4);
-                let clearance = collider.clearance(p.into(), 10.0).unwrap();
-                prop_assert!((clearance.distance - probe.distance).abs() < 1e-6);
-                prop_assert!(clearance.normal.distance(probe.normal) < 1e-5);
-                prop_assert!(collider.clearance(p.into(), probe.distance.max(0.0) - 1e-3).is_none() || probe.distance < 1e-3);
+                let found = collider.signed_distance(p.into(), 10.0).unwrap();
+                prop_assert!((found.distance - probe.distance).abs() < 1e-6);
+                prop_assert!(found.normal.distance(probe.normal) < 1e-5);
+                prop_assert!(collider.signed_distance(p.into(), probe.distance.max(0.0) - 1e-3).is_none() || probe.distance < 1e-3);
                 let again = collider.probe(out + 1e-3 * probe.normal, 10.0).unwrap();
                 // At the corners of a faceted mesh the normal jumps.
                 let tolerance = if is_mesh { 3e-3 } else { 1e-4 };

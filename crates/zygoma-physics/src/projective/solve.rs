@@ -117,6 +117,17 @@ impl SolveReport {
     pub fn iterations(&self) -> usize {
         self.energies.len().saturating_sub(1)
     }
+
+    /// This minimisation and the one that continued it.
+    pub fn followed_by(mut self, next: &Self) -> Self {
+        self.energies.extend(next.energies.iter().skip(1));
+        self.seconds.extend(next.seconds.iter().skip(1));
+        self.gradient[0] = next.gradient[0];
+        self.extra_evaluations += next.extra_evaluations;
+        self.stalled = next.stalled;
+        self.times += next.times;
+        self
+    }
 }
 
 /// Inertia of an implicit Euler step, Σ ½ m/h² ‖x − y‖² (*Progressive PD* eq. 5).
@@ -290,6 +301,53 @@ impl<T: Precision> Solver<T> {
         self.last = Some(energy);
         self.last_forces.clone_from(&system.forces);
         report
+    }
+
+    /// Evaluates the start of Newton's method: its energy, and the norm of its gradient.
+    pub(super) fn begin_newton(
+        &mut self,
+        system: &System<T>,
+        inertia: Option<&Inertia<'_, T>>,
+        x: &[Row<T>],
+    ) -> (f64, f64) {
+        (self.known, self.last) = (None, None);
+        let start = self.evaluate(system, inertia, x);
+        std::mem::swap(&mut self.gradient, &mut self.next_gradient);
+        self.largest_energy = start.energy.abs();
+        (start.energy, start.square.sqrt())
+    }
+
+    /// The largest energy met, which bounds the rounding error of energies.
+    pub(super) fn largest_energy(&self) -> f64 {
+        self.largest_energy
+    }
+
+    /// The gradient at the last accepted step.
+    pub(super) fn gradient(&self) -> &[Row<T>] {
+        &self.gradient
+    }
+
+    /// Sets the direction of the next step, three numbers for each free vertex, and returns the slope along it.
+    pub(super) fn set_direction(&mut self, step: &[f64]) -> f64 {
+        for (row, step) in self.direction.iter_mut().zip(step.chunks_exact(3)) {
+            *row = [T::of(step[0]), T::of(step[1]), T::of(step[2]), T::default()];
+        }
+        -dot(&self.gradient, &self.direction)
+    }
+
+    /// Searches along the direction from `x`, where energy and slope are given, and accepts the step; `None` if none lowers the energy.
+    pub(super) fn search_from(
+        &mut self,
+        system: &System<T>,
+        inertia: Option<&Inertia<'_, T>>,
+        options: &SolveOptions,
+        (energy, slope): (f64, f64),
+        x: &mut [Row<T>],
+    ) -> Option<Evaluated> {
+        self.start.copy_from_slice(&x[..system.free_count()]);
+        let (next, _) = self.search(system, inertia, options, energy, slope, x)?;
+        std::mem::swap(&mut self.gradient, &mut self.next_gradient);
+        Some(next)
     }
 
     /// Announces that transient elements will change: subtracts them from the energy and gradient known at `x`, where the last minimisation

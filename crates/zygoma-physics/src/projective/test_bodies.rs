@@ -5,14 +5,14 @@ use glam::DVec3;
 use super::*;
 
 /// A block of cubes, each cut into six tetrahedra along one diagonal.
-pub(super) struct Block {
-    pub(super) positions: Vec<DVec3>,
-    pub(super) tets: Vec<[u32; 4]>,
-    pub(super) counts: [usize; 3],
+pub(crate) struct Block {
+    pub(crate) positions: Vec<DVec3>,
+    pub(crate) tets: Vec<[u32; 4]>,
+    pub(crate) counts: [usize; 3],
 }
 
 impl Block {
-    pub(super) fn new(counts: [usize; 3], size: DVec3) -> Self {
+    pub(crate) fn new(counts: [usize; 3], size: DVec3) -> Self {
         let [nx, ny, nz] = counts;
         let at = |x: usize, y: usize, z: usize| ((z * (ny + 1) + y) * (nx + 1) + x) as u32;
         let mut positions = Vec::new();
@@ -51,7 +51,7 @@ impl Block {
     }
 
     /// Renumbers so that `free` vertices come first; returns their number.
-    pub(super) fn free_first(&mut self, free: impl Fn(DVec3) -> bool) -> usize {
+    pub(crate) fn free_first(&mut self, free: impl Fn(DVec3) -> bool) -> usize {
         let (first, last): (Vec<usize>, Vec<usize>) =
             (0..self.positions.len()).partition(|v| free(self.positions[*v]));
         let order: Vec<usize> = first.iter().chain(&last).copied().collect();
@@ -62,7 +62,7 @@ impl Block {
         first.len()
     }
 
-    pub(super) fn tissue<T: Precision>(&self, material: Material) -> CorotatedTets<T> {
+    pub(crate) fn tissue<T: Precision>(&self, material: Material) -> CorotatedTets<T> {
         let mut elements = CorotatedTets::new();
         for tet in &self.tets {
             let stencil = Stencil::tetrahedron(&self.positions, *tet).unwrap();
@@ -71,12 +71,12 @@ impl Block {
         elements
     }
 
-    pub(super) fn rows<T: Precision>(&self) -> Vec<Row<T>> {
+    pub(crate) fn rows<T: Precision>(&self) -> Vec<Row<T>> {
         self.positions.iter().map(|p| row(*p)).collect()
     }
 
     /// Mass of each vertex for a density.
-    pub(super) fn masses(&self, density: f64) -> Vec<f64> {
+    pub(crate) fn masses(&self, density: f64) -> Vec<f64> {
         let mut masses = vec![0.0; self.positions.len()];
         for tet in &self.tets {
             let stencil = Stencil::tetrahedron(&self.positions, *tet).unwrap();

@@ -11,9 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use glam::Vec3;
-use zygoma_face::model::Bones;
 use zygoma_face::model::FaceModel;
-use zygoma_head::anatomy::Anatomy;
 use zygoma_head::dials::{DIALS, DialSettings};
 use zygoma_head::{Head, HeadOptions};
 use zygoma_numerics::{Budget, Stop};
@@ -190,12 +188,12 @@ impl Model {
         Ok(Self { takes, names, ..self })
     }
 
-    /// The bones under its skin, where they are known.
-    pub(crate) fn bones(&self) -> Option<Bones> {
-        Bones::of_rig(&self.rig).or_else(|| {
-            let head = self.head.as_ref()?;
-            Bones::among(&Anatomy::new(head).rig_meshes(head), self.rig.skin())
-        })
+    /// Finds what is inside its face, as far as it is known.
+    pub(crate) fn look_inside(&self, face: &mut FaceModel) {
+        match &self.head {
+            Some(head) => face.look_inside_head(&self.rig, head),
+            None => face.look_inside(&self.rig),
+        }
     }
 
     /// The validation report, as JSON.

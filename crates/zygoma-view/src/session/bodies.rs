@@ -290,7 +290,7 @@ impl Session {
         let running = bodies.running[shown].as_ref();
         let body = running.map(RunningBody::body);
         let names = |names: Vec<&'static str>| names.into_iter().map(str::to_owned).collect();
-        self.tell(ServerMessage::Body {
+        self.send_message(ServerMessage::Body {
             shown: KINDS[shown].name.into(),
             wanted: KINDS[bodies.wanted].name.into(),
             is_touchable: body.is_some_and(|body| body.colliders().is_some()),
@@ -323,7 +323,7 @@ impl Session {
     fn send_certificate(&self) -> Result<(), Closed> {
         let mut running = self.bodies.running.iter().flatten();
         match running.find_map(|running| shell::certificate(running.body())) {
-            Some((holds, reason)) => self.tell(ServerMessage::Certificate { holds, reason }),
+            Some((holds, reason)) => self.send_message(ServerMessage::Certificate { holds, reason }),
             None => Ok(()),
         }
     }
@@ -334,7 +334,7 @@ impl Session {
         if let (Some(running), _) = self.bodies.current_mut()
             && running.body().colliders().is_some()
         {
-            self.hands.handle(message, running.body_mut(), &self.pose);
+            self.hands.handle(message, running.body_mut());
             return Ok(());
         }
         let (ClientMessage::Press { id, .. } | ClientMessage::Pull { id, .. }) = message else {

@@ -68,7 +68,6 @@ impl Session {
             return Ok((0, Vec::new()));
         }
         let (Some(running), pool) = self.bodies.current_mut() else { return Ok((0, Vec::new())) };
-        self.hands.follow_head(running.body_mut(), &self.pose);
         let frame = match running.advance(seconds, self.performer.weights(skin), &self.pose, pool) {
             Ok(frame) => frame,
             Err(error) => {
@@ -91,10 +90,10 @@ impl Session {
             self.send_body()?;
         }
         if let Some((milliseconds, speed)) = pace {
-            self.tell(ServerMessage::Pace { milliseconds, speed })?;
+            self.send_message(ServerMessage::Pace { milliseconds, speed })?;
         }
         if let Some(figures) = figures {
-            self.tell(ServerMessage::Tissue(figures))?;
+            self.send_message(ServerMessage::Tissue(figures))?;
         }
         Ok((flags, stages))
     }

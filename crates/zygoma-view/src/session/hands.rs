@@ -2,8 +2,7 @@
 
 use glam::Vec3;
 use zygoma_face::body::Body;
-use zygoma_face::contact::{ColliderId, ColliderMotion, Colliders, GrabId};
-use zygoma_geometry::rigid::RigidMotion;
+use zygoma_face::contact::{ColliderFrame, ColliderId, ColliderMotion, Colliders, GrabId};
 use zygoma_physics::contact::{ColliderShape, Pose};
 
 use crate::frame::TouchReport;
@@ -34,15 +33,10 @@ struct Finger {
 
 #[derive(Debug)]
 enum Hold {
-    /// Presses with a ball whose middle should be at a place in the head's frame.
-    Press { collider: ColliderId, at: Vec3, radius: f32 },
+    /// Presses with a ball. The page aims at places of the head, which takes the ball along.
+    Press { collider: ColliderId, radius: f32 },
     /// Pulls skin to a place in the head's frame.
     Pull { grab: GrabId, to: Vec3 },
-}
-
-/// A place of the head's frame in the world.
-fn in_world(pose: &RigidMotion, at: Vec3) -> Pose {
-    Pose::at(pose.apply(at.as_dvec3()).as_vec3())
 }
 
 fn usable(numbers: &[f32]) -> bool {
@@ -51,12 +45,12 @@ fn usable(numbers: &[f32]) -> bool {
 
 impl Hands {
     /// Does what the page says about a finger.
-    pub(crate) fn handle(&mut self, message: &ClientMessage, body: &mut dyn Body, pose: &RigidMotion) {
+    pub(crate) fn handle(&mut self, message: &ClientMessage, body: &mut dyn Body) {
         match message {
             ClientMessage::Press { id, at, radius, force, .. } if usable(at) && usable(&[*radius]) => {
                 let radius = radius.clamp(*RADII.start(), *RADII.end());
                 let force = if force.is_finite() { force.clamp(0.0, LARGEST_FORCE) } else { 0.0 };
-                self.press(*id, Vec3::from(*at), radius, ColliderMotion::Bounded { force }, body, pose);
+                self.press(*id, Vec3::from(*at), radius, ColliderMotion::Bounded { force }, body);
             }
             ClientMessage::Pull { id, at, to, radius, .. } if usable(at) && usable(to) => {
                 let radius = radius.clamp(*RADII.start(), *RADII.end());
@@ -67,31 +61,24 @@ impl Hands {
         }
     }
 
-    fn press(
-        &mut self,
-        id: u32,
-        at: Vec3,
-        radius: f32,
-        drive: ColliderMotion,
-        body: &mut dyn Body,
-        pose: &RigidMotion,
-    ) {
+    fn press(&mut self, id: u32, at: Vec3, radius: f32, drive: ColliderMotion, body: &mut dyn Body) {
         let known = self.fingers.iter_mut().find(|finger| finger.id == id);
-        if let Some(Finger { hold: Hold::Press { collider, at: place, radius: old }, .. }) = known
+        if let Some(Finger { hold: Hold::Press { collider, radius: old }, .. }) = known
             && *old == radius
             && let Some(collider) = body.colliders_mut().and_then(|colliders| colliders.get_mut(*collider))
         {
-            (collider.pose, collider.drive, *place) = (in_world(pose, at), drive, at);
+            (collider.pose, collider.drive) = (Pose::at(at), drive);
             return;
         }
         self.release(id, body);
         if self.fingers.len() < MOST_FINGERS {
             let Some(colliders) = body.colliders_mut() else { return };
-            let collider = colliders.add(ColliderShape::Sphere { radius }, in_world(pose, at), drive);
+            let (shape, pose) = (ColliderShape::Sphere { radius }, Pose::at(at));
+            let collider = colliders.add_in(ColliderFrame::Head, shape, pose, drive);
             if let Some(collider) = colliders.get_mut(collider) {
                 collider.friction = FRICTION;
             }
-            self.fingers.push(Finger { id, hold: Hold::Press { collider, at, radius } });
+            self.fingers.push(Finger { id, hold: Hold::Press { collider, radius } });
         }
     }
 
@@ -121,18 +108,6 @@ impl Hands {
             (Hold::Press { collider, .. }, Some(colliders)) => colliders.remove(collider),
             (Hold::Pull { grab, .. }, Some(colliders)) => colliders.release(grab),
             (_, None) => {}
-        }
-    }
-
-    /// The page aims at places of the head, so fingers go where the head goes between two of its messages.
-    pub(crate) fn follow_head(&self, body: &mut dyn Body, pose: &RigidMotion) {
-        for finger in &self.fingers {
-            if let Hold::Press { collider, at, .. } = &finger.hold
-                && let Some(collider) =
-                    body.colliders_mut().and_then(|colliders| colliders.get_mut(*collider))
-            {
-                collider.pose = in_world(pose, *at);
-            }
         }
     }
 

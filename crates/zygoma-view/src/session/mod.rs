@@ -237,7 +237,7 @@ impl Session {
         }
     }
 
-    fn tell(&self, message: ServerMessage) -> Result<(), Closed> {
+    fn send_message(&self, message: ServerMessage) -> Result<(), Closed> {
         self.link.outgoing.blocking_send(Outgoing::Text(message)).map_err(|_| Closed)
     }
 
@@ -246,7 +246,7 @@ impl Session {
     }
 
     fn fail(&self, message: impl Into<String>) -> Result<(), Closed> {
-        self.tell(ServerMessage::Error { message: message.into() })
+        self.send_message(ServerMessage::Error { message: message.into() })
     }
 
     fn handle(&mut self, command: Command) -> Result<(), Closed> {
@@ -283,7 +283,7 @@ impl Session {
             ClientMessage::LetGo { controls } => self.performer.let_go(controls.as_deref()),
             ClientMessage::Transport { .. } => {
                 if self.performer.transport(&message) {
-                    self.tell_takes()?;
+                    self.send_takes()?;
                 }
             }
             ClientMessage::Press { input, .. }
@@ -311,7 +311,7 @@ impl Session {
 
     fn open(&mut self, upload: Option<String>) -> Result<(), Closed> {
         let Some(upload) = upload else {
-            self.tell(ServerMessage::Loading { name: "the built-in head".into() })?;
+            self.send_message(ServerMessage::Loading { name: "the built-in head".into() })?;
             self.head_choice = HeadChoice::default();
             self.work.turn_dials(&self.head_choice, &self.model, true, &self.link.commands);
             return Ok(());
@@ -319,7 +319,7 @@ impl Session {
         let Some(path) = self.link.files.path(&upload) else {
             return self.fail(format!("{upload} was not uploaded; drop it again"));
         };
-        self.tell(ServerMessage::Loading { name: upload.clone() })?;
+        self.send_message(ServerMessage::Loading { name: upload.clone() })?;
         self.work.load(path, self.link.files.clone(), &self.link.commands);
         Ok(())
     }
@@ -329,13 +329,16 @@ impl Session {
             return self.fail(format!("{upload} was not uploaded; drop it again"));
         };
         match self.performer.add_take(&path, &self.model) {
-            Ok(()) => self.tell_takes(),
+            Ok(()) => self.send_takes(),
             Err(error) => self.fail(self.link.files.tidy(&error)),
         }
     }
 
-    fn tell_takes(&self) -> Result<(), Closed> {
-        self.tell(ServerMessage::Takes { takes: self.performer.entries(), current: self.performer.current() })
+    fn send_takes(&self) -> Result<(), Closed> {
+        self.send_message(ServerMessage::Takes {
+            takes: self.performer.entries(),
+            current: self.performer.current(),
+        })
     }
 
     /// Shows another model.
@@ -365,16 +368,16 @@ impl Session {
         self.stale[self.model.rig.skin] = true;
         self.send(self.model.scene(same))?;
         if !same {
-            self.tell(ServerMessage::Report { report: self.model.report() })?;
-            self.tell_takes()?;
+            self.send_message(ServerMessage::Report { report: self.model.report() })?;
+            self.send_takes()?;
         }
         self.send_body()?;
-        self.tell_build(BuildState::None, "")
+        self.send_build(BuildState::None, "")
     }
 
-    fn tell_build(&self, state: BuildState, stage: &str) -> Result<(), Closed> {
+    fn send_build(&self, state: BuildState, stage: &str) -> Result<(), Closed> {
         let message =
             ServerMessage::Build { state, stage: stage.into(), fraction: None, seconds: 0.0, worst: None };
-        self.tell(message)
+        self.send_message(message)
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn write_inside(body: &dyn Body, wanted: &Inside, model: &Model, writ
         writer.places(section::LIPS, &body.lip_contacts());
     }
     if let Some(plane) = wanted.cut.as_ref().and_then(usable) {
-        let cut = cut_through(&body.flesh(), body.tissue().tets(), &plane);
+        let cut = cut_through(&body.tissue_positions(), body.tissue().tets(), &plane);
         let changes = body.volume_changes();
         let triangles = cut.piece.triangles.iter().zip(&cut.tets).take(MOST_CUT);
         let corners: Vec<(Vec3, f32)> = triangles

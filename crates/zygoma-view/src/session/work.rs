@@ -127,7 +127,7 @@ impl Session {
         if let Some(face) = self.model.face.clone() {
             self.use_face(&face)?;
             self.link.files.offer_face(face);
-            return self.tell_build(BuildState::Ready, "");
+            return self.send_build(BuildState::Ready, "");
         }
         if self.model.rig.skin().shapes.is_empty() {
             return self.fail(format!(
@@ -146,7 +146,7 @@ impl Session {
         std::thread::spawn(move || {
             // With a fitted face at hand, no preview is needed.
             let mut qualities = vec![Quality::Preview, Quality::Fitted];
-            if has_face || library.has(model.rig.skin(), triangles) {
+            if has_face || library.has(&model.rig, triangles) {
                 qualities.remove(0);
             }
             for quality in qualities {
@@ -183,19 +183,25 @@ impl Session {
                     Quality::Preview => fraction.map(|done| 0.2 * done),
                     Quality::Fitted => fraction.map(|done| 0.2 + 0.8 * done),
                 };
-                self.tell(ServerMessage::Build { state, stage: stage.into(), fraction, seconds, worst })
+                self.send_message(ServerMessage::Build {
+                    state,
+                    stage: stage.into(),
+                    fraction,
+                    seconds,
+                    worst,
+                })
             }
             (Err(Outcome::Done(face)), quality) => {
                 self.use_face(&face)?;
                 if quality == Quality::Preview {
-                    return self.tell_build(BuildState::Preview, "fitting the stiffness of the skin");
+                    return self.send_build(BuildState::Preview, "fitting the stiffness of the skin");
                 }
                 self.link.files.offer_face(face);
-                self.tell_build(BuildState::Ready, "")
+                self.send_build(BuildState::Ready, "")
             }
-            (Err(Outcome::Cancelled), _) => self.tell_build(BuildState::Cancelled, ""),
+            (Err(Outcome::Cancelled), _) => self.send_build(BuildState::Cancelled, ""),
             (Err(Outcome::Failed(message)), _) => {
-                self.tell_build(BuildState::Failed, "")?;
+                self.send_build(BuildState::Failed, "")?;
                 self.fail(message)
             }
         }
@@ -204,10 +210,10 @@ impl Session {
     pub(super) fn record(&mut self, on: bool) -> Result<(), Closed> {
         if on {
             self.recorder.start();
-            return self.tell_recording(RecordingState::Running, 0.0, None);
+            return self.send_recording(RecordingState::Running, 0.0, None);
         }
         let Some(recording) = self.recorder.stop() else { return Ok(()) };
-        self.tell_recording(RecordingState::Writing, recording.seconds(), None)?;
+        self.send_recording(RecordingState::Writing, recording.seconds(), None)?;
         self.write_recording(recording);
         Ok(())
     }
@@ -226,16 +232,16 @@ impl Session {
             Ok(bytes) => {
                 let length = bytes.len() as u64;
                 self.link.files.offer_recording(bytes);
-                self.tell_recording(RecordingState::Ready, 0.0, Some(length))
+                self.send_recording(RecordingState::Ready, 0.0, Some(length))
             }
             Err(message) => {
-                self.tell_recording(RecordingState::Failed, 0.0, None)?;
+                self.send_recording(RecordingState::Failed, 0.0, None)?;
                 self.fail(format!("the recording could not be written: {message}"))
             }
         }
     }
 
-    fn tell_recording(&self, state: RecordingState, seconds: f64, bytes: Option<u64>) -> Result<(), Closed> {
-        self.tell(ServerMessage::Recording { state, seconds, bytes })
+    fn send_recording(&self, state: RecordingState, seconds: f64, bytes: Option<u64>) -> Result<(), Closed> {
+        self.send_message(ServerMessage::Recording { state, seconds, bytes })
     }
 }

@@ -1,9 +1,12 @@
 //! Benchmarks: medians with spread, each beside a reference measured in the same run.
 
+pub(crate) mod anatomy;
 pub(crate) mod bodies;
 pub(crate) mod convergence;
+pub(crate) mod enriched;
 pub(crate) mod fit;
 pub(crate) mod fuzz;
+pub(crate) mod hands;
 mod harness;
 pub(crate) mod head;
 pub(crate) mod interactive;

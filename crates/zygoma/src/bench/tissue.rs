@@ -12,7 +12,6 @@ use zygoma_face::tissue::{STICKY, Stages, Tissue, TissueBody, TissueParams};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::Rig;
 use zygoma_rig::evaluate::Evaluator;
-use zygoma_rig::jaw::jaw_driven_shapes;
 
 use super::harness::{Spread, milliseconds};
 
@@ -167,7 +166,7 @@ impl Scene {
         };
         let face = build(&rig.name, mesh, &build_params, &mut |_| Continue::Yes)?;
         let params = TissueParams { stickiness: STICKY, ..TissueParams::default() };
-        let tissue = Arc::new(Tissue::new(&face, &jaw_driven_shapes(mesh), &params)?);
+        let tissue = Arc::new(Tissue::new(&face, &params)?);
         let mut performing = TissueBody::new(tissue.clone())?;
         performing.settle();
         let find = |name: &str| mesh.shapes.iter().position(|shape| shape.name == name);

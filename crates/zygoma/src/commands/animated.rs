@@ -333,7 +333,7 @@ fn animated_props(props: &[Prop], take: &Take, fps: f64) -> Vec<AnimatedProp> {
 }
 
 /// Prints the summary of a performance: its own lines, the tracks that moved nothing, the files written, the time taken.
-pub(crate) fn tell(
+pub(crate) fn print(
     lines: &[String],
     unmatched: &[String],
     written: &Written,

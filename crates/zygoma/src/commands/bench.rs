@@ -3,34 +3,86 @@
 use std::io::Write;
 use std::path::Path;
 
+use zygoma_head::{Head, HeadOptions};
+
+use crate::bench::anatomy::AnatomyReport;
 use crate::bench::bodies::{Matrix, cell::Cell, table};
 use crate::bench::fit::FitReport;
 use crate::bench::{self, Report};
 use crate::cli::{
-    BenchArgs, BenchBodiesArgs, BenchConvergenceArgs, BenchFuzzArgs, BenchInteractiveArgs, BenchSoakArgs,
-    BenchSvdArgs, BenchTissueArgs, BenchWhat,
+    BenchAnatomyArgs, BenchArgs, BenchBodiesArgs, BenchConvergenceArgs, BenchEnrichedArgs, BenchFuzzArgs,
+    BenchHandsArgs, BenchInteractiveArgs, BenchSoakArgs, BenchSvdArgs, BenchTissueArgs, BenchWhat,
 };
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     match &args.what {
+        BenchWhat::Anatomy(args) => anatomy(args),
         BenchWhat::Bodies(args) => bodies(args),
         BenchWhat::Fuzz(args) => fuzz(args),
-        BenchWhat::Fit(args) => tell_fits(&bench::fit::run(&args.rigs, &args.triangles)?, args.json),
-        BenchWhat::Head(args) => tell(&bench::head::run(), args.json),
-        BenchWhat::Rig(args) => tell(&bench::rig::run(&args.rigs)?, args.json),
+        BenchWhat::Fit(args) => print_fits(&bench::fit::run(&args.rigs, &args.triangles)?, args.json),
+        BenchWhat::Head(args) => print(&bench::head::run(), args.json),
+        BenchWhat::Rig(args) => print(&bench::rig::run(&args.rigs)?, args.json),
         BenchWhat::Interactive(args) => interactive(args),
         BenchWhat::Soak(args) => soak(args),
         BenchWhat::Tissue(args) => tissue(args),
+        BenchWhat::Enriched(args) => enriched(args),
+        BenchWhat::Hands(args) => hands(args),
         BenchWhat::Convergence(args) => convergence(args),
         BenchWhat::Svd(args) => svd(args),
         #[cfg(feature = "view")]
-        BenchWhat::View(args) => tell_tab(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
+        BenchWhat::View(args) => print_tab(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
     }
+}
+
+fn anatomy(args: &BenchAnatomyArgs) -> anyhow::Result<()> {
+    let report = bench::anatomy::run(args.heads, &args.rigs)?;
+    if args.json {
+        return crate::json::print(&report);
+    }
+    let mut out = std::io::stdout().lock();
+    if report.heads > 0 {
+        print_truth(&report, &mut out)?;
+    }
+    for mesh in &report.meshes {
+        match &mesh.refused {
+            Some(reason) => writeln!(out, "{}: {reason}", mesh.mesh)?,
+            None => writeln!(
+                out,
+                "{}: {:.2} mm mean, {:.2} p95, {:.1} s",
+                mesh.mesh,
+                mesh.mean_mm,
+                mesh.p95_mm,
+                mesh.seconds.iter().sum::<f64>()
+            )?,
+        }
+    }
+    Ok(())
+}
+
+/// The errors of all models of bones, and the spread of the tissue's depth.
+fn print_truth(report: &AnatomyReport, out: &mut impl Write) -> anyhow::Result<()> {
+    writeln!(out, "bones of {} generated heads, mean error   face     all   worst face", report.heads)?;
+    for model in &report.models {
+        writeln!(
+            out,
+            "{:<36} {:>6.2} {:>7.2} {:>8.2} mm",
+            model.model, model.face_mm, model.all_mm, model.worst_face_mm
+        )?;
+    }
+    writeln!(out, "error of the estimated fat {:.2}", report.fat_error)?;
+    for depth in &report.depths {
+        writeln!(
+            out,
+            "{:<24} {:>5.1} mm deep, deviation {:.1}",
+            depth.landmark, depth.mean_mm, depth.deviation_mm
+        )?;
+    }
+    Ok(())
 }
 
 fn bodies(args: &BenchBodiesArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.from {
-        return tell_cells(&table::read(path)?, args.table.as_deref());
+        return print_cells(&table::read(path)?, args.table.as_deref());
     }
     let cache = args.cache.clone().unwrap_or_else(|| std::env::temp_dir().join("zygoma-bench-bodies"));
     let matrix = Matrix {
@@ -47,11 +99,11 @@ fn bodies(args: &BenchBodiesArgs) -> anyhow::Result<()> {
         }
         return crate::json::print(&report);
     }
-    tell_cells(&report.results, args.table.as_deref())
+    print_cells(&report.results, args.table.as_deref())
 }
 
 /// Writes the table to a page, or prints a line for each cell if there is no page.
-fn tell_cells(cells: &[Cell], page: Option<&Path>) -> anyhow::Result<()> {
+fn print_cells(cells: &[Cell], page: Option<&Path>) -> anyhow::Result<()> {
     if let Some(page) = page {
         return table::write(page, cells);
     }
@@ -95,6 +147,99 @@ fn interactive(args: &BenchInteractiveArgs) -> anyhow::Result<()> {
             )?;
         }
     }
+    Ok(())
+}
+
+fn enriched(args: &BenchEnrichedArgs) -> anyhow::Result<()> {
+    let rig = match &args.rig {
+        Some(path) => zygoma_rig::formats::read_rig(path, &Default::default())?,
+        None => Head::new(&HeadOptions::default()).rig_with_texture(None),
+    };
+    let report = bench::enriched::run(&rig, args.frames)?;
+    if args.json {
+        return crate::json::print(&report);
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "{}: {} nodes, {} tetrahedra; {} volumes in {:.1} s (goal {:.0} s)",
+        report.rig,
+        report.nodes,
+        report.tetrahedra,
+        report.shapes,
+        report.volumes_seconds,
+        report.volumes_goal_seconds
+    )?;
+    writeln!(
+        out,
+        "{:.1} ms a step ({:.1} – {:.1}; goal {:.0}), {:.0} and {:.0} iterations; up to {:.2} mm from the rig, {} elements left inverted",
+        report.step_ms,
+        report.p10_ms,
+        report.p90_ms,
+        report.step_goal_ms,
+        report.iterations[0],
+        report.iterations[1],
+        report.largest_displacement_mm,
+        report.rest_inverted_left
+    )?;
+    writeln!(
+        out,
+        "with a fingertip in the cheek {:.1} ms a step (goal {:.0})",
+        report.touched_step_ms, report.touched_goal_ms
+    )?;
+    writeln!(
+        out,
+        "solved by Newton's method {:.1} ms a step: worst vertex {:.3} mm away, {:.4} mm on average",
+        report.newton_step_ms, report.worst_error_mm, report.mean_error_mm
+    )?;
+    Ok(())
+}
+
+fn hands(args: &BenchHandsArgs) -> anyhow::Result<()> {
+    let rig = match &args.rig {
+        Some(path) => zygoma_rig::formats::read_rig(path, &Default::default())?,
+        None => Head::new(&HeadOptions::default()).rig_with_texture(None),
+    };
+    let report = bench::hands::run(&rig, args.triangles, args.interactions)?;
+    if args.json {
+        return crate::json::print(&report);
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "{}: {} interactions on {} vertices and {} tetrahedra",
+        report.rig, report.interactions, report.vertices, report.tetrahedra
+    )?;
+    writeln!(
+        out,
+        "frames without collisions, mean depth of the others' vertices, deformation (NePHIM Table 3 in brackets):"
+    )?;
+    let rows = [
+        ("tracked", report.simulated.tracked, "53 %, 12.0 mm, 0.0 mm"),
+        ("simulated", report.simulated.simulated, "69 %, 1.9 mm, 1.1 mm"),
+        ("projected", report.projected.simulated, "-"),
+    ];
+    for (name, row, published) in rows {
+        writeln!(
+            out,
+            "  {name}: {:.0} %, {:.2} mm, {:.2} mm [{published}]; {:.0} % of the vertices at bone, {:.2} mm at worst elsewhere",
+            row.free_percent, row.depth_mm, row.deformation_mm, row.at_bone_percent, row.deepest_free_mm
+        )?;
+    }
+    writeln!(
+        out,
+        "of the {} frames in which a tracked hand penetrates, {:.1} % are free except at bone",
+        report.simulated.touching, report.simulated.resolved_percent
+    )?;
+    writeln!(
+        out,
+        "a step takes {:.1} ms with hands (goal {:.0}), 99 % within {:.1} ms (goal {:.0}); untouched {:.1} ms",
+        report.touched.median_ms,
+        report.median_goal_ms,
+        report.touched.p99_ms,
+        report.p99_goal_ms,
+        report.untouched.median_ms
+    )?;
     Ok(())
 }
 
@@ -208,7 +353,7 @@ fn svd(args: &BenchSvdArgs) -> anyhow::Result<()> {
 
 fn soak(args: &BenchSoakArgs) -> anyhow::Result<()> {
     if args.tissue {
-        return soak_flesh(args);
+        return soak_tissue(args);
     }
     let found = bench::soak::shell::run(args.rig.as_deref(), args.seconds, args.seed)?;
     if args.json {
@@ -231,8 +376,8 @@ fn soak(args: &BenchSoakArgs) -> anyhow::Result<()> {
     found.check()
 }
 
-fn soak_flesh(args: &BenchSoakArgs) -> anyhow::Result<()> {
-    let found = bench::soak::flesh::run(args.rig.as_deref(), args.seconds, args.seed)?;
+fn soak_tissue(args: &BenchSoakArgs) -> anyhow::Result<()> {
+    let found = bench::soak::tissue::run(args.rig.as_deref(), args.seconds, args.seed)?;
     if args.json {
         crate::json::print(&found)?;
     } else {
@@ -283,7 +428,7 @@ fn fuzz(args: &BenchFuzzArgs) -> anyhow::Result<()> {
     found.check()
 }
 
-fn tell(report: &Report, json: bool) -> anyhow::Result<()> {
+fn print(report: &Report, json: bool) -> anyhow::Result<()> {
     if json {
         return crate::json::print(report);
     }
@@ -311,7 +456,7 @@ fn tell(report: &Report, json: bool) -> anyhow::Result<()> {
 }
 
 #[cfg(feature = "view")]
-fn tell_tab(report: &Report<bench::view::Tab>, json: bool) -> anyhow::Result<()> {
+fn print_tab(report: &Report<bench::view::Tab>, json: bool) -> anyhow::Result<()> {
     if json {
         return crate::json::print(report);
     }
@@ -322,7 +467,7 @@ fn tell_tab(report: &Report<bench::view::Tab>, json: bool) -> anyhow::Result<()>
     Ok(())
 }
 
-fn tell_fits(report: &FitReport, json: bool) -> anyhow::Result<()> {
+fn print_fits(report: &FitReport, json: bool) -> anyhow::Result<()> {
     if json {
         return crate::json::print(report);
     }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use serde::Serialize;
+use zygoma_face::enriched::EnrichedParams;
 use zygoma_face::model::Continue;
 use zygoma_face::model::{FaceModel, Origin};
 use zygoma_face::shell::FittedShell;
@@ -13,17 +14,15 @@ use zygoma_face::shell::{
     BuildInput, BuildParams, BuildProgress, BuildReport, build_with_report, take_poses,
 };
 use zygoma_face::shell::{CertifiedFace, Searched, Tally};
-use zygoma_face::tissue::TissueParams;
+use zygoma_face::tissue::{TissueInput, TissueParams};
 use zygoma_head::built_in_takes;
 use zygoma_rig::Take;
-use zygoma_rig::jaw::jaw_driven_shapes;
 
-use crate::cli::{BuildArgs, BuildFor};
-use crate::commands::simulate::tissue;
+use crate::cli::{AnatomyArg, BuildArgs, BuildFor};
+use crate::commands::simulate::{enriched, tissue};
 use crate::commands::{animated, input};
 use crate::progress::Progress;
 use crate::reports;
-use crate::tissue_input::RigInside;
 
 /// The result of a build, for people and programs.
 #[derive(Serialize)]
@@ -90,18 +89,24 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
     let what = BuildInput { name: &rig.name, mesh: rig.skin(), poses: &poses };
     let named = || args.rig.rig.display().to_string();
     let (mut face, report) = if args.bodies.contains(&BuildFor::Shell) {
-        build_with_progress(&what, &params).with_context(named)?
+        let (mut face, report) = build_with_progress(&what, &params).with_context(named)?;
+        face.look_inside(&rig);
+        (face, report)
     } else {
         let budget = params.budget.within(params.seconds);
-        let face = FaceModel::new(&rig.name, rig.skin(), params.triangles, &budget).with_context(named)?;
+        let face = FaceModel::of_rig(&rig, params.triangles, &budget).with_context(named)?;
         (face, BuildReport::default())
     };
     if args.bodies.contains(&BuildFor::Tissue) {
-        let inside = RigInside::new(&rig, &face, jaw_driven_shapes(rig.skin()), None, &[])?;
-        let solved = tissue::build_with_progress(&inside.tissue(&face), &TissueParams::default())
-            .with_context(named)?
-            .solved();
-        solved.iter().for_each(|solved| face.add_section(solved));
+        let tissue = tissue::build_with_progress(&TissueInput::new(&face), &TissueParams::default());
+        let solved = tissue.with_context(named)?.solved();
+        face.add_section(&solved);
+    }
+    if args.bodies.contains(&BuildFor::Enriched) {
+        enriched::add_anatomy(&mut face, &rig, &AnatomyArg::Auto)?;
+        let built = enriched::build_with_progress(&face, &EnrichedParams::default());
+        let solved = built.with_context(named)?.solved();
+        face.add_section(&solved);
     }
     face.origin = Origin::of_rig(&rig, &args.rig.rig, args.rig.reading.identity.as_deref());
     animated::make_folder_for(&args.out)?;
@@ -132,7 +137,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<()> {
         iterations: certified.map_or(0, |c| c.iterations),
         seconds: began.elapsed().as_secs_f64(),
     };
-    tell(&summary, args.json)
+    print(&summary, args.json)
 }
 
 /// The takes that a face must be able to perform by default: the built-in tour of expressions and speech.
@@ -153,7 +158,7 @@ pub(crate) fn build_with_progress(
     let mut fitting: Option<Instant> = None;
     let built = build_with_report(what, params, &mut |now| {
         match now {
-            BuildProgress::Meshing => bar.tell(0, "meshing"),
+            BuildProgress::Meshing => bar.report(0, "meshing"),
             BuildProgress::Fitting(fit) => {
                 let began = *fitting.get_or_insert_with(Instant::now);
                 let left = seconds_left(began.elapsed().as_secs_f64(), fit.done, params.fit.seconds);
@@ -164,10 +169,10 @@ pub(crate) fn build_with_progress(
                     fit.loss,
                     fit.worst
                 );
-                bar.tell((100.0 * fit.done.clamp(0.0, 1.0)) as usize, &words);
+                bar.report((100.0 * fit.done.clamp(0.0, 1.0)) as usize, &words);
             }
-            BuildProgress::Certifying => bar.tell(100, "certifying"),
-            BuildProgress::Correcting => bar.tell(100, "correcting"),
+            BuildProgress::Certifying => bar.report(100, "certifying"),
+            BuildProgress::Correcting => bar.report(100, "correcting"),
         }
         Continue::Yes
     })?;
@@ -184,7 +189,7 @@ fn seconds_left(elapsed: f64, done: f64, limit: Option<f64>) -> Option<f64> {
     }
 }
 
-fn tell(summary: &Summary, json: bool) -> anyhow::Result<()> {
+fn print(summary: &Summary, json: bool) -> anyhow::Result<()> {
     if json {
         return crate::json::print(summary);
     }

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &ConvertArgs, verbose: bool) -> anyhow::Result<()> {
         animation,
         notes: rig.notes.clone(),
     };
-    tell(&summary, args.json, verbose)
+    print(&summary, args.json, verbose)
 }
 
 fn write_rig(rig: &Rig, format: Format, out: &Path) -> anyhow::Result<()> {
@@ -112,7 +112,7 @@ fn write_performance(rig: &Rig, take: &Take, args: &ConvertArgs) -> anyhow::Resu
     })
 }
 
-fn tell(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
+fn print(summary: &Summary, json: bool, verbose: bool) -> anyhow::Result<()> {
     if json {
         return crate::json::print(summary);
     }

@@ -20,7 +20,7 @@ use crate::pictures::Portrait;
 use crate::progress::Progress;
 use crate::reports::{
     build::add_stiffness,
-    simulation::{Story, TOUCHES},
+    simulation::{ReportInput, TOUCHES},
 };
 use crate::watched::WatchedSummary;
 
@@ -56,7 +56,10 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         rig: &rig,
         take,
         markers: None,
+        materials: None,
+        edit_of: None,
         touches: &touches,
+        hands: None,
         fps: FPS,
         folder,
     };
@@ -71,12 +74,12 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let written = animated::write(&performed, &mut outcome.frames, &folder.join("head.glb"), &options)?;
     let mut report = Report::new("zygoma: the built-in head is touched");
     report.list(&summary(&face, &places, take, &outcome, written.compression.as_ref()));
-    let story = Story { face: &face, rig: &rig, take, touches: &touches, outcome: &outcome };
-    if let Some(sheet) = story.touch_sheet()? {
+    let input = ReportInput { face: &face, rig: &rig, take, touches: &touches, outcome: &outcome };
+    if let Some(sheet) = input.touch_sheet()? {
         sheet.save(&folder.join("touch.png"))?;
         report.section("Colliders").figure(&sheet, TOUCHES)?;
     }
-    story.add_deviation(&mut report);
+    input.add_deviation(&mut report);
     add_stiffness(&mut report, &face)?;
     add_portraits(&mut report, &rig, folder)?;
     report

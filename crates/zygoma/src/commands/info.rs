@@ -22,14 +22,14 @@ const THUMBNAIL: usize = 240;
 
 pub(crate) fn run(args: &InfoArgs, verbose: bool) -> anyhow::Result<()> {
     if formats::is_take_file(&args.rig.rig) {
-        return tell_take(&args.rig.rig, args.json);
+        return print_take(&args.rig.rig, args.json);
     }
     if args.rig.rig.extension().is_some_and(|extension| extension == "safetensors") {
-        return tell_face(&FaceReport::new(&FaceModel::read(&args.rig.rig, &Limits::default())?), args.json);
+        return print_face(&FaceReport::new(&FaceModel::read(&args.rig.rig, &Limits::default())?), args.json);
     }
     let rig = input::read_rig_quietly(&args.rig)?;
     if let Some(name) = &args.take {
-        return tell_fit(&rig, name, args);
+        return print_fit(&rig, name, args);
     }
     if let Some(path) = &args.sheet {
         draw_sheet(&rig, path)?;
@@ -38,11 +38,11 @@ pub(crate) fn run(args: &InfoArgs, verbose: bool) -> anyhow::Result<()> {
     if args.json {
         crate::json::print(&report)
     } else {
-        tell(&mut std::io::stdout().lock(), &report, verbose)
+        print(&mut std::io::stdout().lock(), &report, verbose)
     }
 }
 
-fn tell_take(path: &Path, json: bool) -> anyhow::Result<()> {
+fn print_take(path: &Path, json: bool) -> anyhow::Result<()> {
     let take = formats::read_take(path, &Limits::default())?;
     let report = TakeReport::new(&take);
     if json {
@@ -53,7 +53,7 @@ fn tell_take(path: &Path, json: bool) -> anyhow::Result<()> {
     if let Some(warning) = take.weight_warning() {
         writeln!(out, "problem: {warning}")?;
     }
-    tell_take_details(&mut out, &report)
+    print_take_details(&mut out, &report)
 }
 
 /// How a take fits a rig.
@@ -69,7 +69,7 @@ struct FitReport {
     suggested_map: String,
 }
 
-fn tell_fit(rig: &Rig, name: &str, args: &InfoArgs) -> anyhow::Result<()> {
+fn print_fit(rig: &Rig, name: &str, args: &InfoArgs) -> anyhow::Result<()> {
     let take = input::find_take(name, rig)?;
     let suggestions = suggest(rig, &take);
     let report = FitReport {
@@ -88,7 +88,7 @@ fn tell_fit(rig: &Rig, name: &str, args: &InfoArgs) -> anyhow::Result<()> {
     }
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", take_line(&report.take))?;
-    tell_take_details(&mut out, &report.take)?;
+    print_take_details(&mut out, &report.take)?;
     if let Some(warning) = take.weight_warning() {
         writeln!(out, "problem: {warning}")?;
     }
@@ -111,7 +111,7 @@ fn tell_fit(rig: &Rig, name: &str, args: &InfoArgs) -> anyhow::Result<()> {
 /// How many peaks are listed.
 const PEAKS: usize = 12;
 
-fn tell_take_details(out: &mut impl Write, take: &TakeReport) -> anyhow::Result<()> {
+fn print_take_details(out: &mut impl Write, take: &TakeReport) -> anyhow::Result<()> {
     let peak = |peak: &PeakReport| format!("{} {:.2} at {:.2} s", peak.track, peak.peak, peak.time);
     let peaks: Vec<String> = take.peaks.iter().filter(|peak| peak.peak > 0.0).take(PEAKS).map(peak).collect();
     if !peaks.is_empty() {
@@ -176,7 +176,7 @@ impl FaceReport {
     }
 }
 
-fn tell_face(report: &FaceReport, json: bool) -> anyhow::Result<()> {
+fn print_face(report: &FaceReport, json: bool) -> anyhow::Result<()> {
     if json {
         return crate::json::print(report);
     }
@@ -215,7 +215,7 @@ fn tell_face(report: &FaceReport, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tell(out: &mut impl Write, report: &Report, verbose: bool) -> anyhow::Result<()> {
+fn print(out: &mut impl Write, report: &Report, verbose: bool) -> anyhow::Result<()> {
     writeln!(out, "{}", report.name)?;
     for mesh in &report.meshes {
         writeln!(out, "  {}", mesh_line(mesh, &report.skin))?;

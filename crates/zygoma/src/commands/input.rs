@@ -15,6 +15,9 @@ use zygoma_rig::{JointRole, Rig, Take, gaze, report};
 
 use crate::cli::{ReadingArgs, RigArgs, UpAxis};
 
+/// Default number of triangles of the simulated skin.
+pub(crate) const TRIANGLES: usize = 4000;
+
 /// Reads the rig and picks its skin as asked; prints warnings that its user should know.
 pub(crate) fn read_rig(args: &RigArgs) -> anyhow::Result<Rig> {
     let rig = read_rig_quietly(args)?;

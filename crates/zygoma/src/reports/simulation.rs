@@ -12,14 +12,17 @@ use zygoma_rig::frames::Frames;
 use zygoma_rig::{Rig, Take};
 
 use crate::pictures::{Portrait, Shot};
-use crate::props::{placed, prop_mesh};
-use zygoma_face::run::{Outcome, Prop, TouchScript};
+use crate::props::{hand_mesh, placed, prop_mesh};
+use zygoma_face::run::{HandProp, Outcome, Prop, TouchScript};
+use zygoma_hand::Joint;
 
 /// Pixels of one picture.
 const SIZE: usize = 360;
 
 /// Half size of the close-up around a touch, in heights.
 const CLOSE: f32 = 0.2;
+/// The same around a hand.
+const CLOSE_HAND: f32 = 0.32;
 
 /// Number of key frames shown beside the plain rig.
 const KEY_FRAMES: usize = 6;
@@ -29,7 +32,7 @@ pub(crate) const TOUCHES: &str =
     "Each touch in the middle of its time, and the plain rig at the same moment.";
 
 /// The performance that a report describes.
-pub(crate) struct Story<'a> {
+pub(crate) struct ReportInput<'a> {
     pub(crate) face: &'a FaceModel,
     pub(crate) rig: &'a Rig,
     pub(crate) take: &'a Take,
@@ -38,19 +41,19 @@ pub(crate) struct Story<'a> {
 }
 
 /// Writes the page to a folder.
-pub(crate) fn write(folder: &Path, story: &Story, lines: &[String]) -> anyhow::Result<()> {
+pub(crate) fn write(folder: &Path, input: &ReportInput, lines: &[String]) -> anyhow::Result<()> {
     zygoma_files::create_folder(folder)?;
-    let mut page = Report::new(&format!("zygoma simulate: {} performs {}", story.face.name, story.take.name));
+    let mut page = Report::new(&format!("zygoma simulate: {} performs {}", input.face.name, input.take.name));
     page.list(lines);
-    story.add_worst(&mut page)?;
-    story.add_touches(&mut page)?;
-    story.add_deviation(&mut page);
-    story.add_key_frames(&mut page)?;
+    input.add_worst(&mut page)?;
+    input.add_touches(&mut page)?;
+    input.add_deviation(&mut page);
+    input.add_key_frames(&mut page)?;
     page.save(&folder.join("report.html"))?;
     Ok(())
 }
 
-impl Story<'_> {
+impl ReportInput<'_> {
     /// Draws each touch at its middle, above the plain rig at the same moment.
     pub(crate) fn touch_pictures(&self, size: usize) -> anyhow::Result<Vec<[(Image, String); 2]>> {
         let portrait = Portrait::new(self.rig)?;
@@ -71,7 +74,34 @@ impl Story<'_> {
                 .map(|(surfaces, props)| portrait.shoot(&Shot { surfaces, props, view, focus, size }));
             pictures.push([(touched?, touch.name.clone()), (plain?, "the plain rig then".to_owned())]);
         }
+        for hand in &self.outcome.hands {
+            pictures.extend(self.hand_picture(&portrait, &binding, hand, size)?);
+        }
         Ok(pictures)
+    }
+
+    /// Draws a hand in the frame in which it reaches deepest into the plain rig, and the face without it.
+    fn hand_picture(
+        &self,
+        portrait: &Portrait,
+        binding: &Binding,
+        hand: &HandProp,
+        size: usize,
+    ) -> anyhow::Result<Option<[(Image, String); 2]>> {
+        let depth = |frame: usize| self.outcome.hand_measures[frame].map_or(0.0, |found| found.tracked.sum);
+        let there = (0..hand.poses.len()).filter(|frame| hand.poses[*frame].is_some());
+        let Some(frame) = there.max_by(|a, b| depth(*a).total_cmp(&depth(*b))) else { return Ok(None) };
+        let Some(pose) = &hand.poses[frame] else { return Ok(None) };
+        let mut surfaces = portrait.at(binding, self.take, self.time(frame));
+        surfaces[self.rig.skin] = self.outcome.frames.frame(frame)?;
+        let at = pose.at(Joint::IndexTip);
+        let around = Vec3::splat(CLOSE_HAND * self.face.height as f32);
+        let focus = Some(Bounds { low: at - around, high: at + around });
+        let view = beside(pose.at(Joint::Wrist) - at);
+        let mesh = [hand_mesh(hand, pose)];
+        let [with, without] = [&mesh[..], &[]]
+            .map(|props| portrait.shoot(&Shot { surfaces: &surfaces, props, view, focus, size }));
+        Ok(Some([(with?, hand.name.clone()), (without?, "the face without the hand".to_owned())]))
     }
 
     pub(super) fn time(&self, frame: usize) -> f64 {
@@ -84,7 +114,9 @@ impl Story<'_> {
             let pose = prop.poses.get(frame).copied().flatten()?;
             Some(placed(&prop_mesh(&prop.shape), &pose))
         };
-        self.outcome.props.iter().filter_map(placed).collect()
+        let hand = |hand: &HandProp| Some(hand_mesh(hand, hand.poses.get(frame)?.as_ref()?));
+        let hands = self.outcome.hands.iter().filter_map(hand);
+        self.outcome.props.iter().filter_map(placed).chain(hands).collect()
     }
 
     /// A view of a touch from the side, so that the collider does not hide the skin.
@@ -97,9 +129,7 @@ impl Story<'_> {
             ColliderShape::Capsule { .. } => pose.rotation * Vec3::Y,
             _ => (pose.translation - middle).normalize_or(Vec3::Z),
         };
-        let yaw = outward.x.atan2(outward.z).to_degrees();
-        let aside = if yaw.abs() < 20.0 { yaw + 62.0 } else { yaw - 52.0 * yaw.signum() };
-        View { yaw: aside.clamp(-60.0, 60.0), pitch: 6.0 }
+        beside(outward)
     }
 
     /// Draws all touches on one sheet, each above the plain rig at the same moment; `None` if nothing touches.
@@ -174,6 +204,13 @@ impl Story<'_> {
             .figure(&grid(&rows.concat(), KEY_FRAMES), "The simulated face above, the plain rig below.")?;
         Ok(())
     }
+}
+
+/// A view from beside a direction.
+fn beside(outward: Vec3) -> View {
+    let yaw = outward.x.atan2(outward.z).to_degrees();
+    let aside = if yaw.abs() < 20.0 { yaw + 62.0 } else { yaw - 52.0 * yaw.signum() };
+    View { yaw: aside.clamp(-60.0, 60.0), pitch: 6.0 }
 }
 
 /// The end of a prop that touches the skin.

@@ -10,7 +10,7 @@ use zygoma_rig::binding::Binding;
 use zygoma_rig::frames::Frames;
 
 use super::fields::{Field, on_mesh};
-use super::simulation::Story;
+use super::simulation::ReportInput;
 use crate::pictures::{Portrait, Shot};
 
 /// Pixels of one picture of the mouth.
@@ -50,28 +50,28 @@ impl FrameLog {
 /// Writes the page to a folder.
 pub(crate) fn write(
     folder: &Path,
-    story: &Story,
+    input: &ReportInput,
     log: &FrameLog,
     tissue: &Tissue,
     lines: &[String],
 ) -> anyhow::Result<()> {
     zygoma_files::create_folder(folder)?;
-    let mut page = Report::new(&format!("zygoma simulate: {} performs {}", story.face.name, story.take.name));
+    let mut page = Report::new(&format!("zygoma simulate: {} performs {}", input.face.name, input.take.name));
     page.list(lines);
-    story.add_worst(&mut page)?;
-    story.add_touches(&mut page)?;
-    add_mouths(&mut page, story, log)?;
-    add_curves(&mut page, story, log);
-    story.add_deviation(&mut page);
-    story.add_key_frames(&mut page)?;
-    add_flesh(&mut page, story.face, tissue)?;
+    input.add_worst(&mut page)?;
+    input.add_touches(&mut page)?;
+    add_mouths(&mut page, input, log)?;
+    add_curves(&mut page, input, log);
+    input.add_deviation(&mut page);
+    input.add_key_frames(&mut page)?;
+    add_tissue(&mut page, input.face, tissue)?;
     page.save(&folder.join("report.html"))?;
     Ok(())
 }
 
 /// Adds maps of the tissue's thickness and stiffness.
-fn add_flesh(page: &mut Report, face: &FaceModel, tissue: &Tissue) -> anyhow::Result<()> {
-    page.section("Flesh");
+fn add_tissue(page: &mut Report, face: &FaceModel, tissue: &Tissue) -> anyhow::Result<()> {
+    page.section("Tissue");
     let mut add = |values: &[f64], title, unit, caption| -> anyhow::Result<()> {
         let scale = Scale::Linear;
         let field = Field { values: on_mesh(face, values, scale), title, unit, scale };
@@ -99,13 +99,13 @@ fn add_flesh(page: &mut Report, face: &FaceModel, tissue: &Tissue) -> anyhow::Re
 }
 
 /// Adds pictures of the mouth where its lips part, or where it is busiest: most contacts, or most crossings of the plain rig.
-fn add_mouths(page: &mut Report, story: &Story, log: &FrameLog) -> anyhow::Result<()> {
+fn add_mouths(page: &mut Report, input: &ReportInput, log: &FrameLog) -> anyhow::Result<()> {
     let busy = |frame: &usize| {
         let lips = &log.lips[*frame];
         lips.contacts + lips.sticky + log.crossings[*frame][1]
     };
     let count = log.lips.len();
-    let fps = story.outcome.frames.fps();
+    let fps = input.outcome.frames.fps();
     let apart = (0.1 * fps).round().max(1.0) as usize;
     // Frames in which sticky lips part are the interesting ones; without any, the busiest ones.
     let parting = |frame: &usize| {
@@ -115,22 +115,22 @@ fn add_mouths(page: &mut Report, story: &Story, log: &FrameLog) -> anyhow::Resul
     let parts = (0..count).max_by_key(parting).filter(|frame| parting(frame) > 0);
     let busiest = || (0..count).max_by_key(busy).filter(|frame| busy(frame) > 0);
     let Some(shown) = parts.or_else(busiest) else { return Ok(()) };
-    let Some(mouth) = mouth(story) else { return Ok(()) };
+    let Some(mouth) = mouth(input) else { return Ok(()) };
     let first = shown.saturating_sub(apart);
     let frames: Vec<usize> = (0..MOUTHS).map(|i| (first + i * apart).min(count - 1)).collect();
-    let portrait = Portrait::new(story.rig)?;
-    let binding = Binding::new(story.rig, story.take);
-    let around = Vec3::splat(CLOSE * story.face.height as f32);
+    let portrait = Portrait::new(input.rig)?;
+    let binding = Binding::new(input.rig, input.take);
+    let around = Vec3::splat(CLOSE * input.face.height as f32);
     let focus = Some(Bounds { low: mouth - around, high: mouth + around });
     let mut rows = [Vec::new(), Vec::new()];
     for frame in frames {
         let seconds = frame as f64 / fps;
-        let mut surfaces = portrait.at(&binding, story.take, story.take.start() + seconds);
+        let mut surfaces = portrait.at(&binding, input.take, input.take.start() + seconds);
         let view = View { yaw: 20.0, pitch: 5.0 };
         let shot =
             |surfaces: &[Vec<Vec3>]| portrait.shoot(&Shot { surfaces, props: &[], view, focus, size: SIZE });
         rows[1].push((shot(&surfaces)?, format!("plain rig, {} crossings", log.crossings[frame][1])));
-        surfaces[story.rig.skin] = story.outcome.frames.frame(frame)?;
+        surfaces[input.rig.skin] = input.outcome.frames.frame(frame)?;
         let label = format!("{seconds:.2} s, {} springs", log.lips[frame].sticky);
         rows[0].push((shot(&surfaces)?, label));
     }
@@ -140,17 +140,17 @@ fn add_mouths(page: &mut Report, story: &Story, log: &FrameLog) -> anyhow::Resul
 }
 
 /// The middle of the mouth at rest.
-fn mouth(story: &Story) -> Option<Vec3> {
-    let places = Landmarks::new(story.face);
+fn mouth(input: &ReportInput) -> Option<Vec3> {
+    let places = Landmarks::new(input.face);
     let at = |name: &str| {
         let place = places.iter().find(|place| place.name == name)?;
-        Some(story.face.neutral[place.vertex as usize])
+        Some(input.face.neutral[place.vertex as usize])
     };
     Some(0.5 * (at("mouth-left")? + at("mouth-right")?))
 }
 
-fn add_curves(page: &mut Report, story: &Story, log: &FrameLog) {
-    let fps = story.outcome.frames.fps();
+fn add_curves(page: &mut Report, input: &ReportInput, log: &FrameLog) {
+    let fps = input.outcome.frames.fps();
     let line = |name: &str, value: &dyn Fn(usize) -> f64| Line {
         name: name.to_owned(),
         points: (0..log.lips.len()).map(|frame| [frame as f64 / fps, value(frame)]).collect(),

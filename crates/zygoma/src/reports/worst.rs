@@ -5,7 +5,7 @@ use zygoma_picture::{Bounds, Clip, Image, Report, View, grid, side_by_side};
 use zygoma_rig::binding::Binding;
 use zygoma_rig::frames::Frames;
 
-use super::simulation::Story;
+use super::simulation::ReportInput;
 use crate::pictures::{Portrait, Shot};
 
 /// Pixels of one picture, and of one frame of the clip.
@@ -17,7 +17,7 @@ const CLIP_FPS: u16 = 15;
 /// Half size of the close-up around the worst vertex, in heights.
 const CLOSE: f32 = 0.16;
 
-impl Story<'_> {
+impl ReportInput<'_> {
     /// The frame with the largest deviation from the rig among those without contact, or among all if there is always contact.
     fn worst_frame(&self) -> Option<usize> {
         let frames = || self.outcome.deviations.iter().enumerate();
@@ -32,7 +32,7 @@ impl Story<'_> {
     pub(crate) fn add_worst(&self, page: &mut Report) -> anyhow::Result<()> {
         let Some(frame) = self.worst_frame() else { return Ok(()) };
         let shown = Shown {
-            story: self,
+            input: self,
             portrait: Portrait::new(self.rig)?,
             binding: Binding::new(self.rig, self.take),
         };
@@ -75,7 +75,7 @@ impl Story<'_> {
 
 /// The subject of the pictures.
 struct Shown<'a> {
-    story: &'a Story<'a>,
+    input: &'a ReportInput<'a>,
     portrait: Portrait<'a>,
     binding: Binding,
 }
@@ -89,11 +89,11 @@ impl Shown<'_> {
         focus: Option<Bounds>,
         size: usize,
     ) -> anyhow::Result<[Image; 2]> {
-        let story = self.story;
-        let mut surfaces = self.portrait.at(&self.binding, story.take, story.time(frame));
+        let input = self.input;
+        let mut surfaces = self.portrait.at(&self.binding, input.take, input.time(frame));
         let plain = self.portrait.shoot(&Shot { surfaces: &surfaces, props: &[], view, focus, size })?;
-        surfaces[story.rig.skin] = story.outcome.frames.frame(frame)?;
-        let props = story.props(frame);
+        surfaces[input.rig.skin] = input.outcome.frames.frame(frame)?;
+        let props = input.props(frame);
         let simulated =
             self.portrait.shoot(&Shot { surfaces: &surfaces, props: &props, view, focus, size })?;
         Ok([simulated, plain])

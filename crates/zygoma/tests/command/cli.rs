@@ -1,5 +1,8 @@
 //! The built command, used as its users would.
 
+use zygoma_face::model::{BoneSource, FaceModel};
+use zygoma_face::tissue::TissueVolume;
+use zygoma_rig::formats::Limits;
 use zygoma_testing::real_data;
 
 use crate::support::{SMALL_SHAPES, fail, listing, report, small_rig, small_take, succeed, zygoma};
@@ -275,15 +278,42 @@ fn heads_differ_by_seed_and_dial_and_are_the_same_bytes_again() {
 fn bones_are_fitted_into_a_rig_and_written_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     succeed(folder.path(), &["head", "-o", "someone.glb", "--seed", "9", "--level", "3.5k"]);
-    let fitted = report(folder.path(), &["anatomy", "someone.glb", "--glb", "bones.glb"]);
+    let told = [
+        "anatomy",
+        "someone.glb",
+        "--glb",
+        "bones.glb",
+        "--fat",
+        "-0.3",
+        "--report",
+        "page",
+        "-o",
+        "head.safetensors",
+    ];
+    let fitted = report(folder.path(), &told);
     assert!(fitted["registration_mm"]["mean"].as_f64().unwrap() < 0.3, "{fitted}");
     assert_eq!(fitted["inverted"]["fill"], 0);
     assert_eq!(fitted["penetrating"], 0);
+    assert!((fitted["fat"].as_f64().unwrap() + 0.3).abs() < 1e-3, "{fitted}");
+    assert_eq!(fitted["jaw"][0]["shape"], "jawOpen");
+    // The dials of this head bend the motion of its teeth by more than a bone would allow, so that the chin tells it.
+    assert_eq!(fitted["jaw"][0]["source"], "chin");
+    assert!((10.0..30.0).contains(&fitted["jaw"][0]["degrees"].as_f64().unwrap()), "{fitted}");
+    assert!(std::fs::read_to_string(folder.path().join("page/report.html")).unwrap().contains("image/png"));
+    let face = FaceModel::read(&folder.path().join("head.safetensors"), &Limits::default()).unwrap();
+    assert_eq!(face.inside.bone_source, BoneSource::Fitted);
+    assert!(TissueVolume::of_face(&face).is_some_and(|volume| volume.mesh.tets.len() > 30_000));
+    // The rig's own texture is still there.
+    let written = std::fs::read(folder.path().join("bones.glb")).unwrap();
+    assert!(written.windows(9).any(|bytes| bytes == b"image/png"));
     let bones = report(folder.path(), &["info", "bones.glb"]);
     let names: Vec<&str> =
         bones["meshes"].as_array().unwrap().iter().filter_map(|m| m["name"].as_str()).collect();
     assert!(names.contains(&"cranium") && names.contains(&"mandible"), "{names:?}");
     assert_eq!(bones["arkit"]["count"], 52);
+    std::fs::write(folder.path().join("marks.txt"), "36 99999999\n").unwrap();
+    let error = fail(folder.path(), &["anatomy", "someone.glb", "--landmarks", "marks.txt"]);
+    assert!(error.contains("marks.txt") && error.contains("vertex 99999999"), "{error}");
     let output = zygoma(folder.path(), &["anatomy", "someone.glb", "--mesh", "eye_left"]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && error.contains("no head was found"), "{error}");

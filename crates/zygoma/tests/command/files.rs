@@ -32,7 +32,7 @@ fn no_output_replaces_an_input() {
         .collect();
     let names = listing(path);
     let face = ["simulate", "face.safetensors", "--take", "take.csv"];
-    let flesh = ["simulate", "rig.glb", "--take", "take.csv"];
+    let tissue = ["simulate", "rig.glb", "--take", "take.csv"];
     let cases: [Vec<&str>; 14] = [
         vec!["info", "rig.glb", "--sheet", "rig.glb"],
         vec!["info", "rig.glb", "--sheet", "./small/../rig.glb"],
@@ -47,8 +47,8 @@ fn no_output_replaces_an_input() {
         // The face remembers its rig.
         [&face[..], &["-o", "rig.glb"]].concat(),
         [&face[..], &["-o", "out.glb", "--rig", "rig.glb", "--report", "rig.glb"]].concat(),
-        [&flesh[..], &["-o", "rig.glb"]].concat(),
-        [&flesh[..], &["-o", "params.glb", "--thickness", "params.glb"]].concat(),
+        [&tissue[..], &["-o", "rig.glb"]].concat(),
+        [&tissue[..], &["-o", "params.glb", "--thickness", "params.glb"]].concat(),
     ];
     for args in &cases {
         let told = fail(path, args);

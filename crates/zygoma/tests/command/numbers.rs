@@ -142,7 +142,7 @@ fn instruction_sets_agree() {
     let touched = ["--take", "take.csv", "--touch", "poke.toml", "-o", "out.pc2", "--fps", "30"];
     let bodies = [
         ("shell", [&["simulate", "face.safetensors"][..], &touched].concat()),
-        ("flesh", [&["simulate", "small", "--triangles", "300"][..], &touched].concat()),
+        ("tissue", [&["simulate", "small", "--triangles", "300"][..], &touched].concat()),
     ];
     for (body, args) in bodies {
         let surfaces = |set: &str| -> Vec<Vec3> {

@@ -305,3 +305,63 @@ fn solved_tissue_is_kept_for_the_next_run() {
     assert_eq!(frames(&[]), first, "from the cache");
     assert_eq!(kept(), 1);
 }
+
+/// A rig that is no head gets one layer of tissue; with a still head it is the artist's own, and with a moving one it swings.
+#[test]
+fn an_enriched_rig_is_exact_while_its_head_is_still() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    small_rig(path);
+    small_take(path);
+    succeed(path, &["build", "small", "--for", "enriched", "-o", "face.safetensors", "--triangles", "300"]);
+    let args = ["simulate", "face.safetensors", "--take", "take.csv", "--fps", "10", "-o", "out.pc2"];
+    let still = report(path, &[&args[..], &["--still-head"]].concat());
+    assert_eq!((&still["body"], &still["still_deviation_mm"]), (&"enriched".into(), &0.0.into()), "{still}");
+    assert_eq!(still["bones"], "none");
+    let shaken = ["simulate", "face.safetensors", "--take", "shake", "--fps", "10", "-o", "out.pc2"];
+    let moving = report(path, &shaken);
+    assert!(moving["still_deviation_mm"].is_null(), "{moving}");
+    assert!(moving["displacement_mm"]["max"].as_f64().unwrap() > 0.05, "{moving}");
+    assert_eq!(moving["rest"]["inverted_left"], 0);
+    let naive = report(path, &[&args[..], &["--still-head", "--rebalance", "0"]].concat());
+    assert!(naive["still_deviation_mm"].as_f64().unwrap() > 1e-3, "{naive}");
+    let told = fail(path, &[&args[..], &["--body", "shell", "--rebalance", "0"]].concat());
+    assert!(told.contains("add --body enriched"), "{told}");
+    let told = fail(path, &[&args[..], &["--rebalance", "2"]].concat());
+    assert!(told.contains("rebalance is 2"), "{told}");
+    write(path, "poke.toml", "[[push]]\nat = \"cheek-left\"\nfrom = 0.1\nto = 0.9\ndepth = 3\nradius = 9\n");
+    paint_and_edit(path);
+    let touched = report(path, &[&args[..], &["--still-head", "--touch", "poke.toml"]].concat());
+    assert!(touched["displacement_mm"]["max"].as_f64().unwrap() > 1.0, "{touched}");
+}
+
+/// Materials by place make a face swing less, and an edited take is simulated only where it has changed.
+fn paint_and_edit(path: &Path) {
+    // Held so firmly that the layer itself has to swing.
+    write(path, "layer.toml", "thickness = 0.01\nattachment = 2e6\nfirm_mu = 3000\n");
+    let swing = |more: &[&str]| report(path, &shaken(more));
+    let largest = |told: &serde_json::Value| told["displacement_mm"]["max"].as_f64().expect("a length");
+    let plain = swing(&["--record", "old.safetensors"]);
+    assert_eq!(plain["copied_frames"], 0);
+    let frames = std::fs::read(path.join("out.pc2")).expect("frames");
+    std::fs::create_dir(path.join("paint")).expect("a folder");
+    let spot = "[[material]]\nshape = \"neutral\"\nat = \"chin\"\nradius = 2000\nmu = 50\n";
+    write(path, "paint/materials.toml", spot);
+    let painted = swing(&["--materials", "paint"]);
+    assert!(largest(&painted) < 0.5 * largest(&plain), "{painted}");
+    write(path, "paint/materials.toml", &spot.replace("chin", "tail"));
+    assert!(fail(path, &shaken(&["--materials", "paint"])).contains("there is no place 'tail'"));
+    write(path, "paint/materials.toml", &spot.replace("neutral", "wink"));
+    assert!(fail(path, &shaken(&["--materials", "paint"])).contains("no shape 'wink'"));
+    // Nothing has changed.
+    let same = swing(&["--edit-of", "old.safetensors"]);
+    assert_eq!(same["copied_frames"], same["frames"], "{same}");
+    assert_eq!(std::fs::read(path.join("out.pc2")).expect("frames"), frames);
+    let other = fail(path, &shaken(&["--edit-of", "old.safetensors", "--rebalance", "0.5"]));
+    assert!(other.contains("recorded of another face, with other parameters"), "{other}");
+}
+
+fn shaken<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let args = ["simulate", "face.safetensors", "--params", "layer.toml", "--take", "shake"];
+    [&args[..], &["--anatomy", "none", "--fps", "30", "-o", "out.pc2"], more].concat()
+}

@@ -1,4 +1,4 @@
-//! Faces made of flesh, from rig to file.
+//! Faces with tissue, from rig to file.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use zygoma_rig::frames::Frames;
 use crate::support::{SMALL_SHAPES, fail, report, small_folder, small_take, succeed};
 
 #[test]
-fn flesh_of_a_rig_without_bones_performs_with_painted_thickness_and_free_parts() {
+fn tissue_of_a_rig_without_bones_performs_with_painted_thickness_and_free_parts() {
     let folder = small_folder();
     let path = folder.path();
     let perform =
@@ -70,7 +70,7 @@ fn the_built_in_head_is_known_and_other_heads_bring_their_bones() {
 }
 
 #[test]
-fn flesh_is_touched_and_follows_markers() {
+fn tissue_is_touched_and_follows_markers() {
     let folder = small_folder();
     let path = folder.path();
     let press = "[[push]]\nat = \"cheek-left\"\nfrom = 0.1\nto = 0.9\ndepth = 4\nradius = 12\n";
@@ -112,7 +112,7 @@ fn small_position(folder: &std::path::Path, vertex: usize) -> [f32; 3] {
 }
 
 #[test]
-fn what_no_flesh_can_be_made_of_is_told_in_a_sentence() {
+fn input_that_gives_no_tissue_is_refused_in_a_sentence() {
     let folder = small_folder();
     let path = folder.path();
     let with = |more: &[&'static str]| {
@@ -180,7 +180,7 @@ fn a_shaken_head_is_the_same_at_any_frame_rate() {
     assert!(usual.len() > 10);
     let apart = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     let moved = usual.iter().map(|surface| apart(surface, &usual[0])).fold(0.0, f32::max);
-    assert!(moved > 1e-4, "the flesh swings: {moved} m");
+    assert!(moved > 1e-4, "the tissue swings: {moved} m");
     for fps in ["25", "30"] {
         let found = surfaces(fps);
         assert_eq!(found.len(), usual.len());

@@ -5,6 +5,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use toml::Spanned;
 
+use super::hand::HandFile;
+
 /// A whole script.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -13,6 +15,7 @@ pub(super) struct ScriptFile {
     pub(super) push: Vec<Spanned<PushFile>>,
     pub(super) pull: Vec<Spanned<PullFile>>,
     pub(super) sphere: Vec<Spanned<SphereFile>>,
+    pub(super) hand: Vec<Spanned<HandFile>>,
 }
 
 /// The unit of lengths.

@@ -1,6 +1,7 @@
 //! Touch scripts: the colliders and grabs of a face, when and where. `docs/touch-scripts.md` describes them for their authors.
 
 mod file;
+mod hand;
 mod play;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use zygoma_rig::formats::Limits;
 
 use super::toml_file;
 use file::{PullFile, PushFile, ScriptFile, SphereFile, Where};
+pub use hand::ScriptedHand;
 pub use play::{Moment, Player, Prop};
 
 /// A fingertip's radius in metres.
@@ -34,6 +36,8 @@ const EASE: f64 = 0.3;
 pub struct TouchScript {
     /// The touches, in the order of the file.
     pub touches: Vec<ScriptedTouch>,
+    /// The gestures of hands.
+    pub hands: Vec<ScriptedHand>,
 }
 
 /// One scripted touch.
@@ -53,7 +57,7 @@ pub struct ScriptedTouch {
 #[derive(Clone, Debug)]
 enum Action {
     Push {
-        at: Spot,
+        at: Place,
         /// Direction of the push, in the head's frame; `None`: into the skin.
         direction: Option<Vec3>,
         depth: f32,
@@ -61,7 +65,7 @@ enum Action {
         collider: ScriptedCollider,
     },
     Pull {
-        at: Spot,
+        at: Place,
         by: Vec3,
         radius: f32,
         ease: f64,
@@ -85,7 +89,7 @@ struct ScriptedCollider {
 #[derive(Clone, Debug)]
 struct Key {
     time: f64,
-    at: Spot,
+    at: Place,
     offset: Vec3,
     /// Along the skin's normal.
     out: f32,
@@ -93,7 +97,7 @@ struct Key {
 
 /// A point on or near the skin.
 #[derive(Clone, Debug, PartialEq)]
-enum Spot {
+enum Place {
     /// A vertex, and the triangles around it that define the outward normal.
     Vertex { vertex: u32, triangles: Vec<[u32; 3]> },
     /// A position in the head's frame, and the triangles that define its normal.
@@ -121,12 +125,23 @@ impl TouchScript {
         for (index, sphere) in script.sphere.iter().enumerate() {
             touches.push(reader.sphere(sphere, index)?);
         }
-        Ok(Self { touches })
+        let mut hands = Vec::new();
+        for (index, hand) in script.hand.iter().enumerate() {
+            hands.push(reader.hand(hand, index)?);
+        }
+        Ok(Self { touches, hands })
+    }
+
+    /// Whether nothing touches the face.
+    pub fn is_empty(&self) -> bool {
+        self.touches.is_empty() && self.hands.is_empty()
     }
 
     /// Whether any touch is active at a time, or was in the last `seconds` before it.
     pub fn is_touched(&self, time: f64, seconds: f64) -> bool {
-        self.touches.iter().any(|touch| time >= touch.from && time <= touch.to + seconds)
+        let is_during = |from: f64, to: f64| time >= from && time <= to + seconds;
+        self.touches.iter().any(|touch| is_during(touch.from, touch.to))
+            || self.hands.iter().any(|hand| is_during(hand.from, hand.to))
     }
 }
 
@@ -231,12 +246,12 @@ impl Reader<'_> {
         })
     }
 
-    fn spot(&self, at: &Spanned<Where>) -> Result<Spot, String> {
+    fn spot(&self, at: &Spanned<Where>) -> Result<Place, String> {
         match at.get_ref() {
             Where::Named(name) => {
                 let place = self.places.find(name).ok_or_else(|| self.no_place(name, self.line(at)))?;
                 let triangles = around(self.face, place.vertex);
-                Ok(Spot::Vertex { vertex: place.vertex, triangles })
+                Ok(Place::Vertex { vertex: place.vertex, triangles })
             }
             Where::Position(position) => {
                 let position = self.unit * *position;
@@ -244,7 +259,7 @@ impl Reader<'_> {
                     return Err(format!("line {}: the position is not finite", self.line(at)));
                 }
                 let nearest = nearest_skin(self.face, position);
-                Ok(Spot::Position { position, triangles: around(self.face, nearest) })
+                Ok(Place::Position { position, triangles: around(self.face, nearest) })
             }
         }
     }

@@ -1,12 +1,11 @@
 //! Plays a touch script: before each frame it moves colliders and grabs to their goals.
 
 use glam::{Quat, Vec3};
-use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
 
-use super::{Action, CLEARANCE, FINGERTIP, Key, ScriptedTouch, Spot, TouchScript};
+use super::{Action, CLEARANCE, FINGERTIP, Key, Place, ScriptedTouch, TouchScript};
 use crate::body::Body;
-use crate::contact::{ColliderBody, ColliderId, GrabId};
+use crate::contact::{ColliderBody, ColliderFrame, ColliderId, GrabId};
 
 /// The face at the end of the next frame, before it is touched.
 pub struct Moment<'a> {
@@ -16,8 +15,6 @@ pub struct Moment<'a> {
     pub plain: &'a [Vec3],
     /// The simulated surface now.
     pub shown: &'a [Vec3],
-    /// The head's pose then.
-    pub head: RigidMotion,
 }
 
 /// A collider to be displayed: its shape and its pose in each frame, in the head's frame.
@@ -116,7 +113,7 @@ impl<'a> Player<'a> {
                     touch.map(ColliderBody::place)
                 }
                 State::Holding { grip, normal, .. } => {
-                    let radius = prop.shape.reach();
+                    let radius = prop.shape.bounding_radius();
                     Some(Pose::at(*grip + radius * *normal))
                 }
                 State::Waiting | State::Over => None,
@@ -140,9 +137,9 @@ fn progress(touch: &ScriptedTouch, time: f64, ease_in: f64, ease_out: f64) -> f3
     (smooth(inwards) * smooth(outwards)) as f32
 }
 
-impl Spot {
+impl Place {
     /// Its position on a surface, and the outward normal.
-    fn on(&self, surface: &[Vec3]) -> (Vec3, Vec3) {
+    pub(super) fn on(&self, surface: &[Vec3]) -> (Vec3, Vec3) {
         let (Self::Vertex { triangles, .. } | Self::Position { triangles, .. }) = self;
         let normal: Vec3 = triangles
             .iter()
@@ -159,7 +156,7 @@ impl Spot {
     }
 }
 
-fn spots(action: &Action) -> Vec<&Spot> {
+fn spots(action: &Action) -> Vec<&Place> {
     match action {
         Action::Push { at, .. } | Action::Pull { at, .. } => vec![at],
         Action::Carry { keys, .. } => keys.iter().map(|key| &key.at).collect(),
@@ -168,7 +165,7 @@ fn spots(action: &Action) -> Vec<&Spot> {
 
 /// A collider's goal at a time, in the head's frame.
 fn pose(touch: &ScriptedTouch, start: &[(Vec3, Vec3)], moment: &Moment) -> Pose {
-    let now = |index: usize, spot: &Spot| if touch.follow { spot.on(moment.plain) } else { start[index] };
+    let now = |index: usize, spot: &Place| if touch.follow { spot.on(moment.plain) } else { start[index] };
     match &touch.action {
         Action::Push { at, direction, depth, ease, collider } => {
             let (at, normal) = now(0, at);
@@ -199,22 +196,14 @@ fn pose(touch: &ScriptedTouch, start: &[(Vec3, Vec3)], moment: &Moment) -> Pose 
     }
 }
 
-/// Transforms a pose from the head's frame to the world.
-fn in_world(pose: &Pose, head: &RigidMotion) -> Pose {
-    Pose {
-        rotation: head.rotation.as_quat() * pose.rotation,
-        translation: head.apply(pose.translation.as_dvec3()).as_vec3(),
-    }
-}
-
 fn begin(touch: &ScriptedTouch, running: &mut dyn Body, moment: &Moment) -> State {
     match &touch.action {
         Action::Push { collider, .. } | Action::Carry { collider, .. } => {
             let start: Vec<(Vec3, Vec3)> =
                 spots(&touch.action).iter().map(|spot| spot.on(moment.plain)).collect();
-            let pose = in_world(&pose(touch, &start, moment), &moment.head);
+            let pose = pose(touch, &start, moment);
             let Some(colliders) = running.colliders_mut() else { return State::Over };
-            let id = colliders.add(collider.shape.clone(), pose, collider.motion);
+            let id = colliders.add_in(ColliderFrame::Head, collider.shape.clone(), pose, collider.motion);
             if let Some(added) = colliders.get_mut(id) {
                 added.friction = collider.friction;
             }
@@ -231,7 +220,7 @@ fn begin(touch: &ScriptedTouch, running: &mut dyn Body, moment: &Moment) -> Stat
 fn advance(touch: &ScriptedTouch, running: &mut dyn Body, state: &mut State, moment: &Moment) {
     match state {
         State::Touching { touch: id, start } => {
-            let pose = in_world(&pose(touch, start, moment), &moment.head);
+            let pose = pose(touch, start, moment);
             if let Some(moved) = running.colliders_mut().and_then(|colliders| colliders.get_mut(*id)) {
                 moved.pose = pose;
             }

@@ -59,10 +59,9 @@ fn performed(script: &TouchScript, seconds: f64) -> Vec<Vec<Vec3>> {
     let plain = FACE.neutral.clone();
     let mut shown = plain.clone();
     let mut player = Player::new(script);
-    let head = RigidMotion::IDENTITY;
     (0..=(100.0 * seconds) as usize)
         .map(|frame| {
-            let moment = Moment { time: frame as f64 / 100.0, plain: &plain, shown: &shown, head };
+            let moment = Moment { time: frame as f64 / 100.0, plain: &plain, shown: &shown };
             player.before(&mut running, &moment);
             shown = running.advance(0.01).positions.to_vec();
             player.after(&running);
@@ -153,7 +152,7 @@ fn a_sphere_goes_from_key_to_key_in_any_unit() {
         for frame in 0..=6 {
             let time = f64::from(frame) / 4.0;
             running.set_head_pose(&head);
-            player.before(&mut running, &Moment { time, plain: &plain, shown: &plain, head });
+            player.before(&mut running, &Moment { time, plain: &plain, shown: &plain });
             running.advance(0.25);
             player.after(&running);
         }

@@ -4,7 +4,9 @@ use glam::{Vec3, Vec4, Vec4Swizzles};
 use zygoma_physics::shell::StepMatrices;
 
 use super::targets::{Fans, Targets};
-use crate::contact::{Candidate, ColliderMotion, Colliders, Contact, HeadWay, Hold, Layer, Near, Samples};
+use crate::contact::{
+    Candidate, ColliderMotion, Colliders, Contact, HeadWay, Hold, Layer, Near, Reach, Samples,
+};
 
 /// Rounds over the contact points of a step, and sweeps in a round over those with contact forces; each sweep leaves less penetration
 /// than the one before. Ours.
@@ -70,7 +72,7 @@ impl Travel<'_> {
 pub(super) struct Way {
     pub(super) from: Vec3,
     pub(super) to: Vec3,
-    pub(super) reach: f32,
+    pub(super) radius: f32,
 }
 
 impl Skin<'_> {
@@ -80,18 +82,26 @@ impl Skin<'_> {
     }
 
     /// Lists the points that may come within the radius of a path while skin moves by `farthest` at most.
-    pub(super) fn find_candidates(&self, touch: u32, way: &Way, farthest: f32, found: &mut Vec<Candidate>) {
+    /// Only points that follow one of the given vertices are looked at.
+    pub(super) fn find_candidates(
+        &self,
+        touch: u32,
+        way: &Way,
+        (farthest, vertices): (f32, impl Iterator<Item = usize>),
+        found: &mut Vec<Candidate>,
+    ) {
         // The bounding sphere of the whole path first, which needs no division.
-        let Way { from, to, reach } = *way;
+        let Way { from, to, radius } = *way;
         let (middle, half) = (0.5 * (from + to), 0.5 * from.distance(to));
-        for (vertex, position) in self.shell.iter().enumerate() {
+        for vertex in vertices {
+            let position = self.shell[vertex];
             let (group, spread) = self.samples.group(vertex);
-            let around = reach + 1.5 * spread + 2.0 * farthest + half;
+            let around = radius + 1.5 * spread + 2.0 * farthest + half;
             if position.xyz().distance_squared(middle) > around * around || group.is_empty() {
                 continue;
             }
-            let reach = reach + 2.0 * self.travel.of(vertex);
-            if distance_to_segment(position.xyz(), from, to) > reach + 1.5 * spread {
+            let radius = radius + 2.0 * self.travel.of(vertex);
+            if distance_to_segment(position.xyz(), from, to) > radius + 1.5 * spread {
                 continue;
             }
             for sample in group {
@@ -99,12 +109,32 @@ impl Skin<'_> {
                     |layer: &Layer<'_>| self.samples.offset(sample, layer, self.per_metre, self.rest);
                 let offset_before = offset(&self.before);
                 let at = offset_before + self.samples.carried(sample, self.shell);
-                if distance_to_segment(at, from, to) <= reach {
+                if distance_to_segment(at, from, to) <= radius {
                     let offset_now = offset(&self.now);
-                    found.push(Candidate { touch, sample, offset_before, offset_now, anchor: None });
+                    found.push(Candidate {
+                        touch,
+                        sample,
+                        offset_before,
+                        offset_now,
+                        anchor: None,
+                        side: None,
+                    });
                 }
             }
         }
+    }
+}
+
+impl Skin<'_> {
+    /// Lists the vertices with points that may come within a margin of a hand.
+    fn list_reached(&self, reach: Option<Reach>, margin: f32, reached: &mut Vec<u32>) {
+        reached.clear();
+        let Some(reach) = reach else { return };
+        let is_near = |vertex: &u32| {
+            let spread = self.samples.group(*vertex as usize).1;
+            reach.is_near(self.shell[*vertex as usize].xyz(), margin + 1.5 * spread)
+        };
+        reached.extend((0..self.shell.len() as u32).filter(is_near));
     }
 }
 
@@ -206,12 +236,28 @@ impl Colliders {
     pub(super) fn find_candidates(&mut self, skin: &Skin<'_>, head: &HeadWay, margin: f32) {
         self.candidates.clear();
         let farthest = skin.farthest();
-        for (index, (_, touch)) in (0u32..).zip(&self.touches).filter(|(_, (_, touch))| !touch.is_through()) {
-            let reach = touch.collider.shape.reach() + margin;
-            let way = Way { from: touch.start(head), to: touch.wanted(head, 1.0).translation, reach };
-            skin.find_candidates(index, &way, farthest, &mut self.candidates);
+        let mut reached = std::mem::take(&mut self.reached);
+        let mut hand = None;
+        for (index, (_, touch)) in (0u32..).zip(&self.touches) {
+            if touch.hand.is_some() && touch.hand != hand {
+                hand = touch.hand;
+                let reach = touch.hand.and_then(|hand| self.reach(hand, head, 1.0));
+                skin.list_reached(reach, margin + 2.0 * farthest, &mut reached);
+            }
+            if touch.is_through() {
+                continue;
+            }
+            let radius = touch.bounding_radius() + touch.detour(head) + margin;
+            let way = Way { from: touch.start(head), to: touch.wanted(head, 1.0).translation, radius };
+            if touch.hand.is_some() {
+                let near = reached.iter().map(|vertex| *vertex as usize);
+                skin.find_candidates(index, &way, (farthest, near), &mut self.candidates);
+            } else {
+                skin.find_candidates(index, &way, (farthest, 0..skin.shell.len()), &mut self.candidates);
+            }
         }
-        self.find_anchors();
+        self.reached = reached;
+        self.find_kept();
     }
 
     /// Resolves penetrations and applies grabs, in a step that ends at a fraction of the frame. `next` are the shell's positions to be
@@ -278,18 +324,22 @@ impl Colliders {
         }
         for (index, candidate) in (0u32..).zip(&mut self.candidates) {
             let touch = &self.touches[candidate.touch as usize].1;
+            if touch.spares(samples.follows(candidate.sample)) {
+                (candidate.anchor, candidate.side) = (None, None);
+                continue;
+            }
             let offset = candidate.offset_before + share * (candidate.offset_now - candidate.offset_before);
             let at = offset + samples.carried(candidate.sample, next);
-            if touch.collider.clearance(at, NEAR).is_none() {
+            let earlier = offset + samples.carried(candidate.sample, current);
+            let kept = candidate.side.take().filter(|side| side.holds(touch, at, 0.0));
+            let side = kept.or_else(|| touch.side_met(earlier, at - earlier));
+            if side.is_none() && touch.collider.signed_distance(at, NEAR).is_none() {
                 candidate.anchor = None;
                 continue;
             }
             let mut hold = Hold::default();
             if touch.friction > 0.0 {
-                let before = || {
-                    let at = offset + samples.carried(candidate.sample, current);
-                    touch.collider.before.apply_inverse(at)
-                };
+                let before = || touch.collider.before.apply_inverse(earlier);
                 hold.anchor = Some(candidate.anchor.unwrap_or_else(before) + touch.collider.deformed_at(at));
             }
             let is_kinematic = touch.drive == ColliderMotion::Kinematic;
@@ -304,7 +354,7 @@ impl Colliders {
                 }
             }
             let (touch, sample) = (candidate.touch, candidate.sample);
-            self.near.push(Near { candidate: index, touch, sample, offset, compliance: sum, hold });
+            self.near.push(Near { candidate: index, touch, sample, offset, compliance: sum, hold, side });
         }
     }
 
@@ -325,7 +375,13 @@ impl Colliders {
             let touch = &mut self.touches[near.touch as usize].1;
             let at = near.offset + samples.carried(near.sample, next);
             let within = if near.hold.pressing > 0.0 { FAR } else { 0.0 };
-            let Some(clearance) = touch.collider.clearance(at, within) else { continue };
+            let found = match &near.side {
+                Some(side) => {
+                    Some(side.distance(&touch.collider, at)).filter(|found| found.distance <= within)
+                }
+                None => touch.collider.signed_distance(at, within),
+            };
+            let Some(found) = found else { continue };
             // Where bone holds the skin, a driven collider has to yield.
             let yielding = touch.compliance(step);
             let firm = |v: u32| if yielding == 0.0 { None } else { supports.each[v as usize].firm() };
@@ -340,10 +396,10 @@ impl Colliders {
                 continue;
             }
             let hold = &mut near.hold;
-            let pressing = (hold.pressing - clearance.distance / along_normal).max(0.0);
-            let push = pressing * clearance.normal - hold.pressing * hold.normal;
-            let dragged = hold.drag(touch, at, clearance.normal, pressing, near.compliance + yielding);
-            (hold.pressing, hold.normal) = (pressing, clearance.normal);
+            let pressing = (hold.pressing - found.distance / along_normal).max(0.0);
+            let push = pressing * found.normal - hold.pressing * hold.normal;
+            let dragged = hold.drag(touch, at, found.normal, pressing, near.compliance + yielding);
+            (hold.pressing, hold.normal) = (pressing, found.normal);
             let force = push + dragged;
             largest = largest.max(along_normal * force.length());
             for (v, w) in samples.follows_freely(near.sample) {
@@ -365,16 +421,18 @@ impl Colliders {
             let at = near.offset + samples.carried(near.sample, next);
             let push = near.hold.pressing * near.hold.normal + near.hold.dragging;
             touch.load.add(push, at);
-            self.candidates[near.candidate as usize].anchor = near.hold.next_anchor(touch, at);
-            let Some(clearance) = touch.collider.clearance(at, ENOUGH) else { continue };
-            touch.load.note_depth(-clearance.distance);
+            let candidate = &mut self.candidates[near.candidate as usize];
+            candidate.anchor = near.hold.next_anchor(touch, at);
+            candidate.side = near.side.filter(|side| side.holds(touch, at, ENOUGH));
+            let Some(found) = touch.collider.signed_distance(at, ENOUGH) else { continue };
+            touch.load.note_depth(-found.distance);
             if push != Vec3::ZERO {
                 let area = samples.area(near.sample).max(f32::MIN_POSITIVE);
                 self.contacts.push(Contact {
                     touch: *name,
                     vertex: samples.vertex(near.sample),
                     point: metres * at,
-                    normal: clearance.normal,
+                    normal: found.normal,
                     force: metres * metres * push,
                     // Areas are in face heights² too, and pressures are the same at every size.
                     pressure: near.hold.pressing / area,

@@ -19,7 +19,7 @@ use zygoma_numerics::Checked;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
 use crate::contact::{
-    Below, Colliders, ContactScale, Grab, GrabId, LONGEST_GRAB, Order, SampledSkin, Samples,
+    Below, Colliders, ContactScale, Grab, GrabId, LONGEST_GRAB, Order, PinchedSkin, SampledSkin, Samples,
 };
 use crate::model::FaceModel;
 use crate::shell::model::ShellModel;
@@ -39,7 +39,7 @@ const WATCH: f32 = 0.01;
 const MOST_TRAVEL: f32 = 0.03;
 
 /// A collider that comes this near, as a fraction of the height, wakes a sleeping face: 3 cm. Ours.
-const ROUSING: f32 = 0.12;
+const WAKING: f32 = 0.12;
 
 /// Maximum speed of a vertex, in face heights per second: 12 m/s on a life-size face. Ours.
 const TOP_SPEED: f32 = 50.0;
@@ -349,10 +349,10 @@ impl ShellBody {
         }
         self.stages.rig = began.elapsed();
         let touched = self.prepare_touches(seconds);
-        self.rouse(touched, seconds);
+        self.update_sleep(touched, seconds);
         if self.is_asleep() {
             self.step_time = self.frame_time;
-            self.touches.jump(&self.head.way());
+            self.touches.teleport(&self.head.way());
             self.show_target(seconds);
         } else {
             self.run_steps(start, touched);
@@ -420,7 +420,7 @@ impl ShellBody {
             |at: Vec3| Below::new(at, target.iter().map(|p| p.xyz()), |v| self.fans.normal(v, target));
         self.touches.begin_frame();
         self.touches.iter_mut().for_each(|touch| touch.pass(&way, 1.0, below));
-        self.touches.find_candidates(&skin, &way, if asleep { ROUSING } else { WATCH });
+        self.touches.find_candidates(&skin, &way, if asleep { WAKING } else { WATCH });
         self.stages.contact = began.elapsed();
         self.stages.constraints = self.stages.contact;
         self.touches.is_near() || self.touches.is_pulling()
@@ -449,10 +449,30 @@ impl ShellBody {
             self.stages.gradient += assembled - began;
             self.stages.solve += solved - assembled;
             self.touches.move_colliders(share, &self.head.way(), step);
+            if touched {
+                self.pinch(share);
+            }
             self.constrain(share, touched);
             self.stepper.finish();
             self.stages.constraints += solved.elapsed();
         }
+    }
+
+    /// Lets hands grab and release skin.
+    fn pinch(&mut self, share: f32) {
+        if self.touches.hands().next().is_none() {
+            return;
+        }
+        let free = self.stepper.order().free;
+        let (next, _) = self.stepper.next_mut();
+        let (samples, rest) = (&self.samples, self.rig.rest());
+        let (layers, per_metre) = ([self.before.layer(), self.now.layer()], (1.0 / self.face.height) as f32);
+        let sample = |sample: u32| {
+            let [before, now] = layers.map(|layer| samples.offset(sample, &layer, per_metre, rest));
+            before + share * (now - before) + samples.carried(sample, next)
+        };
+        let vertex = |vertex: u32| next[vertex as usize].xyz();
+        self.touches.update_pinches(&PinchedSkin { samples, free, sample: &sample, vertex: &vertex });
     }
 
     /// Applies depth, contact and the limits of strain and speed to the next positions.

@@ -57,7 +57,7 @@ impl ShellBody {
     }
 
     /// Updates sleep: falls asleep after some time without activity, wakes up before a touch.
-    pub(super) fn rouse(&mut self, touched: bool, seconds: f64) {
+    pub(super) fn update_sleep(&mut self, touched: bool, seconds: f64) {
         let Some(patience) = self.params.sleep_after else {
             return self.wake(seconds);
         };

@@ -1,3 +1,4 @@
+mod hands;
 mod rates;
 mod recovery;
 
@@ -494,11 +495,11 @@ fn broken_files_are_refused_with_a_sentence() {
     }
     let text = String::from_utf8_lossy(&bytes[8..8 + header]);
     let of_version = |version: u32| {
-        let text = text.replace(r#"\"version\":4"#, &format!(r#"\"version\":{version}"#));
+        let text = text.replace(r#"\"version\":5"#, &format!(r#"\"version\":{version}"#));
         FaceModel::from_bytes(&[&bytes[..8], text.as_bytes(), &bytes[8 + header..]].concat())
     };
-    assert_eq!(of_version(4).unwrap(), *FACE);
-    for (version, age) in [(3, "an older"), (7, "a newer")] {
+    assert_eq!(of_version(5).unwrap(), *FACE);
+    for (version, age) in [(4, "an older"), (7, "a newer")] {
         let problem = of_version(version).unwrap_err();
         assert!(problem.contains(age) && problem.contains("zygoma build RIG -o FACE"), "{problem}");
     }

@@ -109,10 +109,10 @@ fn a_settled_face_stays_where_it_is() {
 
 #[test]
 fn without_control_the_weights_themselves_act() {
-    let (mesh, rigged) = &*FACE;
+    let rigged = &FACE.1;
     let params =
         TissueParams { actuation: Actuation::Forces, control_iterations: 0, ..TissueParams::default() };
-    let tissue = Tissue::new(rigged, &jaw_driven_shapes(mesh), &params).unwrap();
+    let tissue = Tissue::new(rigged, &params).unwrap();
     let mut face = TissueBody::new(Arc::new(tissue)).unwrap();
     face.settle();
     let smile = weights_of(&[("mouthSmileLeft", 1.0)]);
@@ -175,11 +175,11 @@ fn a_palm_does_not_stop_the_clock() {
         face.colliders_mut().get_mut(touch).unwrap().pose = place(if frame < 3 { -0.01 } else { 0.004 });
         face.advance(1.0 / 60.0);
         let now = face.step_factor.candidate_count();
-        assert!(now <= known + 3 * step_contact::MOST_NEW / 2, "{} at once", now - known);
+        assert!(now <= known + 3 * crate::volume::contact::MOST_NEW / 2, "{} at once", now - known);
         known = now;
         deepest.push(1e3 * face.penetration());
     }
     println!("{} vertices under the palm; inside by {deepest:.3?} mm", known - start);
-    assert!(known - start >= step_contact::MOST_NEW, "a palm is large: {}", known - start);
+    assert!(known - start >= crate::volume::contact::MOST_NEW, "a palm is large: {}", known - start);
     assert!(deepest[39] < 0.1, "{deepest:?} mm");
 }

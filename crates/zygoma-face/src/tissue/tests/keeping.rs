@@ -56,9 +56,8 @@ fn bodies_go_on_from_a_saved_state_bit_for_bit() {
 
 /// Number of progress reports of a tissue build before it is cancelled, and the tissue if it is not.
 fn shapes_solved(face: &FaceModel, params: &TissueParams) -> (usize, Option<Tissue>) {
-    let jaw = jaw_driven_shapes(&FACE.0);
     let mut told = 0;
-    let tissue = Tissue::build(&TissueInput::new(face, &jaw), params, &mut |_| {
+    let tissue = Tissue::build(&TissueInput::new(face), params, &mut |_| {
         told += 1;
         Continue::Abandon
     });
@@ -69,7 +68,7 @@ fn shapes_solved(face: &FaceModel, params: &TissueParams) -> (usize, Option<Tiss
 fn solved_tissue_is_taken_from_the_face() {
     let params = TissueParams::default();
     let mut kept = FACE.1.clone();
-    kept.add_section(&TISSUE.solved().unwrap());
+    kept.add_section(&TISSUE.solved());
     let kept = FaceModel::from_bytes(&kept.to_bytes()).unwrap();
     let (told, read) = shapes_solved(&kept, &params);
     assert_eq!(told, 0, "no shape is solved again");
@@ -78,9 +77,25 @@ fn solved_tissue_is_taken_from_the_face() {
     assert_eq!(shapes_solved(&kept, &softer).0, 1, "other parameters are solved anew");
     let sticky = TissueParams { stickiness: STICKY, ..params };
     assert_eq!(shapes_solved(&kept, &sticky).0, 0, "lips that stick do not matter");
-    let mut damaged = TISSUE.solved().unwrap();
+    let mut damaged = TISSUE.solved();
     damaged.truncate_stiffness();
     let mut broken = kept.clone();
     broken.add_section(&damaged);
     assert_eq!(shapes_solved(&broken, &TissueParams::default()).0, 1, "a damaged section is solved anew");
+}
+
+#[test]
+fn solved_forces_are_taken_from_the_face() {
+    let params = TissueParams { actuation: Actuation::Forces, ..TissueParams::default() };
+    let solved = Tissue::new(&FACE.1, &params).unwrap();
+    assert!(!solved.was_solved_before());
+    let mut kept = FACE.1.clone();
+    kept.add_section(&solved.solved());
+    let kept = FaceModel::from_bytes(&kept.to_bytes()).unwrap();
+    let (told, read) = shapes_solved(&kept, &params);
+    let read = read.unwrap();
+    assert_eq!((told, read.was_solved_before()), (0, true), "no shape is solved again");
+    assert_eq!(read.solved(), solved.solved());
+    assert_eq!(read.tissue_mesh.mesh, solved.tissue_mesh.mesh, "the layer is as thin as it was made");
+    assert_eq!(shapes_solved(&kept, &TissueParams::default()).0, 1, "shapes are driven otherwise");
 }

@@ -35,7 +35,7 @@ fn parting(tissue: &Arc<Tissue>, rate: f64, later: f64) -> Vec<usize> {
 #[test]
 fn springs_break_at_the_papers_rate() {
     let mut face = performing();
-    let lips = face.lips.as_mut().unwrap();
+    let lips = face.contact.lips.as_mut().unwrap();
     for (length, rate) in [(0.0, 0.018), (2e-3, 0.1)] {
         for step_time in [0.04, 1.0 / 60.0] {
             let (mut all, mut broken) = (0.0, 0.0);
@@ -94,10 +94,10 @@ fn sticky_lips_part_later_than_dry_ones() {
 
 #[test]
 fn lips_part_alike_at_any_rate() {
-    let (mesh, rigged) = &*FACE;
+    let rigged = &FACE.1;
     let tissue = |step_time: f64| {
         let params = TissueParams { stickiness: 2e6, step_time, ..TissueParams::default() };
-        Arc::new(Tissue::new(rigged, &jaw_driven_shapes(mesh), &params).unwrap())
+        Arc::new(Tissue::new(rigged, &params).unwrap())
     };
     let usual = tissue(1.0 / 60.0);
     let runs = [25.0, 60.0, 144.0].map(|rate| parting(&usual, rate, 0.0));

@@ -170,7 +170,7 @@ fn sliding_skin_feels_its_friction_once() {
         finger.go(0.006, 5e-4 * frame as f32 * aside);
         finger.face.advance(1.0 / 60.0);
     }
-    let friction = finger.face.press.friction().as_dvec3();
+    let friction = finger.face.contact.friction().as_dvec3();
     assert!(friction.length() > 0.01, "it slides: {friction} N");
     // On the upright head nothing else acts.
     let others: DVec3 = finger.face.system.forces.iter().map(position).sum();
@@ -257,13 +257,13 @@ fn cross_jaw<B: Body>(body: &mut B, show: impl Fn(&mut B) -> Vec<Vec3>) -> [f32;
 #[test]
 fn a_ball_through_the_jaw_pushes_from_the_side_that_it_comes_from() {
     let mut shell = ShellBody::new(&FACE.1, RunParams::default().awake()).unwrap();
-    let mut flesh = performing();
-    flesh.settle();
+    let mut tissue = performing();
+    tissue.settle();
     let crossed = [
         cross_jaw(&mut shell, |shell| shell.advance(1.0 / 60.0).positions.to_vec()),
-        cross_jaw(&mut flesh, |flesh| flesh.advance(1.0 / 60.0).to_vec()),
+        cross_jaw(&mut tissue, |tissue| tissue.advance(1.0 / 60.0).to_vec()),
     ];
-    for (body, [near, far, left]) in ["shell", "flesh"].iter().zip(crossed) {
+    for (body, [near, far, left]) in ["shell", "tissue"].iter().zip(crossed) {
         println!("{body}: {:.2} mm near, {:.2} mm far, {:.3} mm left", 1e3 * near, 1e3 * far, 1e3 * left);
         assert!(near > 4e-3 && near < 0.035, "{body}: the skin that it comes to is pushed by {near} m");
         assert!(far < 3e-3, "{body}: the skin on the other side is dragged by {far} m");
@@ -283,7 +283,7 @@ fn other_teeth_replace_those_before() {
     }
     assert!(finger.face.teeth().contacts > 0, "the lip is pressed against the teeth");
     finger.face.set_teeth(Teeth::of_rig(&rig).unwrap());
-    finger.face.clear_contact();
+    finger.face.contact.clear(&mut finger.face.system);
     assert!(finger.face.system.transient_rows().is_empty(), "nothing is left of the old ones");
 }
 

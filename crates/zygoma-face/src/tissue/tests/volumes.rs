@@ -14,9 +14,8 @@ fn reversed() -> TissueVolume {
 }
 
 fn made(volume: &TissueVolume) -> Result<Tissue, TissueError> {
-    let (mesh, face) = &*FACE;
-    let jaw = jaw_driven_shapes(mesh);
-    let input = TissueInput { volume: Some(volume), ..TissueInput::new(face, &jaw) };
+    let face = &FACE.1;
+    let input = TissueInput { volume: Some(volume), ..TissueInput::new(face) };
     Tissue::build(&input, &TissueParams::default(), &mut |_| Continue::Yes)
 }
 

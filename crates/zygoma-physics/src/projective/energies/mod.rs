@@ -1,6 +1,6 @@
 //! The energies of projective dynamics, one file each.
 //!
-//! Every energy is W(z) = ½ w ‖z − p(z)‖², or a sum of two of these: z = G x samples the vertices linearly
+//! All but [`ExtendedStVk`] and [`Unfolding`] are W(z) = ½ w ‖z − p(z)‖², or a sum of two of these: z = G x samples the vertices linearly
 //! ([`Stencil`](super::Stencil)) and p is the point of some set closest to z (*Progressive PD* eq. 3).
 //!
 //! - Stress: σ = ∂W/∂z = w (z − p). The derivative of p drops out, because p is a closest point.
@@ -19,11 +19,13 @@ mod columns;
 mod corotated_volume;
 #[cfg(test)]
 mod derivative_test;
+mod extended_stvk;
 mod gradient_target;
 mod half_space;
 mod isotropic;
 mod length;
 mod line;
+mod plane;
 mod rotation;
 mod shape;
 mod shaped_corotated_volume;
@@ -32,13 +34,16 @@ mod strain_limit;
 mod target;
 mod triangle_area;
 mod triangle_strain;
+mod unfolding;
 mod volume;
 
 pub use corotated_volume::CorotatedVolume;
+pub use extended_stvk::ExtendedStVk;
 pub use gradient_target::GradientTarget;
 pub use half_space::HalfSpace;
 pub use length::Length;
 pub use line::Line;
+pub use plane::Plane;
 pub use shape::Shape;
 pub use shaped_corotated_volume::ShapedCorotatedVolume;
 pub use strain::Strain;
@@ -46,6 +51,7 @@ pub use strain_limit::StrainLimit;
 pub use target::Target;
 pub use triangle_area::TriangleArea;
 pub use triangle_strain::TriangleStrain;
+pub use unfolding::Unfolding;
 pub use volume::{Volume, VolumeTarget};
 
 /// An energy over `R` sampled vectors, with `P` numbers as parameters of each element.

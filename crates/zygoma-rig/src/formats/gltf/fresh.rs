@@ -111,7 +111,7 @@ fn add_material(document: &mut Document, rig: &Rig) {
     push(document, "materials", json!({ "name": "face", "pbrMetallicRoughness": surface }));
 }
 
-fn write_mesh(
+pub(super) fn write_mesh(
     document: &mut Document,
     mesh: &RigMesh,
     normals: &[Vec3],

@@ -5,6 +5,7 @@
 //! animated surfaces.
 
 mod accessor;
+mod additions;
 mod animate;
 mod animated;
 mod animation;
@@ -38,6 +39,7 @@ mod uri;
 mod views;
 mod vrm;
 
+pub use additions::write_rig_with;
 pub use animated::{Beside, MorphAnimation, MorphTarget, SkinMotion, write_animated};
 pub use document::Document;
 pub use export::write_rig;

@@ -1,14 +1,14 @@
 //! Props beside a face, such as a finger that pokes it: meshes that move rigidly and appear and disappear.
 
 use glam::{DAffine3, DVec3, Vec3};
-use serde_json::{Value, json};
+use serde_json::json;
 use zygoma_geometry::normals::vertex_normals;
 use zygoma_geometry::rigid::RigidMotion;
 
 use super::animate::{AnimationWriter, MotionFrame};
 use super::builder;
 use super::pack::push;
-use super::scene::rotation_of;
+use super::scene::{place_in_scene, rotation_of};
 use super::stage::Stage;
 use crate::{Error, Result};
 
@@ -85,12 +85,6 @@ impl AnimatedProp {
             "rotation": turn.to_array(),
             "scale": [size, size, size],
         });
-        let node = push(document, "nodes", entry);
-        let scene = document.json.get("scene").and_then(Value::as_u64).unwrap_or(0);
-        match document.json.pointer_mut(&format!("/scenes/{scene}/nodes")).and_then(Value::as_array_mut) {
-            Some(nodes) => nodes.push(json!(node)),
-            None => drop(push(document, "scenes", json!({ "nodes": [node] }))),
-        }
-        node
+        place_in_scene(document, entry)
     }
 }

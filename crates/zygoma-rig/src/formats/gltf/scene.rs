@@ -1,8 +1,10 @@
 //! The node tree: parents, and transforms at rest.
 
 use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3};
+use serde_json::{Value, json};
 
 use super::Document;
+use super::pack::push;
 use super::schema::{Node, Schema};
 use crate::Result;
 
@@ -149,6 +151,17 @@ fn depth_first(nodes: &[Node], roots: &mut Vec<usize>) -> Vec<usize> {
         roots.extend(nodes[node].children.iter().rev());
     }
     order
+}
+
+/// Adds a node to the document's scene.
+pub(super) fn place_in_scene(document: &mut Document, node: Value) -> usize {
+    let node = push(document, "nodes", node);
+    let scene = document.json.get("scene").and_then(Value::as_u64).unwrap_or(0);
+    match document.json.pointer_mut(&format!("/scenes/{scene}/nodes")).and_then(Value::as_array_mut) {
+        Some(nodes) => nodes.push(json!(node)),
+        None => drop(push(document, "scenes", json!({ "nodes": [node] }))),
+    }
+    node
 }
 
 /// The rotation nearest to a linear map, which may scale as well.

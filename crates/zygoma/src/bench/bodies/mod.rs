@@ -13,20 +13,17 @@ use std::time::Instant;
 
 use anyhow::Context;
 use zygoma_face::body::Body;
-use zygoma_face::model::Continue;
 use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::run::{Performance, TouchScript};
-use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
-use zygoma_face::tissue::{Tissue, TissueParams};
-use zygoma_rig::jaw::jaw_driven_shapes;
+use zygoma_face::shell::{BuildParams, RunParams, ShellBody};
+use zygoma_face::tissue::{Tissue, TissueBody, TissueParams};
+use zygoma_numerics::Budget;
 use zygoma_rig::name_map::{MappedShapes, NameMap};
 use zygoma_rig::suggest::{Suggestion, suggest};
 use zygoma_rig::{Rig, Take};
 
 use super::Report;
 use crate::commands::input::read_take;
-use crate::commands::simulate::tissue::body_of;
-use crate::tissue_input::RigInside;
 use cache::{Cache, Key};
 use cell::{BodyKind, Cell, Measured};
 use probes::Probed;
@@ -157,15 +154,11 @@ impl Made {
     ) -> anyhow::Result<Self> {
         let face = match body {
             BodyKind::Shell => cache.face(named, rig, params)?,
-            BodyKind::Tissue => build(&rig.name, rig.skin(), params, &mut |_| Continue::Yes)?,
+            BodyKind::Tissue => FaceModel::of_rig(rig, params.triangles, &Budget::default())?,
         };
         let tissue = match body {
             BodyKind::Shell => None,
-            BodyKind::Tissue => {
-                let flesh = RigInside::new(rig, &face, jaw_driven_shapes(rig.skin()), None, &[])?;
-                let params = TissueParams::default();
-                Some(Arc::new(Tissue::build(&flesh.tissue(&face), &params, &mut |_| Continue::Yes)?))
-            }
+            BodyKind::Tissue => Some(Arc::new(Tissue::new(&face, &TissueParams::default())?)),
         };
         Ok(Self { places: Landmarks::new(&face), face, tissue })
     }
@@ -178,7 +171,7 @@ impl Made {
                 self.perform(&mut body, BodyKind::Shell, rig, take, folder)
             }
             Some(tissue) => {
-                let mut body = body_of(rig, tissue, None)?;
+                let mut body = TissueBody::new(tissue.clone())?;
                 self.perform(&mut body, BodyKind::Tissue, rig, take, folder)
             }
         }
@@ -202,7 +195,10 @@ impl Made {
             rig,
             take,
             markers: None,
+            materials: None,
+            edit_of: None,
             touches: &touches,
+            hands: None,
             fps: FPS,
             folder,
         };

@@ -6,17 +6,17 @@ use std::time::Instant;
 
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
+use zygoma_face::body::{Body, Drive};
 use zygoma_face::contact::ColliderMotion;
+use zygoma_face::enriched::{Enriched, EnrichedBody, EnrichedParams};
 use zygoma_face::model::Continue;
-use zygoma_face::model::FreePart;
 use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::shell::fit::FitParams;
 use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_face::tissue::{Tissue, TissueBody, TissueInput, TissueParams};
 use zygoma_physics::contact::{ColliderShape, Pose};
-use zygoma_rig::jaw::jaw_driven_shapes;
+use zygoma_rig::Rig;
 use zygoma_rig::report::Report;
-use zygoma_rig::{Rig, RigMesh};
 
 use super::damage::{Dice, SMALL_INPUTS, damaged_rig};
 
@@ -25,6 +25,13 @@ const MOST_SECONDS: f64 = 20.0;
 
 /// Frames that each body performs.
 const FRAMES: usize = 12;
+
+/// Makes a body from a face, or tells why it cannot.
+type Make = fn(&FaceModel) -> Result<Box<dyn Body>, String>;
+
+/// The bodies that every rig is tried with.
+const BODIES: [(&str, Make); 3] =
+    [("shell", make_shell), ("tissue", make_tissue), ("enriched", make_enriched)];
 
 /// How a stage ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,19 +74,23 @@ impl Tried {
     }
 }
 
-fn drive(rig: &Rig, most_triangles: usize, dice: &mut Dice, tell: &mut dyn FnMut(&str, Outcome)) {
+fn drive(rig: &Rig, most_triangles: usize, dice: &mut Dice, record: &mut dyn FnMut(&str, Outcome)) {
     let mesh = rig.skin();
     // Only checks that it terminates.
     let _ = Report::new(rig);
-    tell("report", Outcome::Made);
+    record("report", Outcome::Made);
     let face = match build(&rig.name, mesh, &build_params(most_triangles, dice), &mut |_| Continue::Yes) {
-        Ok(face) => face,
-        Err(error) => return tell("build", Outcome::Refused(error.to_string())),
+        Ok(mut face) => {
+            face.look_inside(rig);
+            face
+        }
+        Err(error) => return record("build", Outcome::Refused(error.to_string())),
     };
-    tell("build", Outcome::Made);
-    tell("file", reopened(&face));
-    tell("shell", shell(&face, dice));
-    tell("tissue", tissue(&face, mesh));
+    record("build", Outcome::Made);
+    record("file", reopened(&face));
+    for (name, make) in BODIES {
+        record(name, perform(make(&face), &face, dice));
+    }
 }
 
 /// Parameters of a short fit, or of uniform stiffness; short, since there are many rigs.
@@ -105,47 +116,58 @@ fn reopened(face: &FaceModel) -> Outcome {
     }
 }
 
-fn shell(face: &FaceModel, dice: &mut Dice) -> Outcome {
-    let mut running = match ShellBody::new(face, RunParams::default()) {
-        Ok(running) => running,
-        Err(error) => return Outcome::Refused(error.to_string()),
-    };
-    let places = Landmarks::new(face);
-    let vertex = places.iter().next().map_or(face.skin[0], |place| place.vertex);
-    let height = face.height as f32;
-    let at = face.neutral[vertex as usize];
-    let finger = ColliderShape::Sphere { radius: 0.05 * height };
-    running.colliders_mut().add(finger, Pose::at(at), ColliderMotion::Kinematic);
-    for _ in 0..FRAMES {
-        let weights = weights(face.shapes.len(), dice);
-        running.set_weights(&weights);
-        if let Some(broken) = not_finite(running.advance(1.0 / 60.0).positions) {
-            return broken;
-        }
+fn make_shell(face: &FaceModel) -> Result<Box<dyn Body>, String> {
+    match ShellBody::new(face, RunParams::default()) {
+        Ok(body) => Ok(Box::new(body)),
+        Err(error) => Err(error.to_string()),
     }
-    Outcome::Made
 }
 
-fn tissue(face: &FaceModel, mesh: &RigMesh) -> Outcome {
+fn make_tissue(face: &FaceModel) -> Result<Box<dyn Body>, String> {
     let began = Instant::now();
-    let jaw = jaw_driven_shapes(mesh);
-    let free = FreePart::flags(&FreePart::find(face), face.vertex_count());
-    let input = TissueInput { free: &free, ..TissueInput::new(face, &jaw) };
+    let input = TissueInput::new(face);
     let mut in_time = |_| {
         if began.elapsed().as_secs_f64() > MOST_SECONDS { Continue::Abandon } else { Continue::Yes }
     };
-    let tissue = match Tissue::build(&input, &TissueParams::default(), &mut in_time) {
-        Ok(tissue) => tissue,
-        Err(error) => return Outcome::Refused(error.to_string()),
+    let tissue =
+        Tissue::build(&input, &TissueParams::default(), &mut in_time).map_err(|error| error.to_string())?;
+    match TissueBody::new(Arc::new(tissue)) {
+        Ok(body) => Ok(Box::new(body)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn make_enriched(face: &FaceModel) -> Result<Box<dyn Body>, String> {
+    let began = Instant::now();
+    let mut in_time = |_| {
+        if began.elapsed().as_secs_f64() > MOST_SECONDS { Continue::Abandon } else { Continue::Yes }
     };
-    let mut performing = match TissueBody::new(Arc::new(tissue)) {
-        Ok(performing) => performing,
-        Err(error) => return Outcome::Refused(error.to_string()),
+    // A step for each frame: short, since there are many rigs.
+    let params = EnrichedParams { step_time: 1.0 / 60.0, ..EnrichedParams::default() };
+    let enriched = Enriched::build(&TissueInput::new(face), &params, &mut in_time);
+    match EnrichedBody::new(Arc::new(enriched.map_err(|error| error.to_string())?)) {
+        Ok(body) => Ok(Box::new(body)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Lets a body perform random weights while a ball is in its way.
+fn perform(made: Result<Box<dyn Body>, String>, face: &FaceModel, dice: &mut Dice) -> Outcome {
+    let mut body = match made {
+        Ok(body) => body,
+        Err(sentence) => return Outcome::Refused(sentence),
     };
-    let mut dice = Dice::new(0);
+    if let Some(colliders) = body.colliders_mut() {
+        let places = Landmarks::new(face);
+        let vertex = places.iter().next().map_or(face.skin[0], |place| place.vertex);
+        let finger = ColliderShape::Sphere { radius: 0.05 * face.height as f32 };
+        colliders.add(finger, Pose::at(face.neutral[vertex as usize]), ColliderMotion::Kinematic);
+    }
     for _ in 0..FRAMES {
-        performing.set_weights(&weights(face.shapes.len(), &mut dice));
-        if let Some(broken) = not_finite(performing.advance(1.0 / 60.0)) {
+        if let Err(error) = body.drive(Drive::Weights(&weights(face.shapes.len(), dice))) {
+            return Outcome::Broken(error.to_string());
+        }
+        if let Some(broken) = not_finite(body.advance(1.0 / 60.0).positions) {
             return broken;
         }
     }

@@ -1,7 +1,7 @@
 //! Soak tests: simulated minutes of extreme input.
 
-pub(crate) mod flesh;
 pub(crate) mod shell;
+pub(crate) mod tissue;
 
 use std::path::Path;
 

@@ -60,20 +60,20 @@ pub(crate) fn run(path: Option<&Path>, seconds: f64, seed: u64) -> anyhow::Resul
 }
 
 fn soak(face: &FaceModel, seconds: f64, seed: u64) -> anyhow::Result<Soaked> {
-    let mut mischief = Mischief::new(face, seed)?;
+    let mut fuzzer = Fuzzer::new(face, seed)?;
     let mut found = Soaked { all_finite: true, ..Soaked::default() };
     while found.simulated_seconds < seconds {
         let end = found.simulated_seconds + ROUND.min(seconds);
         while found.simulated_seconds < end {
-            let frame = mischief.act();
-            mischief.advance(frame, &mut found);
+            let frame = fuzzer.act();
+            fuzzer.advance(frame, &mut found);
         }
-        mischief.let_go();
+        fuzzer.let_go();
         let recovered = found.simulated_seconds + RECOVERY;
         while found.simulated_seconds < recovered {
-            mischief.advance(0.01, &mut found);
+            fuzzer.advance(0.01, &mut found);
         }
-        let left = mischief.running.deviation().worst / face.height as f32;
+        let left = fuzzer.running.deviation().worst / face.height as f32;
         found.left_percent = found.left_percent.max(100.0 * left);
         found.releases += 1;
     }
@@ -96,7 +96,7 @@ impl Soaked {
 }
 
 /// Generates violent random input to a face.
-struct Mischief {
+struct Fuzzer {
     running: ShellBody,
     dice: Dice,
     touches: Vec<ColliderId>,
@@ -106,7 +106,7 @@ struct Mischief {
     reach: f32,
 }
 
-impl Mischief {
+impl Fuzzer {
     fn new(face: &FaceModel, seed: u64) -> anyhow::Result<Self> {
         let running = ShellBody::new(face, RunParams::default())?;
         let points = || face.skin.iter().map(|v| face.neutral[*v as usize]);

@@ -1,223 +1,137 @@
 //! `zygoma simulate`
 
+pub(crate) mod anatomical;
+pub(crate) mod enriched;
+mod hands;
+mod materials;
 mod subject;
+mod summary;
+mod thickness;
 pub(crate) mod tissue;
 
-use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use serde::Serialize;
+use zygoma_face::anatomical::{AnatomicalBody, AnatomicalParams, Dials};
 use zygoma_face::body::{Body, RigBody};
-use zygoma_face::model::Landmarks;
-use zygoma_face::run::{DeviationSummary, Observer, Outcome, Performance, Performed, TouchScript};
+use zygoma_face::enriched::{EnrichedBody, EnrichedParams, MaterialPaint};
+use zygoma_face::model::{FaceCache, FaceModel, Landmarks};
+use zygoma_face::run::{About, Observer, Outcome, Performance, Performed, Recording, TouchScript};
 use zygoma_face::shell::{RunParams, ShellBody};
-use zygoma_face::tissue::Tissue;
+use zygoma_face::tissue::{Tissue, TissueInput, TissueParams, TissueVolume};
+use zygoma_hand::HandTake;
 use zygoma_rig::Take;
-use zygoma_rig::binding::Binding;
 use zygoma_rig::follow::Followers;
-use zygoma_rig::jaw::jaw_driven_shapes;
-use zygoma_rig::take::LargeWeight;
 
-use crate::cli::{BodyArg, SimulateArgs};
-use crate::commands::animated::{self, CacheFile, CompressionSummary, Format};
+use crate::cli::{AnatomyArg, BodyArg, SimulateArgs};
+use crate::commands::animated::{self, Format};
 use crate::commands::input;
 use crate::markers::FollowedMarkers;
 use crate::progress::Progress;
-use crate::reports::{self, simulation::Story};
-use crate::tissue_input::RigInside;
-use crate::watched::WatchedSummary;
+use crate::props::hand_props;
+use crate::reports::tissue::FrameLog;
+use crate::reports::{self, simulation::ReportInput};
+use anatomical::AnatomicalLog;
+use enriched::EnrichedLog;
 use subject::Subject;
-use tissue::{TissueObserver, TissueSummary};
-
-/// The result of a simulation.
-#[derive(Serialize)]
-struct Summary {
-    input: String,
-    body: &'static str,
-    out: String,
-    take: String,
-    frames: usize,
-    fps: f64,
-    /// Tracks of the take, and those of them that drive no shape of the rig.
-    tracks: usize,
-    unmatched: Vec<String>,
-    /// Tracks whose weights leave the usual range.
-    large_weights: Vec<LargeWeight>,
-    #[serde(skip)]
-    warning: Option<String>,
-    triangles: usize,
-    touches: usize,
-    /// Distance of the surface from the plain rig.
-    deviation: Option<DeviationSummary>,
-    /// The same without the frames in which something touches the face.
-    untouched_deviation: Option<DeviationSummary>,
-    penetration_percent: f64,
-    penetration_mm: f64,
-    /// The largest force of all touches together on the head.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    force_n: Option<f64>,
-    #[serde(flatten)]
-    tissue: Option<TissueSummary>,
-    #[serde(flatten)]
-    watched: WatchedSummary,
-    /// A sentence for each collider that passed through the face instead of touching it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    cut_through: Vec<String>,
-    milliseconds_per_frame: f64,
-    stages_ms: BTreeMap<&'static str, f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    compression: Option<CompressionSummary>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    caches: Vec<CacheFile>,
-    seconds: f64,
-}
+use summary::Summary;
+use thickness::read_thickness;
+use tissue::TissueObserver;
 
 /// A body, and the data that only tissue has.
 struct Made {
     body: Box<dyn Body>,
     tissue: Option<MadeTissue>,
+    /// Markers that an anatomical face follows.
+    landmarks: Option<FollowedMarkers>,
+}
+
+/// Records of all frames.
+struct Logs {
+    tissue: FrameLog,
+    enriched: EnrichedLog,
+    anatomical: AnatomicalLog,
+}
+
+impl Made {
+    fn of(body: impl Body) -> Self {
+        Self { body: Box::new(body), tissue: None, landmarks: None }
+    }
+
+    fn markers(&self) -> Option<&FollowedMarkers> {
+        followed(self.tissue.as_ref(), self.landmarks.as_ref())
+    }
+
+    fn enriched(&self) -> Option<&EnrichedBody> {
+        self.body.as_any().downcast_ref()
+    }
+
+    fn anatomical(&self) -> Option<&AnatomicalBody> {
+        self.body.as_any().downcast_ref()
+    }
+}
+
+/// The markers that tissue or an anatomical face follows.
+fn followed<'a>(
+    tissue: Option<&'a MadeTissue>,
+    landmarks: Option<&'a FollowedMarkers>,
+) -> Option<&'a FollowedMarkers> {
+    tissue.and_then(|tissue| tissue.markers.as_ref()).or(landmarks)
 }
 
 struct MadeTissue {
     tissue: Arc<Tissue>,
-    inside: RigInside,
     markers: Option<FollowedMarkers>,
 }
 
 /// Shows progress and records each frame.
-struct Watcher {
+struct Watcher<'a> {
+    face: &'a FaceModel,
     bar: Progress,
     tissue: TissueObserver,
+    enriched: EnrichedLog,
+    anatomical: AnatomicalLog,
 }
 
-impl Observer for Watcher {
+impl Observer for Watcher<'_> {
     fn progress(&mut self, done: usize, _total: usize) {
         self.bar.set(done);
     }
 
     fn frame(&mut self, body: &dyn Body, frame: &Performed<'_>) {
         self.tissue.note(body, frame);
+        self.enriched.note(body, frame);
+        self.anatomical.note(body, self.face, frame);
     }
 }
 
 pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let began = Instant::now();
-    let format = Format::of(&args.performance.out)?;
-    let mut subject = Subject::open(args, format)?;
-    check_flags(args, subject.body)?;
-    let take_name = args.performance.take.as_deref();
-    let mut take = match take_name {
-        Some(name) => input::read_take(name, &subject.rig, args.performance.map.as_deref())?,
-        None => Take::default(),
-    };
-    if let (Some(name), None) = (take_name, &args.markers) {
-        input::check_match(&subject.rig, &subject.rig_path, &take, name)?;
+    let mut scene = Scene::read(args)?;
+    let mut made = scene.make_body(args)?;
+    if let Some(markers) = made.markers() {
+        markers.replace_weights(&scene.subject.rig, &mut scene.take);
     }
-    // Report a mistake in the parameters before the slow work.
-    let tissue_params = match subject.body {
-        BodyArg::Tissue => Some(tissue::params(args)?),
-        BodyArg::Shell | BodyArg::Rig => None,
-    };
-    let shell_params: Option<RunParams> = match subject.body {
-        BodyArg::Shell => Some(input::read_params(args.params.as_deref())?),
-        BodyArg::Tissue | BodyArg::Rig => None,
-    };
-    let face = &subject.face(args)?;
-    let rig = &subject.rig;
-    let places = Landmarks::new(face);
-    let touches = match &args.touch {
-        Some(path) => TouchScript::read(path, face, &places)?,
-        None => TouchScript::default(),
-    };
-    let mut made = match (tissue_params, shell_params) {
-        (Some(params), _) => {
-            let jaw = jaw_driven_shapes(rig.skin());
-            let inside = RigInside::new(rig, face, jaw, args.thickness.as_deref(), &args.free)?;
-            let tissue = tissue::build_with_progress(&inside.tissue(face), &params);
-            let tissue = Arc::new(tissue.with_context(|| args.input.display().to_string())?);
-            subject.keep(face, &tissue);
-            let read = |path: &std::path::PathBuf| FollowedMarkers::read(path, &tissue);
-            let markers = args.markers.as_ref().map(read).transpose()?;
-            let body = Box::new(tissue::body_of(rig, &tissue, markers.as_ref())?);
-            Made { body, tissue: Some(MadeTissue { tissue, inside, markers }) }
-        }
-        (None, Some(params)) => {
-            let params = RunParams { sleep_after: None, normals: false, ..params };
-            let body = ShellBody::new(face, params).with_context(|| args.input.display().to_string())?;
-            Made { body: Box::new(body), tissue: None }
-        }
-        (None, None) => Made { body: Box::new(RigBody::new(face)), tissue: None },
-    };
-    let markers = made.tissue.as_ref().and_then(|made| made.markers.as_ref());
-    if let Some(markers) = markers {
-        markers.replace_weights(rig, &mut take);
-    }
-    let fps = args.performance.fps;
-    input::check_length(&take, fps)?;
+    input::check_length(&scene.take, args.performance.fps)?;
     animated::make_folder_for(&args.performance.out)?;
-    let performance = Performance {
-        face,
-        places: &places,
-        rig,
-        take: &take,
-        markers: markers.map(|markers| &markers.take),
-        touches: &touches,
-        fps,
-        folder: zygoma_files::folder_of(&args.performance.out),
-    };
-    let mut watcher = Watcher {
-        bar: Progress::new("simulating frames", take.frame_count(fps)),
-        tissue: TissueObserver::new(rig),
-    };
-    let outcome = performance.run(made.body.as_mut(), &mut watcher)?;
-    let log = watcher.tissue.log;
-    drop(watcher.bar);
-    let deepest = f64::from(outcome.penetration.iter().copied().fold(0.0, f32::max));
-    let mut summary = Summary {
-        input: args.input.display().to_string(),
-        body: made.body.name(),
-        out: args.performance.out.display().to_string(),
-        take: take.name.clone(),
-        frames: outcome.deviations.len(),
-        fps,
-        tracks: take.weights.len(),
-        unmatched: Binding::new(rig, &take).unmatched,
-        large_weights: take.large_weights(),
-        warning: take.weight_warning(),
-        triangles: face.coarse.triangles.len(),
-        touches: touches.touches.len(),
-        deviation: outcome.deviation(face, &places, false),
-        untouched_deviation: outcome.deviation(face, &places, true),
-        penetration_percent: 100.0 * deepest / face.height,
-        penetration_mm: 1e3 * deepest,
-        force_n: (!log.touches.is_empty() && args.touch.is_some()).then(|| log.strongest()),
-        tissue: made
-            .tissue
-            .as_ref()
-            .map(|made| TissueSummary::new(&made.tissue, &made.inside, made.markers.as_ref(), &log)),
-        watched: WatchedSummary::of(&outcome.gate),
-        cut_through: outcome.cut_through(),
-        milliseconds_per_frame: outcome.frame_ms,
-        stages_ms: outcome.stages_ms.clone(),
-        compression: None,
-        caches: Vec::new(),
-        seconds: 0.0,
-    };
+    let (outcome, logs) = scene.perform(&mut made, args)?;
+    let mut summary = Summary::new(args, &scene, &made, &outcome, &logs);
     let mut lines = summary.lines();
-    lines.extend(made.tissue.iter().flat_map(|made| made.inside.lines()));
+    if made.tissue.is_some() || made.enriched().is_some() || made.anatomical().is_some() {
+        lines.extend(scene.face.inside.lines());
+    }
     if let Some(folder) = &args.performance.report {
-        let story = Story { face, rig, take: &take, touches: &touches, outcome: &outcome };
+        let Scene { subject: Subject { rig, .. }, face, take, touches, .. } = &scene;
+        let input = ReportInput { face, rig, take, touches, outcome: &outcome };
         match &made.tissue {
-            Some(made) => reports::tissue::write(folder, &story, &log, &made.tissue, &lines)?,
-            None => reports::simulation::write(folder, &story, &lines)?,
+            Some(made) => reports::tissue::write(folder, &input, &logs.tissue, &made.tissue, &lines)?,
+            None => reports::simulation::write(folder, &input, &lines)?,
         }
     }
-    let Outcome { frames, props, .. } = outcome;
-    let followers = Followers::new(rig);
-    let performed = animated::Performed { rig, take: &take, followers: &followers, props: &props };
-    let written = animated::write(&performed, frames, &args.performance.out, &args.performance.animated)?;
+    let written = scene.write(outcome, args)?;
     summary.caches = written.caches.clone();
     summary.seconds = began.elapsed().as_secs_f64();
     if args.performance.json {
@@ -225,9 +139,193 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         crate::json::print(&summary)?;
     } else {
         let unmatched: &[String] = if verbose { &summary.unmatched } else { &[] };
-        animated::tell(&lines, unmatched, &written, summary.seconds)?;
+        animated::print(&lines, unmatched, &written, summary.seconds)?;
     }
     summary.watched.check()
+}
+
+/// All that is simulated: a face, its take and its touches.
+struct Scene {
+    subject: Subject,
+    params: BodyParams,
+    face: FaceModel,
+    places: Landmarks,
+    take: Take,
+    /// Weights of the materials, where they are not those of the take.
+    material_take: Option<Take>,
+    /// Painted materials of an enriched face.
+    paints: Vec<MaterialPaint>,
+    touches: TouchScript,
+    hands: Option<HandTake>,
+}
+
+/// Parameters of a body.
+enum BodyParams {
+    Rig,
+    Shell(RunParams),
+    Tissue(TissueParams),
+    Enriched(EnrichedParams),
+    Anatomical(AnatomicalParams, Box<Dials>),
+}
+
+impl BodyParams {
+    fn read(args: &SimulateArgs, body: BodyArg) -> anyhow::Result<Self> {
+        Ok(match body {
+            BodyArg::Rig => Self::Rig,
+            BodyArg::Shell => {
+                let params: RunParams = input::read_params(args.params.as_deref())?;
+                Self::Shell(RunParams { sleep_after: None, normals: false, ..params })
+            }
+            BodyArg::Tissue => Self::Tissue(tissue::params(args)?),
+            BodyArg::Enriched => Self::Enriched(enriched::params(args)?),
+            BodyArg::Anatomical => {
+                let dials = Box::new(anatomical::dials(&args.dials)?);
+                Self::Anatomical(input::read_params(args.params.as_deref())?, dials)
+            }
+        })
+    }
+}
+
+impl Scene {
+    /// Reads all input, and builds the face where it was not built before.
+    fn read(args: &SimulateArgs) -> anyhow::Result<Self> {
+        let format = Format::of(&args.performance.out)?;
+        let mut subject = Subject::open(args, format)?;
+        check_flags(args, subject.body)?;
+        let take_name = args.performance.take.as_deref();
+        let mut take = match take_name {
+            Some(name) => input::read_take(name, &subject.rig, args.performance.map.as_deref())?,
+            None => Take::default(),
+        };
+        if let (Some(name), None) = (take_name, &args.markers) {
+            input::check_match(&subject.rig, &subject.rig_path, &take, name)?;
+        }
+        if args.still_head {
+            take.motions.clear();
+        }
+        let read = |name: &String| {
+            let take = input::read_take(name, &subject.rig, args.performance.map.as_deref())?;
+            input::check_match(&subject.rig, &subject.rig_path, &take, name)?;
+            anyhow::Ok(take)
+        };
+        let material_take = args.material_take.as_ref().map(read).transpose()?;
+        let hands = args.hands.as_deref().map(HandTake::read).transpose()?;
+        // Report a mistake in the parameters before the slow work.
+        let params = BodyParams::read(args, subject.body)?;
+        let face = subject.face(args)?;
+        let places = Landmarks::new(&face);
+        let touches = match &args.touch {
+            Some(path) => TouchScript::read(path, &face, &places)?,
+            None => TouchScript::default(),
+        };
+        let paints = match &args.materials {
+            Some(folder) => materials::read(folder, &subject.rig, &face, &places)?,
+            None => Vec::new(),
+        };
+        Ok(Self { subject, params, face, places, take, material_take, paints, touches, hands })
+    }
+
+    fn make_body(&self, args: &SimulateArgs) -> anyhow::Result<Made> {
+        let named = || args.input.display().to_string();
+        match &self.params {
+            BodyParams::Rig => Ok(Made::of(RigBody::new(&self.face))),
+            BodyParams::Shell(params) => {
+                let body = ShellBody::new(&self.face, params.clone()).with_context(named)?;
+                Ok(Made::of(body))
+            }
+            BodyParams::Tissue(params) => self.make_tissue(args, params),
+            BodyParams::Enriched(params) => {
+                let enriched = enriched::build_with_progress(&self.face, params).with_context(named)?;
+                self.subject.keep_volumes(&self.face, &enriched);
+                let mut body = EnrichedBody::new(Arc::new(enriched)).with_context(named)?;
+                if !self.paints.is_empty() {
+                    body.paint(&self.paints);
+                }
+                Ok(Made::of(body))
+            }
+            BodyParams::Anatomical(params, dials) => {
+                let head = anatomical::build(&self.face, params, dials).with_context(named)?;
+                anatomical::body_of(head, args.markers.as_deref()).with_context(named)
+            }
+        }
+    }
+
+    fn make_tissue(&self, args: &SimulateArgs, params: &TissueParams) -> anyhow::Result<Made> {
+        let read = |path: &PathBuf| read_thickness(path, self.face.vertex_count());
+        let thickness = args.thickness.as_ref().map(read).transpose()?;
+        let input = TissueInput { thickness: thickness.as_deref(), ..TissueInput::new(&self.face) };
+        let tissue = tissue::build_with_progress(&input, params);
+        let tissue = Arc::new(tissue.with_context(|| args.input.display().to_string())?);
+        self.subject.keep(&self.face, &tissue);
+        let read = |path: &PathBuf| FollowedMarkers::read(path, &tissue);
+        let markers = args.markers.as_ref().map(read).transpose()?;
+        let body = Box::new(tissue::body_of(&tissue, markers.as_ref())?);
+        Ok(Made { body, tissue: Some(MadeTissue { tissue, markers }), landmarks: None })
+    }
+
+    /// Everything that frames of an enriched face depend on besides the take.
+    fn about(&self, args: &SimulateArgs) -> About {
+        let params = match &self.params {
+            BodyParams::Enriched(params) => Some(params),
+            _ => None,
+        };
+        let paint = format!("{:?}", self.paints);
+        let mut anatomy = DefaultHasher::new();
+        for point in TissueVolume::of_face(&self.face).iter().flat_map(|volume| &volume.mesh.positions) {
+            point.to_array().map(f64::to_bits).hash(&mut anatomy);
+        }
+        let skin = self.face.coarse.vertex_count();
+        About {
+            fps: args.performance.fps,
+            body: "enriched".to_owned(),
+            key: FaceCache::key(&self.subject.rig, &(params, paint, anatomy.finish(), skin)),
+        }
+    }
+
+    /// Lets the body perform the take.
+    fn perform(&self, made: &mut Made, args: &SimulateArgs) -> anyhow::Result<(Outcome, Logs)> {
+        let fps = args.performance.fps;
+        let read = |path: &PathBuf| enriched::read_recording(path, &self.about(args));
+        let edit_of = args.edit_of.as_ref().map(read).transpose()?;
+        let Made { body, tissue, landmarks } = made;
+        let performance = Performance {
+            face: &self.face,
+            places: &self.places,
+            rig: &self.subject.rig,
+            take: &self.take,
+            markers: followed(tissue.as_ref(), landmarks.as_ref()).map(|markers| &markers.take),
+            materials: self.material_take.as_ref(),
+            edit_of: edit_of.as_ref(),
+            touches: &self.touches,
+            hands: self.hands.as_ref(),
+            fps,
+            folder: zygoma_files::folder_of(&args.performance.out),
+        };
+        let mut watcher = Watcher {
+            face: &self.face,
+            bar: Progress::new("simulating frames", self.take.frame_count(fps)),
+            tissue: TissueObserver::new(&self.subject.rig),
+            enriched: EnrichedLog::new(&self.places),
+            anatomical: AnatomicalLog::default(),
+        };
+        let mut record = args.record.as_ref().map(|_| Recording::new(self.about(args)));
+        let outcome = performance.run_recorded(body.as_mut(), &mut watcher, record.as_mut())?;
+        if let (Some(path), Some(record)) = (&args.record, &record) {
+            record.write(path)?;
+        }
+        let Watcher { tissue, enriched, anatomical, .. } = watcher;
+        Ok((outcome, Logs { tissue: tissue.log, enriched, anatomical }))
+    }
+
+    /// Writes the frames.
+    fn write(&self, outcome: Outcome, args: &SimulateArgs) -> anyhow::Result<animated::Written> {
+        let rig = &self.subject.rig;
+        let Outcome { frames, mut props, hands, .. } = outcome;
+        props.extend(hands.iter().flat_map(hand_props));
+        let followers = Followers::new(rig);
+        let performed = animated::Performed { rig, take: &self.take, followers: &followers, props: &props };
+        animated::write(&performed, frames, &args.performance.out, &args.performance.animated)
+    }
 }
 
 /// Refuses flags that do not apply to the body.
@@ -235,55 +333,46 @@ fn check_flags(args: &SimulateArgs, body: BodyArg) -> anyhow::Result<()> {
     let name = match body {
         BodyArg::Rig => "rig",
         BodyArg::Shell => "shell",
-        BodyArg::Tissue => return Ok(()),
+        BodyArg::Tissue => "tissue",
+        BodyArg::Enriched => "enriched",
+        BodyArg::Anatomical => "anatomical",
     };
+    if args.markers.is_some() && !matches!(body, BodyArg::Tissue | BodyArg::Anatomical) {
+        bail!(
+            "--markers needs soft tissue, and the body is '{name}'; add --body tissue or --body anatomical"
+        );
+    }
     let only_tissue = [
-        ("--markers", args.markers.is_some()),
         ("--sticky", args.sticky),
         ("--seed", args.seed.is_some()),
         ("--actuation", args.actuation.is_some()),
         ("--free", !args.free.is_empty()),
         ("--thickness", args.thickness.is_some()),
     ];
-    if let Some((flag, _)) = only_tissue.iter().find(|(_, given)| *given) {
+    if let (true, Some((flag, _))) = (body != BodyArg::Tissue, only_tissue.iter().find(|(_, given)| *given)) {
         bail!("{flag} needs soft tissue, and the body is '{name}'; add --body tissue");
     }
-    if body == BodyArg::Rig && args.touch.is_some() {
-        bail!("the plain rig cannot be touched; choose --body shell or --body tissue");
+    let only_enriched = [
+        ("--rebalance", args.rebalance.is_some()),
+        ("--contact", args.contact.is_some()),
+        ("--materials", args.materials.is_some()),
+        ("--material-take", args.material_take.is_some()),
+        ("--record", args.record.is_some()),
+        ("--edit-of", args.edit_of.is_some()),
+        ("--anatomy", args.anatomy != AnatomyArg::Auto),
+    ];
+    if let (true, Some((flag, _))) =
+        (body != BodyArg::Enriched, only_enriched.iter().find(|(_, given)| *given))
+    {
+        bail!("{flag} needs an enriched face, and the body is '{name}'; add --body enriched");
+    }
+    if body != BodyArg::Anatomical && !args.dials.is_empty() {
+        bail!("--dial needs an anatomical face, and the body is '{name}'; add --body anatomical");
+    }
+    let is_touched = args.touch.is_some() || args.hands.is_some();
+    if is_touched && matches!(body, BodyArg::Rig | BodyArg::Anatomical) {
+        let what = if body == BodyArg::Rig { "the plain rig" } else { "an anatomical face" };
+        bail!("{what} cannot be touched; choose --body shell, tissue or enriched");
     }
     Ok(())
-}
-
-impl Summary {
-    /// The summary, one sentence per line.
-    fn lines(&self) -> Vec<String> {
-        let mut lines = vec![format!(
-            "{} → {}: {}, take {}, {} frames at {} fps, {:.2} ms each",
-            self.input, self.out, self.body, self.take, self.frames, self.fps, self.milliseconds_per_frame
-        )];
-        lines.extend(self.warning.iter().map(|warning| format!("problem: {warning}")));
-        if self.tracks > 0 && self.unmatched.len() == self.tracks {
-            lines.push(format!(
-                "no shape of the rig has the name of one of the take's {} tracks: only the head moves; 'zygoma info' lists the shapes",
-                self.tracks
-            ));
-        }
-        if let Some(deviation) = &self.untouched_deviation {
-            lines.push(format!("untouched, the {} leaves the rig by {deviation}", self.body));
-        }
-        if let (true, Some(deviation)) = (self.touches > 0, &self.deviation) {
-            lines.push(format!("touched, it leaves the rig by {deviation}"));
-            let force = self.force_n.map_or_else(String::new, |force| {
-                format!("; touches press and pull at the head with up to {force:.2} N")
-            });
-            lines.push(format!(
-                "nothing is deeper in the skin than {:.3} % of the height ({:.3} mm){force}",
-                self.penetration_percent, self.penetration_mm
-            ));
-        }
-        lines.extend(self.tissue.iter().flat_map(TissueSummary::lines));
-        lines.extend(self.watched.line());
-        lines.extend(self.cut_through.iter().cloned());
-        lines
-    }
 }

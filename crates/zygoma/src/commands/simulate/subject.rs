@@ -3,20 +3,19 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use zygoma_face::model::{BodySection, FaceCache, FaceModel, Origin, PrepareError};
+use zygoma_face::enriched::{Enriched, SolvedVolumes};
+use zygoma_face::model::{BodySection, FaceCache, FaceModel, FreePart, Origin};
 use zygoma_face::shell::{BuildInput, BuildParams, FittedShell, take_poses};
-use zygoma_face::tissue::{SolvedTissue, Tissue};
+use zygoma_face::tissue::Tissue;
 use zygoma_numerics::Budget;
 use zygoma_rig::Rig;
 use zygoma_rig::formats::Limits;
 
-use crate::cli::{BodyArg, RigArgs, SimulateArgs};
+use super::{anatomical, enriched};
+use crate::cli::{AnatomyArg, BodyArg, RigArgs, SimulateArgs};
 use crate::commands::animated::Format;
 use crate::commands::build::{build_with_progress, usual_takes};
 use crate::commands::input;
-
-/// Default number of triangles of the simulated skin.
-const TRIANGLES: usize = 4000;
 
 /// A rig, and the face that is built from it.
 pub(super) struct Subject {
@@ -25,7 +24,7 @@ pub(super) struct Subject {
     pub(super) body: BodyArg,
     /// The face, if it was read.
     read: Option<FaceModel>,
-    /// The cache in which tissue is kept, and its key there.
+    /// The cache in which solved tissue or volumes are kept, and their key there.
     kept: Option<(FaceCache, u64)>,
 }
 
@@ -60,8 +59,12 @@ impl Subject {
             Err(_) if format.is_cache() && args.rig.is_none() => face.stand_in(),
             found => found?,
         };
-        let built_for =
-            if face.sections.contains_key(FittedShell::NAME) { BodyArg::Shell } else { BodyArg::Tissue };
+        let has = |section: &str| face.sections.contains_key(section);
+        let built_for = match () {
+            () if has(FittedShell::NAME) => BodyArg::Shell,
+            () if has(SolvedVolumes::NAME) => BodyArg::Enriched,
+            () => BodyArg::Tissue,
+        };
         let origin = args.rig.clone().or_else(|| face.origin.path.as_ref().map(PathBuf::from));
         Ok(Self {
             rig,
@@ -74,40 +77,85 @@ impl Subject {
 
     /// The face that was read, or one built from the rig now.
     pub(super) fn face(&mut self, args: &SimulateArgs) -> anyhow::Result<FaceModel> {
-        if let Some(face) = self.read.take() {
+        if let Some(mut face) = self.read.take() {
+            self.set_free_parts(&mut face, &args.free)?;
+            if self.body == BodyArg::Enriched {
+                enriched::add_anatomy(&mut face, &self.rig, &args.anatomy)?;
+            }
+            if self.body == BodyArg::Anatomical {
+                anatomical::add_anatomy(&mut face, &self.rig)?;
+            }
             return Ok(face);
         }
-        let triangles = args.triangles.unwrap_or(TRIANGLES);
+        let triangles = args.triangles.unwrap_or(input::TRIANGLES);
         let named = || args.input.display().to_string();
         let mut face = match self.body {
             BodyArg::Shell => self.shell(triangles, args.no_cache).with_context(named)?,
-            BodyArg::Tissue => self.tissue(triangles, args.no_cache).with_context(named)?,
+            BodyArg::Tissue => self.tissue(triangles, args.no_cache, &args.free).with_context(named)?,
+            BodyArg::Enriched => self.enriched(triangles, args).with_context(named)?,
+            BodyArg::Anatomical => {
+                anatomical::face_of(&self.rig, triangles, args.no_cache).with_context(named)?
+            }
             BodyArg::Rig => self.bare(triangles).with_context(named)?,
         };
         face.origin = Origin::of_rig(&self.rig, &args.input, args.reading.identity.as_deref());
         Ok(face)
     }
 
-    fn bare(&self, triangles: usize) -> Result<FaceModel, PrepareError> {
-        FaceModel::new(&self.rig.name, self.rig.skin(), triangles, &Budget::default())
+    fn bare(&self, triangles: usize) -> anyhow::Result<FaceModel> {
+        Ok(FaceModel::of_rig(&self.rig, triangles, &Budget::default())?)
+    }
+
+    /// Replaces the free parts that were found by those that the user names, if any.
+    fn set_free_parts(&self, face: &mut FaceModel, names: &[String]) -> anyhow::Result<()> {
+        if !names.is_empty() {
+            let parts = FreePart::named(face, self.rig.skin(), names);
+            face.inside.free_parts = parts.map_err(|unknown| anyhow::anyhow!("--free {unknown}"))?;
+        }
+        Ok(())
     }
 
     /// A face whose tissue may be in the cache.
-    fn tissue(&mut self, triangles: usize, no_cache: bool) -> Result<FaceModel, PrepareError> {
+    fn tissue(&mut self, triangles: usize, no_cache: bool, free: &[String]) -> anyhow::Result<FaceModel> {
         let cache = if no_cache { None } else { FaceCache::of_user() };
-        let key = FaceCache::key(self.rig.skin(), &("tissue", triangles));
+        let key = FaceCache::key(&self.rig, &("tissue", triangles, free));
         let found = cache.as_ref().and_then(|cache| cache.find(key, self.rig.skin()));
         self.kept = cache.map(|cache| (cache, key));
-        found.map_or_else(|| self.bare(triangles), Ok)
+        if let Some(face) = found {
+            return Ok(face);
+        }
+        let mut face = self.bare(triangles)?;
+        self.set_free_parts(&mut face, free)?;
+        Ok(face)
+    }
+
+    /// A face whose anatomy and blend volumes may be in the cache.
+    fn enriched(&mut self, triangles: usize, args: &SimulateArgs) -> anyhow::Result<FaceModel> {
+        // A file may change without its name.
+        let is_told = matches!(args.anatomy, AnatomyArg::Of(_));
+        let cache = if args.no_cache || is_told { None } else { FaceCache::of_user() };
+        let key = FaceCache::key(&self.rig, &("enriched", triangles, format!("{:?}", args.anatomy)));
+        let found = cache.as_ref().and_then(|cache| cache.find(key, self.rig.skin()));
+        self.kept = cache.map(|cache| (cache, key));
+        if let Some(face) = found {
+            return Ok(face);
+        }
+        let mut face = self.bare(triangles)?;
+        enriched::add_anatomy(&mut face, &self.rig, &args.anatomy)?;
+        Ok(face)
+    }
+
+    /// Keeps newly solved blend volumes in the cache, with the face's anatomy.
+    pub(super) fn keep_volumes(&self, face: &FaceModel, enriched: &Enriched) {
+        if let Some((cache, key)) = &self.kept {
+            enriched.keep_in(cache, *key, face);
+        }
     }
 
     /// Keeps newly built tissue in the cache, so that the same rig need not wait again.
     pub(super) fn keep(&self, face: &FaceModel, tissue: &Tissue) {
-        let (Some((cache, key)), Some(solved)) = (&self.kept, tissue.solved()) else { return };
-        if face.section::<SolvedTissue>().and_then(Result::ok).as_ref() != Some(&solved) {
-            let mut face = face.clone();
-            face.add_section(&solved);
-            cache.keep(*key, &face);
+        if let Some((cache, key)) = &self.kept {
+            tissue.keep_in(cache, *key, face);
         }
     }
 
@@ -117,7 +165,7 @@ impl Subject {
         let takes = if self.rig.takes.is_empty() { usual_takes() } else { self.rig.takes.clone() };
         let poses = take_poses(&self.rig, &takes);
         let cache = if no_cache { None } else { FaceCache::of_user() };
-        let key = FaceCache::key(self.rig.skin(), &(&params, &poses));
+        let key = FaceCache::key(&self.rig, &(&params, &poses));
         if let Some(face) = cache.as_ref().and_then(|cache| cache.find(key, self.rig.skin())) {
             eprintln!(
                 "note: the shell of this rig was built before and is taken from the cache (--no-cache builds it anew)"
@@ -126,7 +174,8 @@ impl Subject {
         }
         eprintln!("note: the rig is made ready for a shell first; 'zygoma build' does that once and for all");
         let what = BuildInput { name: &self.rig.name, mesh: self.rig.skin(), poses: &poses };
-        let (face, _) = build_with_progress(&what, &params)?;
+        let (mut face, _) = build_with_progress(&what, &params)?;
+        face.look_inside(&self.rig);
         if let Some(cache) = cache {
             cache.keep(key, &face);
         }

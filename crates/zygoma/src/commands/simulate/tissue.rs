@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use zygoma_face::body::Body;
-use zygoma_face::model::{Continue, Teeth};
+use zygoma_face::model::{BoneSource, Continue, Inside};
 use zygoma_face::run::Performed;
 use zygoma_face::tissue::{
     Actuation, STICKY, Tissue, TissueBody, TissueError, TissueInput, TissueParams, VolumeReport,
@@ -16,7 +16,6 @@ use crate::commands::input;
 use crate::markers::FollowedMarkers;
 use crate::progress::Progress;
 use crate::reports::tissue::FrameLog;
-use crate::tissue_input::{BoneSource, RigInside};
 
 /// Cheeks are puffed above this weight. Ours: recordings are never quite at 0.
 const PUFFED: f32 = 0.1;
@@ -63,16 +62,9 @@ pub(crate) fn build_with_progress(input: &TissueInput, params: &TissueParams) ->
     })
 }
 
-/// Makes a tissue body with its rig's teeth, which follows markers if there are any.
-pub(crate) fn body_of(
-    rig: &Rig,
-    tissue: &Arc<Tissue>,
-    markers: Option<&FollowedMarkers>,
-) -> anyhow::Result<TissueBody> {
+/// Makes a tissue body, which follows markers if there are any.
+pub(super) fn body_of(tissue: &Arc<Tissue>, markers: Option<&FollowedMarkers>) -> anyhow::Result<TissueBody> {
     let mut body = TissueBody::new(tissue.clone())?;
-    if let Some(teeth) = Teeth::of_rig(rig) {
-        body.set_teeth(teeth);
-    }
     if let Some(markers) = markers {
         body.follow(markers.on(tissue)?);
     }
@@ -110,13 +102,13 @@ impl TissueObserver {
 impl TissueSummary {
     pub(super) fn new(
         tissue: &Tissue,
-        inside: &RigInside,
+        inside: &Inside,
         markers: Option<&FollowedMarkers>,
         log: &FrameLog,
     ) -> Self {
         Self {
             bones: inside.bone_source,
-            free_parts: inside.free_parts.clone(),
+            free_parts: inside.free_parts.iter().map(|part| part.name.clone()).collect(),
             tetrahedra: tissue.tet_count(),
             lip_vertices: tissue.lip_counts(),
             bare_triangles: tissue.bare_count(),

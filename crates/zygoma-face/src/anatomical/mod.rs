@@ -1,0 +1,26 @@
+//! Expressions that anatomy allows, after *SoftDECA* (Thesis ch. 3).
+//!
+//! [`Anatomical`] is a head of soft tissue, muscles and bones under a face's skin. An [`AnatomicalBody`] pulls its skin to the rig's surface, and tissue
+//! gives way as tissue does: it keeps its volume, slides along rigid bones, and lips do not pass through each other.
+
+mod body;
+mod build;
+mod correct;
+mod dials;
+mod inverse;
+mod landmarks;
+mod lips;
+mod measure;
+mod params;
+mod run;
+mod shape_head;
+#[cfg(test)]
+mod tests;
+
+pub use build::{Anatomical, AnatomicalError};
+pub use correct::Corrected;
+pub use dials::{BadDial, Dials};
+pub use landmarks::LandmarkError;
+pub use measure::{PlainVolume, VolumeChange};
+pub use params::AnatomicalParams;
+pub use run::AnatomicalBody;

@@ -1,0 +1,223 @@
+//! The built-in head with its anatomy, with few shapes.
+
+use std::sync::{Arc, LazyLock};
+
+use glam::{DVec3, Vec3};
+use zygoma_geometry::intersect::triangles_cross;
+use zygoma_head::{Head, HeadOptions, Level};
+use zygoma_numerics::Budget;
+use zygoma_rig::formats::markers::MarkerPlace;
+
+use super::*;
+use crate::body::{Body, Drive};
+use crate::model::{Continue, FaceModel, Landmarks};
+
+static FACE: LazyLock<FaceModel> = LazyLock::new(|| {
+    let mut rig =
+        Head::new(&HeadOptions { level: Level::Low, ..HeadOptions::default() }).rig_with_texture(None);
+    let skin = rig.skin;
+    let kept = ["jawOpen", "jawLeft", "mouthSmileLeft", "mouthSmileRight", "mouthPucker"];
+    rig.meshes[skin].shapes.retain(|shape| kept.contains(&shape.name.as_str()));
+    let mut face = FaceModel::of_rig(&rig, 1000, &Budget::default()).unwrap();
+    face.add_anatomy(&rig).unwrap();
+    face
+});
+
+static HEAD: LazyLock<Arc<Anatomical>> =
+    LazyLock::new(|| Arc::new(Anatomical::build(&FACE, &AnatomicalParams::default()).unwrap()));
+
+const SMILE: [(&str, f32); 2] = [("mouthSmileLeft", 1.0), ("mouthSmileRight", 1.0)];
+
+fn weights(named: &[(&str, f32)]) -> Vec<f32> {
+    let weight = |name: &str| named.iter().find(|(wanted, _)| *wanted == name).map_or(0.0, |(_, w)| *w);
+    FACE.shapes.iter().map(|shape| weight(&shape.name)).collect()
+}
+
+fn settled_head(head: &Arc<Anatomical>, named: &[(&str, f32)]) -> (AnatomicalBody, Vec<Vec3>) {
+    let mut body = AnatomicalBody::new(head.clone()).unwrap();
+    body.drive(Drive::Weights(&weights(named))).unwrap();
+    body.settle();
+    let shown = body.frame_before(0.0).positions.to_vec();
+    (body, shown)
+}
+
+fn settled(named: &[(&str, f32)]) -> (AnatomicalBody, Vec<Vec3>) {
+    settled_head(&HEAD, named)
+}
+
+fn with_dials(settings: &[(&str, &str)]) -> Arc<Anatomical> {
+    let mut dials = Dials::default();
+    settings.iter().for_each(|(name, value)| dials.set(name, value).unwrap());
+    Arc::new(HEAD.with_dials(&dials).unwrap())
+}
+
+fn distances(a: &[Vec3], b: &[Vec3]) -> Vec<f32> {
+    a.iter().zip(b).map(|(a, b)| a.distance(*b)).collect()
+}
+
+fn mean(values: &[f32]) -> f32 {
+    values.iter().sum::<f32>() / values.len().max(1) as f32
+}
+
+fn landmark(name: &str) -> usize {
+    Landmarks::new(&FACE).find(name).unwrap().vertex as usize
+}
+
+#[test]
+fn the_neutral_stays_the_neutral() {
+    let (_, shown) = settled(&[]);
+    let off = distances(&shown, &FACE.neutral).into_iter().fold(0.0, f32::max);
+    assert!(off < 1e-6, "{off} m");
+}
+
+#[test]
+fn an_expression_keeps_its_volume_and_its_look_and_its_jaw_is_rigid() {
+    let named = [("jawOpen", 0.4), ("mouthSmileLeft", 0.5), ("mouthSmileRight", 0.5)];
+    let (body, shown) = settled(&named);
+    let change = body.volume_change();
+    let plain = PlainVolume::new(&HEAD).unwrap().change(&HEAD, &weights(&named));
+    assert!(change.mean < 0.5 * plain.mean, "{change:?} {plain:?}");
+    let off = mean(&distances(&shown, &body.plain));
+    assert!((1e-5..1e-3).contains(&off), "{off} m");
+    let (jaw, wanted) = (body.jaw(), HEAD.jaw.pose(&weights(&named)));
+    let chin = FACE.neutral[landmark("chin")].as_dvec3();
+    assert!(jaw.apply(chin).distance(wanted.apply(chin)) < 5e-4);
+    assert!(wanted.apply(chin).distance(chin) > 5e-3);
+}
+
+#[test]
+fn a_mirrored_expression_is_mirrored() {
+    let [left, right] = ["mouthSmileLeft", "mouthSmileRight"].map(|name| {
+        let (mut body, _) = settled(&[(name, 1.0)]);
+        // Usual solves end a little before the minimum, on either side of it.
+        body.inverse_mut().solve_to(1000, 1e-7);
+        body.output();
+        body.positions
+    });
+    let flip = |p: Vec3| Vec3::new(-p.x, p.y, p.z);
+    let mut worst = 0.0_f32;
+    for (vertex, at) in FACE.neutral.iter().enumerate().step_by(7) {
+        let distance = |v: &usize| FACE.neutral[*v].distance_squared(flip(*at));
+        let twin = (0..FACE.neutral.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap();
+        // Vertices without a mirror image are not compared.
+        if distance(&twin) < 1e-10 {
+            worst = worst.max(left[vertex].distance(flip(right[twin])));
+        }
+    }
+    let moved = distances(&left, &FACE.neutral).into_iter().fold(0.0, f32::max);
+    // Neither the order of sums nor the coarse skin that tells which vertices are held is symmetric.
+    assert!(worst < 0.02 * moved && moved > 5e-3, "{worst} {moved}");
+}
+
+/// Pairs of triangles of the two lips that cross.
+fn crossings(surface: &[Vec3]) -> usize {
+    let [upper, lower] = FACE.lip_triangles();
+    let corners = |t: &[u32; 3]| t.map(|v| surface[v as usize].as_dvec3());
+    let crosses = |a: &[u32; 3]| lower.iter().filter(|b| triangles_cross(corners(a), corners(b))).count();
+    upper.iter().map(crosses).sum()
+}
+
+#[test]
+fn lips_that_pass_through_each_other_are_parted() {
+    // A jaw that closes beyond the neutral.
+    let (body, shown) = settled(&[("jawOpen", -0.1)]);
+    let (plain, left) = (crossings(&body.plain), crossings(&shown));
+    assert!(plain > 10 && left == 0, "{plain} {left}");
+}
+
+#[test]
+fn fat_grows_as_much_as_it_is_told() {
+    let before = HEAD.tissue_volumes();
+    let head = with_dials(&[("fat", "0.2")]);
+    let after = head.tissue_volumes();
+    assert!((after[0] / before[0] - 1.2).abs() < 0.02, "{before:?} {after:?}");
+    assert!((after[1] / before[1] - 1.0).abs() < 0.02, "{before:?} {after:?}");
+    let cheek = landmark("cheek-left");
+    let moved = head.output.neutral[cheek] - FACE.neutral[cheek];
+    assert!(moved.x > 3e-4, "{moved}");
+    // The smile is still there, on the new neutral.
+    let corner = landmark("mouth-left");
+    let (_, smile) = settled_head(&head, &SMILE);
+    let moved = smile[corner].distance(head.output.neutral[corner]);
+    assert!(moved > 3e-3, "{moved}");
+}
+
+#[test]
+fn a_longer_jaw_keeps_its_tissue() {
+    let head = with_dials(&[("jaw.y", "1.1")]);
+    let (before, after) = (HEAD.tissue_volumes(), head.tissue_volumes());
+    for k in 0..2 {
+        assert!((after[k] / before[k] - 1.0).abs() < 0.02, "{before:?} {after:?}");
+    }
+    let chin = landmark("chin");
+    let moved = head.output.neutral[chin] - FACE.neutral[chin];
+    assert!(moved.y < -3e-3, "{moved}");
+}
+
+#[test]
+fn a_palsied_side_hardly_smiles() {
+    let head = with_dials(&[("palsy", "left:1")]);
+    let moved = |head: &Arc<Anatomical>, name: &str| {
+        let [rest, smile] = [&[][..], &SMILE].map(|named| settled_head(head, named).1);
+        rest[landmark(name)].distance(smile[landmark(name)])
+    };
+    let [left, right] = ["mouth-left", "mouth-right"].map(|name| moved(&head, name) / moved(&HEAD, name));
+    assert!(left < 0.15 && right > 0.8, "{left} {right}");
+}
+
+#[test]
+fn tissue_sags_along_gravity_in_proportion() {
+    let cheek = landmark("cheek-left");
+    let sag = |gravity: &str| {
+        let moved = with_dials(&[("gravity", gravity)]).output.neutral[cheek] - FACE.neutral[cheek];
+        moved.as_dvec3()
+    };
+    let (once, twice) = (sag("0,0,-1"), sag("0,0,-2"));
+    assert!(once.z < -3e-4 && once.normalize().dot(DVec3::NEG_Z) > 0.5, "{once}");
+    assert!((1.8..2.2).contains(&(twice.z / once.z)), "{once} {twice}");
+}
+
+#[test]
+fn a_corrected_rig_comes_close_to_its_direct_solve() {
+    let corrected = Corrected::new(&HEAD, &FACE, &mut |_| Continue::Yes).unwrap().unwrap();
+    let named = [("jawOpen", 0.3), ("mouthSmileLeft", 0.6), ("mouthSmileRight", 0.4)];
+    let mut blended = corrected.neutral.clone();
+    for (weight, offsets) in weights(&named).iter().zip(&corrected.shapes) {
+        blended.iter_mut().zip(offsets).for_each(|(p, offset)| *p += *weight * *offset);
+    }
+    let (body, direct) = settled(&named);
+    let [baked, plain] = [&blended, &body.plain].map(|surface| mean(&distances(surface, &direct)));
+    assert!(baked < 3e-4 && baked < plain, "{baked} {plain} m");
+    assert!(Corrected::new(&HEAD, &FACE, &mut |_| Continue::No).unwrap().is_none());
+}
+
+#[test]
+fn a_dense_face_comes_from_few_points() {
+    let named = [("jawOpen", 0.4), ("mouthSmileLeft", 0.8)];
+    let (reference, _) = settled(&named);
+    let truth = reference.plain.clone();
+    let points: Vec<u32> = FACE.skin.iter().copied().step_by(FACE.skin.len() / 150).collect();
+    let places: Vec<MarkerPlace> = points.iter().map(|v| MarkerPlace::Vertex(*v)).collect();
+    let follow = |positions: &[Vec3]| {
+        let mut body = AnatomicalBody::following(HEAD.clone(), &places).unwrap();
+        body.drive(Drive::Markers(positions)).unwrap();
+        body.settle();
+        let shown = body.frame_before(0.0).positions.to_vec();
+        let moving = truth.iter().zip(&FACE.neutral).map(|(a, b)| a.distance(*b) > 1e-3);
+        let misses = moving.zip(distances(&shown, &truth)).filter(|(moves, _)| *moves).map(|(_, miss)| miss);
+        (mean(&misses.collect::<Vec<_>>()), body)
+    };
+    let mut positions: Vec<Vec3> = points.iter().map(|v| truth[*v as usize]).collect();
+    let (clean, body) = follow(&positions);
+    let frozen = distances(&truth, &FACE.neutral).into_iter().filter(|way| *way > 1e-3);
+    let frozen = mean(&frozen.collect::<Vec<_>>());
+    assert!(clean < 1e-3 && clean < 0.25 * frozen, "{clean} {frozen} m");
+    assert_eq!(body.landmark_miss().unwrap().1, 0);
+    // One point is 2 cm off.
+    positions[40].y += 0.02;
+    let (outlier, body) = follow(&positions);
+    assert!(outlier < clean + 1e-4, "{outlier} {clean}");
+    assert_eq!(body.landmark_miss().unwrap().1, 1);
+    let beyond = AnatomicalBody::following(HEAD.clone(), &[MarkerPlace::Vertex(u32::MAX)]);
+    assert!(matches!(beyond, Err(AnatomicalError::Landmark(LandmarkError { point: 0 }))));
+}

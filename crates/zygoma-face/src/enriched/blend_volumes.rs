@@ -1,0 +1,270 @@
+//! Blend volumes: the displacement of the whole volume by each shape (*Blendvolumes* eq. 2 and §6.1).
+
+use glam::{DAffine3, DMat3, DVec3};
+use rayon::prelude::*;
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_numerics::NotPositiveDefinite;
+use zygoma_numerics::simd::{Runs, accumulate_runs};
+use zygoma_physics::projective::Row;
+use zygoma_physics::unfold::{UnfoldInput, Unfolder};
+
+use super::build::{EnrichedError, EnrichedProgress, Ground};
+use super::harmonic::Harmonic;
+use super::patch::Patch;
+use crate::model::{Continue, JawMotion};
+use crate::volume::{AttachmentPoint, Tie, carried};
+
+/// Displacements below this are residuals of a solve, far from the skin that a shape moves, m. Ours.
+const STILL: f64 = 2e-6;
+/// Vertices that the smooth extension moves by less are left there, m. Ours.
+const UNMOVED: f64 = 2e-5;
+/// Shapes that are solved between two reports of progress. Ours.
+const BATCH: usize = 8;
+/// Fraction of its volume that every element keeps in every single shape where that is possible. Ours.
+pub(super) const FULLNESS: f64 = 0.1;
+/// Stages from the neutral to a shape (a homotopy): a crushed element is unfolded before it is deep in others. Ours.
+const STAGES: u32 = 4;
+/// Attempts to unfold the last stage. Ours.
+const ATTEMPTS: usize = 3;
+/// Stiffness of the pull of skin to its place in a shape, per area and stiffness of the material, 1/m: it gives way only where elements would be
+/// crushed. Output does not suffer from it, since it is the artist's skin plus a displacement. Ours.
+const SKIN_PULL: f64 = 3e3;
+/// The same for ligaments.
+const LIGAMENT_PULL: f64 = 300.0;
+
+/// The displacement of each row by each shape, and the motion of rows that follow the rigid jaw.
+#[derive(Clone, Debug)]
+pub(super) struct BlendVolumes {
+    pub(super) shapes: Vec<Runs>,
+    pub(super) jaw: JawMotion,
+    /// Pose of the jaw by each shape alone, for those that move it.
+    poses: Vec<(usize, DAffine3)>,
+    /// The rows that a turning jaw moves, each with four weights: of the three columns of an affine deviation, and of its translation. On the jaw they are
+    /// the rest position and 1, which makes the blend of poses rigid there; elsewhere they are the smooth extension of that (ours; the paper
+    /// places jaws by hand).
+    pub(super) fields: Vec<(u32, [f32; 4])>,
+}
+
+impl BlendVolumes {
+    pub(super) fn new(shapes: Vec<Runs>, jaw: JawMotion, fields: Vec<(u32, [f32; 4])>) -> Self {
+        let count = shapes.len();
+        let alone = |shape: usize| {
+            let mut weights = vec![0.0; count];
+            weights[shape] = 1.0;
+            (shape, jaw.pose(&weights).to_affine())
+        };
+        let poses = (0..count).map(alone).filter(|(_, pose)| *pose != DAffine3::IDENTITY).collect();
+        Self { shapes, jaw, poses, fields }
+    }
+
+    /// Blends the rest shape X(w).
+    pub(super) fn blend(&self, weights: &[f32], rest: &[DVec3], positions: &mut [DVec3]) {
+        let mut moved: Vec<Row<f32>> = vec![[0.0; 4]; rest.len()];
+        let fits = accumulate_runs(moved.as_flattened_mut(), weights, &self.shapes);
+        debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
+        for ((position, rest), way) in positions.iter_mut().zip(rest).zip(&moved) {
+            *position = *rest + DVec3::new(way[0].into(), way[1].into(), way[2].into());
+        }
+        let (matrix, translation) = self.deviation(weights);
+        if matrix == DMat3::ZERO && translation == DVec3::ZERO {
+            return;
+        }
+        for (row, [x, y, z, one]) in &self.fields {
+            let place = DVec3::new((*x).into(), (*y).into(), (*z).into());
+            positions[*row as usize] += matrix * place + f64::from(*one) * translation;
+        }
+    }
+
+    /// The rigid pose of the jaw less the linear blend of the poses of its shapes: an affine map.
+    fn deviation(&self, weights: &[f32]) -> (DMat3, DVec3) {
+        let weight = |shape: usize| f64::from(weights.get(shape).copied().unwrap_or(0.0));
+        if self.poses.iter().all(|(shape, _)| weight(*shape) == 0.0) {
+            return (DMat3::ZERO, DVec3::ZERO);
+        }
+        let pose = self.jaw.pose(weights).to_affine();
+        let (mut matrix, mut translation) = (pose.matrix3 - DMat3::IDENTITY, pose.translation);
+        for (shape, alone) in &self.poses {
+            matrix -= weight(*shape) * (alone.matrix3 - DMat3::IDENTITY);
+            translation -= weight(*shape) * alone.translation;
+        }
+        (matrix, translation)
+    }
+}
+
+/// Solves for the volume below the skin of each shape.
+pub(super) fn solve_volumes(
+    ground: &Ground,
+    progress: &mut dyn FnMut(EnrichedProgress) -> Continue,
+) -> Result<BlendVolumes, EnrichedError> {
+    let count = ground.face.shapes.len();
+    let mut solver = ShapeSolver::new(ground)?;
+    let mut moved = Vec::with_capacity(count);
+    while moved.len() < count {
+        if progress(EnrichedProgress { shape: moved.len(), shapes: count }) != Continue::Yes {
+            return Err(EnrichedError::Cancelled);
+        }
+        // Some at a time, so that progress is shown.
+        let batch = moved.len()..count.min(moved.len() + BATCH);
+        let weights: Vec<Vec<f32>> = batch
+            .map(|shape| {
+                only(count, &ground.face.base_shape(shape).into_iter().chain([shape]).collect::<Vec<_>>())
+            })
+            .collect();
+        let starts: Vec<Start> = weights.iter().map(|weights| solver.start(weights)).collect();
+        let solved: Result<Vec<Vec<DVec3>>, NotPositiveDefinite> =
+            starts.par_iter().map(|start| start.solve(ground)).collect();
+        moved.extend(solved?);
+    }
+    let alone = moved.clone();
+    for shape in 0..count {
+        if let Some(base) = ground.face.base_shape(shape) {
+            moved[shape].iter_mut().zip(&alone[base]).for_each(|(way, base)| *way -= *base);
+        }
+    }
+    let runs = |moved: &Vec<DVec3>| {
+        let row = |vertex: &u32| -> Row<f32> {
+            let way = moved[*vertex as usize];
+            if way.length() > STILL { [way.x as f32, way.y as f32, way.z as f32, 0.0] } else { [0.0; 4] }
+        };
+        let rows: Vec<Row<f32>> = ground.layout.vertices.iter().map(row).collect();
+        Runs::from_dense(rows.as_flattened(), 8)
+    };
+    let shapes = moved.iter().map(runs).collect();
+    Ok(BlendVolumes::new(shapes, ground.bones.motion().clone(), jaw_fields(ground)?))
+}
+
+/// Weights of 1 for the given shapes and 0 for all others.
+fn only(count: usize, shapes_at_one: &[usize]) -> Vec<f32> {
+    (0..count).map(|shape| if shapes_at_one.contains(&shape) { 1.0 } else { 0.0 }).collect()
+}
+
+/// Extends the displacements of an expression that bones and rig give into the volume.
+struct ShapeSolver<'a> {
+    ground: &'a Ground<'a>,
+    harmonic: Harmonic,
+}
+
+/// An expression before its elements are unfolded.
+struct Start {
+    /// Positions that bones, ligaments and the rig give.
+    targets: Vec<DVec3>,
+    /// Displacements of all vertices: a smooth extension of those that are given.
+    moved: Vec<DVec3>,
+}
+
+impl<'a> ShapeSolver<'a> {
+    fn new(ground: &'a Ground<'a>) -> Result<Self, EnrichedError> {
+        let mesh = &ground.mesh;
+        let is_given = |v: usize| mesh.ties[v] != Tie::Free;
+        let harmonic = Harmonic::new(&mesh.mesh.positions, &mesh.mesh.tets, is_given)?;
+        Ok(Self { ground, harmonic })
+    }
+
+    fn start(&mut self, weights: &[f32]) -> Start {
+        let targets = self.ground.targets(weights);
+        let rest = &self.ground.mesh.mesh.positions;
+        let mut moved: Vec<[f64; 3]> =
+            targets.iter().zip(rest).map(|(to, p)| (*to - *p).to_array()).collect();
+        self.harmonic.extend(&mut moved);
+        Start { targets, moved: moved.into_iter().map(DVec3::from_array).collect() }
+    }
+}
+
+impl Start {
+    /// Displacements of all vertices without inverted elements. Only the part that the expression moves is solved for.
+    fn solve(&self, ground: &Ground) -> Result<Vec<DVec3>, NotPositiveDefinite> {
+        let (mesh, rest) = (&ground.mesh, &ground.mesh.mesh.positions);
+        let is_free: Vec<bool> =
+            (0..rest.len()).map(|v| !ground.is_fixed(v) && self.moved[v].length() > UNMOVED).collect();
+        let patch = Patch::around(&mesh.mesh.tets, &is_free);
+        if patch.tets.is_empty() {
+            return Ok(self.moved.clone());
+        }
+        let (at_rest, targets) = (patch.gather(rest), patch.gather(&self.targets));
+        let pulls: Vec<f64> = patch.vertices.iter().map(|v| ground.pull(*v as usize)).collect();
+        let input = UnfoldInput { rest: &at_rest, tets: &patch.tets, fixed: &patch.is_fixed, pulls: &pulls };
+        let mut unfolder = Unfolder::new(&input)?;
+        let moved = patch.gather(&self.moved);
+        let mut x = at_rest.clone();
+        for stage in 1..=STAGES {
+            let part = f64::from(stage) / f64::from(STAGES);
+            let places: Vec<DVec3> =
+                at_rest.iter().zip(&targets).map(|(rest, target)| rest.lerp(*target, part)).collect();
+            for (v, x) in x.iter_mut().enumerate() {
+                // Fixed vertices go straight, without the curve that unfolding has taken others on.
+                *x = match patch.is_fixed[v] {
+                    true => at_rest[v] + part * moved[v],
+                    false => *x + moved[v] / f64::from(STAGES),
+                };
+            }
+            let attempts = if stage == STAGES { ATTEMPTS } else { 1 };
+            unfolder.run(&mut x, &places, FULLNESS, attempts);
+        }
+        let mut all: Vec<DVec3> = rest.iter().zip(&self.moved).map(|(p, way)| *p + *way).collect();
+        patch.scatter(&x, &mut all);
+        Ok(all.iter().zip(rest).map(|(p, rest)| *p - *rest).collect())
+    }
+}
+
+impl Ground<'_> {
+    /// Whether a vertex is where bone or rig put it, in every shape.
+    pub(super) fn is_fixed(&self, vertex: usize) -> bool {
+        match self.mesh.ties[vertex] {
+            Tie::Cranium | Tie::Jaw => true,
+            Tie::Skin | Tie::Ligaments { .. } => self.surface.is_held[self.mesh.above[vertex] as usize],
+            Tie::Free => false,
+        }
+    }
+
+    /// How firmly a vertex is pulled to its target.
+    fn pull(&self, vertex: usize) -> f64 {
+        let area = self.surface.areas[self.mesh.above[vertex] as usize];
+        match self.mesh.ties[vertex] {
+            Tie::Skin if !self.surface.is_loose[vertex] => SKIN_PULL * area,
+            Tie::Ligaments { .. } => LIGAMENT_PULL * area,
+            _ => 0.0,
+        }
+    }
+
+    /// Positions that bones, ligaments and the rig give the vertices.
+    fn targets(&self, weights: &[f32]) -> Vec<DVec3> {
+        let pose = self.bones.pose(weights);
+        (0..self.mesh.ties.len()).map(|v| self.target(weights, &pose, v)).collect()
+    }
+
+    fn target(&self, weights: &[f32], pose: &RigidMotion, vertex: usize) -> DVec3 {
+        let (rest, above) = (self.mesh.mesh.positions[vertex], self.mesh.above[vertex] as usize);
+        let moved = || -> DVec3 {
+            let active = weights.iter().zip(&self.surface.moves).filter(|(weight, _)| **weight != 0.0);
+            active.map(|(weight, moves)| f64::from(*weight) * moves[above]).sum()
+        };
+        match self.mesh.ties[vertex] {
+            Tie::Cranium => rest,
+            Tie::Jaw => pose.apply(rest),
+            Tie::Ligaments { jaw } if !self.surface.is_held[above] => {
+                let foot = AttachmentPoint {
+                    at: rest,
+                    jaw,
+                    above,
+                    skin: self.surface.positions[above],
+                    moves: &self.surface.moves,
+                };
+                self.bones.place(&foot, weights, pose) + carried(&self.carrying, weights, &foot)
+            }
+            _ => rest + moved(),
+        }
+    }
+}
+
+/// Smooth extension, from the jaw into the tissue between it and all else that is fixed, of an affine map's four columns.
+fn jaw_fields(ground: &Ground) -> Result<Vec<(u32, [f32; 4])>, EnrichedError> {
+    let (mesh, rest) = (&ground.mesh, &ground.mesh.mesh.positions);
+    if !mesh.ties.contains(&Tie::Jaw) {
+        return Ok(Vec::new());
+    }
+    let on_jaw = |v: usize| if mesh.ties[v] == Tie::Jaw { rest[v].extend(1.0).to_array() } else { [0.0; 4] };
+    let mut values: Vec<[f64; 4]> = (0..rest.len()).map(on_jaw).collect();
+    Harmonic::new(rest, &mesh.mesh.tets, |v| mesh.ties[v] != Tie::Free)?.extend(&mut values);
+    let fields = ground.layout.rows.iter().zip(values).filter(|(_, values)| values[3].abs() > 1e-4);
+    Ok(fields.map(|(row, values)| (*row, values.map(|value| value as f32))).collect())
+}

@@ -1,0 +1,198 @@
+//! An enriched face as a [`Body`].
+
+use std::any::Any;
+
+use glam::Vec3;
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_numerics::{Checked, Ranged};
+
+use super::run::EnrichedBody;
+use crate::body::{
+    BadBodyParam, BadDrive, Body, BodyParam, BodyState, Drive, Frame, GRAVITY, Stage, WrongState,
+};
+use crate::contact::{Colliders, GrabId};
+use crate::model::Section;
+
+/// Parameters that can be changed between frames.
+struct Live {
+    rebalance: f64,
+    gravity: [f64; 3],
+}
+
+impl Checked for Live {
+    fn ranges(&self) -> Vec<Ranged> {
+        let mut ranges = vec![Ranged::new("rebalance", self.rebalance, 0.0..=1.0)];
+        ranges.extend(Ranged::vector("gravity", self.gravity, &GRAVITY));
+        ranges
+    }
+}
+
+impl Body for EnrichedBody {
+    fn name(&self) -> &'static str {
+        "enriched"
+    }
+
+    fn drive(&mut self, drive: Drive<'_>) -> Result<(), BadDrive> {
+        let unsupported = |drive| Err(BadDrive::Unsupported { body: "an enriched face", drive });
+        match drive {
+            Drive::Weights(weights) => self.set_weights(weights),
+            Drive::Materials(weights) => self.set_material_weights(weights),
+            Drive::Surface(_) => return unsupported("a target surface"),
+            Drive::Markers(_) => return unsupported("markers"),
+        }
+        Ok(())
+    }
+
+    fn set_head_pose(&mut self, pose: &RigidMotion) {
+        if pose.rotation.is_finite() && pose.translation.is_finite() {
+            self.head = *pose;
+        }
+    }
+
+    fn settle(&mut self) {
+        self.settle();
+    }
+
+    fn advance(&mut self, seconds: f64) -> Frame<'_> {
+        self.run(seconds);
+        self.frame_before(0.0)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn save(&self) -> BodyState {
+        BodyState::new(self.clone())
+    }
+
+    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState> {
+        *self = state.get::<Self>()?.clone();
+        Ok(())
+    }
+
+    fn checkpoint(&self) -> Option<Section> {
+        Some(self.to_section())
+    }
+
+    fn resume(&mut self, state: &Section) -> Result<(), String> {
+        self.continue_from(state)
+    }
+
+    fn colliders(&self) -> Option<&Colliders> {
+        Some(&self.contact.touches)
+    }
+
+    fn colliders_mut(&mut self) -> Option<&mut Colliders> {
+        Some(&mut self.contact.touches)
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
+        Some(self.grab_skin(at, radius))
+    }
+
+    fn penetration(&self) -> f32 {
+        self.contact.touches.penetration(&self.positions, &self.enriched.touchable.triangles.iter())
+    }
+
+    fn params(&self) -> Vec<BodyParam> {
+        let [x, y, z] = self.gravity.to_array();
+        let params = [("rebalance", self.rebalance), ("gravity.x", x), ("gravity.y", y), ("gravity.z", z)];
+        params.map(|(name, value)| BodyParam { name, value }).to_vec()
+    }
+
+    fn set_param(&mut self, name: &str, value: f64) -> Result<(), BadBodyParam> {
+        let mut live = Live { rebalance: self.rebalance, gravity: self.gravity.to_array() };
+        match name {
+            "rebalance" => live.rebalance = value,
+            "gravity.x" => live.gravity[0] = value,
+            "gravity.y" => live.gravity[1] = value,
+            "gravity.z" => live.gravity[2] = value,
+            _ => return Err(BadBodyParam::unknown("enriched", name, &self.params())),
+        }
+        live.check()?;
+        (self.rebalance, self.gravity) = (live.rebalance, live.gravity.into());
+        Ok(())
+    }
+
+    fn stages(&self) -> Vec<Stage> {
+        let times = &self.times;
+        let named = [
+            ("dynamic", times.dynamic),
+            ("static", times.statics),
+            ("rest", times.rest),
+            ("contact", times.contact),
+            ("surface", times.output),
+        ];
+        named.map(|(name, time)| Stage { name, time }).to_vec()
+    }
+
+    fn begin_moving(&mut self, seconds: f64) {
+        self.begin_moving(seconds);
+    }
+
+    fn frame_before(&mut self, _seconds: f64) -> Frame<'_> {
+        Frame { positions: &self.positions, asleep: false }
+    }
+
+    fn inverted(&self) -> Vec<u32> {
+        self.inverted_elements()
+    }
+
+    fn return_to_rig(&mut self, weights: &[f32]) {
+        self.return_skin(weights);
+    }
+}
+
+impl EnrichedBody {
+    /// Elements that are inverted now, although their rest shape is not.
+    fn inverted_elements(&self) -> Vec<u32> {
+        let rest = self.solid.rest().positions();
+        let volume = |tet: &[u32; 4], displaced: bool| {
+            let at = |v: u32| {
+                let own = if displaced {
+                    Vec3::from_slice(&self.solid.displacements[v as usize])
+                } else {
+                    Vec3::ZERO
+                };
+                rest[v as usize] + own.as_dvec3()
+            };
+            zygoma_geometry::tets::volume(tet.map(at))
+        };
+        let is_inverted = |tet: &[u32; 4]| volume(tet, true) <= 0.0 && volume(tet, false) > 0.0;
+        (0..).zip(&self.enriched.tets).filter(|(_, tet)| is_inverted(tet)).map(|(index, _)| index).collect()
+    }
+
+    /// Blends displacements and velocities of the volume to 0, by a weight for each vertex of the whole mesh.
+    fn return_skin(&mut self, weights: &[f32]) {
+        let enriched = self.enriched.clone();
+        let embedding = &enriched.skin.embedding;
+        let mut share = vec![0.0_f32; enriched.skin_rows.len()];
+        for ((corners, own), weight) in embedding.vertices.iter().zip(&embedding.weights).zip(weights) {
+            for (corner, own) in corners.iter().zip(own) {
+                let share = &mut share[*corner as usize];
+                *share = share.max(own * weight);
+            }
+        }
+        let mut kept = vec![1.0_f32; enriched.rest.len()];
+        for (share, row) in share.iter().zip(&enriched.skin_rows) {
+            kept[*row as usize] = (1.0 - share).clamp(0.0, 1.0);
+        }
+        // Tissue goes back with the skin that it is next to.
+        for tet in &enriched.tets {
+            let least = tet.iter().map(|v| kept[*v as usize]).fold(1.0, f32::min);
+            for v in tet.iter().filter(|v| !enriched.is_skin[**v as usize]) {
+                kept[*v as usize] = kept[*v as usize].min(least);
+            }
+        }
+        for (row, kept) in kept.iter().enumerate() {
+            let scale = |values: &mut [f32; 4]| {
+                values
+                    .iter_mut()
+                    .for_each(|value| *value = if value.is_finite() { kept * *value } else { 0.0 });
+            };
+            scale(&mut self.solid.displacements[row]);
+            self.solid.velocities.get_mut(row).map(scale);
+        }
+    }
+}

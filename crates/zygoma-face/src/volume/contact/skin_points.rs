@@ -1,0 +1,113 @@
+//! Contact points on the skin of a volume, and grabs of it.
+
+use glam::Vec3;
+use zygoma_geometry::embedding::Embedding;
+
+use super::Surface;
+use crate::contact::{Below, ContactScale, Grab, LONGEST_GRAB, Order, SampledSkin, Samples};
+use crate::model::FaceModel;
+use crate::volume::{Layout, TissueMesh, TissueSkin};
+
+/// Stiffness that sets the minimum mass of a driven collider, N/m: several times the stiffness of the tissue that it presses on. Ours, as
+/// those below.
+const BORNE: f32 = 1500.0;
+/// Displacement in a step by the largest acceleration of a driven collider, m.
+const DEEPEST_STEP: f32 = 3e-4;
+/// Distance from its target at which a driven collider is pulled with full force, m.
+const STRAINED: f32 = 5e-3;
+
+/// Contact scale of a volume, in metres and newtons.
+pub(crate) fn handling(step_time: f64, height: f32) -> ContactScale {
+    let squared = (step_time * step_time) as f32;
+    ContactScale {
+        per_metre: 1.0,
+        least_mass: BORNE * squared,
+        hardest: DEEPEST_STEP / squared,
+        strained: STRAINED,
+        longest_pull: LONGEST_GRAB * height,
+        height,
+    }
+}
+
+/// The skin as colliders see it.
+pub(crate) struct SkinPoints {
+    pub(crate) samples: Samples,
+    /// Triangles of the whole mesh that follow the tissue fully.
+    pub(crate) triangles: Vec<[u32; 3]>,
+    /// Triangles of the tissue's own skin, as rows.
+    coarse: Vec<[u32; 3]>,
+    /// The rows of these triangles.
+    rows: Vec<u32>,
+    /// Area of skin at each row, m².
+    pub(crate) areas: Vec<f32>,
+    /// Number of free rows.
+    pub(crate) free: usize,
+    /// The face's height, m.
+    pub(crate) height: f32,
+}
+
+impl SkinPoints {
+    /// Samples a face's skin, with the rows that carry each point. `rows_of_skin` are those of the coarse skin.
+    pub(crate) fn new(
+        face: &FaceModel,
+        (skin, embedding): (&TissueSkin, &Embedding),
+        tissue_mesh: &TissueMesh,
+        (layout, rows_of_skin): (&Layout, &[u32]),
+    ) -> Self {
+        let order = Order {
+            rest: &skin.positions,
+            places: rows_of_skin,
+            vertices: &layout.vertices,
+            free: layout.free,
+        };
+        let sampled = SampledSkin {
+            skin: &face.skin,
+            triangles: &face.triangles,
+            neutral: &face.neutral,
+            height: face.height as f32,
+        };
+        let area = |vertex: &u32| skin.areas[tissue_mesh.above[*vertex as usize] as usize] as f32;
+        let follows = |v: &u32| embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
+        let coarse: Vec<[u32; 3]> =
+            skin.triangles.iter().map(|t| t.map(|v| rows_of_skin[v as usize])).collect();
+        let rows: std::collections::BTreeSet<u32> = coarse.iter().flatten().copied().collect();
+        Self {
+            rows: rows.into_iter().collect(),
+            samples: Samples::new(&sampled, embedding, &order),
+            triangles: face.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect(),
+            coarse,
+            areas: layout.vertices.iter().map(area).collect(),
+            free: layout.free,
+            height: face.height as f32,
+        }
+    }
+}
+
+impl SkinPoints {
+    /// The skin below or above a position, in a state of the volume.
+    pub(crate) fn below(&self, at: Vec3, state: &Surface<'_>) -> Option<Below> {
+        let place = |row: u32| state.place(row as usize);
+        let normal = |index: usize| {
+            let around = self.coarse.iter().filter(|t| t.contains(&self.rows[index]));
+            let areas = around.map(|t| {
+                let [a, b, c] = t.map(place);
+                (b - a).cross(c - a)
+            });
+            areas.sum::<Vec3>().normalize_or_zero()
+        };
+        Below::new(at, self.rows.iter().map(|row| place(*row)), normal)
+    }
+
+    /// Grabs the connected skin within a radius of a position, in metres in the head's frame. `seeds` are the rows nearest to it.
+    pub(crate) fn grab(&self, at: Vec3, radius: f32, seeds: &[u32], state: &Surface<'_>) -> Grab {
+        Grab::new(at, radius, seeds, &|row| state.place(row as usize), &self.coarse, self.free)
+    }
+}
+
+/// The corners of the coarse skin that carry the vertex of the whole mesh nearest to a position.
+pub(crate) fn nearest_corners(at: Vec3, positions: &[Vec3], embedding: &Embedding) -> [u32; 3] {
+    let follows = |v: &usize| embedding.weights[*v].iter().sum::<f32>() > 0.999;
+    let distance = |v: &usize| positions[*v].distance_squared(at);
+    let nearest = (0..positions.len()).filter(follows).min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    nearest.map_or([0; 3], |v| embedding.vertices[v])
+}

@@ -1,0 +1,184 @@
+//! Steps of an enriched face, and the time that its volumes take.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context;
+use glam::{DQuat, DVec3, Vec3};
+use serde::Serialize;
+use zygoma_face::body::{Body, Drive};
+use zygoma_face::contact::{ColliderFrame, ColliderMotion};
+use zygoma_face::enriched::{Enriched, EnrichedBody, EnrichedParams};
+use zygoma_face::model::{Continue, FaceModel, Landmarks};
+use zygoma_face::tissue::{TissueInput, TissueVolume};
+use zygoma_geometry::normals::vertex_normals;
+use zygoma_geometry::rigid::RigidMotion;
+use zygoma_numerics::Budget;
+use zygoma_physics::contact::{ColliderShape, Pose};
+use zygoma_rig::Rig;
+
+use super::harness::Spread;
+
+/// Goals: the time of a step (published: up to 4 s), of one with a finger on the cheek, and of all volumes.
+const STEP_GOAL_MS: f64 = 40.0;
+const TOUCHED_GOAL_MS: f64 = 60.0;
+const VOLUMES_GOAL_SECONDS: f64 = 60.0;
+/// A step of the reference is solved until its residual has fallen to this fraction.
+const CONVERGED: f64 = 1e-4;
+
+/// The report.
+#[derive(Serialize)]
+pub(crate) struct EnrichedReport {
+    pub(crate) rig: String,
+    pub(crate) nodes: usize,
+    pub(crate) tetrahedra: usize,
+    pub(crate) shapes: usize,
+    pub(crate) volumes_seconds: f64,
+    pub(crate) volumes_goal_seconds: f64,
+    /// Median time of a step while the head shakes and the mouth moves, with its 10th and 90th percentiles.
+    pub(crate) step_ms: f64,
+    pub(crate) p10_ms: f64,
+    pub(crate) p90_ms: f64,
+    pub(crate) step_goal_ms: f64,
+    /// Median time of a step of the same motion with a fingertip 5 mm in the cheek.
+    pub(crate) touched_step_ms: f64,
+    pub(crate) touched_goal_ms: f64,
+    /// Iterations of the two solves, on average.
+    pub(crate) iterations: [f64; 2],
+    /// The same motion with every step solved by Newton's method: its time, and how far the face is from it.
+    pub(crate) newton_step_ms: f64,
+    pub(crate) worst_error_mm: f64,
+    pub(crate) mean_error_mm: f64,
+    pub(crate) largest_displacement_mm: f64,
+    pub(crate) rest_inverted_left: usize,
+}
+
+/// Frames of a performance, and what they cost.
+struct Shaken {
+    frames: Vec<Vec<Vec3>>,
+    times: Vec<f64>,
+    iterations: Vec<[usize; 2]>,
+    largest: f64,
+    inverted_left: usize,
+}
+
+/// The ways in which the same motion is simulated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    Usual,
+    /// With a fingertip in the cheek.
+    Touched,
+    /// By Newton's method.
+    Newton,
+}
+
+/// Presses a fingertip, which moves with the head, 5 mm into the left cheek.
+fn press_cheek(body: &mut EnrichedBody, face: &FaceModel) -> anyhow::Result<()> {
+    const RADIUS: f32 = 0.01;
+    let places = Landmarks::new(face);
+    let cheek = places.find("cheek-left").context("the rig has no left cheek to touch")?.vertex as usize;
+    let normal = vertex_normals(&face.neutral, &face.triangles)[cheek];
+    let pose = Pose::at(face.neutral[cheek] + (RADIUS - 0.005) * normal);
+    let sphere = ColliderShape::Sphere { radius: RADIUS };
+    let colliders = body.colliders_mut().context("an enriched face can be touched")?;
+    colliders.add_in(ColliderFrame::Head, sphere, pose, ColliderMotion::Kinematic);
+    // Until it has come to rest there.
+    for _ in 0..10 {
+        body.advance(1.0 / 60.0);
+    }
+    Ok(())
+}
+
+/// Measures some frames of 1/60 s with a shaking head.
+pub(crate) fn run(rig: &Rig, frames: usize) -> anyhow::Result<EnrichedReport> {
+    let mut face = FaceModel::of_rig(rig, 4000, &Budget::default())?;
+    if let Err(problem) = face.add_anatomy(rig) {
+        eprintln!("note: {problem}; the tissue is one layer under the skin instead");
+    }
+    let fill = TissueVolume::of_face(&face);
+    let input = TissueInput { volume: fill.as_ref(), ..TissueInput::new(&face) };
+    let began = Instant::now();
+    let enriched = Enriched::build(&input, &EnrichedParams::default(), &mut |_| Continue::Yes)?;
+    let volumes_seconds = began.elapsed().as_secs_f64();
+    let enriched = Arc::new(enriched);
+    let fast = shake(&enriched, &face, frames, Run::Usual)?;
+    let touched = shake(&enriched, &face, frames, Run::Touched)?;
+    let newton = shake(&enriched, &face, frames, Run::Newton)?;
+    let (mut worst, mut sum, mut count) = (0.0_f64, 0.0, 0.0);
+    for (a, b) in fast.frames.iter().zip(&newton.frames) {
+        for (a, b) in a.iter().zip(b) {
+            let off = f64::from(a.distance(*b));
+            worst = worst.max(off);
+            sum += off;
+            count += 1.0;
+        }
+    }
+    let mean = |k: usize| {
+        let all: usize = fast.iterations.iter().map(|iterations| iterations[k]).sum();
+        all as f64 / fast.iterations.len().max(1) as f64
+    };
+    let spread = Spread::of(fast.times);
+    Ok(EnrichedReport {
+        rig: rig.name.clone(),
+        nodes: enriched.node_count(),
+        tetrahedra: enriched.tet_count(),
+        shapes: face.shapes.len(),
+        volumes_seconds,
+        volumes_goal_seconds: VOLUMES_GOAL_SECONDS,
+        step_ms: spread.median_ms,
+        p10_ms: spread.p10_ms,
+        p90_ms: spread.p90_ms,
+        step_goal_ms: STEP_GOAL_MS,
+        touched_step_ms: Spread::of(touched.times).median_ms,
+        touched_goal_ms: TOUCHED_GOAL_MS,
+        iterations: [mean(0), mean(1)],
+        newton_step_ms: Spread::of(newton.times).median_ms,
+        worst_error_mm: 1e3 * worst,
+        mean_error_mm: 1e3 * sum / f64::max(count, 1.0),
+        largest_displacement_mm: 1e3 * fast.largest,
+        rest_inverted_left: fast.inverted_left,
+    })
+}
+
+fn shake(enriched: &Arc<Enriched>, face: &FaceModel, frames: usize, run: Run) -> anyhow::Result<Shaken> {
+    const FRAME: f64 = 1.0 / 60.0;
+    let mut body = EnrichedBody::new(enriched.clone())?;
+    if run == Run::Newton {
+        body.solve_by_newton(CONVERGED);
+    }
+    body.settle();
+    if run == Run::Touched {
+        press_cheek(&mut body, face)?;
+    }
+    let steps = (FRAME / body.step_time()).round();
+    let mut shaken = Shaken {
+        frames: Vec::new(),
+        times: Vec::new(),
+        iterations: Vec::new(),
+        largest: 0.0,
+        inverted_left: 0,
+    };
+    for frame in 1..=frames {
+        let time = frame as f64 * FRAME;
+        let wave = |rate: f64| (0.5 - 0.5 * (rate * time).cos()) as f32;
+        let mut weights = vec![0.0; face.shapes.len()];
+        for (name, weight) in
+            [("jawOpen", wave(10.0)), ("mouthSmileLeft", wave(6.0)), ("mouthSmileRight", wave(6.0))]
+        {
+            if let Some(shape) = face.shape(name) {
+                weights[shape] = weight;
+            }
+        }
+        body.drive(Drive::Weights(&weights))?;
+        let rotation = DQuat::from_rotation_y(0.3 * (25.0 * time).sin());
+        body.set_head_pose(&RigidMotion { rotation, translation: DVec3::ZERO });
+        let began = Instant::now();
+        let positions = body.advance(FRAME).positions.to_vec();
+        shaken.times.push(1e3 * began.elapsed().as_secs_f64() / steps);
+        shaken.frames.push(positions);
+        shaken.iterations.push(body.iterations());
+        shaken.largest = shaken.largest.max(body.largest_displacement());
+    }
+    shaken.inverted_left = body.rest_report().inverted_left;
+    Ok(shaken)
+}

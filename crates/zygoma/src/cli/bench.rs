@@ -1,0 +1,291 @@
+//! Arguments of `zygoma bench`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::positive_number;
+use crate::bench::bodies::cell::BodyKind;
+
+/// Measure speed on this machine, each figure beside a reference from the same run.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  zygoma bench rig\n  zygoma bench rig --rig face.glb --json\n  zygoma bench head\n  zygoma bench interactive --triangles 2000,8000 --json\n  zygoma bench soak --seconds 120"
+)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) what: BenchWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchWhat {
+    /// Bones found under the skin of generated heads whose bones are known, and fits of meshes.
+    Anatomy(BenchAnatomyArgs),
+    /// Every rig with a shell and with tissue, in every take: distance from the rig, pops, inversions, crossings and cost.
+    Bodies(BenchBodiesArgs),
+    /// Fitting the stiffness of faces.
+    Fit(BenchFitArgs),
+    /// Making built-in heads.
+    Head(BenchHeadArgs),
+    /// Loading rigs and evaluating blendshapes.
+    Rig(BenchRigArgs),
+    /// Frames of an interactive face: 10 ms, 5 steps, one thread, a finger on the cheek half of the time.
+    Interactive(BenchInteractiveArgs),
+    /// Soak test: random violent contact, or random takes for tissue; nothing may break, and the face must return to the rig.
+    Soak(BenchSoakArgs),
+    /// Fuzz test: damaged rigs; every build and every body must end, with frames or with an error message.
+    Fuzz(BenchFuzzArgs),
+    /// Frames of a face with tissue whose lips press and stick: one step of 8 iterations each.
+    Tissue(BenchTissueArgs),
+    /// Steps of an enriched face while its head shakes, and the time that its volumes take.
+    Enriched(BenchEnrichedArgs),
+    /// Hands on tissue, in the interactions of NePHIM: penetration before and after, and the time of steps.
+    Hands(BenchHandsArgs),
+    /// Convergence of solvers within one step of tissue with lips that press and stick.
+    Convergence(BenchConvergenceArgs),
+    /// 3×3 decompositions: error and time over sampled matrices, and the gain from memoisation.
+    Svd(BenchSvdArgs),
+    /// Frames that a browser tab of the viewer receives while a finger strokes the face.
+    #[cfg(feature = "view")]
+    View(BenchViewArgs),
+}
+
+#[cfg(feature = "view")]
+#[derive(Debug, Args)]
+pub(crate) struct BenchViewArgs {
+    /// The rig or face to show; the built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Seconds to measure.
+    #[arg(long, default_value_t = 5.0, value_parser = positive_number)]
+    pub(crate) seconds: f64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchAnatomyArgs {
+    /// Generated heads to fit.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) heads: usize,
+
+    /// A rig or scan to fit as well; may be given several times.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rigs: Vec<PathBuf>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchBodiesArgs {
+    /// A rig, or a folder with rigs; may be given several times. The built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rigs: Vec<PathBuf>,
+
+    /// A take: a built-in one, or a file, of which the liveliest 15 s are performed; may be given several times.
+    #[arg(long = "take", value_name = "TAKE", default_values = ["tour", "speech", "shake"])]
+    pub(crate) takes: Vec<String>,
+
+    /// A body; may be given several times.
+    #[arg(long = "body", value_enum, value_name = "BODY", default_values = ["shell", "tissue"])]
+    pub(crate) bodies: Vec<BodyKind>,
+
+    /// Triangles of the simulated skin.
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    pub(crate) triangles: usize,
+
+    /// Folder that caches faces and this program's measurements: an interrupted run continues where it stopped. A folder among the
+    /// system's temporary files when none is given.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+
+    /// Measure nothing, and use the report that an earlier run printed with --json.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) from: Option<PathBuf>,
+
+    /// Put the table on this Markdown page.
+    #[arg(long, value_name = "PAGE")]
+    pub(crate) table: Option<PathBuf>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchTissueArgs {
+    /// Triangles of the simulated skin; there are three tetrahedra under each.
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [7000, 14_000, 28_000])]
+    pub(crate) triangles: Vec<usize>,
+
+    /// Frames to measure.
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) frames: usize,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchHandsArgs {
+    /// The rig to touch; the built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Triangles of the simulated skin.
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    pub(crate) triangles: usize,
+
+    /// Number of interactions, at most all of the published mix.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(crate) interactions: usize,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchEnrichedArgs {
+    /// The rig to enrich; the built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Frames of 1/60 s to measure.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) frames: usize,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchConvergenceArgs {
+    /// Triangles of the simulated skin.
+    #[arg(long, value_name = "N", default_value_t = 14_000)]
+    pub(crate) triangles: usize,
+
+    /// Write the figure to this SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchSvdArgs {
+    /// Matrices to decompose.
+    #[arg(long, value_name = "N", default_value_t = 1 << 24)]
+    pub(crate) matrices: usize,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchInteractiveArgs {
+    /// Rig to measure; the built-in head when none is given.
+    #[arg(long, value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Triangles of the simulated shell.
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [2000, 4000, 6000, 8000])]
+    pub(crate) triangles: Vec<usize>,
+
+    /// Seconds to spend on each size.
+    #[arg(long, value_name = "SECONDS", default_value_t = 4.0)]
+    pub(crate) seconds: f64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchFitArgs {
+    /// Rigs to fit; the built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rigs: Vec<PathBuf>,
+
+    /// Sizes of the shell.
+    #[arg(long, value_delimiter = ',', default_values_t = [2000, 8000])]
+    pub(crate) triangles: Vec<usize>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchSoakArgs {
+    /// Rig to touch; the built-in head when none is given.
+    #[arg(long, value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Run random takes for tissue instead: jumping weights, a shaken head, sticky lips.
+    #[arg(long)]
+    pub(crate) tissue: bool,
+
+    /// Simulated seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    pub(crate) seconds: f64,
+
+    /// Seed of the random input.
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchFuzzArgs {
+    /// Seconds to run.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive_number)]
+    pub(crate) seconds: f64,
+
+    /// The first input; input N is the same rig on every machine.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) first: u64,
+
+    /// Seconds after which an input counts as hanging.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive_number)]
+    pub(crate) limit: f64,
+
+    /// Run one input in this process and print how each stage ended.
+    #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "first", "limit"])]
+    pub(crate) only: Option<u64>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchHeadArgs {
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchRigArgs {
+    /// Rigs to measure; the built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rigs: Vec<PathBuf>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

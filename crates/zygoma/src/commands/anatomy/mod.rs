@@ -1,0 +1,204 @@
+//! `zygoma anatomy`
+
+mod jaw;
+mod landmarks;
+mod pictures;
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use glam::DVec3;
+use serde::Serialize;
+use zygoma_face::model::{FaceModel, Origin};
+use zygoma_face::tissue::{AnatomyOptions, fit_head};
+use zygoma_head::anatomy::FillDetail;
+use zygoma_head::dials::DIALS;
+use zygoma_head::fit::{self, Fat, FittedHead};
+use zygoma_numerics::Budget;
+use zygoma_rig::formats::gltf;
+use zygoma_rig::{Rig, RigMesh};
+
+use crate::cli::AnatomyArgs;
+use crate::commands::{animated, input};
+use jaw::JawMotion;
+
+const MILLIMETRES: f64 = 1e3;
+
+/// Figures of the fit. Lengths are in millimetres of a life-size head.
+#[derive(Debug, Serialize)]
+struct Report {
+    rig: String,
+    /// Distances from the mesh's face to the fitted skin.
+    registration_mm: Distances,
+    /// Distances from the mesh's face to the head that the dials alone make.
+    by_dials_mm: Distances,
+    ears_mm: Distances,
+    /// The dials that come nearest to the head.
+    dials: serde_json::Map<String, serde_json::Value>,
+    /// How fat the head is taken to be, from -1 to 1.
+    fat: f64,
+    /// Whether that is an estimate from the skin; otherwise it was told.
+    fat_is_estimate: bool,
+    /// Mesh units in a metre of the built-in head.
+    scale: f64,
+    /// Smallest depth of bone under the skin.
+    cover_mm: f64,
+    /// Bone vertices outside the skin.
+    penetrating: usize,
+    inverted: Inverted,
+    /// Centres of the left and the right condyle, in metres of rig space.
+    condyles: [[f64; 3]; 2],
+    /// The jaw's motion in the rig's own shapes.
+    jaw: Vec<JawMotion>,
+    /// The laws that every fitted head obeys.
+    checks: Checks,
+    seconds: Seconds,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    glb: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Distances {
+    mean: f64,
+    p95: f64,
+    worst: f64,
+}
+
+impl Distances {
+    fn of(distances: &fit::Distances) -> Self {
+        let [mean, p95, worst] =
+            [distances.mean, distances.p95, distances.worst].map(|length| MILLIMETRES * length);
+        Self { mean, p95, worst }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Inverted {
+    fill: usize,
+    prisms: usize,
+    /// Inverted tetrahedra of the fill before its interior was solved for.
+    fill_as_carried: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Checks {
+    no_bone_outside: bool,
+    nothing_inverted: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Seconds {
+    align: f64,
+    dials: f64,
+    skin: f64,
+    inside: f64,
+    all: f64,
+}
+
+pub(crate) fn run(args: &AnatomyArgs) -> anyhow::Result<()> {
+    let rig = input::read_rig(&args.rig)?;
+    let marks = match &args.landmarks {
+        Some(path) => landmarks::read(path, rig.skin())?,
+        None => Vec::new(),
+    };
+    // Bodies run on fewer tetrahedra than pictures show.
+    let fill = if args.out.is_some() { FillDetail::Coarse } else { FillDetail::default() };
+    let options = AnatomyOptions { landmarks: marks, fat: args.fat, fill };
+    let fitted = fit_head(&rig, &options).with_context(|| args.rig.rig.display().to_string())?;
+    let motions = jaw::motions(&rig, &fitted);
+    if let Some(out) = &args.glb {
+        animated::make_folder_for(out)?;
+        if args.with_shapes {
+            gltf::write_rig(&fitted.rig()?, out)?;
+        } else {
+            gltf::write_rig_with(&rig, &jaw::bones(&fitted, &motions), out)?;
+        }
+    }
+    if let Some(out) = &args.out {
+        write_face(&rig, &fitted, args, out)?;
+    }
+    let report = report(&rig, &fitted, motions, args);
+    if let Some(folder) = &args.report {
+        pictures::write(&rig, &fitted, &report, folder)?;
+    }
+    if args.json { crate::json::print(&report) } else { print(&report) }
+}
+
+fn positions(mesh: &RigMesh) -> Vec<DVec3> {
+    mesh.positions.iter().map(|p| p.as_dvec3()).collect()
+}
+
+/// Writes the rig as a face with its anatomy, without a body.
+fn write_face(rig: &Rig, fitted: &FittedHead, args: &AnatomyArgs, out: &Path) -> anyhow::Result<()> {
+    if rig.skin().shapes.is_empty() {
+        bail!(
+            "{}: it has no blendshapes, so that no face can be made of it; write it as a rig with --glb and --with-shapes first",
+            args.rig.rig.display()
+        );
+    }
+    let mut face = FaceModel::of_rig(rig, input::TRIANGLES, &Budget::default())?;
+    face.add_fitted_anatomy(rig.skin(), fitted);
+    face.origin = Origin::of_rig(rig, &args.rig.rig, args.rig.reading.identity.as_deref());
+    animated::make_folder_for(out)?;
+    Ok(face.write(out)?)
+}
+
+fn report(rig: &Rig, fitted: &FittedHead, jaw: Vec<JawMotion>, args: &AnatomyArgs) -> Report {
+    let found = &fitted.report;
+    let [align, dials, skin, inside] = found.seconds;
+    let turned = DIALS.iter().map(|dial| (dial.name.to_owned(), fitted.dials.get(dial.name)));
+    Report {
+        rig: rig.name.clone(),
+        registration_mm: Distances::of(&found.registration),
+        by_dials_mm: Distances::of(&found.by_dials),
+        ears_mm: Distances::of(&found.ears),
+        dials: turned.filter(|(_, value)| *value != 0.0).map(|(name, value)| (name, value.into())).collect(),
+        fat: fitted.fat,
+        fat_is_estimate: args.fat == Fat::Auto,
+        scale: fitted.to_mesh.scale,
+        cover_mm: MILLIMETRES * found.cover,
+        penetrating: found.penetrating,
+        inverted: Inverted {
+            fill: found.inverted.fill,
+            prisms: found.inverted.prisms,
+            fill_as_carried: found.inverted_carried,
+        },
+        condyles: fitted.condyles().map(|p| p.to_array()),
+        jaw,
+        checks: Checks {
+            no_bone_outside: found.penetrating == 0,
+            nothing_inverted: found.inverted == Default::default(),
+        },
+        seconds: Seconds { align, dials, skin, inside, all: found.seconds.iter().sum() },
+        glb: args.glb.as_ref().map(|path| path.display().to_string()),
+    }
+}
+
+fn print(report: &Report) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let line = |d: &Distances| format!("{:.2} mm mean, {:.2} p95, {:.2} worst", d.mean, d.p95, d.worst);
+    writeln!(out, "{}: skin fitted in {:.1} s", report.rig, report.seconds.all)?;
+    writeln!(out, "registration   {}", line(&report.registration_mm))?;
+    writeln!(out, "by dials alone {}", line(&report.by_dials_mm))?;
+    writeln!(out, "ears           {}", line(&report.ears_mm))?;
+    writeln!(
+        out,
+        "bone           {:.1} mm under the skin at least, {} points outside",
+        report.cover_mm, report.penetrating
+    )?;
+    writeln!(
+        out,
+        "tissue         {} inverted tetrahedra, {} inverted prisms",
+        report.inverted.fill, report.inverted.prisms
+    )?;
+    let guess = if report.fat_is_estimate { " (an estimate; --fat tells it)" } else { "" };
+    writeln!(out, "fat            {:.2}{guess}", report.fat)?;
+    for motion in &report.jaw {
+        writeln!(out, "{motion}")?;
+    }
+    if let Some(path) = &report.glb {
+        writeln!(out, "{path}: the rig with cranium and mandible")?;
+    }
+    Ok(())
+}

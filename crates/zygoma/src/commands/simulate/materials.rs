@@ -1,0 +1,264 @@
+//! Reads painted materials of enriched faces: `<shape>.png`, `<shape>.lambda.png` and `materials.toml` in a folder.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use glam::{DVec3, Vec2};
+use serde::Deserialize;
+use zygoma_face::enriched::{Coat, MaterialPaint, Stroke};
+use zygoma_face::model::{FaceModel, Landmarks};
+use zygoma_geometry::geodesic::{Source, nearest_sources};
+use zygoma_picture::Image;
+use zygoma_rig::formats::Limits;
+use zygoma_rig::{Rig, RigMesh};
+
+use crate::commands::input;
+
+/// Stiffness of a white pixel, Pa.
+const WHITE: f64 = 5e4;
+/// The neutral's name among the shapes.
+const NEUTRAL: &str = "neutral";
+
+/// Places in `materials.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Places {
+    #[serde(default)]
+    material: Vec<Spot>,
+}
+
+/// Material around a landmark.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spot {
+    /// The shape, or "neutral".
+    shape: String,
+    /// A landmark.
+    at: String,
+    /// Distance along the skin at which half of it is left, mm.
+    radius: f64,
+    /// μ, kPa.
+    mu: Option<f64>,
+    /// λ, kPa.
+    lambda: Option<f64>,
+}
+
+/// Which of the two constants a picture holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Constant {
+    Mu,
+    Lambda,
+}
+
+/// Reads all paint in a folder.
+pub(super) fn read(
+    folder: &Path,
+    rig: &Rig,
+    face: &FaceModel,
+    places: &Landmarks,
+) -> anyhow::Result<Vec<MaterialPaint>> {
+    let mut paints = Vec::new();
+    for path in pictures(folder)? {
+        let (shape, constant) = meaning(&path, face)?;
+        let image = read_picture(&path)?;
+        let strokes = &mut paint_of(&mut paints, shape, face).strokes;
+        paint_picture(&image, constant, rig.skin(), strokes)
+            .with_context(|| format!("{}: the rig", path.display()))?;
+    }
+    let spots = folder.join("materials.toml");
+    if spots.exists() {
+        let named = || spots.display().to_string();
+        let Places { material } = input::read_toml(&spots)?;
+        for spot in material {
+            let shape = find_shape(&spot.shape, face).with_context(named)?;
+            let strokes = &mut paint_of(&mut paints, shape, face).strokes;
+            paint_spot(&spot, face, places, strokes).with_context(named)?;
+        }
+    }
+    if paints.is_empty() {
+        bail!(
+            "{}: no materials; it should hold pictures such as mouthSmileLeft.png, or a materials.toml",
+            folder.display()
+        );
+    }
+    Ok(paints)
+}
+
+/// The pictures of a folder, sorted.
+fn pictures(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let named = || folder.display().to_string();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(named)? {
+        let path = entry.with_context(named)?.path();
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The shape and the constant that a picture's name says.
+fn meaning(path: &Path, face: &FaceModel) -> anyhow::Result<(Option<usize>, Constant)> {
+    let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    let (name, constant) = match stem.strip_suffix(".lambda") {
+        Some(name) => (name, Constant::Lambda),
+        None => (stem, Constant::Mu),
+    };
+    let shape = find_shape(name, face).with_context(|| path.display().to_string())?;
+    Ok((shape, constant))
+}
+
+fn find_shape(name: &str, face: &FaceModel) -> anyhow::Result<Option<usize>> {
+    if name == NEUTRAL {
+        return Ok(None);
+    }
+    match face.shapes.iter().position(|shape| shape.name == name) {
+        Some(shape) => Ok(Some(shape)),
+        None => bail!("the rig has no shape '{name}'; the relaxed face is '{NEUTRAL}'"),
+    }
+}
+
+/// The paint of a shape, new if there is none.
+fn paint_of<'a>(
+    paints: &'a mut Vec<MaterialPaint>,
+    shape: Option<usize>,
+    face: &FaceModel,
+) -> &'a mut MaterialPaint {
+    let place = paints.iter().position(|paint| paint.shape == shape).unwrap_or_else(|| {
+        paints.push(MaterialPaint { shape, strokes: vec![Stroke::default(); face.vertex_count()] });
+        paints.len() - 1
+    });
+    &mut paints[place]
+}
+
+fn read_picture(path: &Path) -> anyhow::Result<Image> {
+    let bytes = zygoma_files::read(path, Limits::default().text_bytes)?;
+    Image::from_png(&bytes).with_context(|| path.display().to_string())
+}
+
+/// Paints with a picture: black is 0 and white 50 kPa; where it is transparent nothing is painted.
+fn paint_picture(
+    image: &Image,
+    constant: Constant,
+    skin: &RigMesh,
+    strokes: &mut [Stroke],
+) -> anyhow::Result<()> {
+    let Some(coordinates) = vertex_uvs(skin) else {
+        bail!("has no texture coordinates to paint by; use places in materials.toml");
+    };
+    let (width, height) = (image.width(), image.height());
+    for (stroke, uv) in strokes.iter_mut().zip(coordinates) {
+        let Some(uv) = uv else { continue };
+        let texel = |share: f32, count: usize| {
+            ((share - share.floor()) * count as f32).min(count as f32 - 1.0).max(0.0) as usize
+        };
+        let Some([value, _, _, alpha]) = image.pixel(texel(uv.x, width), texel(uv.y, height)) else {
+            continue;
+        };
+        let share = |byte: u8| f64::from(byte) / 255.0;
+        *coat(stroke, constant) = Coat { value: WHITE * share(value), cover: share(alpha) };
+    }
+    Ok(())
+}
+
+fn coat(stroke: &mut Stroke, constant: Constant) -> &mut Coat {
+    match constant {
+        Constant::Mu => &mut stroke.mu,
+        Constant::Lambda => &mut stroke.lambda,
+    }
+}
+
+/// The texture coordinate of each vertex: of one of its corners, on a seam.
+fn vertex_uvs(skin: &RigMesh) -> Option<Vec<Option<Vec2>>> {
+    let map = skin.uvs.as_ref()?;
+    let mut found = vec![None; skin.positions.len()];
+    match &map.corners {
+        None => found.iter_mut().zip(&map.coordinates).for_each(|(own, uv)| *own = Some(*uv)),
+        Some(corners) => {
+            for (vertex, corner) in skin.faces.corners().iter().zip(corners) {
+                found[*vertex as usize] = map.coordinates.get(*corner as usize).copied();
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Paints around a landmark, fading along the skin.
+fn paint_spot(
+    spot: &Spot,
+    face: &FaceModel,
+    places: &Landmarks,
+    strokes: &mut [Stroke],
+) -> anyhow::Result<()> {
+    let Some(place) = places.find(&spot.at) else {
+        let known: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
+        bail!("there is no place '{}'; there are {}", spot.at, known.join(", "));
+    };
+    if !(spot.radius.is_finite() && spot.radius > 0.0) {
+        bail!("the radius at '{}' is {}, but must be above 0 mm", spot.at, spot.radius);
+    }
+    for (name, value) in [("mu", spot.mu), ("lambda", spot.lambda)] {
+        if value.is_some_and(|value| !(0.0..=1e3).contains(&value)) {
+            bail!("{name} at '{}' is out of range: it is in kPa, from 0 to 1000", spot.at);
+        }
+    }
+    let positions: Vec<DVec3> = face.neutral.iter().map(|p| p.as_dvec3()).collect();
+    let source = Source { vertex: place.vertex, distance: 0.0, label: 0 };
+    let along_skin = nearest_sources(&positions, &face.triangles, &[source]);
+    for (stroke, found) in strokes.iter_mut().zip(along_skin) {
+        let Some(found) = found else { continue };
+        let share = 1e3 * found.distance / spot.radius;
+        let cover = 0.5_f64.powf(share * share);
+        for (constant, value) in [(Constant::Mu, spot.mu), (Constant::Lambda, spot.lambda)] {
+            let Some(value) = value else { continue };
+            let below = coat(stroke, constant);
+            // Over what is there already.
+            let covered = cover + (1.0 - cover) * below.cover;
+            let sum = cover * 1e3 * value + (1.0 - cover) * below.cover * below.value;
+            *below = Coat { value: sum / covered.max(f64::MIN_POSITIVE), cover: covered };
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::{DAffine3, Vec3};
+    use zygoma_geometry::Faces;
+    use zygoma_rig::UvMap;
+
+    use super::*;
+
+    /// A triangle whose corners see a white, a half transparent black and a fully transparent texel.
+    fn skin(corners: Option<Vec<u32>>) -> RigMesh {
+        let coordinates = vec![Vec2::new(0.1, 0.5), Vec2::new(0.5, 0.5), Vec2::new(0.9, 0.5)];
+        RigMesh {
+            name: "face".into(),
+            positions: vec![Vec3::ZERO, Vec3::X, Vec3::Y],
+            faces: Faces::from_triangles(&[[0, 1, 2]]),
+            uvs: Some(UvMap { coordinates, corners }),
+            shapes: Vec::new(),
+            regions: Vec::new(),
+            to_rig: DAffine3::IDENTITY,
+            quantum: 1e-6,
+        }
+    }
+
+    #[test]
+    fn pictures_paint_by_texture_coordinates_and_not_where_they_are_transparent() {
+        let pixels = vec![[255; 4], [0, 0, 0, 51], [255, 255, 255, 0]];
+        let image = Image::from_pixels(3, 1, pixels).unwrap();
+        for corners in [None, Some(vec![0, 1, 2])] {
+            let mut strokes = vec![Stroke::default(); 3];
+            paint_picture(&image, Constant::Lambda, &skin(corners), &mut strokes).unwrap();
+            let painted: Vec<[f64; 2]> = strokes.iter().map(|s| [s.lambda.value, s.lambda.cover]).collect();
+            assert_eq!(painted, [[WHITE, 1.0], [0.0, 0.2], [WHITE, 0.0]]);
+            assert!(strokes.iter().all(|stroke| stroke.mu == Coat::default()));
+        }
+        let bare = RigMesh { uvs: None, ..skin(None) };
+        let told = paint_picture(&image, Constant::Mu, &bare, &mut []).unwrap_err().to_string();
+        assert!(told.contains("materials.toml"), "{told}");
+    }
+}
