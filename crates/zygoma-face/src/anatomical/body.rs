@@ -2,10 +2,12 @@
 
 use std::any::Any;
 
+use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 
 use super::run::AnatomicalBody;
 use crate::body::{BadDrive, Body, BodyState, Drive, Frame, Stage, WrongState};
+use crate::contact::{Colliders, GrabId};
 
 impl Body for AnatomicalBody {
     fn name(&self) -> &'static str {
@@ -27,14 +29,16 @@ impl Body for AnatomicalBody {
         Ok(())
     }
 
-    fn set_head_pose(&mut self, _pose: &RigidMotion) {}
+    fn set_head_pose(&mut self, pose: &RigidMotion) {
+        self.set_head(pose);
+    }
 
     fn settle(&mut self) {
         self.settle();
     }
 
-    fn advance(&mut self, _seconds: f64) -> Frame<'_> {
-        self.solve();
+    fn advance(&mut self, seconds: f64) -> Frame<'_> {
+        self.run(seconds);
         self.frame_before(0.0)
     }
 
@@ -51,9 +55,33 @@ impl Body for AnatomicalBody {
         Ok(())
     }
 
+    fn colliders(&self) -> Option<&Colliders> {
+        Some(&self.contact.touches)
+    }
+
+    fn colliders_mut(&mut self) -> Option<&mut Colliders> {
+        Some(&mut self.contact.touches)
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
+        Some(self.grab_skin(at, radius))
+    }
+
+    fn penetration(&self) -> f32 {
+        self.deepest()
+    }
+
+    fn begin_moving(&mut self, seconds: f64) {
+        self.begin_moving(seconds);
+    }
+
+    fn return_to_rig(&mut self, weights: &[f32]) {
+        self.return_skin(weights);
+    }
+
     fn stages(&self) -> Vec<Stage> {
         let times = &self.times;
-        let named = [("solve", times.solve), ("lips", times.lips), ("surface", times.output)];
+        let named = [("solve", times.solve), ("contact", times.contact), ("surface", times.output)];
         named.map(|(name, time)| Stage { name, time }).to_vec()
     }
 

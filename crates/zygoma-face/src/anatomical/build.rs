@@ -1,16 +1,22 @@
 //! Builds the head of tissue and bones under a face's skin.
 
+use std::sync::Arc;
+
 use glam::{DVec3, Vec3};
+use zygoma_geometry::curve::along_curve;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::normals::area_vector;
 use zygoma_numerics::simd::Runs;
 use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite};
 
+use super::dynamics::{Compliance, Oscillator};
 use super::landmarks::LandmarkError;
-use super::{AnatomicalParams, Dials};
-use crate::model::{FaceModel, JawMotion, Lips};
+use super::moves::mend;
+use super::{AnatomicalParams, BadDial, Dials};
+use crate::model::{FaceModel, JawMotion, Lips, Teeth};
+use crate::volume::contact::SkinPoints;
 use crate::volume::{
-    Described, Muscles, Tie, TissueInput, TissueMesh, TissueSkin, TissueVolume, VolumeError,
+    Described, Layout, Muscles, Tie, TissueInput, TissueMesh, TissueSkin, TissueVolume, VolumeError,
 };
 
 /// Tissue deeper below the skin than this is anchored, m: the vessels and vertebrae of a neck, which nobody models. Ours.
@@ -26,6 +32,9 @@ pub enum AnatomicalError {
     /// A parameter is out of its range.
     #[error(transparent)]
     Param(#[from] BadParam),
+    /// A dial cannot be set to its value.
+    #[error(transparent)]
+    Dial(#[from] BadDial),
     /// No tetrahedra between skin and bone are known.
     #[error("no bones and tissue are known under this face; an anatomical face needs a whole human head")]
     NoAnatomy,
@@ -56,6 +65,11 @@ pub struct Anatomical {
     pub(super) above: Vec<u32>,
     /// Vertices that belong to no element.
     pub(super) is_alone: Vec<bool>,
+    /// All vertices in an order that keeps neighbours together.
+    pub(super) order: Vec<u32>,
+    /// The skin as colliders see it.
+    pub(super) touchable: Arc<SkinPoints>,
+    pub(super) teeth: Option<Teeth>,
     pub(super) jaw: JawMotion,
     pub(super) output: Output,
     pub(super) dials: Dials,
@@ -69,6 +83,8 @@ pub struct Anatomical {
     pub(super) forces: Vec<DVec3>,
     /// Displacement of the passive surface by gravity and wind.
     pub(super) sag: Vec<DVec3>,
+    /// Second-order motion, if it does not follow at once.
+    pub(super) swings: Option<(Oscillator, Compliance)>,
 }
 
 /// The outside of the tissue. Its vertices are the first of all.
@@ -116,9 +132,10 @@ impl Anatomical {
         let input = TissueInput { volume: Some(&fill), ..TissueInput::new(face) };
         let bony: Vec<usize> =
             face.inside.jaw_shapes.iter().copied().filter(|shape| !face.is_mouth_close(*shape)).collect();
-        let Described { surface, tissue_mesh: mesh, bones, .. } =
+        let Described { mut surface, tissue_mesh: mut mesh, bones, .. } =
             Described::of(&input, &bony, &params.layer())?;
         mesh.check(&surface)?;
+        mend(&surface.positions, &surface.triangles, &surface.is_held, &mut surface.moves);
         let muscles = face.section::<Muscles>().and_then(Result::ok).map_or_else(Vec::new, |found| found.0);
         let mut is_alone = vec![true; mesh.mesh.positions.len()];
         mesh.mesh.tets.iter().flatten().for_each(|v| is_alone[*v as usize] = false);
@@ -127,10 +144,20 @@ impl Anatomical {
         is_alone.resize(rest.len(), false);
         let count = surface.positions.len();
         let output = Output::new(face, &surface);
+        let order = along_curve(&rest);
+        let layout = layout(&order, &is_alone, &surface.is_held);
+        let (ties, deep, above) = (bone_ties(&mesh), deep_vertices(&mesh, &surface), mesh.above.clone());
+        // The points that stand for the jaw are below no skin, and nothing touches them.
+        mesh.above.resize(rest.len(), 0);
+        let skin = (&surface, &output.embedding);
+        let touchable = SkinPoints::new(face, skin, &mesh, (&layout, &layout.rows[..count]));
         Ok(Self {
             params: params.clone(),
-            ties: bone_ties(&mesh),
-            deep: deep_vertices(&mesh, &surface),
+            ties,
+            deep,
+            order,
+            touchable: Arc::new(touchable),
+            teeth: face.inside.teeth.clone(),
             is_muscle: if muscles.len() == mesh.mesh.tets.len() {
                 muscles
             } else {
@@ -147,7 +174,7 @@ impl Anatomical {
             },
             output,
             tets: mesh.mesh.tets,
-            above: mesh.above,
+            above,
             is_alone,
             dials: Dials::default(),
             pull: vec![1.0; count],
@@ -155,6 +182,7 @@ impl Anatomical {
             skin_stiffness: 1.0,
             forces: vec![DVec3::ZERO; rest.len()],
             sag: vec![DVec3::ZERO; count],
+            swings: None,
             rest,
         })
     }
@@ -172,6 +200,11 @@ impl Anatomical {
     /// The settings of its dials.
     pub fn dials(&self) -> &Dials {
         &self.dials
+    }
+
+    /// The row of each vertex in a system in which some vertices of the surface are held.
+    pub(super) fn layout(&self, is_held: &[bool]) -> Layout {
+        layout(&self.order, &self.is_alone, is_held)
     }
 
     /// Number of vertices of the surface.
@@ -198,6 +231,12 @@ impl Anatomical {
         }
         targets
     }
+}
+
+/// The row of each vertex: all are free but held ones of the surface and those without elements.
+fn layout(order: &[u32], is_alone: &[bool], is_held: &[bool]) -> Layout {
+    let is_free = |v: usize| !is_alone[v] && !is_held.get(v).copied().unwrap_or(false);
+    Layout::new(order.iter().copied(), is_free)
 }
 
 /// Skin that expressions move by this much is wholly in the power of nerves, m. Ours.

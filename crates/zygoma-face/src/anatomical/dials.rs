@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use zygoma_numerics::{BadParam, Checked, Ranged};
 
+use super::dynamics::Oscillator;
+
 /// Settings that change a head or the forces on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -25,6 +27,12 @@ pub struct Dials {
     pub gravity: [f64; 3],
     /// Velocity of wind against the skin, m/s, in the head's frame.
     pub wind: [f64; 3],
+    /// Frequency with which the face swings after a change of expression or of the head's motion, Hz; at 0 it follows at once.
+    pub frequency: f64,
+    /// Time in which such swings halve, s.
+    pub half_life: f64,
+    /// α, β and γ of Thesis ch. 3 eq. 9, for frames of 40 ms, instead of frequency and half-life.
+    pub dynamics: Option<[f64; 3]>,
 }
 
 impl Default for Dials {
@@ -39,6 +47,9 @@ impl Default for Dials {
             palsy: [0.0; 2],
             gravity: [0.0; 3],
             wind: [0.0; 3],
+            frequency: 0.0,
+            half_life: 0.1,
+            dynamics: None,
         }
     }
 }
@@ -52,11 +63,14 @@ impl Checked for Dials {
             Ranged::new("skin_stiffness", self.skin_stiffness, 0.001..=100.0),
             Ranged::new("palsy.left", self.palsy[0], 0.0..=1.0),
             Ranged::new("palsy.right", self.palsy[1], 0.0..=1.0),
+            Ranged::new("frequency", self.frequency, 0.0..=30.0),
+            Ranged::new("half_life", self.half_life, 0.001..=10.0),
         ];
         ranges.extend(Ranged::vector("jaw", self.jaw, &(0.5..=1.5)));
         ranges.extend(Ranged::vector("cranium", self.cranium, &(0.5..=1.5)));
         ranges.extend(Ranged::vector("gravity", self.gravity, &(-2.0..=2.0)));
         ranges.extend(Ranged::vector("wind", self.wind, &(-100.0..=100.0)));
+        ranges.extend(Ranged::vector("dynamics", self.dynamics.unwrap_or_default(), &(-2.0..=2.0)));
         ranges
     }
 }
@@ -66,7 +80,7 @@ impl Checked for Dials {
 pub enum BadDial {
     /// There is no such dial.
     #[error(
-        "there is no dial '{0}'; there are fat, muscle, skin_area, skin_stiffness, jaw.x, jaw.y, jaw.z, cranium.x, cranium.y, cranium.z, palsy, gravity and wind"
+        "there is no dial '{0}'; there are fat, muscle, skin_area, skin_stiffness, jaw.x, jaw.y, jaw.z, cranium.x, cranium.y, cranium.z, palsy, gravity, wind, frequency, half_life and dynamics"
     )]
     Unknown(String),
     /// The value has another form.
@@ -78,6 +92,18 @@ pub enum BadDial {
         form: &'static str,
         /// The value given.
         value: String,
+    },
+    /// The recursion of Thesis ch. 3 eq. 9 is of no use with these values.
+    #[error("dynamics={alpha},{beta},{gamma}: {why}")]
+    Dynamics {
+        /// α.
+        alpha: f64,
+        /// β.
+        beta: f64,
+        /// γ.
+        gamma: f64,
+        /// What would happen, and what to do.
+        why: &'static str,
     },
     /// The value is out of range.
     #[error(transparent)]
@@ -108,10 +134,13 @@ impl Dials {
             changed.gravity = vector().ok_or_else(|| bad("x,y,z"))?;
         } else if name == "wind" {
             changed.wind = vector().ok_or_else(|| bad("x,y,z"))?;
+        } else if name == "dynamics" {
+            changed.dynamics = Some(vector().ok_or_else(|| bad("alpha,beta,gamma"))?);
         } else {
             return Err(BadDial::Unknown(name.to_owned()));
         }
         changed.check()?;
+        Oscillator::of(&changed)?;
         *self = changed;
         Ok(())
     }
@@ -130,6 +159,8 @@ impl Dials {
             "muscle" => Some(&mut self.muscle),
             "skin_area" => Some(&mut self.skin_area),
             "skin_stiffness" => Some(&mut self.skin_stiffness),
+            "frequency" => Some(&mut self.frequency),
+            "half_life" => Some(&mut self.half_life),
             _ => None,
         }
     }
@@ -183,6 +214,8 @@ mod tests {
             ("palsy", "0.8", "left:0.8"),
             ("gravity", "1,2", "x,y,z"),
             ("palsy", "left:2", "palsy.left"),
+            ("half_life", "0", "half_life"),
+            ("dynamics", "1.2,0.9,0.5", "swings grow"),
         ] {
             let refused = dials.set(name, value).unwrap_err().to_string();
             assert!(refused.contains(told), "{name}={value}: {refused}");

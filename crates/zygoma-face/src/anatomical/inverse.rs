@@ -4,12 +4,13 @@ use glam::DVec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_physics::projective::{
-    Attachments, CorotatedTets, CorotatedVolume, Elements, Handle, Plane, Prefactored, RigidBody, Row,
-    SolveOptions, SolveReport, Solver, Stencil, StrainLimit, System, Target, TriangleStrain, VertexBeyond,
-    VolumeTarget, position, row,
+    Attachments, Changed, CorotatedTets, CorotatedVolume, Elements, Handle, Plane, Prefactored, RigidBody,
+    Row, SolveOptions, SolveReport, Solver, Stencil, StrainLimit, System, Target, TriangleStrain,
+    VertexBeyond, VolumeTarget, position, row,
 };
 
 use super::build::{Anatomical, JAW_POINTS};
+use crate::volume::Layout;
 
 type StretchedTets = Elements<f32, StrainLimit, 4, 3, 3>;
 type SkinTriangles = Elements<f32, TriangleStrain, 3, 2, 1>;
@@ -106,7 +107,7 @@ pub(super) struct Inverse {
     pub(super) global: Prefactored<f32>,
     solver: Solver<f32>,
     /// Row of each vertex: free ones first.
-    pub(super) rows: Vec<u32>,
+    rows: Vec<u32>,
     /// Surface vertices in the order of their targets in the system, and the element of each.
     pulled: Vec<u32>,
     /// Normals of the jaw's planes at rest.
@@ -117,13 +118,9 @@ pub(super) struct Inverse {
 }
 
 impl Inverse {
-    /// Prepares a head at rest. `candidates` are vertices that contact may act on.
-    pub(super) fn new(
-        model: &Anatomical,
-        setup: &Setup,
-        candidates: &[u32],
-    ) -> Result<Self, NotPositiveDefinite> {
-        let (rows, free) = order(model, setup);
+    /// Prepares a head at rest.
+    pub(super) fn new(model: &Anatomical, setup: &Setup) -> Result<Self, NotPositiveDefinite> {
+        let Layout { rows, free, .. } = model.layout(&setup.is_held);
         let mut system = System::new(rows.len(), free);
         let assembled = Assembly { model, setup, rows: &rows }.add_to(&mut system);
         let (groups, pulled, jaw_normals) = assembled.expect("every row is one of the system's");
@@ -132,9 +129,7 @@ impl Inverse {
         }
         let mut x = vec![[0.0; 4]; rows.len()];
         rows.iter().zip(&model.rest).for_each(|(r, p)| x[*r as usize] = row(*p));
-        let candidates: Vec<u32> =
-            candidates.iter().map(|v| rows[*v as usize]).filter(|r| (*r as usize) < free).collect();
-        let global = Prefactored::new(&system.matrix(&vec![0.0; free]), &candidates)?;
+        let global = Prefactored::new(&system.matrix(&vec![0.0; free]), &[])?;
         let options = SolveOptions {
             iterations: model.params.iterations,
             history: HISTORY,
@@ -244,9 +239,32 @@ impl Inverse {
         }
     }
 
+    /// Rows of the surface's vertices.
+    pub(super) fn skin_rows(&self, model: &Anatomical) -> Vec<u32> {
+        self.rows[..model.skin_count()].to_vec()
+    }
+
+    /// All rows, with the surface's vertices at given places.
+    pub(super) fn rows_at(&self, surface: &[DVec3]) -> Vec<Row<f32>> {
+        let mut rows = self.x.clone();
+        surface.iter().zip(&self.rows).for_each(|(at, own)| rows[*own as usize] = row(*at));
+        rows
+    }
+
     /// Moves towards the minimum.
     pub(super) fn solve(&mut self) -> SolveReport {
         self.solver.minimise(&self.system, None, &mut self.global, &self.options, &mut self.x)
+    }
+
+    /// Announces that contacts will change.
+    pub(super) fn release_transients(&mut self) {
+        self.solver.release_transients(&self.system, &self.x);
+    }
+
+    /// Goes on after contacts have changed.
+    pub(super) fn solve_on(&mut self) -> SolveReport {
+        let options = SolveOptions { changed: Changed::Transients, ..self.options };
+        self.solver.minimise(&self.system, None, &mut self.global, &options, &mut self.x)
     }
 
     /// Moves to the minimum, however long it takes.
@@ -254,16 +272,6 @@ impl Inverse {
         let options = SolveOptions { iterations, least_motion, ..self.options };
         self.solver.minimise(&self.system, None, &mut self.global, &options, &mut self.x)
     }
-}
-
-/// The row of each vertex, and how many are free: all but held surface and vertices without elements.
-fn order(model: &Anatomical, setup: &Setup) -> (Vec<u32>, usize) {
-    let is_free = |v: usize| !model.is_alone[v] && !setup.is_held.get(v).copied().unwrap_or(false);
-    let count = model.rest.len();
-    let free = (0..count).filter(|v| is_free(*v)).count();
-    let (mut next_free, mut next_fixed) = (0..free as u32, free as u32..count as u32);
-    let row = |v: usize| if is_free(v) { next_free.next() } else { next_fixed.next() };
-    ((0..count).map(row).map(|row| row.expect("one row for each vertex")).collect(), free)
 }
 
 /// The energies of a head (Thesis ch. 3 eq. 15).

@@ -52,7 +52,7 @@ const LEAST_MOTION: f64 = 1e-5;
 impl PlainVolume {
     /// The plain rig of a head at rest.
     pub fn new(head: &Anatomical) -> Result<Self, NotPositiveDefinite> {
-        Ok(Self { inverse: Inverse::new(head, &Setup::held(head), &[])? })
+        Ok(Self { inverse: Inverse::new(head, &Setup::held(head))? })
     }
 
     /// The change of volume for some weights of the rig's shapes.

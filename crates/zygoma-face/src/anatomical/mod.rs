@@ -3,14 +3,17 @@
 //! [`Anatomical`] is a head of soft tissue, muscles and bones under a face's skin. An [`AnatomicalBody`] pulls its skin to the rig's surface, and tissue
 //! gives way as tissue does: it keeps its volume, slides along rigid bones, and lips do not pass through each other.
 
+mod aim;
 mod body;
 mod build;
+mod contact;
 mod correct;
 mod dials;
+mod dynamics;
 mod inverse;
 mod landmarks;
-mod lips;
 mod measure;
+mod moves;
 mod params;
 mod run;
 mod shape_head;

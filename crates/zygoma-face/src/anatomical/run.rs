@@ -3,44 +3,52 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use glam::{DVec3, Vec3};
+use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
-use zygoma_numerics::simd::accumulate_runs;
 use zygoma_rig::formats::markers::MarkerPlace;
 
+use super::aim::Aim;
 use super::build::{Anatomical, AnatomicalError};
+use super::contact::contact_of;
+use super::dynamics::Motion;
 use super::inverse::{Carried, Inverse, Setup};
 use super::landmarks::LandmarkDrive;
-use super::lips::LipPass;
 use super::measure::VolumeChange;
+use crate::body::head_path::HeadPath;
+use crate::volume::contact::VolumeContact;
 
-/// A target that moves farther than this from one solve to the next is approached in stages, m (a homotopy). Ours.
+/// A target that moves farther than this from one solve to the next is approached in stages, m (a homotopy). Ours, as those below.
 const LONG_WAY: f64 = 4e-3;
-/// Most stages of one solve. Ours.
+/// Most stages of one solve.
 const MOST_STAGES: usize = 8;
+/// Time in which a face settles, s: contact wants to know how fast skin moves.
+const SETTLED_IN: f64 = 0.1;
+/// The longest frame, s: the same as for other bodies.
+const LONGEST_FRAME: f64 = 1.0;
 
 /// Time spent in the last frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
     pub(super) solve: Duration,
-    pub(super) lips: Duration,
+    pub(super) contact: Duration,
     pub(super) output: Duration,
 }
 
-/// An anatomical face: weights or a surface go in, plausible surfaces come out.
+/// An anatomical face: weights or tracked points and a head pose go in, plausible surfaces come out.
 #[derive(Clone)]
 pub struct AnatomicalBody {
-    model: Arc<Anatomical>,
-    inverse: Inverse,
-    lips: Option<LipPass>,
-    /// Targets of the surface, and the jaw's pose, that were solved for last.
-    reached: (Vec<DVec3>, RigidMotion),
-    /// Those to solve for next.
-    targets: Vec<DVec3>,
-    pose: RigidMotion,
-    /// The rig's own surface for them.
-    pub(super) plain: Vec<Vec3>,
+    pub(super) model: Arc<Anatomical>,
+    pub(super) inverse: Inverse,
+    pub(super) contact: VolumeContact,
+    /// The expression that was solved for last.
+    pub(super) reached: Aim,
+    /// Weights to solve for next.
+    weights: Vec<f32>,
+    /// Second-order motion, if the face does not follow at once.
+    motion: Option<Motion>,
+    head: RigidMotion,
+    pub(super) path: HeadPath,
     pub(super) positions: Vec<Vec3>,
     displacements: Vec<Vec3>,
     /// Points that drive it, with their carriers.
@@ -66,19 +74,20 @@ impl AnatomicalBody {
     }
 
     fn with_setup(model: Arc<Anatomical>, setup: &Setup) -> Result<Self, NotPositiveDefinite> {
-        let candidates = LipPass::candidates(&model.output);
-        let mut inverse = Inverse::new(&model, setup, &candidates)?;
-        let lips = LipPass::new(&model.output, &mut inverse);
-        let targets = model.targets(&[]);
-        let neutral = model.output.neutral.clone();
+        let mut inverse = Inverse::new(&model, setup)?;
+        let contact = contact_of(&model, &mut inverse);
+        let shapes = model.output.shapes.len();
+        let motion =
+            model.swings.as_ref().map(|(oscillator, _)| Motion::new(*oscillator, shapes, model.skin_count()));
         Ok(Self {
             inverse,
-            lips,
-            reached: (targets.clone(), RigidMotion::IDENTITY),
-            targets,
-            pose: RigidMotion::IDENTITY,
-            plain: neutral.clone(),
-            positions: neutral,
+            contact,
+            reached: Aim::new(&model, &[]),
+            weights: vec![0.0; shapes],
+            motion,
+            head: RigidMotion::IDENTITY,
+            path: HeadPath::still(),
+            positions: model.output.neutral.clone(),
             displacements: vec![Vec3::ZERO; model.skin_count()],
             landmarks: None,
             times: Times::default(),
@@ -117,15 +126,16 @@ impl AnatomicalBody {
 
     /// Sets the expression to solve for next.
     pub(super) fn set_weights(&mut self, weights: &[f32]) {
-        let shapes = self.model.output.shapes.len();
-        let weight = |shape: usize| weights.get(shape).copied().filter(|w| w.is_finite()).unwrap_or(0.0);
-        let weights: Vec<f32> = (0..shapes).map(weight).collect();
-        self.targets = self.model.targets(&weights);
-        self.pose = self.model.jaw.pose(&weights);
-        self.plain.copy_from_slice(&self.model.output.neutral);
-        let plain = bytemuck::cast_slice_mut(&mut self.plain);
-        let fits = accumulate_runs(plain, &weights, &self.model.output.shapes);
-        debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
+        for (place, own) in self.weights.iter_mut().enumerate() {
+            *own = weights.get(place).copied().filter(|weight| weight.is_finite()).unwrap_or(0.0);
+        }
+    }
+
+    /// Sets the head's pose at the next known time.
+    pub(super) fn set_head(&mut self, pose: &RigidMotion) {
+        if pose.rotation.is_finite() && pose.translation.is_finite() {
+            self.head = *pose;
+        }
     }
 
     /// Sets the tracked points to follow next, in metres in the head's frame. Returns the weights of the rig's shapes that come closest to them; none
@@ -143,69 +153,94 @@ impl AnatomicalBody {
         Some((drive.miss(&self.positions), drive.outliers))
     }
 
-    /// Solves for the expression set last (Thesis ch. 3 eq. 8), in stages if it is far from the last one.
-    pub(super) fn solve(&mut self) {
+    /// Advances by a frame, to the inputs set last.
+    pub(super) fn run(&mut self, seconds: f64) {
+        if seconds.is_nan() || seconds <= 0.0 {
+            return;
+        }
+        let seconds = seconds.min(LONGEST_FRAME);
+        self.path.go_to(&self.head, seconds);
+        self.swing_and_solve(seconds);
+    }
+
+    /// Advances by a frame as if the head had always moved as in it.
+    pub(super) fn begin_moving(&mut self, seconds: f64) {
+        if seconds.is_nan() || seconds <= 0.0 {
+            return;
+        }
+        let seconds = seconds.min(LONGEST_FRAME);
+        let from = self.path.ends()[1];
+        self.path.move_steadily(&from, &self.head, seconds);
+        self.swing_and_solve(seconds);
+    }
+
+    fn swing_and_solve(&mut self, seconds: f64) {
+        self.contact.touches.begin_frame();
+        if let (Some(motion), Some((_, soft))) = (&mut self.motion, &self.model.swings) {
+            motion.advance(seconds, &self.weights, &self.path, (&self.model.rest[..soft[0].len()], soft));
+        }
+        let wanted = self.wanted();
+        self.solve(&wanted, seconds);
+    }
+
+    /// The expression to solve for: that of the weights set last, or where it has swung to.
+    fn wanted(&self) -> Aim {
+        let Some(motion) = &self.motion else { return Aim::new(&self.model, &self.weights) };
+        let mut aim = Aim::new(&self.model, &motion.weights());
+        aim.displace(&self.model, motion.sway());
+        aim
+    }
+
+    /// Solves for an expression (Thesis ch. 3 eq. 8), in stages if it is far from the last one.
+    fn solve(&mut self, wanted: &Aim, seconds: f64) {
         let began = Instant::now();
         self.times = Times::default();
         self.iterations = 0;
-        let way = self.targets.iter().zip(&self.reached.0).map(|(to, from)| to.distance(*from));
-        let stages = ((way.fold(0.0, f64::max) / LONG_WAY).ceil() as usize).clamp(1, MOST_STAGES);
-        let model = self.model.clone();
+        let stages = ((wanted.farthest(&self.reached) / LONG_WAY).ceil() as usize).clamp(1, MOST_STAGES);
+        let from = self.reached.clone();
         for stage in 1..=stages {
             let share = stage as f64 / stages as f64;
-            let targets: Vec<DVec3> =
-                self.reached.0.iter().zip(&self.targets).map(|(from, to)| from.lerp(*to, share)).collect();
-            let from = self.reached.1;
-            let pose = RigidMotion {
-                rotation: from.rotation.slerp(self.pose.rotation, share),
-                translation: from.translation.lerp(self.pose.translation, share),
-            };
-            self.inverse.aim(&model, &targets, &pose);
+            let aim = if stage == stages { wanted.clone() } else { from.towards(wanted, share) };
             if let Some((drive, carried)) = &self.landmarks {
-                let places = drive.carrier_targets(carried, &self.plain, &self.targets);
+                let places = drive.carrier_targets(carried, &wanted.plain, &wanted.targets);
                 self.inverse.aim_landmarks(&places);
             }
-            self.iterations += self.inverse.solve().iterations();
+            self.iterations += self.solve_in_contact(&aim, share, seconds / stages as f64);
+            self.reached = aim;
         }
-        self.reached = (self.targets.clone(), self.pose);
-        self.times.solve = began.elapsed();
-        self.part_lips();
+        self.times.solve = began.elapsed().saturating_sub(self.times.contact);
+        self.output();
     }
 
     /// Solves from rest for the expression set last.
     pub(super) fn settle(&mut self) {
         self.inverse.reset(&self.model);
-        if let Some(lips) = &mut self.lips {
-            lips.forget();
+        self.path.rest_at(&self.head);
+        self.reached = Aim::new(&self.model, &[]);
+        self.forget_contact();
+        if let (Some(motion), Some((_, soft))) = (&mut self.motion, &self.model.swings) {
+            motion.settle(&self.weights, &self.head, &self.model.rest[..soft[0].len()], soft);
         }
-        self.reached = (self.model.targets(&[]), RigidMotion::IDENTITY);
-        self.solve();
-    }
-
-    /// The second pass: brings lips that pass through each other to one place (Thesis ch. 3, §3.3.2).
-    fn part_lips(&mut self) {
-        self.output();
-        let began = Instant::now();
-        if let Some(mut lips) = self.lips.take() {
-            self.iterations += lips.run(self);
-            self.lips = Some(lips);
-        }
-        self.times.lips = began.elapsed();
-    }
-
-    pub(super) fn inverse_mut(&mut self) -> &mut Inverse {
-        &mut self.inverse
+        self.contact.touches.begin_frame();
+        let wanted = self.wanted();
+        self.solve(&wanted, SETTLED_IN);
     }
 
     /// The outside of the tissue relative to its targets, carried by the rig's own surface.
     pub(super) fn output(&mut self) {
         let began = Instant::now();
-        for (v, (displacement, target)) in self.displacements.iter_mut().zip(&self.targets).enumerate() {
+        self.contact.touches.end_frame(0.0);
+        for (v, (displacement, target)) in
+            self.displacements.iter_mut().zip(&self.reached.targets).enumerate()
+        {
             *displacement = (self.inverse.at(v) - *target).as_vec3();
         }
         let embedding = &self.model.output.embedding;
-        for (v, (position, plain)) in self.positions.iter_mut().zip(&self.plain).enumerate() {
+        for (v, (position, plain)) in self.positions.iter_mut().zip(&self.reached.plain).enumerate() {
             *position = *plain + embedding.displacement(v, &self.displacements);
+        }
+        if let Some(lips) = &mut self.contact.lips {
+            lips.project(&mut self.positions);
         }
         self.times.output += began.elapsed();
     }

@@ -12,6 +12,7 @@ use zygoma_numerics::{Checked, NotPositiveDefinite};
 
 use super::build::{Anatomical, AnatomicalError};
 use super::dials::Dials;
+use super::dynamics::{Compliance, Oscillator};
 use super::inverse::{Inverse, Setup};
 
 /// Standard gravity, m/s².
@@ -35,6 +36,7 @@ impl Anatomical {
     /// The same head with its dials set.
     pub fn with_dials(&self, dials: &Dials) -> Result<Self, AnatomicalError> {
         dials.check()?;
+        let oscillator = Oscillator::of(dials)?;
         let mut head = self.clone();
         head.dials = dials.clone();
         head.skin_stiffness = dials.skin_stiffness;
@@ -47,6 +49,10 @@ impl Anatomical {
         if dials.has_load() {
             head.add_load(dials)?;
         }
+        head.swings = match oscillator {
+            Some(oscillator) => Some((oscillator, head.compliance()?)),
+            None => None,
+        };
         Ok(head)
     }
 
@@ -115,7 +121,7 @@ impl Anatomical {
             closed: self.surface.closed.clone(),
             ..Setup::relaxed(self)
         };
-        let mut inverse = Inverse::new(self, &setup, &[])?;
+        let mut inverse = Inverse::new(self, &setup)?;
         for (vertex, at) in start.iter().enumerate() {
             let held = setup.is_held.get(vertex).copied().unwrap_or(false);
             inverse.place(vertex, if held { scaled(dials.cranium, self.rest[vertex]) } else { *at });
@@ -219,19 +225,31 @@ impl Anatomical {
                 t.iter().for_each(|v| load[*v as usize] += push);
             }
         }
-        let loaded = Self { forces: load.clone(), ..self.clone() };
-        let mut inverse = Inverse::new(
-            &loaded,
-            &Setup { closed: self.surface.closed.clone(), ..Setup::relaxed(self) },
-            &[],
-        )?;
-        inverse.solve_to(FREE_ITERATIONS, FREE_MOTION);
-        self.sag = (0..self.skin_count()).map(|v| inverse.at(v) - self.rest[v]).collect();
+        self.sag = self.displaced_by(&load)?;
         let sag: Vec<Vec3> = self.sag.iter().map(|way| way.as_vec3()).collect();
         for (v, p) in self.output.neutral.iter_mut().enumerate() {
             *p += self.output.embedding.displacement(v, &sag);
         }
         self.forces.iter_mut().zip(&load).for_each(|(force, more)| *force += *more);
         Ok(())
+    }
+
+    /// Displacement of the passive skin by forces on all vertices, N.
+    fn displaced_by(&self, load: &[DVec3]) -> Result<Vec<DVec3>, NotPositiveDefinite> {
+        let loaded = Self { forces: load.to_vec(), ..self.clone() };
+        let setup = Setup { closed: self.surface.closed.clone(), ..Setup::relaxed(self) };
+        let mut inverse = Inverse::new(&loaded, &setup)?;
+        inverse.solve_to(FREE_ITERATIONS, FREE_MOTION);
+        Ok((0..self.skin_count()).map(|v| inverse.at(v) - self.rest[v]).collect())
+    }
+
+    /// Displacement of the passive skin by accelerations along x, y and z.
+    fn compliance(&self) -> Result<Compliance, NotPositiveDefinite> {
+        let masses = self.masses();
+        let along = |axis: DVec3| -> Result<Vec<DVec3>, NotPositiveDefinite> {
+            let load: Vec<DVec3> = masses.iter().map(|mass| *mass * EARTH * axis).collect();
+            Ok(self.displaced_by(&load)?.iter().map(|way| *way / EARTH).collect())
+        };
+        Ok([along(DVec3::X)?, along(DVec3::Y)?, along(DVec3::Z)?])
     }
 }

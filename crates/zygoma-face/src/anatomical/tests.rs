@@ -4,12 +4,15 @@ use std::sync::{Arc, LazyLock};
 
 use glam::{DVec3, Vec3};
 use zygoma_geometry::intersect::triangles_cross;
+use zygoma_geometry::normals::vertex_normals;
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_numerics::Budget;
+use zygoma_physics::contact::{ColliderShape, Pose};
 use zygoma_rig::formats::markers::MarkerPlace;
 
 use super::*;
 use crate::body::{Body, Drive};
+use crate::contact::ColliderMotion;
 use crate::model::{Continue, FaceModel, Landmarks};
 
 static FACE: LazyLock<FaceModel> = LazyLock::new(|| {
@@ -77,7 +80,7 @@ fn an_expression_keeps_its_volume_and_its_look_and_its_jaw_is_rigid() {
     let change = body.volume_change();
     let plain = PlainVolume::new(&HEAD).unwrap().change(&HEAD, &weights(&named));
     assert!(change.mean < 0.5 * plain.mean, "{change:?} {plain:?}");
-    let off = mean(&distances(&shown, &body.plain));
+    let off = mean(&distances(&shown, &body.reached.plain));
     assert!((1e-5..1e-3).contains(&off), "{off} m");
     let (jaw, wanted) = (body.jaw(), HEAD.jaw.pose(&weights(&named)));
     let chin = FACE.neutral[landmark("chin")].as_dvec3();
@@ -90,7 +93,7 @@ fn a_mirrored_expression_is_mirrored() {
     let [left, right] = ["mouthSmileLeft", "mouthSmileRight"].map(|name| {
         let (mut body, _) = settled(&[(name, 1.0)]);
         // Usual solves end a little before the minimum, on either side of it.
-        body.inverse_mut().solve_to(1000, 1e-7);
+        body.inverse.solve_to(1000, 1e-7);
         body.output();
         body.positions
     });
@@ -121,8 +124,74 @@ fn crossings(surface: &[Vec3]) -> usize {
 fn lips_that_pass_through_each_other_are_parted() {
     // A jaw that closes beyond the neutral.
     let (body, shown) = settled(&[("jawOpen", -0.1)]);
-    let (plain, left) = (crossings(&body.plain), crossings(&shown));
+    let (plain, left) = (crossings(&body.reached.plain), crossings(&shown));
     assert!(plain > 10 && left == 0, "{plain} {left}");
+}
+
+/// A landmark of the skin, and the outward direction there.
+fn spot(name: &str) -> (Vec3, Vec3) {
+    let vertex = landmark(name);
+    (FACE.neutral[vertex], vertex_normals(&FACE.neutral, &FACE.triangles)[vertex])
+}
+
+#[test]
+fn a_fingertip_dents_a_cheek_that_comes_back() {
+    const RADIUS: f32 = 0.01;
+    let (mut body, before) = settled(&[]);
+    let (at, normal) = spot("cheek-left");
+    let pose = |depth: f32| Pose::at(at + (RADIUS - depth) * normal);
+    let sphere = ColliderShape::Sphere { radius: RADIUS };
+    let finger = body.colliders_mut().unwrap().add(sphere, pose(-0.002), ColliderMotion::Kinematic);
+    for frame in 1..=7 {
+        body.colliders_mut().unwrap().get_mut(finger).unwrap().pose = pose(-0.002 + 0.001 * frame as f32);
+        body.advance(0.04);
+    }
+    let dented = distances(body.frame_before(0.0).positions, &before).into_iter().fold(0.0, f32::max);
+    assert!(dented > 4e-3 && body.penetration() < 2e-4, "{dented} {} m inside", body.penetration());
+    let force = body.colliders().unwrap().get(finger).unwrap().force();
+    assert!(force.dot(normal) > 0.02, "{force}");
+    body.colliders_mut().unwrap().remove(finger);
+    (0..5).for_each(|_| body.run(0.04));
+    let left = distances(body.frame_before(0.0).positions, &before).into_iter().fold(0.0, f32::max);
+    assert!(left < 1e-4, "{left} m");
+}
+
+#[test]
+fn grabbed_skin_is_pulled() {
+    let (mut body, _) = settled(&[]);
+    let (at, normal) = spot("cheek-left");
+    let grab = Body::grab(&mut body, at, 0.01).unwrap();
+    for frame in 1..=5 {
+        body.colliders_mut().unwrap().drag(grab, at + 1e-3 * frame as f32 * normal);
+        body.advance(0.04);
+    }
+    let pulled = (body.frame_before(0.0).positions[landmark("cheek-left")] - at).dot(normal);
+    assert!((3.5e-3..6e-3).contains(&pulled), "{pulled} m of 5 mm");
+}
+
+#[test]
+fn a_jaw_swings_as_it_is_dialled_at_any_frame_rate() {
+    let head = with_dials(&[("frequency", "4"), ("half_life", "0.1")]);
+    let angles = |rate: usize| -> Vec<f64> {
+        let (mut body, _) = settled_head(&head, &[]);
+        body.drive(Drive::Weights(&weights(&[("jawOpen", 0.2)]))).unwrap();
+        let angle = |_| {
+            body.advance(1.0 / rate as f64);
+            body.jaw().rotation.to_axis_angle().1
+        };
+        // Until after the second peak.
+        (0..rate * 4 / 10).map(angle).collect()
+    };
+    let still = settled(&[("jawOpen", 0.2)]).0.jaw().rotation.to_axis_angle().1;
+    for rate in [25, 60] {
+        let angles = angles(rate);
+        let (peak, highest) = (0..).zip(&angles).max_by(|a, b| a.1.total_cmp(b.1)).unwrap();
+        // The first peak is half a period after the step, which takes one frame.
+        let seconds = (f64::from(peak) + 0.5) / rate as f64;
+        assert!((seconds - 0.125).abs() < 0.6 / rate as f64, "{seconds} s at {rate} Hz");
+        let beyond = highest / still - 1.0;
+        assert!((beyond / 0.5_f64.powf(1.25) - 1.0).abs() < 0.1, "{beyond} at {rate} Hz");
+    }
 }
 
 #[test]
@@ -186,7 +255,7 @@ fn a_corrected_rig_comes_close_to_its_direct_solve() {
         blended.iter_mut().zip(offsets).for_each(|(p, offset)| *p += *weight * *offset);
     }
     let (body, direct) = settled(&named);
-    let [baked, plain] = [&blended, &body.plain].map(|surface| mean(&distances(surface, &direct)));
+    let [baked, plain] = [&blended, &body.reached.plain].map(|surface| mean(&distances(surface, &direct)));
     assert!(baked < 3e-4 && baked < plain, "{baked} {plain} m");
     assert!(Corrected::new(&HEAD, &FACE, &mut |_| Continue::No).unwrap().is_none());
 }
@@ -195,7 +264,7 @@ fn a_corrected_rig_comes_close_to_its_direct_solve() {
 fn a_dense_face_comes_from_few_points() {
     let named = [("jawOpen", 0.4), ("mouthSmileLeft", 0.8)];
     let (reference, _) = settled(&named);
-    let truth = reference.plain.clone();
+    let truth = reference.reached.plain.clone();
     let points: Vec<u32> = FACE.skin.iter().copied().step_by(FACE.skin.len() / 150).collect();
     let places: Vec<MarkerPlace> = points.iter().map(|v| MarkerPlace::Vertex(*v)).collect();
     let follow = |positions: &[Vec3]| {

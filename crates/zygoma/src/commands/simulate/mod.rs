@@ -370,9 +370,8 @@ fn check_flags(args: &SimulateArgs, body: BodyArg) -> anyhow::Result<()> {
         bail!("--dial needs an anatomical face, and the body is '{name}'; add --body anatomical");
     }
     let is_touched = args.touch.is_some() || args.hands.is_some();
-    if is_touched && matches!(body, BodyArg::Rig | BodyArg::Anatomical) {
-        let what = if body == BodyArg::Rig { "the plain rig" } else { "an anatomical face" };
-        bail!("{what} cannot be touched; choose --body shell, tissue or enriched");
+    if is_touched && body == BodyArg::Rig {
+        bail!("the plain rig cannot be touched; choose --body shell, tissue, enriched or anatomical");
     }
     Ok(())
 }
