@@ -102,7 +102,7 @@ pub enum BadDial {
         beta: f64,
         /// γ.
         gamma: f64,
-        /// What would happen, and what to do.
+        /// The consequence, and the way out.
         why: &'static str,
     },
     /// The value is out of range.
