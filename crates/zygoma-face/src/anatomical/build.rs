@@ -13,7 +13,7 @@ use super::dynamics::{Compliance, Oscillator};
 use super::landmarks::LandmarkError;
 use super::moves::mend;
 use super::{AnatomicalParams, BadDial, Dials};
-use crate::model::{FaceModel, JawMotion, Lips, Teeth};
+use crate::model::{BoneSource, FaceModel, JawMotion, Lips, Teeth};
 use crate::volume::contact::SkinPoints;
 use crate::volume::{
     Described, Layout, Muscles, Tie, TissueInput, TissueMesh, TissueSkin, TissueVolume, VolumeError,
@@ -135,7 +135,10 @@ impl Anatomical {
         let Described { mut surface, tissue_mesh: mut mesh, bones, .. } =
             Described::of(&input, &bony, &params.layer())?;
         mesh.check(&surface)?;
-        mend(&surface.positions, &surface.triangles, &surface.is_held, &mut surface.moves);
+        // The built-in head's tissue is exactly below its own skin.
+        if face.inside.bone_source != BoneSource::BuiltIn {
+            mend(&surface.positions, &surface.triangles, &surface.is_held, &mut surface.moves);
+        }
         let muscles = face.section::<Muscles>().and_then(Result::ok).map_or_else(Vec::new, |found| found.0);
         let mut is_alone = vec![true; mesh.mesh.positions.len()];
         mesh.mesh.tets.iter().flatten().for_each(|v| is_alone[*v as usize] = false);
