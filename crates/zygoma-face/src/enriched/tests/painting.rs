@@ -76,7 +76,7 @@ fn a_brush_paints_what_its_file_says_and_can_be_taken_away() {
     let spot = |mu: Option<f64>, erase: bool| MaterialSpot {
         shape: "mouthSmileLeft".into(),
         at: SpotPlace::Vertex(cheek as u32),
-        radius: 8.0,
+        radius: 25.0,
         mu,
         lambda: None,
         erase,
@@ -98,7 +98,7 @@ fn a_brush_paints_what_its_file_says_and_can_be_taken_away() {
     body.repaint(Some(smile), &paints);
     let painted = body.skin_stiffness(Some(smile));
     assert!(
-        before[cheek] > 1e4 && painted[cheek] < 0.5 * before[cheek],
+        before[cheek] > 1e4 && painted[cheek] < 0.6 * before[cheek],
         "{} {}",
         before[cheek],
         painted[cheek]
@@ -111,12 +111,9 @@ fn a_brush_paints_what_its_file_says_and_can_be_taken_away() {
     file.material.push(spot(None, true));
     body.repaint(Some(smile), &paint(&file));
     let erased = body.skin_stiffness(Some(smile));
-    assert!(
-        (erased[cheek] - before[cheek]).abs() < 0.1 * before[cheek],
-        "{} {}",
-        erased[cheek],
-        before[cheek]
-    );
+    // A ring that both spots cover by half keeps a quarter of the paint.
+    let [taken, given] = [erased[cheek] - painted[cheek], before[cheek] - painted[cheek]];
+    assert!(taken > 0.7 * given && taken < 1.01 * given, "{taken} of {given}");
     body.repaint(Some(smile), &[]);
     assert_eq!(body.skin_stiffness(Some(smile)), before);
     let nowhere = MaterialSpot { at: SpotPlace::Landmark("moustache".into()), ..spot(None, false) };
