@@ -337,6 +337,45 @@ describe("rig, shell and tissue", () => {
     assert.equal(await page.getByRole("radio", { name: "Tissue" }).isChecked(), true);
   });
 
+  test("the stiffness of an enriched face is painted, and can be taken away and downloaded", async () => {
+    const { page } = viewer;
+    await page.keyboard.press("0");
+    await viewer.rest();
+    await page.getByRole("radio", { name: "Enriched" }).check();
+    await viewer.until(() => window.zygoma.state.body.value.shown === "enriched" && window.zygoma.state.bodies.value[window.zygoma.frame()?.body]?.name === "enriched");
+    const panel = page.locator("details", { hasText: "Paint stiffness" });
+    await panel.getByRole("button", { name: "Brush" }).click();
+    const at = await viewer.place("left cheek");
+    const stiffness = () => page.evaluate((at) => window.zygoma.stage.stiffnessAt(window.zygoma.stage.pick(at.x, at.y).nearest), at);
+    await viewer.until((at) => window.zygoma.stage.stiffnessAt(window.zygoma.stage.pick(at.x, at.y).nearest) > 0, at);
+    const before = await stiffness();
+    const stroke = async () => {
+      await page.mouse.move(at.x - 20, at.y);
+      await page.mouse.down();
+      await page.mouse.move(at.x + 20, at.y, { steps: 6 });
+      await page.mouse.up();
+    };
+    // 45 kPa: a mask.
+    await panel.getByLabel("Stiffness of shape").fill(String(Math.log2(45).toFixed(2)));
+    await stroke();
+    await viewer.until(([at, limit]) => window.zygoma.stage.stiffnessAt(window.zygoma.stage.pick(at.x, at.y).nearest) > limit, [at, 2 * before]);
+    assert.equal(await page.evaluate(() => window.zygoma.frame().touches.length), 0, "a brush does not press");
+    await viewer.until(() => /ms, [0-9.]+ × real time.*[1-9][0-9]* spots/s.test(document.querySelector(".paint-figures").innerText));
+    await viewer.screenshot("painted");
+    const link = await panel.getByRole("link", { name: "materials.toml" }).getAttribute("href");
+    const file = await page.evaluate(async (link) => (await fetch(link)).text(), link);
+    assert.match(file, /^\[\[material\]\]\nshape = "neutral"\nat = [0-9]+\nradius = 10.0\nmu = 4[45].[0-9]+\n/);
+    await page.keyboard.down("Shift");
+    await stroke();
+    await page.keyboard.up("Shift");
+    await viewer.until(([at, limit]) => window.zygoma.stage.stiffnessAt(window.zygoma.stage.pick(at.x, at.y).nearest) < limit, [at, 1.5 * before]);
+    await panel.getByRole("button", { name: "Clear expression" }).click();
+    await viewer.until(() => window.zygoma.state.spots.value === 0);
+    assert.ok(Math.abs((await stiffness()) - before) < 1e-3 * before, "as it was");
+    await page.getByRole("radio", { name: "Shell" }).check();
+    await viewer.until(() => window.zygoma.state.body.value.shown === "shell" && window.zygoma.state.tool.value === "press");
+  });
+
   test("a plane cuts the tissue, coloured by its change of volume", async () => {
     const { page } = viewer;
     const whole = await viewer.picture();

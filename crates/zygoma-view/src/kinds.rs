@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use zygoma_face::body::{Body, RigBody};
-use zygoma_face::enriched::{Enriched, EnrichedBody, EnrichedError, EnrichedParams, EnrichedProgress};
+use zygoma_face::enriched::{
+    Enriched, EnrichedBody, EnrichedError, EnrichedParams, EnrichedProgress, SolvedVolumes,
+};
 use zygoma_face::model::{Continue, FaceCache, FaceModel};
 use zygoma_face::shell::{RunParams, ShellBody};
 use zygoma_face::tissue::{
-    SolvedTissue, Tissue, TissueBody, TissueError, TissueInput, TissueParams, TissueProgress, TissueVolume,
+    SolvedTissue, Tissue, TissueBody, TissueError, TissueInput, TissueParams, TissueProgress,
 };
 
 use crate::builder::Outcome;
@@ -21,6 +23,7 @@ pub(crate) struct Kind {
     label: &'static str,
     about: &'static str,
     has_volume: bool,
+    is_paintable: bool,
     pub(crate) make: Make,
 }
 
@@ -59,6 +62,7 @@ pub(crate) static KINDS: [Kind; 4] = [
         label: "Rig",
         about: "The plain rig, without physics.",
         has_volume: false,
+        is_paintable: false,
         make: Make::FromRig(|model| Box::new(RigBody::of_mesh(model.rig.skin()))),
     },
     Kind {
@@ -66,6 +70,7 @@ pub(crate) static KINDS: [Kind; 4] = [
         label: "Shell",
         about: "A thin elastic shell that can be touched and pulled.",
         has_volume: false,
+        is_paintable: false,
         make: Make::FromFace(make_shell),
     },
     Kind {
@@ -73,6 +78,7 @@ pub(crate) static KINDS: [Kind; 4] = [
         label: "Tissue",
         about: "A layer of soft tissue with weight, and lips that touch and stick.",
         has_volume: true,
+        is_paintable: false,
         make: Make::InBackground(make_tissue),
     },
     Kind {
@@ -80,6 +86,7 @@ pub(crate) static KINDS: [Kind; 4] = [
         label: "Enriched",
         about: "The artist's face, exactly, with tissue that swings when the head moves.",
         has_volume: false,
+        is_paintable: true,
         make: Make::InBackground(make_enriched),
     },
 ];
@@ -96,6 +103,7 @@ pub(crate) fn entries() -> Vec<BodyEntry> {
         label: kind.label.into(),
         about: kind.about.into(),
         has_volume: kind.has_volume,
+        is_paintable: kind.is_paintable,
     };
     KINDS.iter().map(entry).collect()
 }
@@ -133,22 +141,17 @@ fn make_tissue(source: &BodySource<'_>, report: &mut Report<'_>) -> Outcome<Box<
     }
 }
 
-/// Time step of a live enriched face, s: the published one would be too slow.
-const LIVE_STEP: f64 = 1.0 / 60.0;
-
+/// A live enriched face is one layer of tissue under the simulation mesh, about 2,000 nodes, with few and long steps: `simulate` goes down to the
+/// bones at the published step, which a page cannot wait for.
 fn make_enriched(source: &BodySource<'_>, report: &mut Report<'_>) -> Outcome<Box<dyn Body>> {
     let BodySource { model, face, cache } = source;
-    let key = FaceCache::key(&model.rig, &("enriched", face.coarse.triangles.len(), false));
-    let kept = cache.and_then(|cache| cache.find(key, model.rig.skin()));
-    let mut face = kept.unwrap_or_else(|| (*face).clone());
-    if report("fitting bones and tissue", 0.0) != Continue::Yes {
-        return Outcome::Cancelled;
+    let key = FaceCache::key(&model.rig, &("live enriched", face.coarse.triangles.len()));
+    let mut face = (*face).clone();
+    if let Some(kept) = cache.and_then(|cache| cache.find(key, model.rig.skin())) {
+        // The build checks whether these were solved for this very face.
+        face.take_section::<SolvedVolumes>(kept);
     }
-    // Without anatomy the tissue is one layer.
-    let _ = face.add_anatomy(&model.rig);
-    let fill = TissueVolume::of_face(&face);
-    let input = TissueInput { volume: fill.as_ref(), ..TissueInput::new(&face) };
-    let params = EnrichedParams { step_time: LIVE_STEP, ..EnrichedParams::default() };
+    let (input, params) = (TissueInput::new(&face), EnrichedParams::live());
     let mut progress = |now: EnrichedProgress| {
         report("solving the volume of every shape", now.shape as f64 / now.shapes.max(1) as f64)
     };

@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a message changes; a page of another version reloads itself.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Kinds of binary messages.
 pub mod kind {
@@ -20,6 +20,8 @@ pub mod kind {
     pub const SCENE: u32 = 2;
     /// The simulation mesh, and the fields of its shell.
     pub const FACE: u32 = 3;
+    /// The stiffness of an expression on the skin.
+    pub const STIFFNESS: u32 = 4;
 }
 
 /// Bits of a frame's flags.
@@ -76,6 +78,8 @@ pub enum ClientMessage {
         lips: bool,
         /// A cut through the tissue.
         cut: Option<CutPlane>,
+        /// The control whose stiffness is sent whenever it changes; −1 for the relaxed face.
+        stiffness: Option<i32>,
     },
     /// Chooses a body.
     Body {
@@ -145,6 +149,26 @@ pub enum ClientMessage {
         id: u32,
         /// Number of this input.
         input: u32,
+    },
+    /// Paints the stiffness of an expression around a point of the skin.
+    Paint {
+        /// The control whose material it is; −1 for the relaxed face.
+        control: i32,
+        /// The point.
+        point: u32,
+        /// Distance along the skin at which half of the paint is left.
+        radius: f32,
+        /// μ, kPa; none to leave it as it is.
+        mu: Option<f32>,
+        /// λ, kPa.
+        lambda: Option<f32>,
+        /// Whether paint is taken away.
+        erase: bool,
+    },
+    /// Removes all paint of an expression.
+    ClearPaint {
+        /// The control; −1 for the relaxed face.
+        control: i32,
     },
     /// Drags the head away from where the take has it.
     DragHead {
@@ -302,6 +326,8 @@ pub struct BodyEntry {
     pub about: String,
     /// Whether it has a volume that can be cut open.
     pub has_volume: bool,
+    /// Whether its stiffness can be painted.
+    pub is_paintable: bool,
 }
 
 /// A plane in the frame of the head.
@@ -418,6 +444,18 @@ pub struct Scene {
     pub pivot: [f32; 3],
     /// Whether this is the same rig with other positions: the camera stays.
     pub same: bool,
+}
+
+/// Header of the stiffness of an expression.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StiffnessHeader {
+    /// The control; −1 for the relaxed face.
+    pub control: i32,
+    /// Spots that are painted, on all expressions together.
+    pub spots: usize,
+    /// `f32` per point of the skin: μ, Pa; 0 where nothing is simulated.
+    pub mu: ArrayPlace,
 }
 
 /// Where a rig came from.

@@ -6,6 +6,7 @@ use zygoma_physics::rebalanced::Lame;
 
 use super::EnrichedParams;
 use super::blend_volumes::BlendVolumes;
+use super::paint::Diffused;
 
 /// Stiffness stays within these bounds, Pa: beyond them a face is a liquid or a mask. Ours.
 const SOFTEST: f64 = 1e3;
@@ -60,7 +61,7 @@ impl BlendMaterials {
             let mut weights = vec![0.0; count];
             weights[shape] = 1.0;
             let mut positions = rest.to_vec();
-            volumes.blend(&weights, rest, &mut positions);
+            volumes.blend(&weights, rest, &mut Vec::new(), &mut positions);
             let shortened: Vec<f64> = tets.iter().map(|tet| shortening(rest, &positions, tet)).collect();
             let smooth = diffuse(&shortened, tets, rest.len());
             let changed = (0..).zip(smooth).filter(|(_, shortened)| *shortened > 0.02 * SHORTEST);
@@ -79,15 +80,26 @@ impl BlendMaterials {
         &self.relaxed
     }
 
-    /// The materials for some weights, after those of the last step.
-    pub(super) fn blend(&self, weights: &[f32], seconds: f64, materials: &mut [Lame]) {
+    /// Changes the materials of the last step to those for some weights; false if they are the same. `wanted` has room for as many.
+    pub(super) fn blend(
+        &self,
+        weights: &[f32],
+        seconds: f64,
+        wanted: &mut [Lame],
+        materials: &mut [Lame],
+    ) -> bool {
         let slowest = (-seconds / SOFTENING).exp();
-        let before: Vec<Lame> = materials.to_vec();
-        self.blend_at_once(weights, materials);
-        for (material, before) in materials.iter_mut().zip(before) {
-            material.mu = material.mu.max(slowest * before.mu);
-            material.lambda = material.lambda.max(slowest * before.lambda);
+        self.blend_at_once(weights, wanted);
+        let mut has_changed = false;
+        for (material, wanted) in materials.iter_mut().zip(wanted) {
+            let now = Lame {
+                mu: wanted.mu.max(slowest * material.mu),
+                lambda: wanted.lambda.max(slowest * material.lambda),
+            };
+            has_changed |= now != *material;
+            *material = now;
         }
+        has_changed
     }
 
     /// The materials for some weights, however fast they change.
@@ -108,20 +120,33 @@ impl BlendMaterials {
     }
 
     /// Changes the neutral's materials, element by element.
-    pub(super) fn change_neutral(&mut self, changes: &[Lame]) {
-        for (material, change) in self.relaxed.iter_mut().zip(changes) {
+    pub(super) fn change_neutral(&mut self, painted: &[Diffused]) {
+        for (material, Diffused { change, .. }) in self.relaxed.iter_mut().zip(painted) {
             material.mu = (material.mu + change.mu).clamp(SOFTEST, STIFFEST.max(material.mu));
             material.lambda = (material.lambda + change.lambda).clamp(SOFTEST, STIFFEST);
         }
     }
 
-    /// Replaces the changes by a shape, element by element.
-    pub(super) fn replace_shape(&mut self, shape: usize, changes: &[Lame]) {
+    /// Paints over the changes that a shape has in unpainted materials, element by element.
+    pub(super) fn paint_shape(&mut self, shape: usize, unpainted: &Self, painted: &[Diffused]) {
+        let mut changes: Vec<Lame> = painted.iter().map(|element| element.change).collect();
+        for MaterialChange { tet, mu, lambda } in &unpainted.shapes[shape] {
+            let left = 1.0 - painted[*tet as usize].cover;
+            changes[*tet as usize].mu += left * f64::from(*mu);
+            changes[*tet as usize].lambda += left * f64::from(*lambda);
+        }
         let is_felt = |change: &Lame| change.mu.abs() > LEAST_CHANGE || change.lambda.abs() > LEAST_CHANGE;
-        let felt = (0..).zip(changes).filter(|(_, change)| is_felt(change));
+        let felt = (0..).zip(&changes).filter(|(_, change)| is_felt(change));
         self.shapes[shape] = felt
             .map(|(tet, change)| MaterialChange { tet, mu: change.mu as f32, lambda: change.lambda as f32 })
             .collect();
+    }
+
+    /// Gives a shape the changes back that it has in unpainted materials.
+    pub(super) fn unpaint_shape(&mut self, shape: usize, unpainted: &Self) {
+        if let (Some(own), Some(before)) = (self.shapes.get_mut(shape), unpainted.shapes.get(shape)) {
+            own.clone_from(before);
+        }
     }
 }
 

@@ -57,12 +57,19 @@ impl BlendVolumes {
         Self { shapes, jaw, poses, fields }
     }
 
-    /// Blends the rest shape X(w).
-    pub(super) fn blend(&self, weights: &[f32], rest: &[DVec3], positions: &mut [DVec3]) {
-        let mut moved: Vec<Row<f32>> = vec![[0.0; 4]; rest.len()];
+    /// Blends the rest shape X(w). `moved` is room to work in.
+    pub(super) fn blend(
+        &self,
+        weights: &[f32],
+        rest: &[DVec3],
+        moved: &mut Vec<Row<f32>>,
+        positions: &mut [DVec3],
+    ) {
+        moved.clear();
+        moved.resize(rest.len(), [0.0; 4]);
         let fits = accumulate_runs(moved.as_flattened_mut(), weights, &self.shapes);
         debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
-        for ((position, rest), way) in positions.iter_mut().zip(rest).zip(&moved) {
+        for ((position, rest), way) in positions.iter_mut().zip(rest).zip(&*moved) {
             *position = *rest + DVec3::new(way[0].into(), way[1].into(), way[2].into());
         }
         let (matrix, translation) = self.deviation(weights);

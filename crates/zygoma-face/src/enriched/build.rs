@@ -1,6 +1,9 @@
 //! Builds the volume of an enriched face, with a rest shape for each blendshape.
 
+use std::sync::{Mutex, OnceLock};
+
 use glam::{DVec3, Vec3};
+use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::curve::along_curve;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
@@ -9,6 +12,7 @@ use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite};
 use super::EnrichedParams;
 use super::blend_materials::BlendMaterials;
 use super::blend_volumes::{BlendVolumes, solve_volumes};
+use super::harmonic::Harmonic;
 use super::section::{self, SolvedVolumes};
 use crate::model::{Continue, FaceModel, Lips, Teeth};
 use crate::volume::contact::SkinPoints;
@@ -60,6 +64,8 @@ pub struct Enriched {
     pub(super) skin: Skin,
     /// The row that each vertex of the coarse skin moves with: its own, or that of the nearest one that belongs to an element.
     pub(super) skin_rows: Vec<u32>,
+    /// For each vertex of the coarse skin its point on the whole mesh, and its own row.
+    pub(super) skin_places: Vec<(SurfacePoint, u32)>,
     /// The skin as colliders see it.
     pub(super) touchable: SkinPoints,
     pub(super) lips: Lips,
@@ -71,6 +77,8 @@ pub struct Enriched {
     pub(super) is_skin: Vec<bool>,
     /// Volume of each tetrahedron in the neutral, m³.
     pub(super) first_volumes: Vec<f64>,
+    /// Spreads paint from the skin into the tissue below it; made when something is painted.
+    pub(super) below_skin: OnceLock<Option<Mutex<Harmonic>>>,
     /// Hash of everything that the volumes depend on.
     pub(super) key: u64,
     pub(super) was_solved_before: bool,
@@ -149,7 +157,9 @@ impl Enriched {
         let tie_of_row = |row: usize| mesh.ties[layout.vertices[row] as usize];
         let is_bone = (0..rest.len()).map(|row| matches!(tie_of_row(row), Tie::Cranium | Tie::Jaw)).collect();
         let is_skin: Vec<bool> = (0..rest.len()).map(|row| tie_of_row(row) == Tie::Skin).collect();
+        let skin_places = surface.places.iter().copied().zip(layout.rows.iter().copied()).collect();
         Self {
+            skin_places,
             touchable: SkinPoints::new(face, (&surface, &skin.embedding), &mesh, (&layout, &skin_rows)),
             skin,
             skin_rows,
@@ -159,6 +169,7 @@ impl Enriched {
             materials: BlendMaterials::by_contraction(&rest, &tets, &volumes, &mobile, params),
             params: params.clone(),
             first_volumes: mesh.mesh.volumes(),
+            below_skin: OnceLock::new(),
             key,
             was_solved_before: false,
             layout,
@@ -184,7 +195,7 @@ impl Enriched {
     /// The rest shape for some weights, with its tetrahedra: as it is blended, without repair.
     pub fn rest_shape(&self, weights: &[f32]) -> (Vec<DVec3>, &[[u32; 4]]) {
         let mut positions = self.rest.clone();
-        self.volumes.blend(weights, &self.rest, &mut positions);
+        self.volumes.blend(weights, &self.rest, &mut Vec::new(), &mut positions);
         (positions, &self.tets)
     }
 }

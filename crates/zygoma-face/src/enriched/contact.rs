@@ -96,6 +96,11 @@ impl EnrichedBody {
     pub(super) fn follow_rest(&mut self) {
         let enriched = &self.enriched;
         let surface = &mut self.surface;
+        if !std::mem::take(&mut self.surface_is_stale) {
+            // Teeth that have stopped no longer move.
+            self.contact.rest_teeth();
+            return;
+        }
         surface.base.copy_from_slice(&enriched.skin.neutral);
         enriched.skin.add_shapes(&self.rest_weights, &mut surface.base);
         self.contact.place_teeth(&self.rest_weights, &enriched.bones.pose(&self.rest_weights));

@@ -17,6 +17,8 @@ mod patch;
 mod repair;
 mod run;
 mod section;
+mod soundness;
+mod spots;
 #[cfg(test)]
 mod tests;
 
@@ -26,3 +28,5 @@ pub use paint::{Coat, MaterialPaint, Stroke};
 pub use params::EnrichedParams;
 pub use run::{EnrichedBody, RestReport};
 pub use section::SolvedVolumes;
+pub use soundness::Soundness;
+pub use spots::{BadSpot, Canvas, MaterialSpot, MaterialSpots, NEUTRAL, SpotPlace};

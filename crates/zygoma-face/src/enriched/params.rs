@@ -82,6 +82,11 @@ impl Checked for EnrichedParams {
 }
 
 impl EnrichedParams {
+    /// Parameters of a face that is simulated while it is watched: with longer steps than the published ones. Ours.
+    pub fn live() -> Self {
+        Self { step_time: 1.0 / 60.0, ..Self::default() }
+    }
+
     /// The layer of tissue where no anatomy is known: that of the tissue body.
     pub(super) fn layer(&self) -> LayerParams {
         LayerParams {

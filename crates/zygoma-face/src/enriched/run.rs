@@ -47,6 +47,15 @@ pub(super) struct Times {
     pub(super) output: Duration,
 }
 
+/// Arrays that a step works in, so that it need not make them.
+#[derive(Clone, Default)]
+struct Room {
+    weights: Vec<f32>,
+    material_weights: Vec<f32>,
+    materials: Vec<Lame>,
+    moved: Vec<Row<f32>>,
+}
+
 /// An enriched face: weights and a head pose go in, surfaces come out.
 #[derive(Clone)]
 pub struct EnrichedBody {
@@ -59,7 +68,11 @@ pub struct EnrichedBody {
     /// Weights of the present rest shape.
     pub(super) rest_weights: Vec<f32>,
     rest: Vec<DVec3>,
+    /// Whether the surface that contact sees is that of an earlier rest shape.
+    pub(super) surface_is_stale: bool,
     pub(super) materials: Vec<Lame>,
+    /// Room for the work of a step.
+    room: Room,
     blend_materials: Arc<BlendMaterials>,
     /// Weights of the materials at the end of the last and of the present frame, where they are not those of the shapes.
     pub(super) material_weights: Option<[Vec<f32>; 2]>,
@@ -110,6 +123,8 @@ impl EnrichedBody {
             weights: [none.clone(), none.clone()],
             rest_weights: none,
             rest: enriched.rest.clone(),
+            surface_is_stale: true,
+            room: Room { materials: materials.clone(), ..Room::default() },
             head: RigidMotion::IDENTITY,
             path: HeadPath::still(),
             behind: 0.0,
@@ -149,6 +164,12 @@ impl EnrichedBody {
             Accuracy { iterations: 100, least_motion: 0.0, tolerance, method: Method::Newton };
     }
 
+    /// Leaves contact between lips and with teeth out from now on: a reference for its cost.
+    pub fn leave_contact_out(&mut self) {
+        self.contact.clear(&mut self.solid.system);
+        self.contact.leave_inner_contact_out();
+    }
+
     /// The crushed elements that its rest shapes had so far.
     pub fn rest_report(&self) -> RestReport {
         self.report
@@ -186,26 +207,37 @@ impl EnrichedBody {
         self.blend_materials = Arc::new(self.enriched.painted(paints));
     }
 
-    /// Weights of the materials at a fraction of the frame, given those of the shapes.
-    fn material_weights_at(&self, share: f64, of_shapes: &[f32]) -> Vec<f32> {
-        match &self.material_weights {
-            Some([from, to]) => from.iter().zip(to).map(|(a, b)| a + share as f32 * (b - a)).collect(),
-            None => of_shapes.to_vec(),
-        }
+    /// Renews the material of a shape, or of the neutral, after its paint has changed: faster than painting everything.
+    pub fn repaint(&mut self, shape: Option<usize>, paints: &[MaterialPaint]) {
+        let enriched = self.enriched.clone();
+        enriched.repaint(shape, paints, Arc::make_mut(&mut self.blend_materials));
+    }
+
+    /// μ at each vertex of the whole mesh, Pa, with the material of one shape alone, or the neutral's.
+    pub fn skin_stiffness(&self, shape: Option<usize>) -> Vec<f32> {
+        self.enriched.skin_stiffness(&self.blend_materials, shape)
+    }
+
+    /// Finds the weights of shapes and materials at a fraction of the frame.
+    fn weights_at(&self, share: f64, room: &mut Room) {
+        let between = |[from, to]: &[Vec<f32>; 2], out: &mut Vec<f32>| {
+            out.clear();
+            out.extend(from.iter().zip(to).map(|(a, b)| a + share as f32 * (b - a)));
+        };
+        between(&self.weights, &mut room.weights);
+        between(self.material_weights.as_ref().unwrap_or(&self.weights), &mut room.material_weights);
     }
 
     /// Comes to rest at the inputs set last.
     pub(super) fn settle(&mut self) {
-        self.weights[0] = self.weights[1].clone();
+        self.end_weights();
         self.path.rest_at(&self.head);
         self.behind = 0.0;
-        let weights = self.weights[1].clone();
-        if let Some([from, to]) = &mut self.material_weights {
-            from.copy_from_slice(to);
-        }
-        let of_materials = self.material_weights_at(1.0, &weights);
-        self.blend_materials.blend_at_once(&of_materials, &mut self.materials);
-        self.take_rest(&weights);
+        let mut room = std::mem::take(&mut self.room);
+        self.weights_at(1.0, &mut room);
+        self.blend_materials.blend_at_once(&room.material_weights, &mut self.materials);
+        self.room = room;
+        self.take_rest(&self.weights[1].clone());
         let felt = Felt::of_gravity(&self.head, self.gravity, self.made_under());
         self.find_forces(&felt);
         if self.external.iter().any(|force| force[..3] != [0.0; 3]) {
@@ -221,7 +253,7 @@ impl EnrichedBody {
     /// Comes to rest in the rest shape of some weights.
     pub(super) fn take_rest(&mut self, weights: &[f32]) {
         self.solid.come_to_rest();
-        self.blend_rest(weights);
+        self.blend_rest(weights, &mut Vec::new());
         let none = vec![[0.0; 4]; self.enriched.layout.free];
         self.solid.change_rest((&self.rest, &self.materials), 1.0, &none, &mut ());
         self.contact.clear(&mut self.solid.system);
@@ -260,11 +292,15 @@ impl EnrichedBody {
             next += h;
         }
         self.behind = (seconds - (next - h)).max(0.0);
-        self.weights[0] = self.weights[1].clone();
-        if let Some([from, to]) = &mut self.material_weights {
+        self.end_weights();
+        self.output();
+    }
+
+    /// The next frame begins with the weights at the end of this one.
+    fn end_weights(&mut self) {
+        for [from, to] in std::iter::once(&mut self.weights).chain(&mut self.material_weights) {
             from.copy_from_slice(to);
         }
-        self.output();
     }
 
     /// Simulates a step that ends at a fraction of the frame (*Blendvolumes*, Algorithm 1).
@@ -282,14 +318,19 @@ impl EnrichedBody {
         let contact = std::mem::take(&mut self.contact.times).total();
         self.times.contact += contact;
         self.times.dynamic += began.elapsed().saturating_sub(contact);
-        let [from, to] = &self.weights;
-        let weights: Vec<f32> = from.iter().zip(to).map(|(a, b)| a + share as f32 * (b - a)).collect();
         let began = Instant::now();
-        let materials = self.materials.clone();
-        let of_materials = self.material_weights_at(share, &weights);
-        self.blend_materials.blend(&of_materials, self.solid.rule().seconds, &mut self.materials);
-        if weights != self.rest_weights || materials != self.materials {
-            self.blend_rest(&weights);
+        let mut room = std::mem::take(&mut self.room);
+        self.weights_at(share, &mut room);
+        let seconds = self.solid.rule().seconds;
+        let materials = (&mut room.materials[..], &mut self.materials[..]);
+        let has_other_material =
+            self.blend_materials.blend(&room.material_weights, seconds, materials.0, materials.1);
+        let has_other_shape = room.weights != self.rest_weights;
+        if has_other_shape {
+            self.blend_rest(&room.weights, &mut room.moved);
+        }
+        self.room = room;
+        if has_other_shape || has_other_material {
             self.times.rest += began.elapsed();
             let began = Instant::now();
             let (enriched, surface) = (&*self.enriched, &self.surface);
@@ -319,8 +360,9 @@ impl EnrichedBody {
     }
 
     /// Blends the rest shape, and repairs it where the blend crushes elements.
-    fn blend_rest(&mut self, weights: &[f32]) {
-        self.enriched.volumes.blend(weights, &self.enriched.rest, &mut self.rest);
+    fn blend_rest(&mut self, weights: &[f32], moved: &mut Vec<Row<f32>>) {
+        self.enriched.volumes.blend(weights, &self.enriched.rest, moved, &mut self.rest);
+        self.surface_is_stale = true;
         let Repaired { crushed, inverted, left } = self.enriched.repair(&mut self.rest);
         self.report.inverted_steps += usize::from(inverted > 0);
         self.report.repaired = self.report.repaired.max(crushed);

@@ -159,9 +159,9 @@ fn no_shape_and_no_blend_has_an_inverted_element() {
             |tet: &[u32; 4]| volume(tet.map(|v| x[v as usize])) / volume(tet.map(|v| rest[v as usize]));
         tets.iter().map(full).fold(f64::INFINITY, f64::min)
     };
-    for shape in &FACE.shapes {
-        let least = fullness(&ENRICHED.rest_shape(&weights(&[(&shape.name, 1.0)])).0);
-        assert!(least > 0.0, "{}: {least}", shape.name);
+    for (index, shape) in FACE.shapes.iter().enumerate() {
+        let found = ENRICHED.soundness(&FACE, Some(index));
+        assert!(found.inverted == 0 && found.least_fullness > 0.0, "{}: {found:?}", shape.name);
     }
     let all = weights(&[("jawOpen", 1.0), ("jawLeft", 1.0), ("mouthSmileLeft", 1.0), ("cheekPuff", 1.0)]);
     let (mut blended, _) = ENRICHED.rest_shape(&all);

@@ -126,6 +126,10 @@ pub struct Solid {
     gradient: Vec<Row<f32>>,
     /// Displacements before the last step, which a naive step starts from again.
     before: Vec<Row<f32>>,
+    /// The second start that a search may choose.
+    other_start: Vec<Row<f32>>,
+    /// Elastic forces that a new rest shape must exert, too.
+    wanted: Vec<Row<f32>>,
     velocities_before: Vec<Row<f32>>,
     step_factor: Prefactored<f32>,
     static_factor: Prefactored<f32>,
@@ -164,6 +168,8 @@ impl Solid {
             force: still.clone(),
             force_before: still.clone(),
             before: still.clone(),
+            other_start: still.clone(),
+            wanted: still.clone(),
             velocities_before: still.clone(),
             predicted: still,
             accuracy: Accuracy::default(),
@@ -287,8 +293,9 @@ impl Solid {
             (0..3).for_each(|k| place[k] = predicted[k] + push * self.force[v][k]);
         }
         let inertia = Inertia { weights: &self.step_weights, predicted: &self.predicted };
-        let mut other = self.before.clone();
-        self.step_solver.choose_start(&self.system, Some(&inertia), &mut self.displacements, &mut other);
+        self.other_start.copy_from_slice(&self.before);
+        let starts = (&mut self.displacements, &mut self.other_start);
+        self.step_solver.choose_start(&self.system, Some(&inertia), starts.0, starts.1);
     }
 
     /// Sets the forces of a step: with F the total force, M (x₁ − x₀ − h v₀) / (θh)² = F₁ + (1 − θ)/θ F₀.
@@ -348,9 +355,12 @@ impl Solid {
         }
         transients.clear(&mut self.constrained());
         self.update_elements();
-        let free = self.masses.len();
-        let mut wanted = self.elastic_forces();
-        let moved: Vec<DVec3> = (0..free).map(|v| positions[v] - self.rest.positions[v]).collect();
+        let mut wanted = std::mem::take(&mut self.wanted);
+        self.find_elastic_forces(&mut wanted);
+        let moved: Vec<DVec3> = match alpha < 1.0 {
+            true => wanted.iter().enumerate().map(|(v, _)| positions[v] - self.rest.positions[v]).collect(),
+            false => Vec::new(),
+        };
         self.set_rest(positions, materials);
         self.update_elements();
         let mut report = SolveReport::default();
@@ -362,7 +372,8 @@ impl Solid {
             report = self.search(Changed::Anything);
             self.end_step();
             transients.clear(&mut self.constrained());
-            let naive = self.elastic_forces();
+            let mut naive = wanted.clone();
+            self.find_elastic_forces(&mut naive);
             let mix = |a: &mut Row<f32>, b: &Row<f32>| {
                 (0..3).for_each(|k| a[k] = b[k] + alpha as f32 * (a[k] - b[k]));
             };
@@ -376,6 +387,7 @@ impl Solid {
         if alpha > 0.0 {
             report = self.settle(&wanted);
         }
+        self.wanted = wanted;
         report
     }
 
@@ -392,10 +404,10 @@ impl Solid {
     }
 
     /// The forces that hold the present displacements: the gradient of all energies.
-    fn elastic_forces(&mut self) -> Vec<Row<f32>> {
+    fn find_elastic_forces(&mut self, out: &mut [Row<f32>]) {
         self.system.forces.fill([0.0; 4]);
         self.system.energy_and_gradient(&self.displacements, &mut self.gradient);
-        self.gradient[..self.masses.len()].to_vec()
+        out.copy_from_slice(&self.gradient[..self.masses.len()]);
     }
 
     fn options(&self) -> SolveOptions {

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tempfile::TempDir;
+use zygoma_face::enriched::MaterialSpots;
 use zygoma_face::model::FaceModel;
 
 /// Bytes and files that a tab may upload, all together.
@@ -28,6 +29,7 @@ struct State {
     files: usize,
     face: Option<Arc<FaceModel>>,
     recording: Option<Arc<Vec<u8>>>,
+    materials: Option<MaterialSpots>,
 }
 
 impl SessionFiles {
@@ -94,6 +96,16 @@ impl SessionFiles {
 
     pub(crate) fn face(&self) -> Option<Arc<FaceModel>> {
         self.state().face.clone()
+    }
+
+    pub(crate) fn offer_materials(&self, materials: MaterialSpots) {
+        self.state().materials = Some(materials);
+    }
+
+    /// The painted materials, as a `materials.toml`.
+    pub(crate) fn materials(&self) -> Option<String> {
+        let materials = self.state().materials.clone()?;
+        toml::to_string(&materials).ok()
     }
 
     pub(crate) fn offer_recording(&self, bytes: Vec<u8>) {

@@ -92,7 +92,7 @@ async fn receive(
     file.flush().await.map_err(failed)
 }
 
-/// Gives the built face or the recording.
+/// Gives the built face, the recording, or the painted materials.
 pub(crate) async fn download(
     State(shared): State<Arc<Shared>>,
     Path((_, secret, what)): Path<(String, String, String)>,
@@ -113,6 +113,12 @@ pub(crate) async fn download(
                 return refuse(StatusCode::NOT_FOUND, "nothing was recorded yet");
             };
             (recording.to_vec(), "recording.glb".to_owned(), "model/gltf-binary")
+        }
+        "materials.toml" => {
+            let Some(materials) = files.materials() else {
+                return refuse(StatusCode::NOT_FOUND, "nothing was painted yet");
+            };
+            (materials.into_bytes(), "materials.toml".to_owned(), "application/toml")
         }
         _ => return StatusCode::NOT_FOUND.into_response(),
     };

@@ -82,6 +82,11 @@ impl Bodies {
         (self.running[shown].as_mut(), self.pool.as_ref())
     }
 
+    /// The face that all of them are made from.
+    pub(super) fn face(&self) -> Option<Arc<FaceModel>> {
+        self.face.clone()
+    }
+
     /// Whether a face is there.
     pub(super) fn has_face(&self) -> bool {
         self.face.is_some()
@@ -132,6 +137,7 @@ impl Session {
     fn settle_body(&mut self) -> Result<(), Closed> {
         let (kind, skin) = (self.bodies.shown(), self.model.rig.skin);
         self.apply_params_to(kind)?;
+        self.paint.renew();
         self.performer.update_weights(&self.model);
         let (weights, pose) = (self.performer.weights(skin), &self.pose);
         let settled = match self.bodies.current_mut() {

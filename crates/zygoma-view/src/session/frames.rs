@@ -29,6 +29,7 @@ impl Session {
             }
         }
         self.turn_eyes();
+        self.apply_paint()?;
         let (mut flags, stages) = self.advance_body(seconds)?;
         self.carry_riders();
         if self.performer.is_playing() {

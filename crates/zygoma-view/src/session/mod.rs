@@ -7,6 +7,7 @@ mod bodies;
 mod frames;
 mod hands;
 mod loader;
+mod paint;
 mod params;
 mod performer;
 mod recorder;
@@ -31,6 +32,7 @@ use crate::protocol::{BuildState, ClientMessage, ServerMessage};
 use crate::server::SessionFiles;
 use bodies::Bodies;
 use hands::Hands;
+use paint::{Dab, Paint};
 use params::Params;
 use performer::Performer;
 use recorder::Recorder;
@@ -104,6 +106,7 @@ pub(crate) struct Session {
     hands: Hands,
     shake: Shake,
     params: Params,
+    paint: Paint,
     recorder: Recorder,
     /// Seconds between frames; `None` while the page is hidden.
     period: Option<Duration>,
@@ -142,6 +145,7 @@ impl Session {
             hands: Hands::default(),
             shake: Shake::default(),
             params: Params::default(),
+            paint: Paint::default(),
             recorder: Recorder::default(),
             bodies: Bodies::default(),
             period: Some(Duration::from_secs_f64(1.0 / 60.0)),
@@ -270,9 +274,10 @@ impl Session {
                 self.period = (hertz > 0.0).then(|| Duration::from_secs_f32(1.0 / rate));
             }
             ClientMessage::Ack { frame } => self.acknowledged = frame,
-            ClientMessage::Show { rig, contacts, volume, lips, cut } => {
+            ClientMessage::Show { rig, contacts, volume, lips, cut, stiffness } => {
                 (self.shows_rig, self.shows_contacts) = (rig, contacts);
                 self.shows_inside = Inside { volume, lips, cut };
+                self.paint.show(stiffness);
             }
             ClientMessage::Body { body } => self.choose_body(&body)?,
             ClientMessage::Params { values } => {
@@ -292,6 +297,10 @@ impl Session {
                 self.input = input;
                 self.touch(&message)?;
             }
+            ClientMessage::Paint { control, point, radius, mu, lambda, erase } => {
+                self.paint(control, &Dab { point, radius, mu, lambda, erase })?;
+            }
+            ClientMessage::ClearPaint { control } => self.clear_paint(control),
             ClientMessage::DragHead { held, yaw, pitch, input } => {
                 self.input = input;
                 self.shake.drag(held, yaw, pitch);
@@ -358,7 +367,14 @@ impl Session {
     }
 
     fn show(&mut self, model: Arc<Model>, same: bool) -> Result<(), Closed> {
+        let vertices = |model: &Model| model.rig.skin().positions.len();
+        let has_same_mesh = same && vertices(&model) == vertices(&self.model);
         self.model = model;
+        if has_same_mesh {
+            self.paint.keep_for_other_skin();
+        } else {
+            self.paint = Paint::default();
+        }
         self.start_bodies();
         self.hands = Hands::default();
         self.surfaces = self.model.rig.meshes.iter().map(|mesh| mesh.positions.clone()).collect();

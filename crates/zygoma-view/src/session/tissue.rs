@@ -2,6 +2,7 @@
 
 use glam::{DVec3, Vec3};
 use zygoma_face::body::Body;
+use zygoma_face::enriched::EnrichedBody;
 use zygoma_face::tissue::TissueBody;
 use zygoma_geometry::cut::{Plane, section as cut_through};
 
@@ -27,6 +28,12 @@ fn tissue(body: &dyn Body) -> Option<&TissueBody> {
 
 /// A sentence about a body for its panel.
 pub(crate) fn note(body: &dyn Body) -> String {
+    if let Some(body) = body.as_any().downcast_ref::<EnrichedBody>() {
+        let count = body.enriched().node_count();
+        return format!(
+            "{count} nodes in one layer under the simulation mesh; “zygoma simulate” goes down to the bones."
+        );
+    }
     tissue(body).map_or_else(String::new, |body| {
         let count = body.tissue().tet_count();
         format!("{count} tetrahedra under the simulation mesh; a finer mesh makes finer, slower tissue.")

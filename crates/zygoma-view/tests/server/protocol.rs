@@ -6,7 +6,9 @@
 use std::path::Path;
 
 use serde_json::Value;
-use zygoma_view::protocol::{ClientMessage, FaceHeader, Scene, ServerMessage, VERSION, flag, kind, section};
+use zygoma_view::protocol::{
+    ClientMessage, FaceHeader, Scene, ServerMessage, StiffnessHeader, VERSION, flag, kind, section,
+};
 
 fn page_source(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("web/src").join(name);
@@ -56,6 +58,10 @@ fn headers_agree() {
         let face: FaceHeader = serde_json::from_value(sample.clone()).unwrap();
         assert_eq!(serde_json::to_value(face).unwrap(), sample);
     }
+    for sample in samples("stiffnessSamples") {
+        let stiffness: StiffnessHeader = serde_json::from_value(sample.clone()).unwrap();
+        assert_eq!(serde_json::to_value(stiffness).unwrap(), sample);
+    }
 }
 
 #[test]
@@ -63,7 +69,13 @@ fn numbers_agree() {
     let page = page_source("protocol.ts");
     let wanted = [
         format!("VERSION = {VERSION};"),
-        format!("KIND = {{ frame: {}, scene: {}, face: {} }}", kind::FRAME, kind::SCENE, kind::FACE),
+        format!(
+            "KIND = {{ frame: {}, scene: {}, face: {}, stiffness: {} }}",
+            kind::FRAME,
+            kind::SCENE,
+            kind::FACE,
+            kind::STIFFNESS
+        ),
         format!(
             "FLAG = {{ simulated: {}, asleep: {}, playing: {}, recording: {} }}",
             flag::SIMULATED,

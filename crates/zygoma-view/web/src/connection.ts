@@ -8,6 +8,7 @@ export interface Listener {
   /** A scene; resolves when it is shown. */
   scene(buffer: ArrayBuffer): Promise<void>;
   face(buffer: ArrayBuffer): void;
+  stiffness(buffer: ArrayBuffer): void;
   /** A frame that a newer one overtook before it was drawn. */
   overtaken(frame: ArrayBuffer): void;
 }
@@ -106,6 +107,9 @@ export class Connection {
         break;
       case KIND.face:
         this.listener.face(buffer);
+        break;
+      case KIND.stiffness:
+        this.listener.stiffness(buffer);
         break;
     }
   }

@@ -41,13 +41,14 @@ export function listenToKeys({ state, stage, transport, expressions, help, choos
     "2": () => state.tool.set("pull"),
     "3": () => state.tool.set("shake"),
     "4": () => state.tool.set("orbit"),
+    "5": () => state.isPaintable && state.tool.set("paint"),
     f: () => stage.frame(),
     w: () => flip(state.wireframe),
     s: () => flip(state.split),
     t: () => flip(state.texture),
     g: () => flip(state.graph),
     o: () => {
-      const order: Overlay[] = state.hasVolume ? [...ORDER, "volume"] : ORDER;
+      const order: Overlay[] = [...ORDER, ...(state.hasVolume ? (["volume"] as const) : []), ...(state.isPaintable ? (["stiffness"] as const) : [])];
       state.overlay.set(order[(order.indexOf(state.overlay.value) + 1) % order.length] ?? "none");
     },
     b: () => {

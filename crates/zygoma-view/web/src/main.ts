@@ -15,6 +15,7 @@ import { Expressions } from "./panels/expressions";
 import { Graph } from "./panels/graph";
 import { helpDialog } from "./panels/help";
 import { divider, legendBox, toolbar, TouchReadout } from "./panels/hud";
+import { paintSection } from "./panels/paint";
 import { materialsSection, sendMaterials, touchSection, viewSection } from "./panels/physics";
 import { rigSection } from "./panels/rig";
 import { buildCard, curtain, errorBar, statusChip, welcomeCard } from "./panels/states";
@@ -55,13 +56,17 @@ const connection = new Connection(state, {
       frame = null;
       state.face.set(null);
       state.certificate.set(null);
-      if (!head.scene.same) state.recording.set({ state: "none", bytes: null });
+      if (!head.scene.same) {
+        state.recording.set({ state: "none", bytes: null });
+        state.spots.set(0);
+      }
       state.dials.set(head.scene.dials);
       state.loading.set(null);
       state.scene.set(head.scene);
     }),
   overtaken: (buffer) => stage.head?.showParts(readFrame(buffer)),
   face: (buffer) => void inTurn(() => state.face.set(stage.setFace(buffer))),
+  stiffness: (buffer) => void inTurn(() => state.spots.set(stage.setStiffness(buffer).spots)),
 });
 
 const pointer = new Pointer(stage, state, connection, latency);
@@ -156,17 +161,18 @@ function tellRate(always: boolean): void {
 }
 
 /** Extra sections of frames: none at first. */
-const SHOWN = { rig: false, contacts: false, volume: false, lips: false, cut: null as CutPlane | null };
+const SHOWN = { rig: false, contacts: false, volume: false, lips: false, cut: null as CutPlane | null, stiffness: null as number | null };
 let shown = SHOWN;
 
 function tellShown(): void {
   const { hasVolume } = state;
   const wanted = {
-    rig: state.split.value || state.overlay.value === "deviation" || pointer.isTouching,
+    rig: state.split.value || state.overlay.value === "deviation" || pointer.isPressing,
     contacts: state.overlay.value === "force",
     volume: hasVolume && state.overlay.value === "volume",
     lips: hasVolume && state.lips.value,
     cut: stage.cutPlane,
+    stiffness: state.isPaintable && state.overlay.value === "stiffness" ? state.brush.value.control : null,
   };
   if (JSON.stringify(wanted) === JSON.stringify(shown)) return;
   shown = wanted;
@@ -247,6 +253,7 @@ const physics = h(
     touchSection(state),
     viewSection(state),
     tissueSection(state, connection),
+    paintSection(state, connection),
     materialsSection(state, connection),
     dialsSection(state, connection),
     rigSection(state, connection, () => files.choose()),

@@ -1,12 +1,12 @@
 // One message of every kind. The type checker compares them with our types, and tests/server/protocol.rs with the server's.
 
-import type { ClientMessage, FaceHeader, Scene, ServerMessage } from "./protocol";
+import type { ClientMessage, FaceHeader, Scene, ServerMessage, StiffnessHeader } from "./protocol";
 
 export const clientSamples = [
   { "type": "rate", "hertz": 60.0 },
   { "type": "ack", "frame": 12 },
-  { "type": "show", "rig": true, "contacts": false, "volume": true, "lips": false, "cut": { "normal": [1.0, 0.0, 0.0], "height": 0.25 } },
-  { "type": "show", "rig": false, "contacts": false, "volume": false, "lips": true, "cut": null },
+  { "type": "show", "rig": true, "contacts": false, "volume": true, "lips": false, "cut": { "normal": [1.0, 0.0, 0.0], "height": 0.25 }, "stiffness": null },
+  { "type": "show", "rig": false, "contacts": false, "volume": false, "lips": true, "cut": null, "stiffness": -1 },
   { "type": "body", "body": "tissue" },
   { "type": "params", "values": [["stiffness", 1.0], ["gravity.y", -9.81]] },
   { "type": "hold", "values": [[3, 0.5]] },
@@ -17,6 +17,8 @@ export const clientSamples = [
   { "type": "press", "id": 1, "input": 7, "at": [0.5, 0.25, 0.125], "radius": 0.5, "force": 4.0 },
   { "type": "pull", "id": 1, "input": 8, "at": [0.5, 0.25, 0.125], "to": [0.5, 0.25, 0.25], "radius": 0.5 },
   { "type": "release", "id": 1, "input": 9 },
+  { "type": "paint", "control": 3, "point": 120, "radius": 0.5, "mu": 20.0, "lambda": null, "erase": false },
+  { "type": "clearPaint", "control": -1 },
   { "type": "dragHead", "held": true, "yaw": 0.5, "pitch": -0.25, "input": 10 },
   { "type": "dials", "seed": 4, "values": [["nose_length", 0.5]], "settled": true },
   { "type": "open", "upload": "rig.glb" },
@@ -28,7 +30,7 @@ export const clientSamples = [
 ] satisfies ClientMessage[];
 
 export const serverSamples = [
-  { "type": "welcome", "protocol": 1, "version": "0.1.0", "session": "0123", "bodies": [{ "name": "tissue", "label": "Tissue", "about": "A layer.", "hasVolume": true }], "defaultBody": "tissue" },
+  { "type": "welcome", "protocol": 1, "version": "0.1.0", "session": "0123", "bodies": [{ "name": "tissue", "label": "Tissue", "about": "A layer.", "hasVolume": true, "isPaintable": false }], "defaultBody": "tissue" },
   { "type": "loading", "name": "rig.glb" },
   { "type": "report", "report": { "name": "rig", "skin": "face", "meshes": [{ "name": "face", "vertices": 3, "triangles": 1, "shapes": ["jawOpen"], "size": [0.5, 0.25, 0.125] }], "arkit": { "count": 1, "of": 52, "missing": [] }, "units": { "metres_per_unit": 1.0, "reason": "why" }, "notes": [], "problems": [] } },
   { "type": "build", "state": "running", "stage": "fitting", "fraction": 0.5, "seconds": 1.5, "worst": null },
@@ -48,3 +50,7 @@ export const sceneSamples = [
 export const faceSamples = [
   { "height": 0.25, "shellTriangles": 2, "fitted": true, "edges": { "start": 0, "bytes": 8 }, "corners": { "start": 8, "bytes": 12 }, "shares": { "start": 20, "bytes": 12 }, "strain": { "start": 32, "bytes": 4 }, "bending": { "start": 36, "bytes": 4 }, "depth": { "start": 40, "bytes": 4 } }
 ] satisfies FaceHeader[];
+
+export const stiffnessSamples = [
+  { "control": 3, "spots": 12, "mu": { "start": 0, "bytes": 4 } }
+] satisfies StiffnessHeader[];

@@ -1,10 +1,10 @@
 // Messages between server and page. The source is `src/protocol.rs`; a test checks that this says the same.
 
 /** Raised whenever a message changes. */
-export const VERSION = 5;
+export const VERSION = 6;
 
 /** Kinds of binary messages. */
-export const KIND = { frame: 1, scene: 2, face: 3 } as const;
+export const KIND = { frame: 1, scene: 2, face: 3, stiffness: 4 } as const;
 
 /** Bits of a frame's flags. */
 export const FLAG = { simulated: 1, asleep: 2, playing: 4, recording: 8 } as const;
@@ -24,7 +24,7 @@ export type Vec3 = [number, number, number];
 export type ClientMessage =
   | { type: "rate"; hertz: number }
   | { type: "ack"; frame: number }
-  | { type: "show"; rig: boolean; contacts: boolean; volume: boolean; lips: boolean; cut: CutPlane | null }
+  | { type: "show"; rig: boolean; contacts: boolean; volume: boolean; lips: boolean; cut: CutPlane | null; stiffness: number | null }
   | { type: "body"; body: string }
   | { type: "params"; values: [string, number][] }
   | { type: "hold"; values: [number, number][] }
@@ -41,6 +41,8 @@ export type ClientMessage =
   | { type: "press"; id: number; input: number; at: Vec3; radius: number; force: number }
   | { type: "pull"; id: number; input: number; at: Vec3; to: Vec3; radius: number }
   | { type: "release"; id: number; input: number }
+  | { type: "paint"; control: number; point: number; radius: number; mu: number | null; lambda: number | null; erase: boolean }
+  | { type: "clearPaint"; control: number }
   | { type: "dragHead"; held: boolean; yaw: number; pitch: number; input: number }
   | { type: "dials"; seed: number; values: [string, number][]; settled: boolean }
   | { type: "open"; upload: string | null }
@@ -56,6 +58,8 @@ export interface BodyEntry {
   about: string;
   /** Whether it has a volume that can be cut open. */
   hasVolume: boolean;
+  /** Whether its stiffness can be painted. */
+  isPaintable: boolean;
 }
 
 /** A plane in the frame of the head. */
@@ -204,6 +208,16 @@ export interface FaceHeader {
   strain: ArrayPlace;
   bending: ArrayPlace;
   depth: ArrayPlace;
+}
+
+/** Header of the stiffness of an expression. */
+export interface StiffnessHeader {
+  /** The control; −1 for the relaxed face. */
+  control: number;
+  /** Spots that are painted, on all expressions together. */
+  spots: number;
+  /** Per point of the skin, in Pa; 0 where nothing is simulated. */
+  mu: ArrayPlace;
 }
 
 /** A header with its arrays. */

@@ -4,10 +4,10 @@ import type { BodyEntry, BuildState, DialEntry, FaceHeader, Pace, RecordingState
 import { Signal } from "./signal";
 
 /** Tools for dragging on the face. */
-export type Tool = "press" | "pull" | "shake" | "orbit";
+export type Tool = "press" | "pull" | "shake" | "orbit" | "paint";
 
 /** Quantities that colour the skin. */
-export type Overlay = "none" | "strain" | "bending" | "depth" | "deviation" | "force" | "volume";
+export type Overlay = "none" | "strain" | "bending" | "depth" | "deviation" | "force" | "volume" | "stiffness";
 
 /** "foreign": another launch of zygoma is at this address, which does not know this page. */
 export type Link = "connecting" | "open" | "lost" | "foreign";
@@ -58,6 +58,22 @@ export interface Materials {
 }
 
 export const MATERIALS: Materials = { stiffness: 1, density: 1, damping: 1, gravity: 9.81, side: 0, front: 0 };
+
+/** The control of the relaxed face. */
+export const RELAXED = -1;
+
+/** The brush that paints stiffness. */
+export interface Brush {
+  /** The control whose material is painted. */
+  control: number;
+  /** In kPa. */
+  mu: number;
+  /** In kPa; null to leave it as it is. */
+  lambda: number | null;
+  /** Distance along the skin at which half of the paint is left, in metres. */
+  radius: number;
+  erases: boolean;
+}
 
 export interface Recording {
   state: RecordingState | "none";
@@ -112,6 +128,10 @@ export class State {
   /** Depth of the fingertip in the skin, in metres. */
   readonly depth = new Signal(0.008);
 
+  readonly brush = new Signal<Brush>({ control: RELAXED, mu: 20, lambda: null, radius: 0.01, erases: false });
+  /** Spots that are painted. */
+  readonly spots = new Signal(0);
+
   readonly overlay = new Signal<Overlay>("none");
   readonly wireframe = new Signal(false);
   readonly split = new Signal(false);
@@ -124,6 +144,11 @@ export class State {
   /** Whether the body that is shown has a volume that can be cut open. */
   get hasVolume(): boolean {
     return this.bodies.value.some(({ name, hasVolume }) => hasVolume && name === this.body.value.shown);
+  }
+
+  /** Whether the stiffness of the body that is shown can be painted. */
+  get isPaintable(): boolean {
+    return this.bodies.value.some(({ name, isPaintable }) => isPaintable && name === this.body.value.shown);
   }
 }
 

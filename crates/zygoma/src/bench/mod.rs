@@ -16,5 +16,6 @@ pub(crate) mod svd;
 pub(crate) mod tissue;
 #[cfg(feature = "view")]
 pub(crate) mod view;
+pub(crate) mod volumes;
 
 pub(crate) use harness::{Bench, Report};

@@ -161,6 +161,14 @@ pub(crate) struct BenchEnrichedArgs {
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) frames: usize,
 
+    /// Look at the rest volumes of all single shapes instead: inverted elements and intersections.
+    #[arg(long)]
+    pub(crate) volumes: bool,
+
+    /// With `--volumes`, so many built-in heads, of different people.
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "rig", requires = "volumes")]
+    pub(crate) seeds: u64,
+
     /// Print the report as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -155,6 +155,9 @@ fn enriched(args: &BenchEnrichedArgs) -> anyhow::Result<()> {
         Some(path) => zygoma_rig::formats::read_rig(path, &Default::default())?,
         None => Head::new(&HeadOptions::default()).rig_with_texture(None),
     };
+    if args.volumes {
+        return volumes(args, &rig);
+    }
     let report = bench::enriched::run(&rig, args.frames)?;
     if args.json {
         return crate::json::print(&report);
@@ -172,7 +175,7 @@ fn enriched(args: &BenchEnrichedArgs) -> anyhow::Result<()> {
     )?;
     writeln!(
         out,
-        "{:.1} ms a step ({:.1} – {:.1}; goal {:.0}), {:.0} and {:.0} iterations; up to {:.2} mm from the rig, {} elements left inverted",
+        "{:.1} ms a step without contact ({:.1} – {:.1}; goal {:.0}), {:.0} and {:.0} iterations with it; up to {:.2} mm from the rig, {} elements left inverted",
         report.step_ms,
         report.p10_ms,
         report.p90_ms,
@@ -184,14 +187,43 @@ fn enriched(args: &BenchEnrichedArgs) -> anyhow::Result<()> {
     )?;
     writeln!(
         out,
-        "with a fingertip in the cheek {:.1} ms a step (goal {:.0})",
-        report.touched_step_ms, report.touched_goal_ms
+        "with lips and teeth in contact {:.1} ms a step, and with a fingertip in the cheek {:.1} (goal {:.0})",
+        report.contact_step_ms, report.touched_step_ms, report.contact_goal_ms
+    )?;
+    let live = &report.live;
+    writeln!(
+        out,
+        "live, {} nodes: {:.1} ms a step of 1/{:.0} s, {:.2} × real time (goal {:.1}); volumes in {:.1} s, a spot of paint in {:.1} ms",
+        live.nodes,
+        live.step_ms,
+        1.0 / live.step_seconds,
+        live.real_time,
+        live.real_time_goal,
+        live.volumes_seconds,
+        live.paint_ms
     )?;
     writeln!(
         out,
         "solved by Newton's method {:.1} ms a step: worst vertex {:.3} mm away, {:.4} mm on average",
         report.newton_step_ms, report.worst_error_mm, report.mean_error_mm
     )?;
+    Ok(())
+}
+
+/// Looks at the rest volumes of a rig, or of some built-in heads.
+fn volumes(args: &BenchEnrichedArgs, rig: &zygoma_rig::Rig) -> anyhow::Result<()> {
+    let mut reports = vec![bench::volumes::run(rig)?];
+    for seed in 1..args.seeds {
+        let head = Head::new(&HeadOptions { seed, ..HeadOptions::default() });
+        reports.push(bench::volumes::run(&head.rig_with_texture(None))?);
+    }
+    if args.json {
+        return crate::json::print(&reports);
+    }
+    let mut out = std::io::stdout().lock();
+    for report in &reports {
+        writeln!(out, "{}", report.line())?;
+    }
     Ok(())
 }
 

@@ -214,7 +214,19 @@ impl VolumeContact {
         }
     }
 
-    /// Follows the lips of the rig itself, before each step.
+    /// Keeps the teeth where they are.
+    pub(crate) fn rest_teeth(&mut self) {
+        if let Some(mouth) = &mut self.mouth {
+            mouth.touches.begin_frame();
+        }
+    }
+
+    /// Leaves contact between the lips and with teeth out from now on. Their constraints must have been cleared.
+    pub(crate) fn leave_inner_contact_out(&mut self) {
+        (self.lips, self.mouth) = (None, None);
+    }
+
+    /// Follows the lips of the rig itself, before each step in which it has moved.
     pub(crate) fn follow_rig(&mut self, rig: &Surface<'_>) {
         if let Some(lips) = &mut self.lips {
             lips.begin(rig);

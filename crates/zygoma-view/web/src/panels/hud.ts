@@ -13,12 +13,14 @@ const TOOLS: [Tool, IconName, string, string][] = [
   ["pull", "pull", "Pull the skin", "2"],
   ["shake", "shake", "Shake the head", "3"],
   ["orbit", "orbit", "Turn the camera", "4"],
+  ["paint", "brush", "Paint the stiffness of the skin", "5"],
 ];
 
 export function toolbar(state: State, frame: () => void): HTMLElement {
   const buttons = TOOLS.map(([tool, name, label, key]) => {
     const button = iconButton(name, label, () => state.tool.set(tool), key);
     state.tool.watch((chosen) => button.setAttribute("aria-pressed", String(chosen === tool)));
+    if (tool === "paint") state.body.watch(() => (button.hidden = !state.isPaintable));
     return button;
   });
   const fit = iconButton("frame", "Show the whole face", frame, "F");

@@ -13,6 +13,7 @@ const OVERLAYS: [Overlay, string][] = [
   ["deviation", "Deviation from the rig"],
   ["force", "Contact force"],
   ["volume", "Volume change"],
+  ["stiffness", "Painted stiffness"],
 ];
 
 const millimetres = (value: number) => `${(1000 * value).toFixed(1)} mm`;
@@ -86,13 +87,14 @@ export function viewSection(state: State): HTMLElement {
   const group = h("div", { class: "radios", role: "radiogroup", "aria-label": "Colour the skin by" }, ...radios);
   const shell = h("p", { class: "hint" });
   const allow = () => {
-    const { hasVolume } = state;
+    const { hasVolume, isPaintable } = state;
+    const has: Partial<Record<Overlay, boolean>> = { none: true, volume: hasVolume, stiffness: isPaintable };
     radios.forEach((radio, i) => {
-      const overlay = OVERLAYS[i]?.[0];
-      const allowed = overlay === "none" || (overlay === "volume" ? hasVolume : state.face.value !== null);
+      const overlay = OVERLAYS[i]?.[0] ?? "none";
+      const allowed = has[overlay] ?? state.face.value !== null;
       (radio.firstElementChild as HTMLInputElement).disabled = !allowed;
     });
-    if (state.overlay.value === "volume" && !hasVolume) state.overlay.set("none");
+    if (has[state.overlay.value] === false) state.overlay.set("none");
   };
   state.body.watch(allow);
   state.face.watch((face) => {

@@ -1,7 +1,7 @@
 // The skin coloured by a quantity.
 
 import * as THREE from "three";
-import type { Container, FaceHeader, Frame } from "../protocol";
+import type { Container, FaceHeader, Frame, StiffnessHeader } from "../protocol";
 import { FLAG, SECTION, VOLUME } from "../protocol";
 import type { Overlay } from "../state";
 import { NOTHING, writeChange, writeColor } from "./colors";
@@ -39,6 +39,9 @@ export const VOLUME_LEGEND: Legend = {
   signed: true,
 };
 
+/** The softest and the stiffest material, in Pa. */
+const MATERIALS: [number, number] = [1e3, 5e4];
+
 /** Forces above this are shown as this, in newtons per point. */
 const LARGEST_FORCE = 0.15;
 
@@ -49,6 +52,7 @@ export class Overlays {
   private readonly colors: THREE.BufferAttribute;
   private readonly material = fading(new THREE.MeshLambertMaterial({ vertexColors: true }));
   private values: Float32Array<ArrayBuffer>;
+  private stiffness: Float32Array | null = null;
 
   constructor(private readonly head: Head) {
     const { pointOfVertex, geometry, count } = head.skin;
@@ -66,6 +70,17 @@ export class Overlays {
       depth: container.floats(depth),
     };
     this.choose(this.which);
+  }
+
+  setStiffness(container: Container<StiffnessHeader>): void {
+    // Nothing is simulated where it is 0.
+    this.stiffness = container.floats(container.header.mu).map((mu) => (mu > 0 ? mu : -1));
+    if (this.which === "stiffness") this.paint();
+  }
+
+  /** The stiffness at a point, in Pa. */
+  stiffnessAt(point: number): number {
+    return Math.max(0, this.stiffness?.[point] ?? 0);
   }
 
   /** How far a point can be pushed in. */
@@ -106,6 +121,11 @@ export class Overlays {
         return { title: "Contact force", low: "0 N", high: `${LARGEST_FORCE} N +`, note: "per point, live" };
       case "volume":
         return VOLUME_LEGEND;
+      case "stiffness": {
+        const [low, high] = MATERIALS;
+        this.range = [Math.log(low), Math.log(high)];
+        return { title: "Stiffness μ", low: "1 kPa", high: "50 kPa", note: "logarithmic" };
+      }
       default:
         return null;
     }
@@ -147,13 +167,27 @@ export class Overlays {
     this.paint();
   }
 
+  /** The numbers that colour the points. */
+  private field(): Float32Array | null | undefined {
+    switch (this.which) {
+      case "strain":
+      case "bending":
+      case "depth":
+        return this.fields?.[this.which];
+      case "stiffness":
+        return this.stiffness;
+      default:
+        return this.values;
+    }
+  }
+
   private paint(): void {
     if (this.which === "volume") {
       this.paintChanges();
       return;
     }
-    const field = this.which === "strain" || this.which === "bending" || this.which === "depth" ? this.fields?.[this.which] : this.values;
-    const logarithmic = this.which === "strain" || this.which === "bending";
+    const field = this.field();
+    const logarithmic = this.which === "strain" || this.which === "bending" || this.which === "stiffness";
     const [low, high] = this.range;
     const scale = 1 / Math.max(high - low, 1e-9);
     const out = this.colors.array as Float32Array;

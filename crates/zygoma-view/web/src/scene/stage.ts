@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
-import { Container, type CutPlane, type FaceHeader, type Frame } from "../protocol";
+import { Container, type CutPlane, type FaceHeader, type Frame, type StiffnessHeader } from "../protocol";
 import type { State } from "../state";
 import { Fingers } from "./fingers";
 import { cutThrough, planeOf, TissueView } from "./tissue";
@@ -137,6 +137,13 @@ export class Stage {
     return container.header;
   }
 
+  /** Takes the stiffness of an expression. */
+  setStiffness(buffer: ArrayBuffer): StiffnessHeader {
+    const container = new Container<StiffnessHeader>(buffer);
+    this.overlays?.setStiffness(container);
+    return container.header;
+  }
+
   private recolor(): void {
     this.head?.dress(this.state.texture.value, this.rich, this.pixels >= FINE);
     this.legend.set(this.overlays?.choose(this.state.overlay.value) ?? null);
@@ -268,6 +275,11 @@ export class Stage {
   /** How far a point of the skin can be pushed in, in metres. */
   depthAt(point: number): number {
     return this.overlays?.depthAt(point) ?? 0;
+  }
+
+  /** The stiffness of the expression that is painted, at a point of the skin, in Pa. */
+  stiffnessAt(point: number): number {
+    return this.overlays?.stiffnessAt(point) ?? 0;
   }
 
   /** The place of the skin that is seen at a place of the page. */

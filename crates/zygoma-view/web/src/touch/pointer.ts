@@ -1,4 +1,4 @@
-// The pointer on the face: press, pull, shake, or leave it to the camera.
+// The pointer on the face: press, pull, shake, paint, or leave it to the camera.
 
 import * as THREE from "three";
 import type { Connection } from "../connection";
@@ -19,6 +19,9 @@ const BEYOND_BONE = 0.004;
 /** Skin is taken hold of within this share of the fingertip's radius. */
 const GRIP = 0.6;
 
+/** Spots of a stroke of the brush are this share of its radius apart. */
+const SPACING = 0.4;
+
 /** Radians that the head turns per pixel. */
 const TURN = 0.006;
 
@@ -36,6 +39,9 @@ interface Drag {
   /** How much farther out or in the wheel has moved it. */
   lift: number;
   outward: THREE.Vector3;
+  /** Where the brush has painted last; null before it has. */
+  painted: THREE.Vector3 | null;
+  erases: boolean;
 }
 
 export interface Touched {
@@ -74,15 +80,15 @@ export class Pointer {
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
   }
 
-  /** Whether the face is being touched. */
-  get isTouching(): boolean {
-    return this.drags.size > 0;
+  /** Whether a finger presses on the face. */
+  get isPressing(): boolean {
+    return [...this.drags.values()].some(({ tool }) => tool === "press");
   }
 
   /** The tool that a drag would use now. */
   private toolOf(event: PointerEvent): Tool {
     if (event.button !== 0) return "orbit";
-    if (event.shiftKey) return "pull";
+    if (event.shiftKey && this.state.tool.value !== "paint") return "pull";
     if (event.altKey || event.ctrlKey || event.metaKey) return "shake";
     return this.state.tool.value;
   }
@@ -114,6 +120,8 @@ export class Pointer {
       began: performance.now(),
       lift: 0,
       outward: start.normal.clone(),
+      painted: null,
+      erases: event.shiftKey || this.state.brush.value.erases,
     });
     this.apply();
   }
@@ -138,10 +146,11 @@ export class Pointer {
     if (!drag) return;
     this.drags.delete(id);
     this.stage.fingers.letGo(drag.id);
+    if (this.drags.size === 0) this.stage.controls.enabled = true;
+    if (drag.tool === "paint") return;
     const input = this.latency.stamp();
     if (drag.tool === "shake") this.connection.send({ type: "dragHead", held: false, yaw: 0, pitch: 0, input });
     else this.connection.send({ type: "release", id: drag.id, input });
-    if (this.drags.size === 0) this.stage.controls.enabled = true;
   }
 
   /** Lets go of everything. */
@@ -151,7 +160,7 @@ export class Pointer {
 
   private wheel(event: WheelEvent): void {
     const drag = [...this.drags.values()].at(-1);
-    if (!drag) return;
+    if (!drag || drag.tool === "paint") return;
     event.preventDefault();
     event.stopImmediatePropagation();
     const notches = -Math.sign(event.deltaY);
@@ -170,16 +179,17 @@ export class Pointer {
     if (!head) return;
     if (this.drags.size > 0) {
       this.apply();
-      this.stage.fingers.aim(null, null, 0);
       const drag = [...this.drags.values()].at(-1);
+      if (drag?.tool !== "paint") this.stage.fingers.aim(null, null, 0);
       if (drag) this.touched = { region: head.regionOf(drag.start.nearest), tool: drag.tool };
       return;
     }
     const tool = this.state.tool.value;
     const hit = this.hover && tool !== "orbit" ? this.stage.pick(this.hover.x, this.hover.y) : null;
     const shown = hit && tool !== "shake" ? hit : null;
-    this.stage.fingers.aim(shown?.point ?? null, shown?.normal ?? null, this.state.radius.value);
-    this.stage.canvas.style.cursor = hit ? (tool === "press" ? "pointer" : "grab") : "";
+    const radius = tool === "paint" ? this.state.brush.value.radius : this.state.radius.value;
+    this.stage.fingers.aim(shown?.point ?? null, shown?.normal ?? null, radius);
+    this.stage.canvas.style.cursor = hit ? (tool === "press" ? "pointer" : tool === "paint" ? "crosshair" : "grab") : "";
     if (hit) this.touched = { region: head.regionOf(hit.nearest), tool };
   }
 
@@ -190,6 +200,10 @@ export class Pointer {
   private send(drag: Drag): void {
     const head = this.stage.head;
     if (!head) return;
+    if (drag.tool === "paint") {
+      this.paint(drag);
+      return;
+    }
     const radius = this.state.radius.value;
     if (drag.tool === "shake") {
       const [yaw, pitch] = [drag.outward.x - drag.start.normal.x, drag.outward.y - drag.start.normal.y];
@@ -230,6 +244,18 @@ export class Pointer {
       radius,
       force: this.state.force.value,
     });
+  }
+
+  /** Paints under the pointer, if that is far enough from the last spot of the stroke. */
+  private paint(drag: Drag): void {
+    const hit = this.stage.pick(drag.x, drag.y);
+    const { control, mu, lambda, radius } = this.state.brush.value;
+    if (!hit) return;
+    this.stage.fingers.aim(hit.point, hit.normal, radius);
+    drag.start = { ...drag.start, nearest: hit.nearest };
+    if (drag.painted && drag.painted.distanceTo(hit.point) < SPACING * radius) return;
+    drag.painted = hit.point.clone();
+    this.connection.send({ type: "paint", control, point: hit.nearest, radius, mu: drag.erases ? null : mu, lambda: drag.erases ? null : lambda, erase: drag.erases });
   }
 
   /** A finger that slid off the face goes on beside it. */

@@ -5,10 +5,9 @@ use std::path::Path;
 
 use anyhow::bail;
 use serde::Serialize;
-use zygoma_face::body::Body;
 use zygoma_face::enriched::{ContactMode, Enriched, EnrichedBody, EnrichedError, EnrichedParams, RestReport};
-use zygoma_face::model::{BoneSource, Continue, FaceModel, Landmark, Landmarks};
-use zygoma_face::run::{About, Outcome, Performed, Recording};
+use zygoma_face::model::{BoneSource, Continue, FaceModel};
+use zygoma_face::run::{About, Outcome, Recording};
 use zygoma_face::tissue::{TissueInput, TissueVolume};
 use zygoma_rig::formats::Limits;
 use zygoma_rig::{Rig, Take};
@@ -16,6 +15,7 @@ use zygoma_rig::{Rig, Take};
 use crate::cli::{AnatomyArg, ContactArg, SimulateArgs};
 use crate::commands::input;
 use crate::progress::Progress;
+use crate::reports::enriched::EnrichedLog;
 
 /// Parameters of the file and the flags.
 pub(super) fn params(args: &SimulateArgs) -> anyhow::Result<EnrichedParams> {
@@ -89,32 +89,6 @@ pub(crate) fn build_with_progress(
         bar.set(now.shape);
         Continue::Yes
     })
-}
-
-/// Iterations of the solves, frame by frame, and how far the landmarks were displaced.
-#[derive(Default)]
-pub(super) struct EnrichedLog {
-    iterations: Vec<[usize; 2]>,
-    /// Name, vertex and largest displacement of each landmark, m.
-    places: Vec<(String, u32, f32)>,
-}
-
-impl EnrichedLog {
-    /// Watches some landmarks.
-    pub(super) fn new(landmarks: &Landmarks) -> Self {
-        let place = |mark: &Landmark| (mark.name.clone(), mark.vertex, 0.0);
-        Self { iterations: Vec::new(), places: landmarks.iter().map(place).collect() }
-    }
-
-    /// Records a frame of an enriched face; ignores other bodies.
-    pub(super) fn note(&mut self, body: &dyn Body, frame: &Performed<'_>) {
-        let Some(body) = body.as_any().downcast_ref::<EnrichedBody>() else { return };
-        self.iterations.push(body.iterations());
-        for (_, vertex, most) in &mut self.places {
-            let v = *vertex as usize;
-            *most = most.max(frame.shown[v].distance(frame.plain[v]));
-        }
-    }
 }
 
 /// The summary of an enriched face, beside that of every body.
@@ -205,7 +179,7 @@ impl EnrichedSummary {
                 by_place: log
                     .places
                     .iter()
-                    .map(|(name, _, most)| (name.clone(), 1e3 * f64::from(*most)))
+                    .map(|place| (place.name.clone(), 1e3 * f64::from(place.most())))
                     .collect(),
             },
             rest: Rest { inverted_steps, repaired, inverted_left },

@@ -4,11 +4,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use glam::{DVec3, Vec2};
-use serde::Deserialize;
-use zygoma_face::enriched::{Coat, MaterialPaint, Stroke};
+use glam::Vec2;
+use zygoma_face::enriched::{Canvas, Coat, MaterialPaint, MaterialSpots, NEUTRAL, Stroke};
 use zygoma_face::model::{FaceModel, Landmarks};
-use zygoma_geometry::geodesic::{Source, nearest_sources};
 use zygoma_picture::Image;
 use zygoma_rig::formats::Limits;
 use zygoma_rig::{Rig, RigMesh};
@@ -17,33 +15,6 @@ use crate::commands::input;
 
 /// Stiffness of a white pixel, Pa.
 const WHITE: f64 = 5e4;
-/// The neutral's name among the shapes.
-const NEUTRAL: &str = "neutral";
-
-/// Places in `materials.toml`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Places {
-    #[serde(default)]
-    material: Vec<Spot>,
-}
-
-/// Material around a landmark.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Spot {
-    /// The shape, or "neutral".
-    shape: String,
-    /// A landmark.
-    at: String,
-    /// Distance along the skin at which half of it is left, mm.
-    radius: f64,
-    /// μ, kPa.
-    mu: Option<f64>,
-    /// λ, kPa.
-    lambda: Option<f64>,
-}
-
 /// Which of the two constants a picture holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Constant {
@@ -62,18 +33,19 @@ pub(super) fn read(
     for path in pictures(folder)? {
         let (shape, constant) = meaning(&path, face)?;
         let image = read_picture(&path)?;
-        let strokes = &mut paint_of(&mut paints, shape, face).strokes;
+        let strokes = &mut MaterialPaint::among(&mut paints, shape, face.vertex_count()).strokes;
         paint_picture(&image, constant, rig.skin(), strokes)
             .with_context(|| format!("{}: the rig", path.display()))?;
     }
     let spots = folder.join("materials.toml");
     if spots.exists() {
         let named = || spots.display().to_string();
-        let Places { material } = input::read_toml(&spots)?;
+        let MaterialSpots { material } = input::read_toml(&spots)?;
+        let canvas = Canvas::new(face);
         for spot in material {
             let shape = find_shape(&spot.shape, face).with_context(named)?;
-            let strokes = &mut paint_of(&mut paints, shape, face).strokes;
-            paint_spot(&spot, face, places, strokes).with_context(named)?;
+            let strokes = &mut MaterialPaint::among(&mut paints, shape, face.vertex_count()).strokes;
+            canvas.paint(&spot, places, strokes).with_context(named)?;
         }
     }
     if paints.is_empty() {
@@ -118,19 +90,6 @@ fn find_shape(name: &str, face: &FaceModel) -> anyhow::Result<Option<usize>> {
         Some(shape) => Ok(Some(shape)),
         None => bail!("the rig has no shape '{name}'; the relaxed face is '{NEUTRAL}'"),
     }
-}
-
-/// The paint of a shape, new if there is none.
-fn paint_of<'a>(
-    paints: &'a mut Vec<MaterialPaint>,
-    shape: Option<usize>,
-    face: &FaceModel,
-) -> &'a mut MaterialPaint {
-    let place = paints.iter().position(|paint| paint.shape == shape).unwrap_or_else(|| {
-        paints.push(MaterialPaint { shape, strokes: vec![Stroke::default(); face.vertex_count()] });
-        paints.len() - 1
-    });
-    &mut paints[place]
 }
 
 fn read_picture(path: &Path) -> anyhow::Result<Image> {
@@ -183,44 +142,6 @@ fn vertex_uvs(skin: &RigMesh) -> Option<Vec<Option<Vec2>>> {
         }
     }
     Some(found)
-}
-
-/// Paints around a landmark, fading along the skin.
-fn paint_spot(
-    spot: &Spot,
-    face: &FaceModel,
-    places: &Landmarks,
-    strokes: &mut [Stroke],
-) -> anyhow::Result<()> {
-    let Some(place) = places.find(&spot.at) else {
-        let known: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
-        bail!("there is no place '{}'; there are {}", spot.at, known.join(", "));
-    };
-    if !(spot.radius.is_finite() && spot.radius > 0.0) {
-        bail!("the radius at '{}' is {}, but must be above 0 mm", spot.at, spot.radius);
-    }
-    for (name, value) in [("mu", spot.mu), ("lambda", spot.lambda)] {
-        if value.is_some_and(|value| !(0.0..=1e3).contains(&value)) {
-            bail!("{name} at '{}' is out of range: it is in kPa, from 0 to 1000", spot.at);
-        }
-    }
-    let positions: Vec<DVec3> = face.neutral.iter().map(|p| p.as_dvec3()).collect();
-    let source = Source { vertex: place.vertex, distance: 0.0, label: 0 };
-    let along_skin = nearest_sources(&positions, &face.triangles, &[source]);
-    for (stroke, found) in strokes.iter_mut().zip(along_skin) {
-        let Some(found) = found else { continue };
-        let share = 1e3 * found.distance / spot.radius;
-        let cover = 0.5_f64.powf(share * share);
-        for (constant, value) in [(Constant::Mu, spot.mu), (Constant::Lambda, spot.lambda)] {
-            let Some(value) = value else { continue };
-            let below = coat(stroke, constant);
-            // Over what is there already.
-            let covered = cover + (1.0 - cover) * below.cover;
-            let sum = cover * 1e3 * value + (1.0 - cover) * below.cover * below.value;
-            *below = Coat { value: sum / covered.max(f64::MIN_POSITIVE), cover: covered };
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

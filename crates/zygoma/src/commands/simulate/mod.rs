@@ -32,10 +32,10 @@ use crate::commands::input;
 use crate::markers::FollowedMarkers;
 use crate::progress::Progress;
 use crate::props::hand_props;
+use crate::reports::enriched::EnrichedLog;
 use crate::reports::tissue::FrameLog;
 use crate::reports::{self, simulation::ReportInput};
 use anatomical::AnatomicalLog;
-use enriched::EnrichedLog;
 use subject::Subject;
 use summary::Summary;
 use thickness::read_thickness;
@@ -128,6 +128,9 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
         let input = ReportInput { face, rig, take, touches, outcome: &outcome };
         match &made.tissue {
             Some(made) => reports::tissue::write(folder, &input, &logs.tissue, &made.tissue, &lines)?,
+            None if made.enriched().is_some() => {
+                reports::enriched::write(folder, &input, &logs.enriched, &lines)?;
+            }
             None => reports::simulation::write(folder, &input, &lines)?,
         }
     }
