@@ -53,7 +53,7 @@ pub(super) struct Forward {
     options: SolveOptions,
 }
 
-/// What a forward simulation is given.
+/// The input of a forward simulation.
 pub(super) struct ForwardInput<'a> {
     /// For each tetrahedron its deformation gradient.
     pub(super) gradients: &'a [DMat3],

@@ -70,7 +70,8 @@ impl SkinMap {
         let triangles = weld.triangles(mesh);
         let jaw = jaw_shares(mesh).map(|shares| weld.gather(&shares));
         let own = Sheet::new(&points, &triangles, jaw.as_deref());
-        let fitted_skin = Sheet::new(rest, shared.triangles, Some(shared.jaw));
+        let lips = lip_shares(shared);
+        let fitted_skin = Sheet::new(rest, shared.triangles, Some(&lips));
         let on_skin = Finder::new(&fitted_skin, |t| t.iter().all(|v| shared.weights[*v as usize] > 0.0));
         let is_inner = |v: u32| matches!(shared.parts[v as usize], SkinPart::Mouth | SkinPart::EyePocket);
         let inside = Finder::new(&fitted_skin, |t| t.iter().any(|v| is_inner(*v)));
@@ -90,8 +91,13 @@ impl SkinMap {
         let extension = Extension::new(&points, &triangles, &is_known, FADE);
 
         let on_mesh = Finder::new(&own, |t| t.iter().all(|v| parts.kind(*v as usize) == PartKind::Skin));
+        let lids = shared.places.lids.iter().flat_map(|lids| lids.upper.iter().chain(&lids.lower));
+        let mut is_margin = vec![false; rest.len()];
+        lids.for_each(|v| is_margin[*v as usize] = true);
         let place = |v: usize| {
-            let (seat, _) = on_mesh.find(&fitted_skin.at(v), REACH).filter(|_| shared.weights[v] > 0.0)?;
+            // The margin of a lid may face any way, and nothing else is near it.
+            let query = Query { agreement: if is_margin[v] { -1.0 } else { AGREEMENT }, ..fitted_skin.at(v) };
+            let (seat, _) = on_mesh.find(&query, REACH).filter(|_| shared.weights[v] > 0.0)?;
             Some(Seat {
                 corners: seat.corners.map(|point| weld.vertices_of_point(point as usize)[0]),
                 ..seat
@@ -99,7 +105,7 @@ impl SkinMap {
         };
         let places: Vec<Option<Seat>> = (0..rest.len()).into_par_iter().map(place).collect();
         let is_known: Vec<bool> = places.iter().map(Option::is_some).collect();
-        // What lies behind lips and lids follows them all the way.
+        // Skin behind lips and lids follows them all the way.
         let skin_extension = Extension::new(rest, shared.triangles, &is_known, 1.0);
         let on_face =
             |v: usize| seats[v].filter(|_| parts.kind(v) == PartKind::Skin).map(|(_, distance)| distance);
@@ -151,6 +157,16 @@ fn jaw_shares(mesh: &RigMesh) -> Option<Vec<f64>> {
     (largest > 0.0).then(|| shape.deltas.to_dense(mesh.positions.len()).iter().map(share).collect())
 }
 
+/// The share of the jaw's motion that the lips of the shared skin follow; not a number elsewhere. Near the hinge, skin that follows all of it
+/// moves little, and only between the lips is there anything to tell apart.
+fn lip_shares(shared: &SharedSkin) -> Vec<f64> {
+    let share = |(part, share): (&SkinPart, &f64)| match part {
+        SkinPart::UpperLip | SkinPart::LowerLip => *share,
+        SkinPart::Outer | SkinPart::Mouth | SkinPart::EyePocket => f64::NAN,
+    };
+    shared.parts.iter().zip(shared.jaw).map(share).collect()
+}
+
 /// A surface with what tells its points apart.
 struct Sheet<'a> {
     positions: &'a [DVec3],
@@ -163,6 +179,8 @@ struct Sheet<'a> {
 struct Query {
     place: DVec3,
     normal: DVec3,
+    /// Smallest cosine between its normal and that of a corresponding point.
+    agreement: f64,
     jaw: Option<f64>,
 }
 
@@ -178,7 +196,12 @@ impl<'a> Sheet<'a> {
     }
 
     fn at(&self, v: usize) -> Query {
-        Query { place: self.positions[v], normal: self.normals[v], jaw: self.jaw.map(|jaw| jaw[v]) }
+        Query {
+            place: self.positions[v],
+            normal: self.normals[v],
+            agreement: AGREEMENT,
+            jaw: self.jaw.map(|jaw| jaw[v]),
+        }
     }
 }
 
@@ -202,8 +225,8 @@ impl<'a> Finder<'a> {
             let t = &self.triangles[triangle as usize];
             let normal: DVec3 = t.iter().map(|v| self.sheet.normals[*v as usize]).sum();
             let jaws = query.jaw.zip(self.sheet.jaw.map(|jaw| mean(jaw, t)));
-            normal.normalize_or_zero().dot(query.normal) > AGREEMENT
-                && jaws.is_none_or(|(a, b)| (a - b).abs() < JAW_AGREEMENT)
+            normal.normalize_or_zero().dot(query.normal) > query.agreement
+                && jaws.is_none_or(|(a, b)| a.is_nan() || b.is_nan() || (a - b).abs() < JAW_AGREEMENT)
         };
         let found =
             self.tree.closest_among(self.sheet.positions, &self.triangles, query.place, within, accepted)?;

@@ -29,7 +29,7 @@ pub enum SkinPart {
     EyePocket,
 }
 
-/// What is known of every vertex of a fitted skin.
+/// The properties of every vertex of a fitted skin.
 pub struct SharedSkin {
     /// Positions at rest in template space, in millimetres.
     pub template: &'static [DVec3],

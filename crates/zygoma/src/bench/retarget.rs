@@ -20,7 +20,7 @@ const MILLIMETRES: f64 = 1e3;
 /// Vertices that move less than this in a shape say nothing about its direction, m.
 const MOVED: f32 = 5e-4;
 
-/// What is measured.
+/// The extent of a benchmark.
 pub(crate) struct RetargetBench {
     /// Built-in heads; the first is the source.
     pub(crate) heads: usize,
