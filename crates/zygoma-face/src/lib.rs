@@ -2,7 +2,8 @@
 //!
 //! A [`model`] is a rig made ready for simulation. [`contact`] presses on it and pulls at it. A [`body`] turns drive and touches into
 //! frames: a [`shell`] can be touched while it keeps the rig's look within a certified bound, [`tissue`] is soft tissue that
-//! follows the rig live, [`enriched`] adds secondary motion to the artist's own, and [`anatomical`] corrects it as anatomy allows. [`run`] lets a body perform a take.
+//! follows the rig live, [`enriched`] adds secondary motion to the artist's own, and [`anatomical`] corrects it as anatomy allows. [`retarget`] carries
+//! expressions to another head. [`run`] lets a body perform a take.
 //!
 //! From a rig to frames:
 //!
@@ -33,6 +34,7 @@ pub mod body;
 pub mod contact;
 pub mod enriched;
 pub mod model;
+pub mod retarget;
 pub mod run;
 pub mod shell;
 pub mod tissue;

@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Anatomy(AnatomyArgs),
     Build(BuildArgs),
     Correct(CorrectArgs),
+    Retarget(RetargetArgs),
     Landmarks(LandmarksArgs),
     Simulate(Box<SimulateArgs>),
     Demo(DemoArgs),
@@ -203,6 +204,75 @@ pub(crate) struct CorrectArgs {
     /// Print the summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Carry the expressions of one face to another: its shapes, a take, or a row of meshes.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Carry the expressions of one face to another, whatever their meshes.\n\n\
+        Without --take and --frames, OUT is the target's rig with the source's shapes: a .glb, or a folder of OBJs. An avatar comes back whole: \
+        skeleton, skin weights, materials, textures, other meshes and unknown extensions are kept.\n\
+        With --take, OUT is the target performing that take of the source: .glb, .pc2, .mdd, .usda, or a folder of OBJs.",
+    after_help = "Examples:\n  zygoma retarget ICT/FaceXModel scan.glb -o rigged.glb\n  \
+        zygoma retarget face.glb avatar.vrm -o avatar52.glb --sheet both.png --json\n  \
+        zygoma retarget face.glb other.glb -o played.glb --take MySlate_1.csv"
+)]
+pub(crate) struct RetargetArgs {
+    /// The face whose expressions are carried: any rig.
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: PathBuf,
+
+    /// The face that takes them over: a rig, or a neutral head without shapes.
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: PathBuf,
+
+    /// Where to write: a file whose extension gives the format, or a folder for OBJs.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+
+    /// A take of the source for the target to perform: a file, the name of a take in the source, or one of the built-in takes.
+    #[arg(long, value_name = "TAKE")]
+    pub(crate) take: Option<String>,
+
+    /// A folder of OBJs with the source's vertices, the neutral first, for the target to follow one after the other.
+    #[arg(long, value_name = "DIR", conflicts_with = "take")]
+    pub(crate) frames: Option<PathBuf>,
+
+    /// How expressions are carried.
+    #[arg(long, value_enum, default_value_t = RetargetMethod::Adt)]
+    pub(crate) method: RetargetMethod,
+
+    /// Fit the shape of the source's lips as printed in AnaConDaR eq. 16, which changes the neutral, instead of their motion.
+    #[arg(long)]
+    pub(crate) literal_lips: bool,
+
+    /// Parameters, as a TOML file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Option<PathBuf>,
+
+    /// Draw the source and the target with some expressions to this PNG file.
+    #[arg(long, value_name = "PNG", conflicts_with_all = ["take", "frames"])]
+    pub(crate) sheet: Option<PathBuf>,
+
+    /// Frames per second of an animated output.
+    #[arg(long, default_value_t = 60.0, value_parser = positive_number)]
+    pub(crate) fps: f64,
+
+    #[command(flatten)]
+    pub(crate) animated: AnimatedArgs,
+
+    /// Print figures as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How expressions are carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RetargetMethod {
+    /// Through the anatomy: tissue, rigid bones, eyes and lips (A-DT).
+    Adt,
+    /// By the deformation of the skin alone (plain deformation transfer).
+    Dt,
 }
 
 /// Write tracked points of a rig that performs a take, as a table of markers: input to try a dense face from few points with.

@@ -51,7 +51,7 @@ fn collect(command: &Command, matches: &ArgMatches, plan: &mut Plan) -> anyhow::
 fn kind(command: &str, id: &str, path: &Path) -> OutputKind {
     match (command, id) {
         (_, "report" | "cache") | ("demo", _) => OutputKind::Folder,
-        ("convert" | "correct" | "simulate" | "head", "out") if path.extension().is_none() => {
+        ("convert" | "correct" | "retarget" | "simulate" | "head", "out") if path.extension().is_none() => {
             OutputKind::WholeFolder
         }
         _ => OutputKind::File,
@@ -91,6 +91,9 @@ mod tests {
             "map",
             "materials",
             "edit_of",
+            "source",
+            "target",
+            "frames",
         ];
         let mut found = Vec::new();
         paths(&Cli::command(), &mut found);

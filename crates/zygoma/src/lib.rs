@@ -65,6 +65,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Anatomy(args) => commands::anatomy::run(args),
         Command::Build(args) => commands::build::run(args),
         Command::Correct(args) => commands::correct::run(args),
+        Command::Retarget(args) => commands::retarget::run(args),
         Command::Landmarks(args) => commands::landmarks::run(args),
         Command::Simulate(args) => commands::simulate::run(args, cli.verbose),
         Command::Demo(args) => commands::demo::run(args),

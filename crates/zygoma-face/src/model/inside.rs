@@ -126,7 +126,8 @@ fn built_in_bones(skin: &RigMesh) -> (Option<Bones>, BoneSource) {
     }
 }
 
-fn built_in_head(name: &str, skin: &[Vec3]) -> Option<Head> {
+/// The built-in head with its dials at rest, if this is its skin.
+pub(crate) fn built_in_head(name: &str, skin: &[Vec3]) -> Option<Head> {
     /// Largest rounding of positions in a file, m.
     const SAME: f32 = 1e-5;
     let level = [(Level::Low, 2_500..5_000), (Level::Middle, 5_000..10_000), (Level::High, 10_000..20_000)]

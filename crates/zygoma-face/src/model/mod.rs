@@ -26,6 +26,7 @@ pub use face::{CoarseSkin, FaceModel, FaceShape};
 #[cfg(test)]
 pub(crate) use free::ProtrudingPart;
 pub use free::{FreePart, UnknownPart};
+pub(crate) use inside::built_in_head;
 pub use inside::{BoneSource, Inside};
 pub use jaw_motion::JawMotion;
 pub use landmarks::{Landmark, Landmarks};

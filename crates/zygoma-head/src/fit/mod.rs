@@ -16,6 +16,7 @@ mod measure;
 mod performing;
 mod population;
 mod register;
+mod shared;
 mod target;
 mod truth;
 mod wraps;
@@ -32,6 +33,7 @@ use crate::dials::{DialValues, Warp};
 use crate::template::Template;
 pub use bones::{BoneModel, Fat};
 pub use measure::{Distances, FitReport};
+pub use shared::{FillSkin, Seat, SharedSkin, SkinPart};
 use target::Target;
 pub use truth::{BoneError, TruthErrors, truth};
 
@@ -197,6 +199,11 @@ impl Registration {
         let seconds =
             [aligned, dialled - aligned, started.elapsed() - dialled].map(|time| time.as_secs_f64());
         Ok(Self { to_mesh, dials: dial_fit.dials, by_dials, skin, mesh, seconds })
+    }
+
+    /// The registered skin in the built-in head's frame, in metres, and the transform from there to the mesh.
+    pub fn registered(&self) -> (&[DVec3], &Similarity) {
+        (&self.skin, &self.to_mesh)
     }
 
     /// Cranium and mandible by a model before they are pushed under the skin, in the mesh's frame, and the fat that the model finds.

@@ -10,7 +10,7 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::formats::Limits;
 use zygoma_rig::formats::gltf::{
     AnimatedProp, Beside, Document, MorphAnimation, MorphTarget, SkinMotion, read_rig, write_animated,
-    write_rig,
+    write_reshaped, write_rig,
 };
 use zygoma_rig::take::{Interpolation, MotionTrack, WeightCurve, WeightTrack};
 use zygoma_rig::{Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas, Take, Units, UvMap};
@@ -533,6 +533,32 @@ fn expressions_let_go_of_targets_that_are_gone() {
     let happy = &json["extensions"]["VRMC_vrm"]["expressions"]["preset"]["happy"];
     assert_eq!(happy, &json!({ "isBinary": false, "morphTargetBinds": [] }));
     assert!(back.expressions[0].binds.is_empty());
+}
+
+#[test]
+fn shapes_of_another_rig_join_those_of_a_document_and_leave_all_else() {
+    let mut maker = treasured();
+    maker.json["extensions"]["VRMC_vrm"] = json!({ "expressions": { "preset": { "happy": {
+        "isBinary": false, "morphTargetBinds": [{ "node": 0, "index": 1, "weight": 1.0 }] } } } });
+    let before = maker.rig();
+    let mut rig = before.clone();
+    let count = before.skin().positions.len();
+    let lifted = |by: f32| SparseDeltas::from_dense(&vec![Vec3::Y * by; count]);
+    let skin = &mut rig.meshes[before.skin];
+    skin.shapes[0].deltas = lifted(0.03);
+    skin.shapes.push(Shape { name: "mouthPucker".to_owned(), deltas: lifted(-0.01) });
+    let (back, json) = again(|path| write_reshaped(&before, &rig, path).unwrap());
+    assert_same_shapes(rig.skin(), back.skin());
+    assert_eq!(back.skin().positions, before.skin().positions);
+    // The clip still plays the two shapes that it knows, and the expression still has its bind.
+    let sample = |rig: &Rig| -> Vec<f32> {
+        let tracks = rig.takes[0].weights.iter().filter(|track| track.shape != "mouthPucker");
+        tracks.map(|track| track.curve.sample(0.75)).collect()
+    };
+    assert_eq!((sample(&back), &back.takes[0].motions), (sample(&before), &before.takes[0].motions));
+    assert_eq!(json["extensions"], maker.json["extensions"]);
+    assert_eq!(json["materials"], maker.json["materials"]);
+    assert_eq!(back.expressions[0].binds, before.expressions[0].binds);
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub(crate) mod hands;
 mod harness;
 pub(crate) mod head;
 pub(crate) mod interactive;
+pub(crate) mod retarget;
 pub(crate) mod rig;
 pub(crate) mod soak;
 pub(crate) mod svd;

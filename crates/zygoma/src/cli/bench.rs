@@ -27,6 +27,8 @@ pub(crate) enum BenchWhat {
     Fit(BenchFitArgs),
     /// Making built-in heads.
     Head(BenchHeadArgs),
+    /// Expressions carried between built-in heads whose own are known, and between rigs with the same shapes.
+    Retarget(BenchRetargetArgs),
     /// Loading rigs and evaluating blendshapes.
     Rig(BenchRigArgs),
     /// Frames of an interactive face: 10 ms, 5 steps, one thread, a finger on the cheek half of the time.
@@ -73,6 +75,25 @@ pub(crate) struct BenchAnatomyArgs {
     pub(crate) heads: usize,
 
     /// A rig or scan to fit as well; may be given several times.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rigs: Vec<PathBuf>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchRetargetArgs {
+    /// Built-in heads; the first one's expressions are carried to the others.
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    pub(crate) heads: usize,
+
+    /// Expressions that are carried to each head: frames of the built-in tour.
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    pub(crate) expressions: usize,
+
+    /// A rig whose shapes are carried to all other rigs given; may be given several times.
     #[arg(long = "rig", value_name = "RIG")]
     pub(crate) rigs: Vec<PathBuf>,
 

@@ -8,15 +8,18 @@ use zygoma_head::{Head, HeadOptions};
 use crate::bench::anatomy::AnatomyReport;
 use crate::bench::bodies::{Matrix, cell::Cell, table};
 use crate::bench::fit::FitReport;
+use crate::bench::retarget::{PairFigures, RetargetBench};
 use crate::bench::{self, Report};
 use crate::cli::{
     BenchAnatomyArgs, BenchArgs, BenchBodiesArgs, BenchConvergenceArgs, BenchEnrichedArgs, BenchFuzzArgs,
-    BenchHandsArgs, BenchInteractiveArgs, BenchSoakArgs, BenchSvdArgs, BenchTissueArgs, BenchWhat,
+    BenchHandsArgs, BenchInteractiveArgs, BenchRetargetArgs, BenchSoakArgs, BenchSvdArgs, BenchTissueArgs,
+    BenchWhat,
 };
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     match &args.what {
         BenchWhat::Anatomy(args) => anatomy(args),
+        BenchWhat::Retarget(args) => retarget(args),
         BenchWhat::Bodies(args) => bodies(args),
         BenchWhat::Fuzz(args) => fuzz(args),
         BenchWhat::Fit(args) => print_fits(&bench::fit::run(&args.rigs, &args.triangles)?, args.json),
@@ -53,6 +56,40 @@ fn anatomy(args: &BenchAnatomyArgs) -> anyhow::Result<()> {
                 mesh.mean_mm,
                 mesh.p95_mm,
                 mesh.seconds.iter().sum::<f64>()
+            )?,
+        }
+    }
+    Ok(())
+}
+
+fn retarget(args: &BenchRetargetArgs) -> anyhow::Result<()> {
+    let BenchRetargetArgs { heads, expressions, rigs, json } = args;
+    let asked = RetargetBench { heads: *heads, expressions: *expressions, rigs: rigs.clone() };
+    let report = bench::retarget::run(&asked)?;
+    if *json {
+        return crate::json::print(&report);
+    }
+    let mut out = std::io::stdout().lock();
+    for figures in &report.built_in {
+        writeln!(
+            out,
+            "{:<4} {:.3} mm from the truth on average, {:.2} at most; eyes {:.1} % off, lips {:.2} mm; volumes {:.2} % off; {:.0} ms",
+            figures.method,
+            figures.mean_mm,
+            figures.worst_mm,
+            100.0 * figures.eye,
+            figures.lips_mm,
+            100.0 * figures.volume_change,
+            figures.ms_per_expression
+        )?;
+    }
+    for pair in &report.pairs {
+        let PairFigures { source, target, shapes, plain_cosine, cosine, .. } = pair;
+        match &pair.refused {
+            Some(reason) => writeln!(out, "{source} to {target}: {reason}")?,
+            None => writeln!(
+                out,
+                "{source} to {target}: median cosine {cosine:.3} over {shapes} shapes ({plain_cosine:.3} by plain transfer)"
             )?,
         }
     }

@@ -12,6 +12,7 @@ pub(crate) mod head;
 pub(crate) mod info;
 pub(crate) mod input;
 pub(crate) mod landmarks;
+pub(crate) mod retarget;
 pub(crate) mod simulate;
 #[cfg(feature = "view")]
 pub(crate) mod view;

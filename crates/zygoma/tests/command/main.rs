@@ -11,6 +11,7 @@ mod hostile;
 mod numbers;
 mod programs;
 mod project;
+mod retarget;
 mod simulate;
 mod support;
 mod tissue;

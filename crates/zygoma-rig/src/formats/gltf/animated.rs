@@ -148,7 +148,7 @@ struct Moved<'a> {
 impl Moved<'_> {
     fn targets(&self) -> Option<NewTargets<'_>> {
         let keeps_shapes = matches!(self.motion, SkinMotion::Corrected { .. });
-        self.ranged.as_ref().map(|ranged| NewTargets { mesh: self.mesh, ranged, keeps_shapes })
+        self.ranged.as_ref().map(|ranged| NewTargets { mesh: self.mesh, ranged, keeps_shapes, names: None })
     }
 }
 

@@ -40,6 +40,11 @@ impl WeightChannel {
         Self { node, change }
     }
 
+    /// The channel of a mesh whose own targets stay in place, with some new ones after them that rest at 0.
+    pub(super) fn widened(node: usize, own: usize, added: usize) -> Self {
+        Self { node, change: Change::Appended { own, rest: vec![0.0; added] } }
+    }
+
     fn is(&self, channel: &Value) -> bool {
         let target = &channel["target"];
         target["path"].as_str() == Some("weights") && target["node"].as_u64() == Some(self.node as u64)

@@ -23,6 +23,8 @@ pub(super) struct NewTargets<'a> {
     pub(super) mesh: usize,
     pub(super) ranged: &'a Ranged,
     pub(super) keeps_shapes: bool,
+    /// Names of the new targets, where they have some: then the first ones stand for the mesh's own, in the same order.
+    pub(super) names: Option<&'a [String]>,
 }
 
 impl NewTargets<'_> {
@@ -36,7 +38,9 @@ impl NewTargets<'_> {
         let kind = if self.keeps_shapes { "corrective" } else { "motion" };
         let mut taken = BTreeMap::new();
         let own = mesh.shapes[..self.kept(mesh)].iter().map(|shape| shape.name.clone());
-        let new = (0..self.ranged.targets.len()).map(|target| format!("{kind} {target}"));
+        let name = |target: usize| self.names.and_then(|names| names.get(target).cloned());
+        let new = (0..self.ranged.targets.len())
+            .map(|target| name(target).unwrap_or_else(|| format!("{kind} {target}")));
         own.chain(new).map(|name| names::unique(name, &mut taken)).collect()
     }
 
@@ -79,7 +83,7 @@ pub(super) fn write(stage: &mut Stage, planned: &Planned, rig: &Rig, new: &NewTa
         }
     }
     name_targets(stage, mesh, plan.node, &new.names(rig_mesh), &new.rest(rig_mesh));
-    if !new.keeps_shapes {
+    if !new.keeps_shapes && new.names.is_none() {
         vrm::drop_binds(&mut stage.document.json, mesh, plan.node);
     }
     Ok(())

@@ -20,6 +20,11 @@ pub(super) struct Ranged {
 }
 
 impl Ranged {
+    /// Targets that are shapes: they rest at 0, and nothing moves them.
+    pub(super) fn at_rest(targets: Vec<MorphTarget>) -> Self {
+        Self { shift: None, rest: vec![0.0; targets.len()], targets, weights: Vec::new() }
+    }
+
     pub(super) fn new(animation: &MorphAnimation) -> Self {
         let count = animation.targets.len();
         let column = |target: usize| animation.weights.iter().skip(target).step_by(count.max(1)).copied();

@@ -1,0 +1,222 @@
+//! Carries expressions from one head to another.
+
+use std::time::Instant;
+
+use glam::DVec3;
+use zygoma_geometry::deformation::TransferError;
+use zygoma_head::fit::FitError;
+use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite};
+
+use super::characteristics::Characteristics;
+use super::forward::{Forward, ForwardInput, Solved};
+use super::head::{Expression, RetargetHead};
+use super::inverse::Inverse;
+use super::jaw::{self, JawPose};
+use super::lips::LipCrossings;
+use super::params::RetargetParams;
+use super::surface::SurfaceTransfer;
+use super::volume::HeadVolume;
+
+/// Rounds of bringing lips together. Ours: each solves again with what still crosses.
+const LIP_ROUNDS: usize = 3;
+
+/// Why nothing can be carried between two heads.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RetargetError {
+    /// A head could not be registered.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// A parameter is out of its range.
+    #[error(transparent)]
+    Param(#[from] BadParam),
+    /// A skin cannot be deformed.
+    #[error("the skin cannot be deformed: {0}")]
+    Surface(#[from] TransferError),
+    /// A matrix is not positive definite.
+    #[error("the tissue cannot be simulated with these parameters: {0}")]
+    Matrix(#[from] NotPositiveDefinite),
+}
+
+/// How an expression is carried from the source alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// By the deformation of the skin \[Sumner and Popović 2004\].
+    Surface,
+    /// By the deformation of all tissue, rigid bones and facial characteristics: A-DT (AnaConDaR Alg. 1).
+    Anatomical,
+}
+
+/// Figures of one carried expression.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CarryReport {
+    /// By how much the target misses the source's facial characteristics: ratios of the areas of eyes and of sockets, and the lips' contour in
+    /// metres.
+    pub characteristics: [f64; 3],
+    /// Points of the lower lip inside the upper one, before and after they were brought apart.
+    pub lip_crossings: [usize; 2],
+    /// Inverted tetrahedra; none without anatomy.
+    pub inverted: usize,
+    /// Mean of |det F − 1|; 0 without anatomy.
+    pub volume_change: f64,
+    /// Time taken, s.
+    pub seconds: f64,
+}
+
+/// The simulations between two heads with anatomy.
+struct Simulations {
+    source: HeadVolume,
+    target: HeadVolume,
+    /// Of the source, under a held skin.
+    inverse: Inverse,
+    forward: Forward,
+    joint: DVec3,
+    source_joint: DVec3,
+}
+
+/// Carries expressions from a source to a target.
+pub struct Carrier {
+    params: RetargetParams,
+    source: Vec<DVec3>,
+    target: Vec<DVec3>,
+    /// Size of the target relative to the source, by the heights of their faces.
+    ratio: f64,
+    surface: SurfaceTransfer,
+    lips: LipCrossings,
+    simulations: Option<Simulations>,
+}
+
+impl Carrier {
+    /// Prepares two heads. An anatomical transfer needs anatomy in both; [`transfer`](Self::transfer) tells what is possible.
+    pub fn new(
+        source: &RetargetHead,
+        target: &RetargetHead,
+        transfer: Transfer,
+        params: &RetargetParams,
+    ) -> Result<Self, RetargetError> {
+        params.check()?;
+        let ratio = target.height / source.height;
+        let lips = LipCrossings::new(&target.rest);
+        let heads =
+            source.anatomy.as_ref().zip(target.anatomy.as_ref()).filter(|_| transfer == Transfer::Anatomical);
+        let volumes = heads.and_then(|(a, b)| HeadVolume::of(a).zip(HeadVolume::of(b)));
+        let simulations = match (volumes, heads) {
+            (Some((from, to)), Some((a, b))) => Some(Simulations {
+                inverse: Inverse::new(&from, params)?,
+                forward: Forward::new(&to, &target.rest, &lips.vertices(), params)?,
+                source: from,
+                target: to,
+                source_joint: jaw::joint(a),
+                joint: jaw::joint(b),
+            }),
+            _ => None,
+        };
+        Ok(Self {
+            params: params.clone(),
+            surface: SurfaceTransfer::new(&source.rest, &target.rest, ratio)?,
+            source: source.rest.clone(),
+            target: target.rest.clone(),
+            ratio,
+            lips,
+            simulations,
+        })
+    }
+
+    /// How expressions are carried: by the surface alone where one of the heads has no anatomy.
+    pub fn transfer(&self) -> Transfer {
+        if self.simulations.is_some() { Transfer::Anatomical } else { Transfer::Surface }
+    }
+
+    /// Carries one expression. The result does not depend on those carried before.
+    pub fn carry(&mut self, expression: &Expression) -> (Expression, CarryReport) {
+        let began = Instant::now();
+        let detail = self.surface.carry(&expression.skin);
+        let wanted = self.characteristics(&expression.skin, &detail);
+        let jaw = expression.jaw.scaled(self.ratio);
+        let Some(simulations) = &mut self.simulations else {
+            let crossings = self.lips.count(&detail);
+            let report = CarryReport {
+                characteristics: wanted.error(&self.target, &detail),
+                lip_crossings: [crossings; 2],
+                seconds: began.elapsed().as_secs_f64(),
+                ..CarryReport::default()
+            };
+            return (Expression { skin: detail, jaw }, report);
+        };
+        let gradients = simulations.gradients(&self.source, expression);
+        let input = ForwardInput {
+            gradients: &gradients,
+            jaw: &jaw.motion(simulations.joint),
+            detail: &detail,
+            wanted: &wanted,
+        };
+        let solved = simulations.forward.solve(&simulations.target, &self.target, &input);
+        let (solved, lip_crossings) = self.part_lips(solved);
+        let (inverted, volume_change) = self
+            .simulations
+            .as_ref()
+            .map_or((0, 0.0), |simulations| simulations.target.volume_change(&solved.nodes));
+        let report = CarryReport {
+            characteristics: wanted.error(&self.target, &solved.skin),
+            lip_crossings,
+            inverted,
+            volume_change,
+            seconds: began.elapsed().as_secs_f64(),
+        };
+        (Expression { skin: solved.skin, jaw }, report)
+    }
+
+    fn characteristics(&self, posed: &[DVec3], by_transfer: &[DVec3]) -> Characteristics {
+        Characteristics::new(&self.source, posed, &self.target, by_transfer, self.params.literal_lips)
+    }
+
+    /// Solves again until lips no longer cross; the numbers of crossings before and after.
+    fn part_lips(&mut self, mut solved: Solved) -> (Solved, [usize; 2]) {
+        let before = self.lips.count(&solved.skin);
+        let mut left = before;
+        let Some(simulations) = self.simulations.as_mut().filter(|_| self.params.part_lips) else {
+            return (solved, [before; 2]);
+        };
+        let mut placed = Vec::new();
+        for _ in 0..LIP_ROUNDS {
+            if left == 0 {
+                break;
+            }
+            let more = self.lips.parted(&solved.skin);
+            placed.retain(|old: &super::forward::Placed| more.iter().all(|new| new.vertex != old.vertex));
+            placed.extend(more);
+            solved = simulations.forward.solve_parted(&simulations.target, &solved, &placed);
+            left = self.lips.count(&solved.skin);
+        }
+        (solved, [before, left])
+    }
+
+    /// Mean |det F − 1| of the target's tissue under the skin that plain transfer gives, with the interior solved: what an anatomical transfer is
+    /// compared with. `None` without anatomy.
+    pub fn plain_volume_change(&mut self, expression: &Expression) -> Result<Option<f64>, RetargetError> {
+        let detail = self.surface.carry(&expression.skin);
+        let Some(simulations) = &self.simulations else { return Ok(None) };
+        let displacements: Vec<DVec3> = detail.iter().zip(&self.target).map(|(p, rest)| *p - *rest).collect();
+        let motion = expression.jaw.scaled(self.ratio).motion(simulations.joint);
+        let mut inverse = Inverse::new(&simulations.target, &self.params)?;
+        let nodes = inverse.solve(&simulations.target, &displacements, &motion);
+        Ok(Some(simulations.target.volume_change(&nodes).1))
+    }
+}
+
+impl Simulations {
+    /// Deformation gradients of the source's tissue in an expression (AnaConDaR eq. 8).
+    fn gradients(&mut self, rest: &[DVec3], expression: &Expression) -> Vec<glam::DMat3> {
+        let displacements: Vec<DVec3> =
+            expression.skin.iter().zip(rest).map(|(p, rest)| *p - *rest).collect();
+        let motion = expression.jaw.motion(self.source_joint);
+        let nodes = self.inverse.solve(&self.source, &displacements, &motion);
+        self.source.gradients(&nodes)
+    }
+}
+
+impl Expression {
+    /// A head's neutral.
+    pub fn neutral(head: &RetargetHead) -> Self {
+        Self { skin: head.rest.clone(), jaw: JawPose::default() }
+    }
+}

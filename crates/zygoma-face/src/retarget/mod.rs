@@ -1,0 +1,27 @@
+//! Expressions carried from one head to another through its anatomy, after *AnaConDaR* (Thesis ch. 5).
+//!
+//! Both heads are registered with the built-in one, so that their meshes may be any two ([`RetargetHead`]). A [`Carrier`] takes an
+//! [`Expression`] of the source, finds how its tissue and bones deform, and applies the same to the target's. [`RigRetarget`] does so for whole
+//! rigs.
+
+mod carry;
+mod characteristics;
+mod extend;
+mod forward;
+mod head;
+mod inverse;
+mod jaw;
+mod lips;
+mod map;
+mod params;
+mod rig;
+mod surface;
+#[cfg(test)]
+mod tests;
+mod volume;
+
+pub use carry::{Carrier, CarryReport, RetargetError, Transfer};
+pub use head::{Expression, RetargetHead};
+pub use jaw::JawPose;
+pub use params::RetargetParams;
+pub use rig::{CarriedMesh, CarriedShape, RigRetarget, SourceFace};

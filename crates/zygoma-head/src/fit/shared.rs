@@ -1,0 +1,188 @@
+//! The skin that all fitted heads share: the built-in head's vertices at [`Level::High`], its places, and how the fill hangs on it.
+
+use std::sync::OnceLock;
+
+use glam::DVec3;
+use rayon::prelude::*;
+use zygoma_geometry::icp::IcpTarget;
+use zygoma_geometry::similarity::Similarity;
+
+use super::register::data_weights;
+use super::{FitReport, FittedHead};
+use crate::anatomy::{Anatomy, FillDetail, Tie, carried_fill, template_fill};
+use crate::base::Part;
+use crate::template::Template;
+use crate::{Head, HeadOptions, Level, Places};
+
+/// The part of the skin that a vertex belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SkinPart {
+    /// The outside of the head.
+    Outer,
+    /// The red of the upper lip with its contact line.
+    UpperLip,
+    /// The red of the lower lip with its contact line.
+    LowerLip,
+    /// The mouth bag, behind the lips.
+    Mouth,
+    /// The pocket behind the lids.
+    EyePocket,
+}
+
+/// The properties of every vertex of a fitted skin.
+pub struct SharedSkin {
+    /// Positions at rest in template space, in millimetres.
+    pub template: &'static [DVec3],
+    /// Triangles.
+    pub triangles: &'static [[u32; 3]],
+    /// For each vertex its mirror image.
+    pub mirror: &'static [u32],
+    /// For each vertex the share of the jaw's motion that it follows.
+    pub jaw: &'static [f64],
+    /// Landmarks, contours and regions.
+    pub places: &'static Places,
+    /// For each vertex its part.
+    pub parts: Vec<SkinPart>,
+    /// For each vertex how much a registration relies on it: 0 where it has no counterpart on a mesh.
+    pub weights: Vec<f64>,
+}
+
+impl SharedSkin {
+    /// The skin of all fitted heads.
+    pub fn get() -> &'static Self {
+        static SKIN: OnceLock<SharedSkin> = OnceLock::new();
+        SKIN.get_or_init(|| {
+            let Template { base, jaw, places, .. } = Template::of(Level::High);
+            let part = |part: &Part| match part {
+                Part::Outer => SkinPart::Outer,
+                Part::UpperLip => SkinPart::UpperLip,
+                Part::LowerLip => SkinPart::LowerLip,
+                Part::UpperBag | Part::LowerBag => SkinPart::Mouth,
+                Part::LeftPocket | Part::RightPocket => SkinPart::EyePocket,
+            };
+            Self {
+                template: &base.rest,
+                triangles: &base.triangles,
+                mirror: &base.mirror,
+                jaw,
+                places,
+                parts: base.parts.iter().map(part).collect(),
+                weights: data_weights(base),
+            }
+        })
+    }
+
+    /// The vertices of a region; none if there is no such region.
+    pub fn region(&self, name: &str) -> &'static [u32] {
+        self.places.regions.iter().find(|region| region.name == name).map_or(&[], |region| &region.vertices)
+    }
+}
+
+/// A point that three others carry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seat {
+    /// The others.
+    pub corners: [u32; 3],
+    /// Their shares; they sum to 1.
+    pub shares: [f64; 3],
+}
+
+impl Seat {
+    /// The value at the point, from those of the others.
+    pub fn mix(&self, values: &[DVec3]) -> DVec3 {
+        (0..3).map(|k| self.shares[k] * values[self.corners[k] as usize]).sum()
+    }
+}
+
+/// How a fill and the skin of a fitted head hang together.
+pub struct FillSkin {
+    /// For each node of the fill that is on the skin: its place there.
+    pub on_skin: Vec<Option<Seat>>,
+    /// For each vertex of the skin: the nodes of the fill that carry it.
+    pub on_fill: Vec<Seat>,
+}
+
+impl FillSkin {
+    /// The relation for a detail of the fill, the same for all heads; `None` if the stored fill has no skin.
+    pub fn of(detail: FillDetail) -> Option<&'static Self> {
+        static DETAILS: [OnceLock<Option<FillSkin>>; 2] = [OnceLock::new(), OnceLock::new()];
+        DETAILS[usize::from(detail == FillDetail::Fine)].get_or_init(|| Self::new(detail)).as_ref()
+    }
+
+    fn new(detail: FillDetail) -> Option<Self> {
+        let template = Template::of(Level::High);
+        let base = &template.base;
+        let nodes = template_fill(detail);
+        let anatomy = Anatomy::carried(detail, |p, _| p);
+        let place = |v: usize| {
+            let hit = template.closest_on_skin(nodes[v]).filter(|_| anatomy.fill_ties[v] == Tie::Skin)?;
+            Some(Seat { corners: base.triangles[hit.triangle as usize], shares: hit.barycentric })
+        };
+        let on_skin: Vec<Option<Seat>> = (0..nodes.len()).into_par_iter().map(place).collect();
+        // With the mouth open, so that no vertex of one lip hangs on the other.
+        let opened = |v: usize| {
+            on_skin[v].map_or(nodes[v], |seat| seat.mix(&base.open) + nodes[v] - seat.mix(&base.rest))
+        };
+        let opened: Vec<DVec3> = (0..nodes.len()).map(opened).collect();
+        let is_skin = |t: &[u32; 3]| t.iter().all(|v| on_skin[*v as usize].is_some());
+        let boundary: Vec<[u32; 3]> =
+            carried_fill(detail, |p, _| p).boundary().into_iter().filter(is_skin).collect();
+        let search = IcpTarget::new(&opened, &boundary)?;
+        let seat = |p: &DVec3| {
+            let hit = search.closest(*p)?;
+            Some(Seat { corners: boundary[hit.triangle as usize], shares: hit.barycentric })
+        };
+        let on_fill = base.open.par_iter().map(seat).collect::<Option<Vec<Seat>>>()?;
+        Some(Self { on_skin, on_fill })
+    }
+}
+
+impl FittedHead {
+    /// The built-in head of one person as if it were fitted to itself, exactly.
+    pub fn built_in(options: &HeadOptions, detail: FillDetail) -> Self {
+        let head = Head::new(&HeadOptions { level: Level::High, ..*options });
+        Self {
+            to_mesh: Similarity::IDENTITY,
+            dials: head.dials,
+            fat: head.dials.get("weight"),
+            anatomy: Anatomy::filled(&head, detail),
+            skin: head.skin.positions,
+            triangles: head.skin.triangles,
+            report: FitReport::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skin_and_fill_carry_each_other() {
+        let head = FittedHead::built_in(&HeadOptions::default(), FillDetail::Coarse);
+        let relation = FillSkin::of(FillDetail::Coarse).unwrap();
+        let shared = SharedSkin::get();
+        let nodes = &head.anatomy.fill.positions;
+        for (node, seat) in nodes.iter().zip(&relation.on_skin) {
+            let off = seat.map_or(0.0, |seat| seat.mix(&head.skin).distance(*node));
+            assert!(off < 2e-3, "a node is {off} m off the skin");
+        }
+        let jaw: Vec<DVec3> = relation
+            .on_skin
+            .iter()
+            .map(|seat| {
+                let share = seat.map_or(0.0, |seat| {
+                    (0..3).map(|k| seat.shares[k] * shared.jaw[seat.corners[k] as usize]).sum()
+                });
+                DVec3::splat(share)
+            })
+            .collect();
+        for (v, seat) in relation.on_fill.iter().enumerate().filter(|(v, _)| shared.weights[*v] > 0.0) {
+            let off = seat.mix(nodes).distance(head.skin[v]);
+            assert!(off < 4e-3, "vertex {v} is {off} m off the fill");
+            let lips = [SkinPart::UpperLip, SkinPart::LowerLip].contains(&shared.parts[v]);
+            // No lip hangs on the other one.
+            assert!(!lips || (seat.mix(&jaw).x - shared.jaw[v]).abs() < 0.5, "vertex {v}");
+        }
+    }
+}

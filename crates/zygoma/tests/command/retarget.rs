@@ -1,0 +1,36 @@
+//! Expressions carried from one face to another.
+
+use crate::support::{fail, report, succeed};
+
+/// The built-in head at two levels of detail: its shapes go over by the skin, a take through the anatomy.
+#[test]
+fn shapes_and_takes_are_carried_to_another_mesh() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    succeed(path, &["head", "-o", "fine.glb", "--level", "7k"]);
+    succeed(path, &["head", "-o", "coarse.glb", "--level", "3.5k"]);
+    let shapes = ["retarget", "fine.glb", "coarse.glb", "-o", "out.glb", "--method", "dt"];
+    let told = report(path, &shapes);
+    assert_eq!((&told["method"], &told["expressions"]), (&"dt".into(), &52.into()));
+    assert!(told["registration_mm"]["target"]["mean"].as_f64().expect("a figure") < 0.5, "{told}");
+    let (before, after) = (report(path, &["info", "coarse.glb"]), report(path, &["info", "out.glb"]));
+    assert_eq!(before["meshes"].as_array().map(Vec::len), after["meshes"].as_array().map(Vec::len));
+
+    let take = ["retarget", "fine.glb", "coarse.glb", "-o", "out.pc2", "--take", "speech", "--fps", "0.5"];
+    let told = report(path, &take);
+    assert_eq!((&told["method"], &told["inverted"]), (&"adt".into(), &0.into()));
+    assert_eq!(told["lip_crossings"]["after"], 0);
+    assert!(path.join("out.pc2").exists());
+}
+
+#[test]
+fn what_cannot_be_carried_is_refused_in_a_sentence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    crate::support::small_rig(path);
+    let told = fail(path, &["retarget", "small", "small", "-o", "out.glb"]);
+    assert!(told.contains("small"), "{told}");
+    let told = fail(path, &["retarget", "small", "small", "-o", "out.pc2"]);
+    assert!(told.contains("--take"), "{told}");
+    assert!(!path.join("out.glb").exists() && !path.join("out.pc2").exists());
+}
