@@ -16,6 +16,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 mod tissue;
+mod tracked;
 mod work;
 
 use std::sync::Arc;
@@ -36,6 +37,8 @@ use performer::Performer;
 use recorder::Recorder;
 use shake::Shake;
 use tissue::Inside;
+use tracked::TrackedHands;
+pub(crate) use tracked::check_hand;
 pub(crate) use work::Work;
 
 /// An input of a session, from the page or from its own threads.
@@ -43,6 +46,8 @@ pub(crate) use work::Work;
 pub(crate) enum Command {
     /// A message of the page.
     Message(ClientMessage),
+    /// A hand of another program.
+    Program(ClientMessage),
     /// A model that was requested.
     Loaded(loader::Request, Box<Result<Loaded, String>>),
     /// News of building the face.
@@ -102,6 +107,7 @@ pub(crate) struct Session {
     bodies: Bodies,
     performer: Performer,
     hands: Hands,
+    tracked: TrackedHands,
     shake: Shake,
     params: Params,
     recorder: Recorder,
@@ -140,6 +146,7 @@ impl Session {
             displacements: Vec::new(),
             stale: Vec::new(),
             hands: Hands::default(),
+            tracked: TrackedHands::default(),
             shake: Shake::default(),
             params: Params::default(),
             recorder: Recorder::default(),
@@ -252,6 +259,7 @@ impl Session {
     fn handle(&mut self, command: Command) -> Result<(), Closed> {
         match command {
             Command::Message(message) => self.handle_message(message),
+            Command::Program(message) => self.move_hand(&message),
             Command::Loaded(request, _) if request.is_superseded() => Ok(()),
             Command::Loaded(_, loaded) => match *loaded {
                 Ok(loaded) => self.replace(loaded),
@@ -291,6 +299,13 @@ impl Session {
             | ClientMessage::Release { input, .. } => {
                 self.input = input;
                 self.touch(&message)?;
+            }
+            ClientMessage::Hand { input, .. }
+            | ClientMessage::Pinch { input, .. }
+            | ClientMessage::Gesture { input, .. }
+            | ClientMessage::HandAway { input, .. } => {
+                self.input = input;
+                self.move_hand(&message)?;
             }
             ClientMessage::DragHead { held, yaw, pitch, input } => {
                 self.input = input;
@@ -360,7 +375,7 @@ impl Session {
     fn show(&mut self, model: Arc<Model>, same: bool) -> Result<(), Closed> {
         self.model = model;
         self.start_bodies();
-        self.hands = Hands::default();
+        self.leave_body();
         self.surfaces = self.model.rig.meshes.iter().map(|mesh| mesh.positions.clone()).collect();
         self.rig_surface = self.model.rig.skin().positions.clone();
         // A mesh that no shape moves is where the scene says it is.

@@ -13,6 +13,7 @@ import { bodySwitch, chooser, bodyBuildCard, sendStickiness, tissueSection } fro
 import { dialsSection } from "./panels/dials";
 import { Expressions } from "./panels/expressions";
 import { Graph } from "./panels/graph";
+import { handsSection } from "./panels/hands";
 import { helpDialog } from "./panels/help";
 import { divider, legendBox, toolbar, TouchReadout } from "./panels/hud";
 import { materialsSection, sendMaterials, touchSection, viewSection } from "./panels/physics";
@@ -25,6 +26,7 @@ import { MATERIALS, State } from "./state";
 import { chooseTheme } from "./theme";
 import { Latency } from "./touch/latency";
 import { Pointer } from "./touch/pointer";
+import { Headset } from "./xr/headset";
 
 const state = new State();
 const stage = new Stage(state);
@@ -55,6 +57,7 @@ const connection = new Connection(state, {
       frame = null;
       state.face.set(null);
       state.certificate.set(null);
+      state.gestures.set({ gestures: [], places: [] });
       if (!head.scene.same) state.recording.set({ state: "none", bytes: null });
       state.dials.set(head.scene.dials);
       state.loading.set(null);
@@ -65,6 +68,7 @@ const connection = new Connection(state, {
 });
 
 const pointer = new Pointer(stage, state, connection, latency);
+const headset = new Headset(stage, connection, latency, draw);
 const expressions = new Expressions(state, connection);
 const transport = new Transport(state, connection);
 const graph = new Graph(state);
@@ -116,6 +120,9 @@ function hear(message: ServerMessage): void {
       break;
     case "certificate":
       state.certificate.set({ holds: message.holds, reason: message.reason });
+      break;
+    case "gestures":
+      state.gestures.set({ gestures: message.gestures, places: message.places });
       break;
     case "takes":
       state.takes.set(message.takes);
@@ -179,6 +186,11 @@ let counted = { at: last, frames: 0, perSecond: 0 };
 
 function loop(now: number): void {
   requestAnimationFrame(loop);
+  // A headset has a pace of its own.
+  if (!headset.isOn) draw(now);
+}
+
+function draw(now: number): void {
   const buffer = connection.takeFrame();
   if (buffer && stage.head) {
     frame = readFrame(buffer);
@@ -245,6 +257,7 @@ const physics = h(
     "div",
     { class: "scroll" },
     touchSection(state),
+    handsSection(state, connection, latency, headset),
     viewSection(state),
     tissueSection(state, connection),
     materialsSection(state, connection),
@@ -305,4 +318,4 @@ stage.resize();
 requestAnimationFrame(loop);
 
 /** For tests and the curious. */
-Object.assign(window, { zygoma: { state, stage, connection, latency, pointer, frame: () => frame } });
+Object.assign(window, { zygoma: { state, stage, connection, latency, pointer, headset, frame: () => frame } });
