@@ -14,7 +14,7 @@ use super::collider_body::{ColliderBody, ColliderMotion};
 pub(super) const DEEPEST: f32 = 0.08;
 /// Parts thinner than twice this fraction of the height, such as ears, can be pushed from either side: 1 cm.
 const THIN: f32 = 0.025;
-/// A thing has passed a part of the face if it is deeper than this fraction of the height below the skin that it came from: 1 cm.
+/// A hand has passed a part of the face only if it is deeper than this fraction of the height below the skin that it came from: 1 cm.
 const THICK: f32 = 2.0 * THIN;
 /// The path in a frame is sampled in strides of this fraction of the collider's radius.
 const STRIDE: f32 = 0.5;
@@ -57,10 +57,22 @@ pub(crate) struct Passage {
     is_through: bool,
 }
 
+/// A kind of collider on its way: hands lie along a face, and their fingers reach over eyes and around jaws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guest {
+    Hand,
+    Other,
+}
+
 impl Passage {
     /// Advances to a point of the collider's core, which is `radius` below its surface, on a face of the given height. `below` finds the
     /// skin nearest to the point, of all or of those parts that face some side.
-    fn go(&mut self, below: impl Fn(Option<Vec3>) -> Option<Below>, radius: f32, height: f32) {
+    fn go(
+        &mut self,
+        guest: Guest,
+        below: impl Fn(Option<Vec3>) -> Option<Below>,
+        (radius, height): (f32, f32),
+    ) {
         let Some(Below { depth, normal }) = below(None) else { return };
         if depth < 0.0 {
             self.is_through &= depth > -radius;
@@ -70,14 +82,17 @@ impl Passage {
             return;
         }
         let is_deep = |found: Below| found.depth > THICK * height;
-        // Before an eye or a mouth the inner side of lids and lips is nearest. A thing that is not deep below the skin that it came from
+        // Before an eye or a mouth the inner side of lids and lips is nearest. A finger that is not deep below the skin that it came from
         // has passed nothing.
         let has_passed = |side: Vec3| {
-            side.dot(normal) < 0.0 && depth > THIN * height && below(Some(side)).is_some_and(is_deep)
+            side.dot(normal) < 0.0
+                && depth > THIN * height
+                && (guest == Guest::Other || below(Some(side)).is_some_and(is_deep))
         };
         self.is_through |= depth > DEEPEST * height || self.side.is_some_and(has_passed);
-        // A thing that slides along the skin stays on its side, however the face turns away below it.
-        if depth <= THIN * height && self.side.is_some_and(|side| side.dot(normal) > 0.0) {
+        // A finger that slides along the skin stays on its side, however the face turns away below it.
+        let slides = |side: Vec3| guest == Guest::Hand && depth <= THIN * height && side.dot(normal) > 0.0;
+        if self.side.is_some_and(slides) {
             self.side = Some(normal);
         }
     }
@@ -102,13 +117,14 @@ impl ColliderBody {
         };
         let (from, to) = (self.start_pose(head), self.wanted(head, share));
         self.is_passing = false;
+        let guest = if self.hand.is_some() { Guest::Hand } else { Guest::Other };
         for (end, passage) in ends.iter().zip(&mut self.passages) {
             let [from, to] = [from, to].map(|pose| pose.apply(half_length * *end * Vec3::Y));
             let strides = (from.distance(to) / (STRIDE * radius)).ceil().clamp(1.0, MOST_STRIDES as f32);
             self.is_passing |= passage.is_through;
             for stride in 1..=strides as usize {
                 let at = from.lerp(to, stride as f32 / strides);
-                passage.go(|side| below((at, side)), radius, self.handling.height);
+                passage.go(guest, |side| below((at, side)), (radius, self.handling.height));
                 self.is_passing |= passage.is_through;
             }
         }
@@ -135,7 +151,7 @@ mod tests {
         let mut passage = Passage::default();
         let steps = (-40..=40).map(|k| 0.01 * k as f32);
         let go = |x: f32| {
-            passage.go(|side| slab(x, half, side), 0.05, 1.0);
+            passage.go(Guest::Other, |side| slab(x, half, side), (0.05, 1.0));
             passage.is_through
         };
         steps.map(go).collect()
@@ -176,19 +192,21 @@ mod tests {
     #[test]
     fn a_finger_before_an_eye_and_one_that_slides_around_a_jaw_stay_outside() {
         let mut passage = Passage::default();
-        passage.go(|_| Some(Below { depth: -0.01, normal: Vec3::Z }), 0.03, 1.0);
+        let mut go = |below: &dyn Fn(Option<Vec3>) -> Option<Below>| {
+            passage.go(Guest::Hand, below, (0.03, 1.0));
+            passage.is_through
+        };
+        go(&|_| Some(Below { depth: -0.01, normal: Vec3::Z }));
         // The nearest skin is the inner side of a lid; that which faces the finger is just below it, or beside it.
         let lid = Below { depth: 0.04, normal: -Vec3::Z };
         for facing in [Some(Below { depth: 0.002, normal: Vec3::Z }), None] {
-            passage.go(|side| if side.is_some() { facing } else { Some(lid) }, 0.03, 1.0);
-            assert!(!passage.is_through);
+            assert!(!go(&|side| if side.is_some() { facing } else { Some(lid) }));
         }
         for degrees in (0..=150).step_by(10) {
             let normal = glam::Quat::from_rotation_x((degrees as f32).to_radians()) * Vec3::Z;
-            passage.go(|_| Some(Below { depth: 0.02, normal }), 0.03, 1.0);
+            go(&|_| Some(Below { depth: 0.02, normal }));
         }
         let round = Below { depth: 0.03, normal: -Vec3::Z };
-        passage.go(|_| Some(round), 0.03, 1.0);
-        assert!(!passage.is_through, "it came around and not through");
+        assert!(!go(&|_| Some(round)), "it came around and not through");
     }
 }

@@ -200,7 +200,7 @@ fn size(rig: &Rig, triangles: usize) -> anyhow::Result<SizeRow> {
     let places = Landmarks::new(&face);
     let mut body = TissueBody::new(tissue.clone())?;
     let untouched = rest(&mut body);
-    let mut played = |gesture: &str| -> anyhow::Result<FrameTimes> {
+    let played = |gesture: &str| -> anyhow::Result<FrameTimes> {
         let script =
             format!("[[hand]]\ngesture = \"{gesture}\"\nat = \"cheek-left\"\nfrom = 0\nto = {SECONDS}\n");
         let script = TouchScript::parse(&script, &face, &places).map_err(anyhow::Error::msg)?;
