@@ -163,7 +163,7 @@ impl TrackedHands {
     fn show(&mut self, side: Side, frame: ColliderFrame, friction: f32, source: Source) {
         match &mut self.hands[side as usize] {
             Some(hand) if hand.frame == frame && !matches!(source, Source::Gesture(..)) => {
-                hand.source = source
+                hand.source = source;
             }
             _ => {
                 self.take_away(side);
