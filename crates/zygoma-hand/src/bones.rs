@@ -40,6 +40,13 @@ impl Capsule {
         let along = local.y.clamp(-self.half_length, self.half_length);
         (local - along * Vec3::Y).length() - self.radius
     }
+
+    /// The point of its surface nearest to a point.
+    pub fn leave(&self, point: Vec3) -> Vec3 {
+        let local = self.pose.apply_inverse(point);
+        let core = local.y.clamp(-self.half_length, self.half_length) * Vec3::Y;
+        self.pose.apply(core + self.radius * (local - core).normalize_or(Vec3::Z))
+    }
 }
 
 const fn bone(from: Joint, to: Joint) -> Bone {
@@ -107,6 +114,8 @@ mod tests {
             let turned = by.rotation * capsule.pose.rotation;
             assert!(moved.pose.rotation.dot(turned).abs() > 0.99999, "{bone:?}");
             assert!((capsule.distance(ends[1]) + capsule.radius).abs() < 1e-6);
+            let inside = ends[0].lerp(ends[1], 0.3) + 0.4 * capsule.radius * Vec3::X;
+            assert!(capsule.distance(capsule.leave(inside)).abs() < 1e-6);
         }
     }
 }

@@ -12,6 +12,8 @@ const AWAY: f32 = 0.06;
 /// Gap of a pinch before it closes, and when it is closed, m.
 const WIDE: f32 = 0.045;
 const CLOSED: f32 = 0.008;
+/// The widest gap between thumb and index finger, m.
+const WIDEST: f32 = 0.06;
 
 /// A kind of gesture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +186,16 @@ fn pinching(side: Side, spot: &Spot, (fingers, gap): (usize, f32), out: f32) -> 
     moved_to(&hand, (0.5 * (thumb + index), into, across), spot, out)
 }
 
+/// A hand whose thumb and index finger have their pads at two points of a surface, or as near as fingers can be, and that comes from
+/// outside. `None` if the points are one or the direction is along them.
+pub fn pinch_between(side: Side, [thumb, finger]: [Vec3; 2], outward: Vec3) -> Option<HandPose> {
+    let up = (finger - thumb).try_normalize()?;
+    let out = outward.reject_from_normalized(up).try_normalize()?;
+    let spot = Spot { at: 0.5 * (thumb + finger), out, up };
+    let gap = thumb.distance(finger).clamp(CLOSED, WIDEST);
+    Some(pinching(side, &spot, (1, gap), 0.0))
+}
+
 /// Moves a hand so that its contact point is above a spot, one of its directions points into the surface and another is up.
 fn moved_to(hand: &HandPose, (contact, into, up): (Vec3, Vec3, Vec3), spot: &Spot, out: f32) -> HandPose {
     let rotation = frame(-spot.out, spot.up) * frame(into, up).inverse();
@@ -235,6 +247,21 @@ mod tests {
                 assert!((deepest + depth).abs() < spare, "{name}: {deepest}");
             }
         }
+    }
+
+    #[test]
+    fn a_pinch_between_two_points_has_its_pads_there() {
+        for gap in [0.012, 0.03, 0.05] {
+            let points = [Vec3::new(0.05, 0.0, 0.06), Vec3::new(0.05, gap, 0.06)];
+            let hand = pinch_between(Side::Left, points, Vec3::new(1.0, 0.3, 0.0)).unwrap();
+            let pads = hand.pinch_points(Finger::Index);
+            assert!(
+                pads[0].distance(points[0]) < 1e-3 && pads[1].distance(points[1]) < 1e-3,
+                "{gap}: {pads:?}"
+            );
+            assert!(hand.at(Joint::Wrist).x > 0.1, "it comes from outside");
+        }
+        assert!(pinch_between(Side::Left, [Vec3::X; 2], Vec3::Y).is_none());
     }
 
     #[test]

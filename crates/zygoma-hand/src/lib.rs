@@ -26,7 +26,7 @@ mod take;
 pub mod trackers;
 
 pub use bones::{Bone, Capsule};
-pub use gesture::{Extent, Gesture, Spot};
+pub use gesture::{Extent, Gesture, Spot, pinch_between};
 pub use joints::{Finger, Joint, Side};
 pub use mesh::HandMesh;
 pub use pose::HandPose;

@@ -82,9 +82,11 @@ export class Viewer {
     });
   }
 
-  static async open(browser, url, options = {}) {
+  /** Opens a tab; `scripts` run in it before the page's own. */
+  static async open(browser, url, { scripts = [], ...options } = {}) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme: "dark", ...options });
     page.setDefaultTimeout(PATIENCE);
+    for (const script of scripts) await page.addInitScript(script);
     const viewer = new Viewer(page);
     await page.goto(url);
     return viewer;
@@ -182,6 +184,22 @@ export class Viewer {
       for (let k = 0; k < 3; k++) along += (now[3 * point + k] - before[3 * point + k]) * normals[3 * point + k];
       return { most: 1000 * most, along: 1000 * along, region: head.regionOf(point) };
     });
+  }
+
+  /** Waits until the skin has moved by so many millimetres since it was remembered. */
+  hasMoved(millimetres) {
+    return this.until((millimetres) => {
+      const [before, now] = [window.remembered, window.zygoma.stage.head.skin.positions];
+      for (let i = 0; i < before.length; i += 3) {
+        if (Math.hypot(now[i] - before[i], now[i + 1] - before[i + 1], now[i + 2] - before[i + 2]) > millimetres / 1000) return true;
+      }
+      return false;
+    }, millimetres);
+  }
+
+  /** Waits until so many hands are drawn. */
+  hasHands(count) {
+    return this.until((count) => window.zygoma.stage.hands.count === count, count);
   }
 
   /** Colours of the picture on a coarse grid. */

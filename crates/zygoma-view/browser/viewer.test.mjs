@@ -135,6 +135,96 @@ describe("the built-in head", () => {
   });
 });
 
+describe("hands", () => {
+  test("a gesture of the panel is played at a place, and the hand goes again", async () => {
+    await viewer.rest();
+    const { page } = viewer;
+    await viewer.remember();
+    await page.locator("summary").getByText("Hands", { exact: true }).click();
+    await page.getByLabel("Place", { exact: true }).selectOption("cheek-left");
+    await page.getByRole("button", { name: "Poke", exact: true }).click();
+    await viewer.hasHands(1);
+    await viewer.hasMoved(2);
+    await viewer.screenshot("hand");
+    assert.match((await viewer.moved()).region, /cheek/);
+    await viewer.hasHands(0);
+    await viewer.settled();
+    const left = await viewer.moved();
+    assert.ok(left.most < 0.3, `the skin is back: ${JSON.stringify(left)}`);
+    await page.locator("summary").getByText("Hands", { exact: true }).click();
+  });
+
+  test("two fingers of a touch screen pinch the skin and pull it along", async () => {
+    await viewer.rest();
+    const { page } = viewer;
+    const at = await viewer.place("left cheek");
+    await viewer.remember();
+    await page.evaluate(() => {
+      // Fingers that the browser does not know of cannot be captured.
+      window.zygoma.stage.canvas.setPointerCapture = () => {};
+      window.finger = (type, pointerId, clientX, clientY) => {
+        const options = { pointerId, pointerType: "touch", bubbles: true, cancelable: true, button: 0 };
+        window.zygoma.stage.canvas.dispatchEvent(new PointerEvent(type, { ...options, clientX, clientY }));
+      };
+    });
+    const fingers = (type, gap, aside = 0) =>
+      page.evaluate(
+        ({ type, at, gap, aside }) => {
+          window.finger(type, 21, at.x + aside, at.y + gap);
+          window.finger(type, 22, at.x + aside, at.y - gap);
+        },
+        { type, at, gap, aside },
+      );
+    await fingers("pointerdown", 34);
+    await viewer.hasHands(1);
+    assert.equal(await page.evaluate(() => window.zygoma.frame().touches.length), 0, "no finger presses by itself");
+    for (let gap = 32; gap >= 8; gap -= 2) {
+      await fingers("pointermove", gap);
+      await viewer.moreFrames();
+    }
+    for (let aside = 4; aside <= 24; aside += 4) {
+      await fingers("pointermove", 8, aside);
+      await viewer.moreFrames();
+    }
+    await viewer.hasMoved(8);
+    await viewer.screenshot("pinched");
+    await fingers("pointerup", 8, 24);
+    await viewer.hasHands(0);
+    await viewer.settled();
+    const left = await viewer.moved();
+    assert.ok(left.most < 0.3, `the skin is back: ${JSON.stringify(left)}`);
+    await page.evaluate(() => delete window.zygoma.stage.canvas.setPointerCapture);
+  });
+
+  test("a headset shows the face and brings its hands", async () => {
+    const emulator = join(import.meta.dirname, "../node_modules/iwer/build/iwer.min.js");
+    const wear = () => {
+      window.device = new window.IWER.XRDevice(window.IWER.metaQuest3);
+      window.device.installRuntime();
+      window.device.primaryInputMode = "hand";
+      window.device.hands.left.position.set(-0.5, 1, 0.3);
+      window.device.hands.right.position.set(0, 1.6, 0);
+    };
+    const tab = await Viewer.open(browser, server.url, { scripts: [{ path: emulator }, wear] });
+    await tab.isTouchable();
+    await tab.rest();
+    await tab.remember();
+    await tab.page.locator("summary").getByText("Hands", { exact: true }).click();
+    await tab.page.getByRole("button", { name: "Use a headset" }).click();
+    await tab.hasHands(2);
+    // The face is half a metre before the eyes.
+    for (let step = 0; step <= 20; step++) {
+      await tab.page.evaluate((step) => window.device.hands.right.position.set(0, 1.6, -0.012 * step), step);
+      await tab.moreFrames();
+    }
+    await tab.hasMoved(2);
+    await tab.page.evaluate(() => window.device.activeSession.end());
+    await tab.hasHands(0);
+    assert.equal(await tab.page.evaluate(() => window.zygoma.headset.isOn), false);
+    await tab.close();
+  });
+});
+
 describe("expressions and takes", () => {
   test("a slider moves the face, and search finds it", async () => {
     const { page } = viewer;

@@ -12,7 +12,7 @@
 //! | sections | `u32` mesh, kind, points; `f32` scale; `i16` × what its kind has per point, padded |
 //!
 //! A surface has 3 numbers per point, which is at its neutral + scale × these. A change of volume (det F − 1) has 1, and the least
-//! one where there is no tissue; corners of a cut have 4, the place and the change of volume; ends of springs and contacts have 3, the place.
+//! one where there is no tissue; corners of a cut have 4, the place and the change of volume; ends of springs and contacts have 3, the place; joints of a hand have 4, the place and the radius.
 //! Changes of volume are in [`VOLUME_STEP`]s, places are scale × their numbers. The scale follows the largest displacement, so the rounding error is
 //! at most 1/65534 of that: below a micrometre for an ordinary expression, at half the bytes of floats.
 
@@ -151,6 +151,16 @@ impl FrameWriter {
         };
         let count = corners.len() as u32;
         self.packed([0, section::CUT, count], scale, corners.iter().flat_map(corner));
+    }
+
+    /// Adds the joints of a hand: places and radii.
+    pub(crate) fn hand(&mut self, side: u32, joints: &[(Vec3, f32)]) {
+        let scale = scale_of(joints.iter().map(|(place, radius)| place.abs().max(Vec3::splat(*radius))));
+        let joint = |(place, radius): &(Vec3, f32)| {
+            let ([x, y, z], [radius, ..]) = (numbers(*place, scale), numbers(Vec3::splat(*radius), scale));
+            [x, y, z, radius]
+        };
+        self.packed([side, section::HAND, joints.len() as u32], scale, joints.iter().flat_map(joint));
     }
 
     fn packed(&mut self, head: [u32; 3], scale: f32, numbers: impl Iterator<Item = i16>) {

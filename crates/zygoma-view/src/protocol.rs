@@ -50,6 +50,8 @@ pub mod section {
     pub const STICKY: u32 = 4;
     /// Contacts between the lips.
     pub const LIPS: u32 = 5;
+    /// Joints of a hand, with their radii; its mesh is 0 for the left hand and 1 for the right one.
+    pub const HAND: u32 = 6;
 }
 
 /// Messages of the page.
@@ -169,6 +171,48 @@ pub enum ClientMessage {
     ClearPaint {
         /// The control; −1 for the relaxed face.
         control: i32,
+    },
+    /// A tracked hand, from a headset or another program; it is gone when nothing comes for a moment.
+    Hand {
+        /// Which hand.
+        side: HandSide,
+        /// Number of this input.
+        input: u32,
+        /// The frame that its joints are in.
+        space: HandSpace,
+        /// Position and rotation (x y z, x y z w) of each of the 25 joints of WebXR, in its order and axes.
+        joints: Vec<[f32; 7]>,
+        /// Radius of each joint; those of the built-in hand if there are none.
+        radii: Vec<f32>,
+    },
+    /// Two fingers of a touch screen: a hand whose thumb and index finger have their pads there. It is gone when it is released.
+    Pinch {
+        /// Number of this input.
+        input: u32,
+        /// The pad of the thumb.
+        thumb: [f32; 3],
+        /// The pad of the index finger.
+        finger: [f32; 3],
+        /// The direction out of the face that the hand comes from.
+        outward: [f32; 3],
+    },
+    /// Plays a gesture of a hand at a place.
+    Gesture {
+        /// Its name, as in touch scripts.
+        gesture: String,
+        /// The place.
+        at: String,
+        /// The place that a stroke goes to.
+        toward: Option<String>,
+        /// Number of this input.
+        input: u32,
+    },
+    /// Takes a hand away.
+    HandAway {
+        /// Which hand; both when absent.
+        side: Option<HandSide>,
+        /// Number of this input.
+        input: u32,
     },
     /// Drags the head away from where the take has it.
     DragHead {
@@ -291,6 +335,13 @@ pub enum ServerMessage {
         /// Why, as a sentence.
         reason: String,
     },
+    /// Gestures that hands can play, and where, on the present face.
+    Gestures {
+        /// Names of the gestures.
+        gestures: Vec<String>,
+        /// Names of the places.
+        places: Vec<String>,
+    },
     /// The takes that can be played.
     Takes {
         /// All of them.
@@ -328,6 +379,26 @@ pub struct BodyEntry {
     pub has_volume: bool,
     /// Whether its stiffness can be painted.
     pub is_paintable: bool,
+}
+
+/// One of the two hands of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HandSide {
+    /// The left one.
+    Left,
+    /// The right one.
+    Right,
+}
+
+/// The frame that the joints of a hand are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HandSpace {
+    /// The head, which takes the hand along.
+    Head,
+    /// The world: the head moves past the hand.
+    World,
 }
 
 /// A plane in the frame of the head.

@@ -80,7 +80,7 @@ pub struct ColliderBody {
     pub(super) passes: Vec<Pose>,
     /// The hand that it is a bone of.
     pub(crate) hand: Option<HandId>,
-    /// Vertices of the body whose skin it does not push, because its hand holds them; sorted.
+    /// Vertices of a shell whose skin it does not push, because its hand holds them; sorted. Held tissue yields, and is pushed.
     pub(super) spared: Vec<u32>,
     /// Motion of its vertices in this frame, if it is a deforming mesh.
     deforming: Option<Deforming>,

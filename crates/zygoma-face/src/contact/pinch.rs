@@ -3,10 +3,10 @@
 //! NePHIM §3.3.2 joins the tips of thumb and finger by a cylinder, which grabs the skin inside when it gets shorter and is short enough, and
 //! lets go when it is longer again. Its targets (Algorithm 4) project the tracked vertex, so that a pinch that moves sideways leaves the
 //! skin behind, and their fold vanishes as the fingers close. Here held skin keeps its coordinates in the frame of the cylinder, which
-//! rides on thumb and finger, and folds as a tent of constant length.
+//! rides on thumb and finger, and folds as a tent of constant length, outside the hand's own bones.
 
 use glam::Vec3;
-use zygoma_hand::{Finger, HandPose, Joint};
+use zygoma_hand::{Bone, Capsule, Finger, HandPose, Joint};
 
 use super::colliders::{Colliders, GrabId};
 use super::grab::Grab;
@@ -23,6 +23,9 @@ const RIDGE: f32 = 2e-3;
 const PALM: f32 = 0.093;
 /// A cylinder gets shorter if it does so by more than this in a step, m. Ours: above rounding.
 const SHORTENING: f32 = 1e-7;
+
+/// Bones overlap: a point that leaves one may be in the next. Maximum number of bones that it leaves. Ours.
+const LEAVING: usize = 4;
 
 /// The cylinder between the thumb and a finger.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +87,17 @@ impl Cylinder {
 fn tent(x: f32, half: f32, ridge: f32) -> f32 {
     let from_ridge = if x.abs() < ridge { 0.5 * (x * x / ridge + ridge) } else { x.abs() };
     (1.0 - from_ridge / half).max(0.0)
+}
+
+/// The position outside all bones of a hand nearest to a given one, or nearly so.
+fn outside(bones: &[Capsule; Bone::COUNT], mut at: Vec3) -> Vec3 {
+    for _ in 0..LEAVING {
+        let depth = |capsule: &Capsule| -capsule.distance(at);
+        let deepest = bones.iter().max_by(|a, b| depth(a).total_cmp(&depth(b)));
+        let Some(capsule) = deepest.filter(|capsule| depth(capsule) > 0.0) else { break };
+        at = capsule.leave(at);
+    }
+    at
 }
 
 /// The size of a hand over that of the hand that lengths are given for, times the unit that it is given in.
@@ -159,8 +173,10 @@ impl Colliders {
                 let grab = held.grab;
                 match cylinder {
                     Some(cylinder) => {
+                        let bones = Bone::ALL.map(|bone| bone.capsule(&hand));
                         let fold = |(vertex, place): &(u32, Vec3)| {
-                            (*vertex, cylinder.fold(*place, held.length, scale * RIDGE))
+                            let folded = cylinder.fold(*place, held.length, scale * RIDGE);
+                            (*vertex, outside(&bones, folded))
                         };
                         let places: Vec<(u32, Vec3)> = held.places.iter().map(fold).collect();
                         if let Some((_, pull)) = self.pulls.iter_mut().find(|(name, _)| *name == grab) {
@@ -221,7 +237,7 @@ impl Colliders {
         Some(Held { grab, places, length, origin: cylinder.middle, normals })
     }
 
-    /// Lets the ends of pinching fingers not push the skin that the hand holds.
+    /// Lets the ends of pinching fingers not push the skin of a shell that the hand holds.
     fn spare_held(&mut self, index: usize) {
         let hand = &self.hands[index].1;
         let held = |pinch: &Pinch| -> Vec<u32> {

@@ -14,6 +14,8 @@ use super::collider_body::{ColliderBody, ColliderMotion};
 pub(super) const DEEPEST: f32 = 0.08;
 /// Parts thinner than twice this fraction of the height, such as ears, can be pushed from either side: 1 cm.
 const THIN: f32 = 0.025;
+/// A hand has passed a part of the face only if it is deeper than this fraction of the height below the skin that it came from: 1 cm.
+const THICK: f32 = 2.0 * THIN;
 /// The path in a frame is sampled in strides of this fraction of the collider's radius.
 const STRIDE: f32 = 0.5;
 /// The largest number of strides in a frame.
@@ -29,15 +31,17 @@ pub(crate) struct Below {
 }
 
 impl Below {
-    /// Measures from the vertex of a skin nearest to a point. `normal` gives the normal of a vertex. `None` beside the skin, as at the
-    /// edge of a neck, where inside and outside are undefined.
+    /// Measures from the vertex of a skin nearest to a point, of all or of those that face some side. `normal` gives the normal of a
+    /// vertex. `None` beside the skin, as at the edge of a neck, where inside and outside are undefined.
     pub(crate) fn new(
-        at: Vec3,
+        (at, side): (Vec3, Option<Vec3>),
         skin: impl Iterator<Item = Vec3>,
         normal: impl Fn(usize) -> Vec3,
     ) -> Option<Self> {
         let squared = |place: &Vec3| place.distance_squared(at);
-        let (nearest, place) = skin.enumerate().min_by(|(_, a), (_, b)| squared(a).total_cmp(&squared(b)))?;
+        let faces = |vertex: usize| side.is_none_or(|side| normal(vertex).dot(side) > 0.0);
+        let facing = skin.enumerate().filter(|(vertex, _)| faces(*vertex));
+        let (nearest, place) = facing.min_by(|(_, a), (_, b)| squared(a).total_cmp(&squared(b)))?;
         let (normal, offset) = (normal(nearest), at - place);
         let height = offset.dot(normal);
         // Directly above or below the skin, the offset from its nearest point is along the normal.
@@ -53,18 +57,43 @@ pub(crate) struct Passage {
     is_through: bool,
 }
 
+/// A kind of collider on its way: hands lie along a face, and their fingers reach over eyes and around jaws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guest {
+    Hand,
+    Other,
+}
+
 impl Passage {
-    /// Advances to a point of the collider's core, which is `radius` below its surface, on a face of the given height.
-    fn go(&mut self, below: Option<Below>, radius: f32, height: f32) {
-        let Some(Below { depth, normal }) = below else { return };
+    /// Advances to a point of the collider's core, which is `radius` below its surface, on a face of the given height. `below` finds the
+    /// skin nearest to the point, of all or of those parts that face some side.
+    fn go(
+        &mut self,
+        guest: Guest,
+        below: impl Fn(Option<Vec3>) -> Option<Below>,
+        (radius, height): (f32, f32),
+    ) {
+        let Some(Below { depth, normal }) = below(None) else { return };
         if depth < 0.0 {
             self.is_through &= depth > -radius;
             if !self.is_through {
                 self.side = Some(normal);
             }
-        } else {
-            let is_other_side = self.side.is_some_and(|side| side.dot(normal) < 0.0);
-            self.is_through |= depth > DEEPEST * height || (is_other_side && depth > THIN * height);
+            return;
+        }
+        let is_deep = |found: Below| found.depth > THICK * height;
+        // Before an eye or a mouth the inner side of lids and lips is nearest. A finger that is not deep below the skin that it came from
+        // has passed nothing.
+        let has_passed = |side: Vec3| {
+            side.dot(normal) < 0.0
+                && depth > THIN * height
+                && (guest == Guest::Other || below(Some(side)).is_some_and(is_deep))
+        };
+        self.is_through |= depth > DEEPEST * height || self.side.is_some_and(has_passed);
+        // A finger that slides along the skin stays on its side, however the face turns away below it.
+        let slides = |side: Vec3| guest == Guest::Hand && depth <= THIN * height && side.dot(normal) > 0.0;
+        if self.side.is_some_and(slides) {
+            self.side = Some(normal);
         }
     }
 }
@@ -72,7 +101,12 @@ impl Passage {
 impl ColliderBody {
     /// Follows the collider from its current pose to its goal at a fraction of the frame. Afterwards it [is through](Self::is_through) if
     /// it was so anywhere on its path.
-    pub(crate) fn pass(&mut self, head: &HeadWay, share: f32, below: impl Fn(Vec3) -> Option<Below>) {
+    pub(crate) fn pass(
+        &mut self,
+        head: &HeadWay,
+        share: f32,
+        below: impl Fn((Vec3, Option<Vec3>)) -> Option<Below>,
+    ) {
         let (radius, half_length, ends): (f32, f32, &[f32]) = match (&self.collider.shape, self.drive) {
             (ColliderShape::Sphere { radius }, ColliderMotion::Kinematic) => (*radius, 0.0, &[0.0][..]),
             (ColliderShape::Capsule { half_length, radius }, ColliderMotion::Kinematic) => {
@@ -83,13 +117,14 @@ impl ColliderBody {
         };
         let (from, to) = (self.start_pose(head), self.wanted(head, share));
         self.is_passing = false;
+        let guest = if self.hand.is_some() { Guest::Hand } else { Guest::Other };
         for (end, passage) in ends.iter().zip(&mut self.passages) {
             let [from, to] = [from, to].map(|pose| pose.apply(half_length * *end * Vec3::Y));
             let strides = (from.distance(to) / (STRIDE * radius)).ceil().clamp(1.0, MOST_STRIDES as f32);
             self.is_passing |= passage.is_through;
             for stride in 1..=strides as usize {
                 let at = from.lerp(to, stride as f32 / strides);
-                passage.go(below(at), radius, self.handling.height);
+                passage.go(guest, |side| below((at, side)), (radius, self.handling.height));
                 self.is_passing |= passage.is_through;
             }
         }
@@ -105,10 +140,10 @@ impl ColliderBody {
 mod tests {
     use super::*;
 
-    /// A slab of tissue between x = −1 and 1, each side with its own outward normal.
-    fn slab(x: f32, half: f32) -> Option<Below> {
-        let normal = if x < 0.0 { -Vec3::X } else { Vec3::X };
-        Some(Below { depth: half - x.abs(), normal })
+    /// A slab of tissue around x = 0, each side with its own outward normal.
+    fn slab(x: f32, half: f32, side: Option<Vec3>) -> Option<Below> {
+        let normal = side.unwrap_or(if x < 0.0 { -Vec3::X } else { Vec3::X });
+        Some(Below { depth: half - x * normal.x, normal })
     }
 
     /// Whether a collider is through, at each point of its path from left to right.
@@ -116,7 +151,7 @@ mod tests {
         let mut passage = Passage::default();
         let steps = (-40..=40).map(|k| 0.01 * k as f32);
         let go = |x: f32| {
-            passage.go(slab(x, half), 0.05, 1.0);
+            passage.go(Guest::Other, |side| slab(x, half, side), (0.05, 1.0));
             passage.is_through
         };
         steps.map(go).collect()
@@ -145,9 +180,33 @@ mod tests {
     #[test]
     fn the_nearest_vertex_tells_the_depth_and_edges_tell_nothing() {
         let skin = || [Vec3::ZERO, Vec3::X].into_iter();
-        let below = Below::new(Vec3::new(0.9, 0.0, -0.5), skin(), |v| [Vec3::X, Vec3::Z][v]).unwrap();
+        let at = Vec3::new(0.9, 0.0, -0.5);
+        let below = Below::new((at, None), skin(), |v| [Vec3::X, Vec3::Z][v]).unwrap();
         assert!((below.depth - 0.5).abs() < 1e-6);
         assert_eq!(below.normal, Vec3::Z);
-        assert!(Below::new(Vec3::new(3.0, 0.0, -0.5), skin(), |_| Vec3::Z).is_none());
+        assert!(Below::new((Vec3::new(3.0, 0.0, -0.5), None), skin(), |_| Vec3::Z).is_none());
+        let behind = Below::new((at, Some(Vec3::Y)), skin(), |v| [Vec3::X, Vec3::Z][v]);
+        assert!(behind.is_none(), "nothing faces that side");
+    }
+
+    #[test]
+    fn a_finger_before_an_eye_and_one_that_slides_around_a_jaw_stay_outside() {
+        let mut passage = Passage::default();
+        let mut go = |below: &dyn Fn(Option<Vec3>) -> Option<Below>| {
+            passage.go(Guest::Hand, below, (0.03, 1.0));
+            passage.is_through
+        };
+        go(&|_| Some(Below { depth: -0.01, normal: Vec3::Z }));
+        // The nearest skin is the inner side of a lid; that which faces the finger is just below it, or beside it.
+        let lid = Below { depth: 0.04, normal: -Vec3::Z };
+        for facing in [Some(Below { depth: 0.002, normal: Vec3::Z }), None] {
+            assert!(!go(&|side| if side.is_some() { facing } else { Some(lid) }));
+        }
+        for degrees in (0..=150).step_by(10) {
+            let normal = glam::Quat::from_rotation_x((degrees as f32).to_radians()) * Vec3::Z;
+            go(&|_| Some(Below { depth: 0.02, normal }));
+        }
+        let round = Below { depth: 0.03, normal: -Vec3::Z };
+        assert!(!go(&|_| Some(round)), "it came around and not through");
     }
 }

@@ -31,6 +31,8 @@ pub struct Penetration {
     pub at_bone: usize,
     /// The largest depth of the others.
     pub deepest_free: f32,
+    /// The vertex of that depth.
+    pub worst: u32,
 }
 
 /// Hands on a face in one frame.
@@ -146,7 +148,9 @@ impl Penetration {
             if bones.iter().any(is_at_bone) {
                 self.at_bone += 1;
             } else {
-                self.deepest_free = self.deepest_free.max(depth);
+                if depth > self.deepest_free {
+                    (self.worst, self.deepest_free) = (*vertex, depth);
+                }
             }
         }
     }

@@ -307,6 +307,11 @@ impl Tissue {
         self.tissue_mesh.mesh.tets.len()
     }
 
+    /// Number of nodes of these tetrahedra.
+    pub fn node_count(&self) -> usize {
+        self.tissue_mesh.mesh.positions.len()
+    }
+
     /// Number of vertices of the whole mesh that were found to be upper and lower lip.
     pub fn lip_counts(&self) -> [usize; 2] {
         [self.lips.upper, self.lips.vertices.len() - self.lips.upper]

@@ -65,7 +65,8 @@ impl Guard {
             return Some("this server answers to its own page only");
         }
         // Browsers send Origin with everything that changes something, and with sockets.
-        let needs_origin = method != Method::GET && method != Method::HEAD || path == "socket";
+        let needs_origin =
+            method != Method::GET && method != Method::HEAD || matches!(path, "socket" | "hands");
         (needs_origin && origin.is_none()).then_some("a browser must say where the request comes from")
     }
 

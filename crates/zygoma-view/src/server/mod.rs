@@ -3,6 +3,7 @@
 mod accept;
 mod files;
 mod guard;
+mod hands;
 mod socket;
 mod transfer;
 
@@ -17,7 +18,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, broadcast, watch};
 use zygoma_numerics::Budget;
 use zygoma_rig::name_map::NameMap;
 
@@ -26,6 +27,7 @@ use zygoma_face::model::FaceCache;
 use crate::builder::Library;
 use crate::model::{HeadChoice, Model};
 use crate::page;
+use crate::protocol::ClientMessage;
 pub(crate) use files::SessionFiles;
 use guard::Guard;
 
@@ -134,6 +136,9 @@ struct Shared {
     model: Arc<Model>,
     library: Arc<Library>,
     sessions: Mutex<HashMap<String, Arc<SessionFiles>>>,
+    /// Hands of other programs, for every tab, and room for such programs.
+    hands: broadcast::Sender<ClientMessage>,
+    programs: Arc<Semaphore>,
     stopping: watch::Receiver<bool>,
 }
 
@@ -187,6 +192,8 @@ impl Server {
             model,
             library: Arc::new(Library::new(options.keep_faces.then(FaceCache::of_user).flatten())),
             sessions: Mutex::default(),
+            hands: broadcast::channel(hands::MOST_MISSED).0,
+            programs: Arc::new(Semaphore::new(hands::MOST_PROGRAMS)),
             stopping,
         });
         Ok(Self { listener, address, shared, stop: Stop(sender) })
@@ -247,6 +254,7 @@ fn listen(host: IpAddr, port: Option<u16>) -> Result<TcpListener, Error> {
 fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/{token}/socket", get(socket::connect))
+        .route("/{token}/hands", get(hands::connect))
         .route("/{token}/upload/{secret}/{*path}", put(transfer::upload))
         .route("/{token}/download/{secret}/{what}", get(transfer::download))
         .route("/{token}/", get(index))

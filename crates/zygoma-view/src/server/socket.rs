@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{mpsc, watch};
 
 use super::{SessionFiles, Shared};
@@ -19,7 +20,7 @@ use crate::protocol::{ClientMessage, ServerMessage, VERSION};
 use crate::session::{Command, Link, Outgoing, Session, Work};
 
 /// Bytes of one message of the page: dials and poses are the largest.
-const LARGEST_MESSAGE: usize = 64 << 10;
+pub(crate) const LARGEST_MESSAGE: usize = 64 << 10;
 
 /// Messages of either side that may wait.
 const MOST_WAITING: usize = 64;
@@ -60,8 +61,9 @@ async fn serve(shared: Arc<Shared>, files: Arc<SessionFiles>, socket: WebSocket)
     });
     if thread.is_ok() {
         let (sink, stream) = socket.split();
-        let mut stopping = shared.stopping.clone();
+        let (mut stopping, hands) = (shared.stopping.clone(), shared.hands.subscribe());
         tokio::select! {
+            () = pass_hands(hands, commands.clone()) => {}
             () = write(sink, welcome, queue, &frames, shared.timeouts.silence / 3, stopping.clone()) => {}
             () = read(stream, commands, shared.timeouts.silence) => {
                 // A page that reads no more may still be told that the server stops; nothing else is owed to it.
@@ -96,6 +98,21 @@ async fn read(mut stream: SplitStream<WebSocket>, commands: SyncSender<Command>,
                 Err(TrySendError::Disconnected(_)) => return,
             }
             tokio::time::sleep(PATIENCE).await;
+        }
+    }
+}
+
+/// Passes on hands of other programs. A tab that is too busy misses some.
+async fn pass_hands(mut hands: broadcast::Receiver<ClientMessage>, commands: SyncSender<Command>) {
+    loop {
+        match hands.recv().await {
+            Ok(message) => {
+                if let Err(TrySendError::Disconnected(_)) = commands.try_send(Command::Program(message)) {
+                    return;
+                }
+            }
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
         }
     }
 }
@@ -142,6 +159,6 @@ pub(crate) async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 
-fn text(message: &ServerMessage) -> Message {
+pub(crate) fn text(message: &ServerMessage) -> Message {
     Message::Text(serde_json::to_string(message).unwrap_or_default().into())
 }

@@ -9,7 +9,7 @@ use zygoma_face::shell::FittedShell;
 
 use super::hands::Hands;
 use super::running::RunningBody;
-use super::{Closed, Command, Session, shell, tissue};
+use super::{Closed, Command, Session, shell, tissue, tracked};
 use crate::builder::{Outcome, Progress, background_pool};
 use crate::kinds::{self, DEFAULT, KINDS, Kind, Make, RIG};
 use crate::protocol::{ClientMessage, ServerMessage};
@@ -126,7 +126,7 @@ impl Session {
         if self.bodies.shown() == before {
             return Ok(());
         }
-        self.hands = Hands::default();
+        self.leave_body();
         if let (Some(running), _) = self.bodies.current_mut() {
             running.reset();
         }
@@ -156,7 +156,7 @@ impl Session {
     pub(super) fn drop_body(&mut self, kind: usize, reason: &str) -> Result<(), Closed> {
         self.bodies.running[kind] = None;
         self.bodies.wanted = RIG;
-        self.hands = Hands::default();
+        self.leave_body();
         self.performer.refresh();
         self.fail(format!("the {} cannot run: {reason}", KINDS[kind].name))?;
         self.send_body()
@@ -192,10 +192,11 @@ impl Session {
         }
         if remade.contains(&self.bodies.shown()) {
             // Fingers are gone with the body that they touched.
-            self.hands = Hands::default();
+            self.leave_body();
             self.settle_body()?;
         }
         self.build_wanted_body();
+        self.send_message(tracked::gestures(face))?;
         self.send_certificate()?;
         self.send_body()
     }
@@ -331,6 +332,25 @@ impl Session {
         match running.find_map(|running| shell::certificate(running.body())) {
             Some((holds, reason)) => self.send_message(ServerMessage::Certificate { holds, reason }),
             None => Ok(()),
+        }
+    }
+
+    /// Forgets fingers and hands on a body that is gone or was reset. Hands come to the next one by themselves.
+    pub(super) fn leave_body(&mut self) {
+        self.hands = Hands::default();
+        self.tracked.leave_body();
+    }
+
+    /// Moves a hand of the page, or says why not.
+    pub(super) fn move_hand(&mut self, message: &ClientMessage) -> Result<(), Closed> {
+        let shown = self.bodies.shown();
+        let is_touchable = self.bodies.current().is_some_and(|body| body.colliders().is_some());
+        if matches!(message, ClientMessage::Gesture { .. }) && !is_touchable {
+            return self.fail(format!("the {} cannot be touched; choose another body", KINDS[shown].name));
+        }
+        match self.tracked.handle(message, self.bodies.face.as_deref(), self.face_time) {
+            Ok(()) => Ok(()),
+            Err(reason) => self.fail(reason),
         }
     }
 

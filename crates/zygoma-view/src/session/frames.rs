@@ -68,7 +68,12 @@ impl Session {
         if kind == RIG && !self.performer.has_moved(skin) {
             return Ok((0, Vec::new()));
         }
+        if self.tracked.follow_rig() {
+            let weights = self.performer.weights(skin);
+            self.model.parts[skin].evaluator.evaluate(weights, &mut self.rig_surface);
+        }
         let (Some(running), pool) = self.bodies.current_mut() else { return Ok((0, Vec::new())) };
+        self.tracked.place(running.body_mut(), self.face_time, &self.rig_surface);
         let frame = match running.advance(seconds, self.performer.weights(skin), &self.pose, pool) {
             Ok(frame) => frame,
             Err(error) => {
@@ -153,6 +158,7 @@ impl Session {
         }
         if let Some(body) = self.bodies.current() {
             tissue::write_inside(body, &self.shows_inside, &model, &mut writer);
+            self.tracked.write(body, &mut writer);
         }
         if self.shows_rig && self.bodies.shown() != RIG {
             let part = &model.parts[skin];

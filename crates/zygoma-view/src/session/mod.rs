@@ -17,6 +17,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 mod tissue;
+mod tracked;
 mod work;
 
 use std::sync::Arc;
@@ -38,6 +39,8 @@ use performer::Performer;
 use recorder::Recorder;
 use shake::Shake;
 use tissue::Inside;
+use tracked::TrackedHands;
+pub(crate) use tracked::check_hand;
 pub(crate) use work::Work;
 
 /// An input of a session, from the page or from its own threads.
@@ -45,6 +48,8 @@ pub(crate) use work::Work;
 pub(crate) enum Command {
     /// A message of the page.
     Message(ClientMessage),
+    /// A hand of another program.
+    Program(ClientMessage),
     /// A model that was requested.
     Loaded(loader::Request, Box<Result<Loaded, String>>),
     /// News of building the face.
@@ -104,6 +109,7 @@ pub(crate) struct Session {
     bodies: Bodies,
     performer: Performer,
     hands: Hands,
+    tracked: TrackedHands,
     shake: Shake,
     params: Params,
     paint: Paint,
@@ -143,6 +149,7 @@ impl Session {
             displacements: Vec::new(),
             stale: Vec::new(),
             hands: Hands::default(),
+            tracked: TrackedHands::default(),
             shake: Shake::default(),
             params: Params::default(),
             paint: Paint::default(),
@@ -256,6 +263,7 @@ impl Session {
     fn handle(&mut self, command: Command) -> Result<(), Closed> {
         match command {
             Command::Message(message) => self.handle_message(message),
+            Command::Program(message) => self.move_hand(&message),
             Command::Loaded(request, _) if request.is_superseded() => Ok(()),
             Command::Loaded(_, loaded) => match *loaded {
                 Ok(loaded) => self.replace(loaded),
@@ -301,6 +309,13 @@ impl Session {
                 self.paint(control, &Dab { point, radius, mu, lambda, erase })?;
             }
             ClientMessage::ClearPaint { control } => self.clear_paint(control),
+            ClientMessage::Hand { input, .. }
+            | ClientMessage::Pinch { input, .. }
+            | ClientMessage::Gesture { input, .. }
+            | ClientMessage::HandAway { input, .. } => {
+                self.input = input;
+                self.move_hand(&message)?;
+            }
             ClientMessage::DragHead { held, yaw, pitch, input } => {
                 self.input = input;
                 self.shake.drag(held, yaw, pitch);
@@ -376,7 +391,7 @@ impl Session {
             self.paint = Paint::default();
         }
         self.start_bodies();
-        self.hands = Hands::default();
+        self.leave_body();
         self.surfaces = self.model.rig.meshes.iter().map(|mesh| mesh.positions.clone()).collect();
         self.rig_surface = self.model.rig.skin().positions.clone();
         // A mesh that no shape moves is where the scene says it is.

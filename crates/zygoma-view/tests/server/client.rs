@@ -129,7 +129,7 @@ impl Frame {
         let mut sections = Vec::new();
         for _ in 0..count(19) {
             let (kind, points, scale) = (word(at + 1), count(at + 2), float(at + 3));
-            let width = [3, 3, 1, 4, 3, 3][kind as usize];
+            let width = [3, 3, 1, 4, 3, 3, 4][kind as usize];
             let number = |i: usize| {
                 let place = 4 * (at + 4) + 2 * i;
                 scale * f32::from(i16::from_le_bytes([bytes[place], bytes[place + 1]]))

@@ -48,9 +48,11 @@ fn foreign_names_and_pages_are_refused() {
                    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\n";
     for origin in ["http://evil.example", "null", "https://localhost"] {
         let headers = format!("{upgrade}Origin: {origin}\n");
-        let answer =
-            running.ask(&format!("GET /{token}/socket HTTP/1.1\nHost: 127.0.0.1:{port}\n{headers}\n"));
-        assert!(answer.starts_with("HTTP/1.1 403"), "{origin}: {answer}");
+        for socket in ["socket", "hands"] {
+            let line = format!("GET /{token}/{socket} HTTP/1.1");
+            let answer = running.ask(&format!("{line}\nHost: 127.0.0.1:{port}\n{headers}\n"));
+            assert!(answer.starts_with("HTTP/1.1 403"), "{origin}: {answer}");
+        }
         assert_eq!(
             running.status("PUT /upload/x/y.glb", &format!("Origin: {origin}\n"), "x"),
             403,
@@ -78,7 +80,7 @@ async fn uploads_stay_in_their_place_and_within_limits() {
 async fn nothing_is_served_without_the_token() {
     let running = Running::start();
     let tab = Tab::open(&running).await;
-    for line in ["GET /", "GET /socket", "GET /0123456789abcdef0123456789abcdef/"] {
+    for line in ["GET /", "GET /socket", "GET /hands", "GET /0123456789abcdef0123456789abcdef/"] {
         assert_eq!(running.status_of(line, "", ""), 403, "{line}");
     }
     let upload = |token: &str| {

@@ -5,5 +5,6 @@ mod bodies;
 mod client;
 mod dome;
 mod guarded;
+mod hands;
 mod protocol;
 mod tabs;

@@ -84,13 +84,14 @@ fn numbers_agree() {
             flag::RECORDING
         ),
         format!(
-            "SECTION = {{ shown: {}, rig: {}, volume: {}, cut: {}, sticky: {}, lips: {} }}",
+            "SECTION = {{ shown: {}, rig: {}, volume: {}, cut: {}, sticky: {}, lips: {}, hand: {} }}",
             section::SHOWN,
             section::RIG,
             section::VOLUME,
             section::CUT,
             section::STICKY,
-            section::LIPS
+            section::LIPS,
+            section::HAND
         ),
         "VOLUME = { step: 1e-4, none: -32768 }".to_owned(),
     ];

@@ -13,6 +13,7 @@ import { bodySwitch, chooser, bodyBuildCard, sendStickiness, tissueSection } fro
 import { dialsSection } from "./panels/dials";
 import { Expressions } from "./panels/expressions";
 import { Graph } from "./panels/graph";
+import { handsSection } from "./panels/hands";
 import { helpDialog } from "./panels/help";
 import { divider, legendBox, toolbar, TouchReadout } from "./panels/hud";
 import { paintSection } from "./panels/paint";
@@ -26,6 +27,7 @@ import { MATERIALS, State } from "./state";
 import { chooseTheme } from "./theme";
 import { Latency } from "./touch/latency";
 import { Pointer } from "./touch/pointer";
+import { Headset } from "./xr/headset";
 
 const state = new State();
 const stage = new Stage(state);
@@ -56,6 +58,7 @@ const connection = new Connection(state, {
       frame = null;
       state.face.set(null);
       state.certificate.set(null);
+      state.gestures.set({ gestures: [], places: [] });
       if (!head.scene.same) {
         state.recording.set({ state: "none", bytes: null });
         state.spots.set(0);
@@ -70,6 +73,7 @@ const connection = new Connection(state, {
 });
 
 const pointer = new Pointer(stage, state, connection, latency);
+const headset = new Headset(stage, connection, latency, draw);
 const expressions = new Expressions(state, connection);
 const transport = new Transport(state, connection);
 const graph = new Graph(state);
@@ -122,6 +126,9 @@ function hear(message: ServerMessage): void {
     case "certificate":
       state.certificate.set({ holds: message.holds, reason: message.reason });
       break;
+    case "gestures":
+      state.gestures.set({ gestures: message.gestures, places: message.places });
+      break;
     case "takes":
       state.takes.set(message.takes);
       state.take.set(message.current);
@@ -167,7 +174,7 @@ let shown = SHOWN;
 function tellShown(): void {
   const { hasVolume } = state;
   const wanted = {
-    rig: state.split.value || state.overlay.value === "deviation" || pointer.isPressing,
+    rig: state.split.value || state.overlay.value === "deviation" || pointer.isTouching,
     contacts: state.overlay.value === "force",
     volume: hasVolume && state.overlay.value === "volume",
     lips: hasVolume && state.lips.value,
@@ -185,6 +192,11 @@ let counted = { at: last, frames: 0, perSecond: 0 };
 
 function loop(now: number): void {
   requestAnimationFrame(loop);
+  // A headset has a pace of its own.
+  if (!headset.isOn) draw(now);
+}
+
+function draw(now: number): void {
   const buffer = connection.takeFrame();
   if (buffer && stage.head) {
     frame = readFrame(buffer);
@@ -251,6 +263,7 @@ const physics = h(
     "div",
     { class: "scroll" },
     touchSection(state),
+    handsSection(state, connection, latency, headset),
     viewSection(state),
     tissueSection(state, connection),
     paintSection(state, connection),
@@ -312,4 +325,4 @@ stage.resize();
 requestAnimationFrame(loop);
 
 /** For tests and the curious. */
-Object.assign(window, { zygoma: { state, stage, connection, latency, pointer, frame: () => frame } });
+Object.assign(window, { zygoma: { state, stage, connection, latency, pointer, headset, frame: () => frame } });

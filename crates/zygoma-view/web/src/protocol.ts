@@ -10,15 +10,20 @@ export const KIND = { frame: 1, scene: 2, face: 3, stiffness: 4 } as const;
 export const FLAG = { simulated: 1, asleep: 2, playing: 4, recording: 8 } as const;
 
 /** Kinds of sections of a frame. */
-export const SECTION = { shown: 0, rig: 1, volume: 2, cut: 3, sticky: 4, lips: 5 } as const;
+export const SECTION = { shown: 0, rig: 1, volume: 2, cut: 3, sticky: 4, lips: 5, hand: 6 } as const;
 
 /** Numbers per point of each kind of section. */
-const WIDTHS = [3, 3, 1, 4, 3, 3];
+const WIDTHS = [3, 3, 1, 4, 3, 3, 4];
 
 /** The unit of volume changes, and the number that means that there is no tissue. */
 export const VOLUME = { step: 1e-4, none: -32768 } as const;
 
 export type Vec3 = [number, number, number];
+
+export type HandSide = "left" | "right";
+
+/** A joint of a hand: position x y z, rotation x y z w. */
+export type Joint = [number, number, number, number, number, number, number];
 
 /** Messages of the page. */
 export type ClientMessage =
@@ -43,6 +48,10 @@ export type ClientMessage =
   | { type: "release"; id: number; input: number }
   | { type: "paint"; control: number; point: number; radius: number; mu: number | null; lambda: number | null; erase: boolean }
   | { type: "clearPaint"; control: number }
+  | { type: "hand"; side: HandSide; input: number; space: "head" | "world"; joints: Joint[]; radii: number[] }
+  | { type: "pinch"; input: number; thumb: Vec3; finger: Vec3; outward: Vec3 }
+  | { type: "gesture"; gesture: string; at: string; toward: string | null; input: number }
+  | { type: "handAway"; side: HandSide | null; input: number }
   | { type: "dragHead"; held: boolean; yaw: number; pitch: number; input: number }
   | { type: "dials"; seed: number; values: [string, number][]; settled: boolean }
   | { type: "open"; upload: string | null }
@@ -128,6 +137,7 @@ export type ServerMessage =
   | ({ type: "pace" } & Pace)
   | ({ type: "tissue" } & TissueReport)
   | { type: "certificate"; holds: boolean; reason: string }
+  | { type: "gestures"; gestures: string[]; places: string[] }
   | { type: "takes"; takes: TakeEntry[]; current: number }
   | { type: "recording"; state: RecordingState; seconds: number; bytes: number | null }
   | { type: "error"; message: string };

@@ -113,6 +113,9 @@ export class State {
   /** Whether sticky springs and contacts of the lips are drawn. */
   readonly lips = new Signal(false);
 
+  /** Gestures that hands can play, and places of the face for them. */
+  readonly gestures = new Signal<{ gestures: string[]; places: string[] }>({ gestures: [], places: [] });
+
   readonly takes = new Signal<TakeEntry[]>([]);
   readonly take = new Signal(-1);
   readonly playing = new Signal(true);

@@ -64,6 +64,8 @@ pub(crate) struct HandsReport {
     pub(crate) vertices: usize,
     pub(crate) tetrahedra: usize,
     pub(crate) interactions: usize,
+    /// The simulated face, by gesture and place.
+    pub(crate) by_gesture: Vec<GestureRow>,
     /// The plain rig and the simulated face.
     pub(crate) simulated: HandSummary,
     /// The plain rig with every colliding vertex moved inwards along its normal until it is free, as methods before NePHIM do.
@@ -73,6 +75,18 @@ pub(crate) struct HandsReport {
     pub(crate) untouched: FrameTimes,
     pub(crate) median_goal_ms: f64,
     pub(crate) p99_goal_ms: f64,
+    /// Times of larger tissue, as asked for.
+    pub(crate) sizes: Vec<SizeRow>,
+}
+
+/// Times of tissue of a size while a palm is laid on the cheek, and while the cheek is pinched and pulled.
+#[derive(Serialize)]
+pub(crate) struct SizeRow {
+    pub(crate) nodes: usize,
+    pub(crate) tetrahedra: usize,
+    pub(crate) palm: FrameTimes,
+    pub(crate) pull: FrameTimes,
+    pub(crate) untouched: FrameTimes,
 }
 
 /// Times of frames per step of the physics, ms.
@@ -90,9 +104,24 @@ impl FrameTimes {
     }
 }
 
+/// Interactions of one gesture at one place.
+#[derive(Serialize)]
+pub(crate) struct GestureRow {
+    pub(crate) gesture: &'static str,
+    pub(crate) at: &'static str,
+    /// Frames in which the plain rig is in a hand.
+    pub(crate) touching: usize,
+    /// Share of these that end free of collisions except at bone, %.
+    pub(crate) resolved_percent: f64,
+    /// The largest depth that remains off bone, mm.
+    pub(crate) deepest_free_mm: f64,
+}
+
 /// One interaction of one or two hands.
 struct Interaction {
     number: u64,
+    gesture: Gesture,
+    path: &'static str,
     script: TouchScript,
 }
 
@@ -137,28 +166,72 @@ fn interactions(face: &FaceModel, most: usize) -> anyhow::Result<Vec<Interaction
         // Both hands cannot be at the lip at once.
         let pair = if path == "lip-lower" { vec![Side::Right] } else { vec![Side::Left, Side::Right] };
         for sides in alternating.chain(std::iter::repeat_n(pair, both)) {
-            scripts.push(sides.iter().map(|side| hand(gesture, path, *side)).collect::<String>());
+            let script = sides.iter().map(|side| hand(gesture, path, *side)).collect::<String>();
+            scripts.push((gesture, path, script));
         }
     }
     let count = scripts.len().min(most.max(1));
     let chosen = (0..count).map(|k| k * scripts.len() / count);
     let made = chosen.map(|number| {
-        let script = TouchScript::parse(&scripts[number], face, &places).map_err(anyhow::Error::msg)?;
-        Ok(Interaction { number: number as u64, script })
+        let (gesture, path, script) = &scripts[number];
+        let script = TouchScript::parse(script, face, &places).map_err(anyhow::Error::msg)?;
+        Ok(Interaction { number: number as u64, gesture: *gesture, path, script })
     });
     made.collect()
 }
 
-/// Plays interactions on tissue and measures them.
-pub(crate) fn run(rig: &Rig, triangles: usize, most: usize) -> anyhow::Result<HandsReport> {
+/// A rig's face with its tissue.
+fn build(rig: &Rig, triangles: usize) -> anyhow::Result<(FaceModel, Arc<Tissue>)> {
     let mut face = FaceModel::of_rig(rig, triangles, &Budget::default())?;
     face.look_inside(rig);
     let tissue = Tissue::build(&TissueInput::new(&face), &TissueParams::default(), &mut |_| Continue::Yes)?;
-    let tissue = Arc::new(tissue);
+    Ok((face, Arc::new(tissue)))
+}
+
+/// Times of frames that nothing touches.
+fn rest(body: &mut TissueBody) -> FrameTimes {
+    body.settle();
+    FrameTimes::new((0..40).map(|_| timed(body)).collect())
+}
+
+/// Times tissue with so many triangles of skin: first contacts are among the frames.
+fn size(rig: &Rig, triangles: usize) -> anyhow::Result<SizeRow> {
+    let (face, tissue) = build(rig, triangles)?;
+    let places = Landmarks::new(&face);
+    let mut body = TissueBody::new(tissue.clone())?;
+    let untouched = rest(&mut body);
+    let played = |gesture: &str| -> anyhow::Result<FrameTimes> {
+        let script =
+            format!("[[hand]]\ngesture = \"{gesture}\"\nat = \"cheek-left\"\nfrom = 0\nto = {SECONDS}\n");
+        let script = TouchScript::parse(&script, &face, &places).map_err(anyhow::Error::msg)?;
+        let mut times = Vec::new();
+        // Each time the tissue starts anew, with nothing known about contacts.
+        for _ in 0..4 {
+            let mut body = TissueBody::new(tissue.clone())?;
+            Body::settle(&mut body);
+            let mut hands = Vec::new();
+            for frame in 0..=(SECONDS * RATE) as u64 {
+                let poses: Vec<(Side, HandPose)> = script
+                    .hands
+                    .iter()
+                    .map(|hand| (hand.side, hand.pose(frame as f64 / RATE, &face.neutral)))
+                    .collect();
+                follow(body.colliders_mut(), &mut hands, &poses);
+                times.push(timed(&mut body));
+            }
+        }
+        Ok(FrameTimes::new(times))
+    };
+    let (palm, pull) = (played("press")?, played("pull")?);
+    Ok(SizeRow { nodes: tissue.node_count(), tetrahedra: tissue.tet_count(), palm, pull, untouched })
+}
+
+/// Plays interactions on tissue and measures them; then times tissue of other sizes.
+pub(crate) fn run(rig: &Rig, triangles: usize, most: usize, sizes: &[usize]) -> anyhow::Result<HandsReport> {
+    let (face, tissue) = build(rig, triangles)?;
     let interactions = interactions(&face, most)?;
     let mut body = TissueBody::new(tissue.clone())?;
-    body.settle();
-    let untouched = (0..40).map(|_| timed(&mut body)).collect();
+    let untouched = rest(&mut body);
     let normals = vertex_normals(&face.neutral, &face.triangles);
     let mut probe = HandProbe::new().context("the built-in hand has no closed surface")?;
     if let Some(bones) = &face.inside.bones {
@@ -192,17 +265,38 @@ pub(crate) fn run(rig: &Rig, triangles: usize, most: usize) -> anyhow::Result<Ha
         vertices: face.vertex_count(),
         tetrahedra: tissue.tet_count(),
         interactions: interactions.len(),
+        by_gesture: by_gesture(&interactions, &simulated),
         simulated: summary(&simulated),
         projected: summary(&projected),
         touched: FrameTimes::new(touched),
-        untouched: FrameTimes::new(untouched),
+        untouched,
         median_goal_ms: MEDIAN_GOAL_MS,
         p99_goal_ms: P99_GOAL_MS,
+        sizes: sizes.iter().map(|triangles| size(rig, *triangles)).collect::<anyhow::Result<_>>()?,
     })
 }
 
 fn summary(measures: &[Option<HandFrameMeasure>]) -> HandSummary {
     HandSummary::new(measures.iter())
+}
+
+/// Sums up interactions by gesture and place; each has the same number of frames.
+fn by_gesture(interactions: &[Interaction], measures: &[Option<HandFrameMeasure>]) -> Vec<GestureRow> {
+    let frames = measures.len() / interactions.len().max(1);
+    let row = |(gesture, path, ..): &(Gesture, &'static str, usize, usize)| {
+        let is_own = |interaction: &Interaction| interaction.gesture == *gesture && interaction.path == *path;
+        let chunks = interactions.iter().zip(measures.chunks(frames.max(1)));
+        let own: Vec<_> = chunks.filter(|(i, _)| is_own(i)).flat_map(|(_, chunk)| chunk).copied().collect();
+        let summary = summary(&own);
+        (!own.is_empty()).then_some(GestureRow {
+            gesture: gesture.name(),
+            at: path,
+            touching: summary.touching,
+            resolved_percent: summary.resolved_percent,
+            deepest_free_mm: summary.simulated.deepest_free_mm,
+        })
+    };
+    INTERACTIONS.iter().filter_map(row).collect()
 }
 
 /// Moves hands to their poses, and adds them at first.

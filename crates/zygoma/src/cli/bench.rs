@@ -163,6 +163,10 @@ pub(crate) struct BenchHandsArgs {
     #[arg(long, value_name = "N", default_value_t = 4000)]
     pub(crate) triangles: usize,
 
+    /// Further numbers of triangles, to time larger tissue: 10500 and 15000 give the published sizes.
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub(crate) sizes: Vec<usize>,
+
     /// Number of interactions, at most all of the published mix.
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) interactions: usize,

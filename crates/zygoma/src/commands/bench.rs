@@ -269,7 +269,7 @@ fn hands(args: &BenchHandsArgs) -> anyhow::Result<()> {
         Some(path) => zygoma_rig::formats::read_rig(path, &Default::default())?,
         None => Head::new(&HeadOptions::default()).rig_with_texture(None),
     };
-    let report = bench::hands::run(&rig, args.triangles, args.interactions)?;
+    let report = bench::hands::run(&rig, args.triangles, args.interactions, &args.sizes)?;
     if args.json {
         return crate::json::print(&report);
     }
@@ -300,6 +300,13 @@ fn hands(args: &BenchHandsArgs) -> anyhow::Result<()> {
         "of the {} frames in which a tracked hand penetrates, {:.1} % are free except at bone",
         report.simulated.touching, report.simulated.resolved_percent
     )?;
+    for row in &report.by_gesture {
+        writeln!(
+            out,
+            "  {} {}: {:.1} % of {} frames, {:.2} mm at worst",
+            row.gesture, row.at, row.resolved_percent, row.touching, row.deepest_free_mm
+        )?;
+    }
     writeln!(
         out,
         "a step takes {:.1} ms with hands (goal {:.0}), 99 % within {:.1} ms (goal {:.0}); untouched {:.1} ms",
@@ -309,6 +316,19 @@ fn hands(args: &BenchHandsArgs) -> anyhow::Result<()> {
         report.p99_goal_ms,
         report.untouched.median_ms
     )?;
+    for row in &report.sizes {
+        writeln!(
+            out,
+            "{} nodes, {} tetrahedra: palm {:.1} ms, 99 % within {:.1}; pull {:.1} ms, 99 % within {:.1}; untouched {:.1} ms",
+            row.nodes,
+            row.tetrahedra,
+            row.palm.median_ms,
+            row.palm.p99_ms,
+            row.pull.median_ms,
+            row.pull.p99_ms,
+            row.untouched.median_ms
+        )?;
+    }
     Ok(())
 }
 

@@ -416,8 +416,7 @@ impl ShellBody {
         };
         let way = self.head.way();
         let target = &self.now.target;
-        let below =
-            |at: Vec3| Below::new(at, target.iter().map(|p| p.xyz()), |v| self.fans.normal(v, target));
+        let below = |at| Below::new(at, target.iter().map(|p| p.xyz()), |v| self.fans.normal(v, target));
         self.touches.begin_frame();
         self.touches.iter_mut().for_each(|touch| touch.pass(&way, 1.0, below));
         self.touches.find_candidates(&skin, &way, if asleep { WAKING } else { WATCH });

@@ -7,6 +7,8 @@ use super::touching::spot;
 use super::*;
 use crate::body::Body;
 use crate::contact::{ColliderFrame, HAND_FRICTION};
+use crate::model::Landmarks;
+use crate::run::{HandProbe, HandSummary, TouchScript};
 use crate::shell::{RunParams, ShellBody};
 
 fn bodies() -> [Box<dyn Body>; 2] {
@@ -130,6 +132,44 @@ fn a_pinch_dragged_sideways_takes_skin_along_and_letting_go_returns_it() {
         );
         assert!(dragged > 0.02, "{}: {dragged} m of 3 cm", body.name());
         assert!(left < 5e-4, "{}: {left} m are left", body.name());
+    }
+}
+
+/// Plays a hand of a script on tissue at 20 Hz and measures it against the hand's own skin.
+fn measured(gesture: &str) -> HandSummary {
+    let face = &FACE.1;
+    let script = format!("[[hand]]\n{gesture}\nfrom = 0\nto = 1.6\n");
+    let script = TouchScript::parse(&script, face, &Landmarks::new(face)).unwrap();
+    let hand = &script.hands[0];
+    let mut tissue = performing();
+    tissue.settle();
+    let mut probe = HandProbe::new().unwrap();
+    let id =
+        tissue.colliders_mut().add_hand(ColliderFrame::Head, &hand.pose(0.0, &face.neutral), HAND_FRICTION);
+    let frames: Vec<_> = (1..=32)
+        .map(|frame| {
+            let goal = hand.pose(0.05 * f64::from(frame), &face.neutral);
+            tissue.colliders_mut().move_hand(id, &goal);
+            tissue.advance(0.05);
+            let shown = tissue.show(tissue.latency()).to_vec();
+            let pose = tissue.colliders().hand_pose(id).unwrap();
+            let hands = [(hand.side, &pose)].into_iter();
+            Some(probe.measure(hands, &face.skin, (&face.neutral, &shown)))
+        })
+        .collect();
+    HandSummary::new(frames.iter())
+}
+
+#[test]
+fn fingers_that_pinch_or_stroke_leave_no_skin_inside() {
+    // The stroke passes the corner of the eye, whose lids have an inner side.
+    let stroke = "gesture = \"stroke\"\nat = \"jaw-left\"\ntoward = \"cheekbone-left\"";
+    for gesture in ["gesture = \"pinch\"\nat = \"cheek-left\"", stroke] {
+        let found = measured(gesture);
+        println!("{gesture}: {found:?}");
+        assert!(found.touching > 8, "{gesture}: {found:?}");
+        assert!(found.resolved_percent > 95.0, "{gesture}: {found:?}");
+        assert!(found.simulated.deepest_free_mm < 0.5, "{gesture}: {found:?}");
     }
 }
 

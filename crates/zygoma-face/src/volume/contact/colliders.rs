@@ -251,7 +251,7 @@ impl ColliderContact {
             let first = self.candidates.len();
             let near = reached.iter().find(|(hand, _)| touch.hand == Some(*hand));
             let rows = near.map(|(_, rows)| &rows[..]);
-            self.find_candidates(skin, (state, rig), (index, touch, rows), within);
+            self.find_candidates(skin, (state, rig), (index, collider, rows), within);
             for candidate in &mut self.candidates[first..] {
                 let same = |point: &&Behind| point.id == *id && point.sample == candidate.sample;
                 candidate.side = self.behind.iter().find(same).map(|point| point.side);
@@ -303,10 +303,9 @@ impl ColliderContact {
         &mut self,
         skin: &SkinPoints,
         (state, rig): (&Surface<'_>, Option<&[Row<f32>]>),
-        (touch, body, reached): (u32, &ColliderBody, Option<&[u32]>),
+        (touch, collider, reached): (u32, &Collider, Option<&[u32]>),
         within: f32,
     ) {
-        let collider = &body.collider;
         let samples = &skin.samples;
         let of_row = |row: usize| {
             let (group, spread) = samples.group(row);
@@ -316,7 +315,6 @@ impl ColliderContact {
                 && !is_home
                 && collider.signed_distance(state.place(row), within + 1.5 * spread).is_some();
             let looked_at = if is_near { group } else { 0..0 };
-            let looked_at = looked_at.filter(move |sample| !body.spares(samples.follows(*sample)));
             looked_at.filter_map(move |sample| {
                 let offset = samples.on_mesh(sample, state.base) - carried(samples, sample, state.rest);
                 let at = offset + carried(samples, sample, state.x);

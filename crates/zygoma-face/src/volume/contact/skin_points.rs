@@ -36,8 +36,9 @@ pub(crate) struct SkinPoints {
     pub(crate) triangles: Vec<[u32; 3]>,
     /// Triangles of the tissue's own skin, as rows.
     coarse: Vec<[u32; 3]>,
-    /// The rows of these triangles.
+    /// The rows of these triangles, and the triangles around each of them.
     rows: Vec<u32>,
+    around: Vec<Vec<u32>>,
     /// Area of skin at each row, m².
     pub(crate) areas: Vec<f32>,
     /// Number of free rows.
@@ -71,8 +72,16 @@ impl SkinPoints {
         let coarse: Vec<[u32; 3]> =
             skin.triangles.iter().map(|t| t.map(|v| rows_of_skin[v as usize])).collect();
         let rows: std::collections::BTreeSet<u32> = coarse.iter().flatten().copied().collect();
+        let rows: Vec<u32> = rows.into_iter().collect();
+        let mut around = vec![Vec::new(); rows.len()];
+        for (triangle, t) in (0u32..).zip(&coarse) {
+            for place in t.iter().filter_map(|row| rows.binary_search(row).ok()) {
+                around[place].push(triangle);
+            }
+        }
         Self {
-            rows: rows.into_iter().collect(),
+            rows,
+            around,
             samples: Samples::new(&sampled, embedding, &order),
             triangles: face.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect(),
             coarse,
@@ -84,13 +93,12 @@ impl SkinPoints {
 }
 
 impl SkinPoints {
-    /// The skin below or above a position, in a state of the volume.
-    pub(crate) fn below(&self, at: Vec3, state: &Surface<'_>) -> Option<Below> {
+    /// The skin below or above a position, all or what faces some side, in a state of the volume.
+    pub(crate) fn below(&self, at: (Vec3, Option<Vec3>), state: &Surface<'_>) -> Option<Below> {
         let place = |row: u32| state.place(row as usize);
         let normal = |index: usize| {
-            let around = self.coarse.iter().filter(|t| t.contains(&self.rows[index]));
-            let areas = around.map(|t| {
-                let [a, b, c] = t.map(place);
+            let areas = self.around[index].iter().map(|t| {
+                let [a, b, c] = self.coarse[*t as usize].map(place);
                 (b - a).cross(c - a)
             });
             areas.sum::<Vec3>().normalize_or_zero()

@@ -6,6 +6,7 @@ const KEYS: [string, string][] = [
   ["Drag on the face", "press with a fingertip"],
   ["Shift + drag", "pull the skin"],
   ["Alt + drag", "shake the head"],
+  ["Two fingers on the face", "pinch the skin and pull it along"],
   ["Double-click on tissue", "cut it open there"],
   ["Drag beside the face", "turn the camera"],
   ["Right button + drag", "move the camera"],

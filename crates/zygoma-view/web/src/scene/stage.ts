@@ -5,6 +5,7 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { Container, type CutPlane, type FaceHeader, type Frame, type StiffnessHeader } from "../protocol";
 import type { State } from "../state";
 import { Fingers } from "./fingers";
+import { HandView } from "./hands";
 import { cutThrough, planeOf, TissueView } from "./tissue";
 import { Head } from "./head";
 import { Light } from "./light";
@@ -30,6 +31,7 @@ export class Stage {
   readonly camera = new THREE.PerspectiveCamera(LENS, 1, 0.02, 20);
   readonly controls: OrbitControls;
   readonly fingers = new Fingers();
+  readonly hands = new HandView();
   readonly governor: Governor;
   readonly legend = new Signal<Legend | null>(null);
   /** The legend of a cut, where that of the skin does not cover it. */
@@ -85,6 +87,8 @@ export class Stage {
 
   /** Fits the picture to its place on the page. */
   resize(): void {
+    // A headset has a size of its own.
+    if (this.renderer.xr.isPresenting) return;
     const { clientWidth: width, clientHeight: height } = this.canvas.parentElement ?? this.canvas;
     if (width === 0 || height === 0) return;
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, this.pixels));
@@ -117,7 +121,7 @@ export class Stage {
     head.materials.changed = () => this.recolor();
     this.overlays = new Overlays(head);
     this.tissue.enter(head);
-    head.group.add(this.fingers.group);
+    head.group.add(this.fingers.group, this.hands.group);
     this.scene.add(head.group);
     if (!head.scene.same) this.frame();
     this.recolor();
@@ -231,12 +235,14 @@ export class Stage {
     this.overlays?.update(frame);
     this.tissue.show(frame);
     this.fingers.follow(frame.touches);
+    this.hands.follow(frame);
   }
 
   /** Draws. */
   render(): void {
-    this.controls.update();
     const { renderer, head } = this;
+    const isInHeadset = renderer.xr.isPresenting;
+    if (!isInHeadset) this.controls.update();
     renderer.setScissorTest(false);
     renderer.clear();
     if (!head) return;
@@ -247,7 +253,7 @@ export class Stage {
     head.group.updateMatrixWorld();
     this.tissue.clip(head, this.state.cut.value, this.camera);
     const split = this.state.split.value && head.hasRig;
-    if (!split) {
+    if (!split || isInHeadset) {
       this.draw(head, false);
       return;
     }
@@ -265,11 +271,12 @@ export class Stage {
     head.rigMesh.visible = plainRig;
     head.skinMesh.visible = !plainRig;
     this.fingers.group.visible = !plainRig;
+    this.hands.group.visible = !plainRig;
     this.tissue.group.visible = !plainRig;
     this.renderer.clippingPlanes = plainRig ? [] : this.tissue.clipping;
     if (this.shell) this.shell.lines.visible = this.state.wireframe.value && !plainRig;
     this.renderer.render(this.scene, this.camera);
-    if (this.occludes) this.occlusion.darken(this.renderer, this.scene, this.camera);
+    if (this.occludes && !this.renderer.xr.isPresenting) this.occlusion.darken(this.renderer, this.scene, this.camera);
   }
 
   /** How far a point of the skin can be pushed in, in metres. */

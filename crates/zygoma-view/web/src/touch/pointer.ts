@@ -7,6 +7,7 @@ import type { Hit, Surface } from "../scene/surface";
 import type { Stage } from "../scene/stage";
 import type { State, Tool } from "../state";
 import type { Latency } from "./latency";
+import { TouchPinch } from "./pinch";
 
 /** Depths that the wheel reaches, in metres. */
 const DEPTHS = { least: 0, most: 0.02, perNotch: 0.0015 };
@@ -27,6 +28,7 @@ const TURN = 0.006;
 
 interface Drag {
   id: number;
+  isTouch: boolean;
   tool: Tool;
   x: number;
   y: number;
@@ -51,6 +53,7 @@ export interface Touched {
 
 export class Pointer {
   private readonly drags = new Map<number, Drag>();
+  private readonly pinch: TouchPinch;
   private hover: { x: number; y: number } | null = null;
   /** The region under the cursor or finger. */
   touched: Touched | null = null;
@@ -61,6 +64,7 @@ export class Pointer {
     private readonly connection: Connection,
     private readonly latency: Latency,
   ) {
+    this.pinch = new TouchPinch(stage, connection, latency);
     const { canvas } = stage;
     canvas.style.touchAction = "none";
     // Before the camera's controls hear of it.
@@ -80,9 +84,9 @@ export class Pointer {
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
   }
 
-  /** Whether a finger presses on the face. */
-  get isPressing(): boolean {
-    return [...this.drags.values()].some(({ tool }) => tool === "press");
+  /** Whether the face is being touched; a brush does not touch it. */
+  get isTouching(): boolean {
+    return this.pinch.isOn || [...this.drags.values()].some(({ tool }) => tool !== "paint");
   }
 
   /** The tool that a drag would use now. */
@@ -108,15 +112,19 @@ export class Pointer {
     }
     this.stage.controls.enabled = false;
     this.stage.canvas.focus({ preventScroll: true });
+    if (this.pinch.isOn) return;
     const toCamera = this.stage.camera.getWorldDirection(new THREE.Vector3()).negate();
     const facing = toCamera.applyQuaternion(head.group.quaternion.clone().invert());
+    const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(facing, start.point);
+    if (this.startPinch(event, tool, plane, start)) return;
     this.drags.set(event.pointerId, {
       id: event.pointerId >>> 0,
+      isTouch: event.pointerType === "touch",
       tool,
       x: event.clientX,
       y: event.clientY,
       start,
-      plane: new THREE.Plane().setFromNormalAndCoplanarPoint(facing, start.point),
+      plane,
       began: performance.now(),
       lift: 0,
       outward: start.normal.clone(),
@@ -126,7 +134,22 @@ export class Pointer {
     this.apply();
   }
 
+  /** A second finger of a touch screen makes a pinch of the first one's press or pull. */
+  private startPinch(event: PointerEvent, tool: Tool, plane: THREE.Plane, start: Hit): boolean {
+    const [first] = this.drags;
+    if (!first || this.drags.size > 1 || event.pointerType !== "touch" || tool === "shake") return false;
+    const [pointer, drag] = first;
+    if (!drag.isTouch || drag.tool === "shake") return false;
+    this.up(pointer);
+    this.stage.controls.enabled = false;
+    const outward = drag.start.normal.clone().add(start.normal);
+    const second = { pointer: event.pointerId, x: event.clientX, y: event.clientY, plane };
+    this.pinch.begin({ pointer, x: drag.x, y: drag.y, plane: drag.plane }, second, outward);
+    return true;
+  }
+
   private move(event: PointerEvent): void {
+    if (this.pinch.move(event.pointerId, event.clientX, event.clientY)) return;
     this.hover = event.pointerType === "mouse" ? { x: event.clientX, y: event.clientY } : null;
     const drag = this.drags.get(event.pointerId);
     if (!drag) return;
@@ -142,6 +165,7 @@ export class Pointer {
   }
 
   private up(id: number): void {
+    if (this.pinch.end(id)) this.stage.controls.enabled = this.drags.size === 0;
     const drag = this.drags.get(id);
     if (!drag) return;
     this.drags.delete(id);
@@ -156,6 +180,7 @@ export class Pointer {
   /** Lets go of everything. */
   releaseAll(): void {
     for (const id of [...this.drags.keys()]) this.up(id);
+    this.pinch.cancel();
   }
 
   private wheel(event: WheelEvent): void {
@@ -177,6 +202,7 @@ export class Pointer {
     const head = this.stage.head;
     this.touched = null;
     if (!head) return;
+    this.pinch.send();
     if (this.drags.size > 0) {
       this.apply();
       const drag = [...this.drags.values()].at(-1);
