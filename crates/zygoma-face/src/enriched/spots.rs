@@ -16,7 +16,7 @@ pub const NEUTRAL: &str = "neutral";
 const REACH: f64 = 4.0;
 
 /// Radii of spots, mm, and stiffness, kPa.
-const RADII: std::ops::RangeInclusive<f64> = 0.1..=1e3;
+const RADII: std::ops::RangeInclusive<f64> = 0.1..=1e4;
 const STIFFNESS: std::ops::RangeInclusive<f64> = 0.0..=1e3;
 
 /// The content of a `materials.toml`: spots in the order in which they are painted.
@@ -78,7 +78,7 @@ pub enum BadSpot {
     #[error("there is no vertex {0}; the skin has {1}")]
     Vertex(u32, usize),
     /// The radius is of no use.
-    #[error("the radius at {0} is {1}, but must be from 0.1 to 1000 mm")]
+    #[error("the radius at {0} is {1}, but must be from 0.1 to 10000 mm")]
     Radius(SpotPlace, f64),
     /// The stiffness is of no use.
     #[error("{0} at {1} is out of range: it is in kPa, from 0 to 1000")]
