@@ -76,8 +76,8 @@ impl SkinMap {
         let own = Sheet::new(&points, &triangles, jaw.as_deref());
         let lips = lip_shares(shared);
         let fitted_skin = Sheet::new(rest, shared.triangles, Some(&lips));
-        let on_skin = Finder::new(&fitted_skin, |t| t.iter().all(|v| shared.weights[*v as usize] > 0.0));
         let is_inner = |v: u32| matches!(shared.parts[v as usize], SkinPart::Mouth | SkinPart::EyePocket);
+        let on_skin = Finder::new(&fitted_skin, |t| !t.iter().any(|v| is_inner(*v)));
         let inside = Finder::new(&fitted_skin, |t| t.iter().any(|v| is_inner(*v)));
         let seats: Vec<Option<(Seat, f64)>> =
             (0..points.len()).into_par_iter().map(|v| on_skin.find(&own.at(v), REACH)).collect();
@@ -125,8 +125,11 @@ impl SkinMap {
         let is_known: Vec<bool> = places.iter().map(Option::is_some).collect();
         // Skin behind lips and lids follows them all the way.
         let skin_extension = Extension::new(rest, shared.triangles, &is_known, 1.0);
-        let on_face =
-            |v: usize| seats[v].filter(|_| parts.kind(v) == PartKind::Skin).map(|(_, distance)| distance);
+        let counts = |seat: &Seat| seat.corners.iter().all(|v| shared.weights[*v as usize] > 0.0);
+        let on_face = |v: usize| {
+            let (seat, distance) = seats[v].filter(|_| parts.kind(v) == PartKind::Skin)?;
+            counts(&seat).then_some(distance)
+        };
         let distances = (0..points.len()).filter_map(on_face).collect();
         Self { to_mesh: *to_mesh, weld, points, motions, extension, places, skin_extension, distances }
     }
