@@ -98,7 +98,9 @@ impl Carrier {
         let lips = LipCrossings::new(&target.rest);
         let heads =
             source.anatomy.as_ref().zip(target.anatomy.as_ref()).filter(|_| transfer == Transfer::Anatomical);
-        let volumes = heads.and_then(|(a, b)| HeadVolume::of(a).zip(HeadVolume::of(b)));
+        let volumes = heads.and_then(|(a, b)| {
+            HeadVolume::of(a, &source.map.is_seen()).zip(HeadVolume::of(b, &target.map.is_seen()))
+        });
         let simulations = match (volumes, heads) {
             (Some((from, to)), Some((a, b))) => Some(Simulations {
                 inverse: Inverse::new(&from, params)?,

@@ -21,7 +21,7 @@ pub struct RetargetHead {
     /// Bones and tissue in that frame; `None` where they do not fit under the skin.
     pub(super) anatomy: Option<FittedHead>,
     pub(super) jaw: JawShapes,
-    map: SkinMap,
+    pub(super) map: SkinMap,
     /// From the nose's bridge to the chin, m.
     pub(super) height: f64,
     refused: Option<FitError>,

@@ -35,8 +35,8 @@ impl Inverse {
     pub(super) fn new(volume: &HeadVolume, params: &RetargetParams) -> Result<Self, NotPositiveDefinite> {
         let is_free = |v: usize| match volume.ties[v] {
             Tie::Flesh => true,
-            // Nobody sees the inside of the mouth and of the eye pockets: tissue decides.
-            Tie::Skin => !volume.is_seen(v),
+            // Most meshes do not tell of the inside of mouth and eye pockets: there tissue decides.
+            Tie::Skin => !volume.is_seen[v],
             Tie::Cranium | Tie::Mandible | Tie::Neck => false,
         };
         let (rows, free) = volume.order(is_free);

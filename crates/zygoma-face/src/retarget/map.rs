@@ -15,6 +15,10 @@ use super::extend::Extension;
 const REACH: f64 = 0.006;
 /// The same behind lips and lids, where the registration only follows.
 const INNER_REACH: f64 = 0.010;
+/// Points of the inside of mouth and eye pockets nearer than this are the same, m.
+const SAME: f64 = 1e-3;
+/// Share of the inside's points that are the same on a mesh with the built-in head's own inside.
+const NEARLY_ALL: f64 = 0.9;
 /// Smallest cosine between the normals of corresponding points.
 const AGREEMENT: f64 = 0.2;
 /// Largest difference between the shares of the jaw's motion that corresponding points follow: it tells the lips apart.
@@ -72,18 +76,20 @@ impl SkinMap {
         let own = Sheet::new(&points, &triangles, jaw.as_deref());
         let lips = lip_shares(shared);
         let fitted_skin = Sheet::new(rest, shared.triangles, Some(&lips));
-        let on_skin = Finder::new(&fitted_skin, |t| t.iter().all(|v| shared.weights[*v as usize] > 0.0));
         let is_inner = |v: u32| matches!(shared.parts[v as usize], SkinPart::Mouth | SkinPart::EyePocket);
+        let on_skin = Finder::new(&fitted_skin, |t| !t.iter().any(|v| is_inner(*v)));
         let inside = Finder::new(&fitted_skin, |t| t.iter().any(|v| is_inner(*v)));
         let seats: Vec<Option<(Seat, f64)>> =
             (0..points.len()).into_par_iter().map(|v| on_skin.find(&own.at(v), REACH)).collect();
         let parts = Parts::new(&points, &triangles, &seats, fitted.map(|head| (head, to_mesh)));
-        let motion = |v: usize| match (parts.kind(v), seats[v]) {
-            (PartKind::Still, _) => Motion::Still,
-            (PartKind::Jaw, _) => Motion::Jaw,
-            (_, Some((seat, _))) => Motion::Skin(seat),
-            _ => {
-                inside.find(&own.at(v), INNER_REACH).map_or(Motion::Extended, |(seat, _)| Motion::Skin(seat))
+        let motion = |v: usize| match parts.kind(v) {
+            PartKind::Still => Motion::Still,
+            PartKind::Jaw => Motion::Jaw,
+            PartKind::Skin | PartKind::Follows => {
+                // The inside of a lip is near its outside as well.
+                let within = seats[v].map_or(INNER_REACH, |(_, distance)| distance);
+                let nearest = inside.find(&own.at(v), within).or(seats[v]);
+                nearest.map_or(Motion::Extended, |(seat, _)| Motion::Skin(seat))
             }
         };
         let motions: Vec<Motion> = (0..points.len()).into_par_iter().map(motion).collect();
@@ -94,6 +100,10 @@ impl SkinMap {
         let lids = shared.places.lids.iter().flat_map(|lids| lids.upper.iter().chain(&lids.lower));
         let mut is_margin = vec![false; rest.len()];
         lids.for_each(|v| is_margin[*v as usize] = true);
+        let in_vertices = |seat: Seat| Seat {
+            corners: seat.corners.map(|point| weld.vertices_of_point(point as usize)[0]),
+            ..seat
+        };
         let place = |v: usize| {
             // The margin of a lid may face any way, and nothing else is near it.
             let query = Query { agreement: if is_margin[v] { -1.0 } else { AGREEMENT }, ..fitted_skin.at(v) };
@@ -103,14 +113,30 @@ impl SkinMap {
                 ..seat
             })
         };
-        let places: Vec<Option<Seat>> = (0..rest.len()).into_par_iter().map(place).collect();
+        let mut places: Vec<Option<Seat>> = (0..rest.len()).into_par_iter().map(place).collect();
+        let inner: Vec<usize> = (0..rest.len()).filter(|v| shared.weights[*v] == 0.0).collect();
+        let same =
+            |v: &usize| on_mesh.find(&fitted_skin.at(*v), SAME).map(|(seat, _)| (*v, in_vertices(seat)));
+        let same: Vec<(usize, Seat)> = inner.par_iter().filter_map(same).collect();
+        // A mesh that has nearly all of the inside as well is the built-in head's own.
+        if same.len() as f64 > NEARLY_ALL * inner.len() as f64 {
+            same.into_iter().for_each(|(v, seat)| places[v] = Some(seat));
+        }
         let is_known: Vec<bool> = places.iter().map(Option::is_some).collect();
         // Skin behind lips and lids follows them all the way.
         let skin_extension = Extension::new(rest, shared.triangles, &is_known, 1.0);
-        let on_face =
-            |v: usize| seats[v].filter(|_| parts.kind(v) == PartKind::Skin).map(|(_, distance)| distance);
+        let counts = |seat: &Seat| seat.corners.iter().all(|v| shared.weights[*v as usize] > 0.0);
+        let on_face = |v: usize| {
+            let (seat, distance) = seats[v].filter(|_| parts.kind(v) == PartKind::Skin)?;
+            counts(&seat).then_some(distance)
+        };
         let distances = (0..points.len()).filter_map(on_face).collect();
         Self { to_mesh: *to_mesh, weld, points, motions, extension, places, skin_extension, distances }
+    }
+
+    /// For each vertex of the shared skin whether the mesh tells where it is; otherwise it is guessed.
+    pub(super) fn is_seen(&self) -> Vec<bool> {
+        self.places.iter().map(Option::is_some).collect()
     }
 
     /// Displacements of the shared skin from those of the mesh's vertices, which are in the mesh's frame. Skin without a counterpart moves as

