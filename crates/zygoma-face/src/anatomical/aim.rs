@@ -31,7 +31,7 @@ impl Aim {
 
     /// Displaces the surface, and the whole mesh with it.
     pub(super) fn displace(&mut self, model: &Anatomical, ways: impl Iterator<Item = DVec3>) {
-        let ways: Vec<Vec3> = ways.map(|way| way.as_vec3()).collect();
+        let ways: Vec<Vec3> = ways.map(DVec3::as_vec3).collect();
         self.targets.iter_mut().zip(&ways).for_each(|(target, way)| *target += way.as_dvec3());
         for (v, p) in self.plain.iter_mut().enumerate() {
             *p += model.output.embedding.displacement(v, &ways);

@@ -101,7 +101,7 @@ fn underside([a, b, c]: [DVec3; 3], p: DVec3) -> Option<f64> {
     }
     let [u, v, w] =
         [across(b - p, c - p), across(c - p, a - p), across(a - p, b - p)].map(|part| part / whole);
-    (u >= 0.0 && v >= 0.0 && w >= 0.0).then(|| u * a.y + v * b.y + w * c.y)
+    (u >= 0.0 && v >= 0.0 && w >= 0.0).then_some(u * a.y + v * b.y + w * c.y)
 }
 
 #[cfg(test)]
