@@ -270,5 +270,5 @@ fn cosine(found: &[Vec3], truth: &[Vec3]) -> Option<f64> {
     let moved = || found.iter().zip(truth).filter(|(a, b)| a.length().max(b.length()) > MOVED);
     let sum = |term: fn(Vec3, Vec3) -> f32| moved().map(|(a, b)| f64::from(term(*a, *b))).sum::<f64>();
     let norms = sum(|a, _| a.length_squared()).sqrt() * sum(|_, b| b.length_squared()).sqrt();
-    (norms > 0.0).then(|| sum(|a, b| a.dot(b)) / norms)
+    (norms > 0.0).then(|| sum(Vec3::dot) / norms)
 }
