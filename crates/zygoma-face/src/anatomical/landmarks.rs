@@ -128,7 +128,7 @@ impl LandmarkDrive {
         weights.iter().map(|weight| *weight as f32).collect()
     }
 
-    /// What some weights of the shapes leave at each point.
+    /// The displacement that some weights of the shapes leave at each point.
     fn left(&self, moved: &[DVec3], weights: &[f64]) -> Vec<DVec3> {
         let mut left = moved.to_vec();
         for (weight, effects) in weights.iter().zip(&self.effects).filter(|(weight, _)| **weight != 0.0) {

@@ -108,7 +108,7 @@ impl Recording {
         self.surfaces.push(other.surfaces[frame].clone());
     }
 
-    /// What of an edited take has to be simulated.
+    /// Compares an edited take with the recorded one: the frames that have to be simulated.
     pub(super) fn edit(&self, inputs: &[u64]) -> Edit<'_> {
         let changed = |frame: &usize| self.inputs.get(*frame) != inputs.get(*frame);
         let first = (0..inputs.len()).find(changed).unwrap_or(inputs.len());
