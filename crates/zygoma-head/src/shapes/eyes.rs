@@ -81,13 +81,14 @@ fn lid_offset(margins: &Margins, pose: LidPose, p: DVec3) -> DVec3 {
     let (lower, upper) = margins.at(xi);
     // The upper lid moves most of the way; at the corners of the eye there is no gap to close.
     let closing = lower + 0.20 * (upper - lower).max(0.0);
-    // A little wider at the corners, where the margins bend around.
-    let gap = (CLOSED_HALF_GAP + 0.12 * ramp(0.74, 0.86, xi.abs())) / MARGIN;
+    let gap = CLOSED_HALF_GAP / MARGIN;
+    // A little wider at the corners, where the lower margin bends up around them.
+    let upper_gap = gap + 0.40 * ramp(0.66, 0.80, xi.abs()) / MARGIN;
     // Beyond the corners of the eye there is nothing to close.
     let corner = 1.0 - ramp(0.93, 1.25, xi.abs());
     let is_upper = angle > 0.5 * (upper + lower);
     let (travel, beyond, span) = if is_upper {
-        ((closing + gap - upper).min(0.0) * pose.upper, angle - upper, UPPER_SPAN)
+        ((closing + upper_gap - upper).min(0.0) * pose.upper, angle - upper, UPPER_SPAN)
     } else {
         ((closing - gap - lower).max(0.0) * pose.lower, lower - angle, LOWER_SPAN)
     };
