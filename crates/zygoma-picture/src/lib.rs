@@ -26,6 +26,7 @@ mod chart;
 mod clip;
 pub mod color;
 mod color_map;
+mod decode;
 mod error;
 mod geometry;
 mod image;

@@ -1,5 +1,7 @@
 //! Pictures of rigs for sheets and reports.
 
+use std::ops::Range;
+
 use anyhow::Context;
 use glam::Vec3;
 use zygoma_geometry::TriMesh;
@@ -8,7 +10,9 @@ use zygoma_picture::{
 };
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
-use zygoma_rig::{Rig, RigMesh, Source, Take};
+use zygoma_rig::formats::Limits;
+use zygoma_rig::formats::gltf::{Document, base_colors, look};
+use zygoma_rig::{Region, Rig, RigMesh, Source, Take};
 
 use crate::props::PROP;
 
@@ -22,8 +26,15 @@ pub(crate) struct Portrait<'a> {
     rig: &'a Rig,
     meshes: Vec<PortraitMesh>,
     bounds: Bounds,
-    /// The image that the meshes' texture coordinates refer to.
-    texture: Option<Image>,
+    textures: Textures,
+}
+
+/// The images that meshes are painted with.
+#[derive(Default)]
+struct Textures {
+    images: Vec<Image>,
+    /// For each mesh, runs of its triangles with the index of their image.
+    runs: Vec<Vec<(Range<usize>, Option<usize>)>>,
 }
 
 /// One picture to draw.
@@ -46,6 +57,8 @@ struct PortraitMesh {
 /// Triangles of one material.
 struct Piece {
     part: Part,
+    /// Index of the image that it is painted with.
+    image: Option<usize>,
     triangles: Vec<[u32; 3]>,
     /// For each triangle the texture coordinates at its corners.
     corners: Vec<[u32; 3]>,
@@ -67,19 +80,14 @@ enum Part {
 impl<'a> Portrait<'a> {
     pub(crate) fn new(rig: &'a Rig) -> anyhow::Result<Self> {
         let bounds = face_bounds(rig.skin()).context("the rig has no vertices to draw")?;
-        let texture = match &rig.source {
-            Source::Generated { texture: Some(png) } => Some(Image::from_png(png)?),
-            _ => None,
-        };
-        let mesh = |mesh: &RigMesh| {
-            let pieces = pieces(mesh).into_iter();
-            let pieces = match texture {
-                Some(_) => pieces.collect(),
-                None => pieces.flat_map(|piece| piece.with_iris(&mesh.positions)).collect(),
-            };
+        let textures = Textures::of(rig)?;
+        let mesh = |(index, mesh): (usize, &RigMesh)| {
+            let pieces = pieces(mesh, &textures.runs[index]).into_iter();
+            let pieces = pieces.flat_map(|piece| piece.with_iris(&mesh.positions)).collect();
             PortraitMesh { evaluator: Evaluator::new(mesh), pieces }
         };
-        Ok(Self { rig, meshes: rig.meshes.iter().map(mesh).collect(), bounds, texture })
+        let meshes = rig.meshes.iter().enumerate().map(mesh).collect();
+        Ok(Self { rig, meshes, bounds, textures })
     }
 
     /// The face with some shapes at weights, by exact name, on every mesh that has them.
@@ -104,8 +112,8 @@ impl<'a> Portrait<'a> {
     pub(crate) fn shoot(&self, shot: &Shot) -> anyhow::Result<Image> {
         let meshes = self.rig.meshes.iter().zip(&self.meshes).zip(shot.surfaces);
         let drawn = meshes.flat_map(|((mesh, ready), positions)| {
-            let pieces =
-                ready.pieces.iter().filter(|piece| self.texture.is_some() || piece.part != Part::SeeThrough);
+            let shown = |piece: &&Piece| piece.image.is_some() || piece.part != Part::SeeThrough;
+            let pieces = ready.pieces.iter().filter(shown);
             pieces.map(|piece| self.surface(mesh, piece, positions))
         });
         let props = shot.props.iter().map(|prop| {
@@ -119,10 +127,12 @@ impl<'a> Portrait<'a> {
 
     fn surface<'b>(&'b self, mesh: &'b RigMesh, piece: &'b Piece, positions: &'b [Vec3]) -> Surface<'b> {
         let (color, finish) = piece.part.paint();
-        let paint = match (&self.texture, &mesh.uvs) {
-            (Some(image), Some(uvs)) => {
-                Paint::Texture { image, uvs: &uvs.coordinates, corners: Some(&piece.corners) }
-            }
+        let paint = match (piece.image, &mesh.uvs) {
+            (Some(image), Some(uvs)) => Paint::Texture {
+                image: &self.textures.images[image],
+                uvs: &uvs.coordinates,
+                corners: Some(&piece.corners),
+            },
             _ => Paint::Plain(color),
         };
         Surface::new(positions, &piece.triangles).painted(paint, finish)
@@ -132,10 +142,56 @@ impl<'a> Portrait<'a> {
     pub(crate) fn shape_sheet(&self, size: usize, mut progress: impl FnMut(usize)) -> anyhow::Result<Image> {
         let mut pictures = vec![(self.draw(&[], View::FRONT, size)?, "neutral")];
         for (index, shape) in self.rig.skin().shapes.iter().enumerate() {
-            pictures.push((self.draw(&[(&shape.name, 1.0)], View::FRONT, size)?, &shape.name));
+            let mut weights = vec![(&shape.name[..], 1.0)];
+            weights.extend(self.opened_below(&shape.name).map(|opened| (opened, 1.0)));
+            pictures.push((self.draw(&weights, View::FRONT, size)?, &shape.name));
             progress(index + 1);
         }
         Ok(grid(&pictures, 8))
+    }
+
+    /// The shape over which another one is made: `mouthClose` closes the lips of an open jaw, and alone turns them inside
+    /// out.
+    fn opened_below(&self, name: &str) -> Option<&str> {
+        let plain =
+            |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+        let shapes = || self.rig.skin().shapes.iter().map(|shape| &shape.name[..]);
+        shapes().find(|other| plain(name).ends_with("mouthclose") && plain(other).ends_with("jawopen"))
+    }
+}
+
+impl Textures {
+    /// The textures of a rig made by code or read from glTF; other formats have none.
+    fn of(rig: &Rig) -> anyhow::Result<Self> {
+        let plain = || rig.meshes.iter().map(|mesh| vec![(0..mesh.faces.triangle_count(), None)]).collect();
+        match &rig.source {
+            Source::Generated { texture: Some(png) } => {
+                let whole = |mesh: &RigMesh| vec![(0..mesh.faces.triangle_count(), Some(0))];
+                Ok(Self { images: vec![Image::from_png(png)?], runs: rig.meshes.iter().map(whole).collect() })
+            }
+            Source::Gltf(document) => Self::of_document(document),
+            _ => Ok(Self { images: Vec::new(), runs: plain() }),
+        }
+    }
+
+    /// Images of opaque materials. Others are left plain: without its alpha, an image of lashes is a black strip.
+    fn of_document(document: &Document) -> anyhow::Result<Self> {
+        let mut images = Vec::new();
+        let mut of_material = Vec::new();
+        for color in base_colors(document) {
+            // A texture that cannot be read is no reason to draw nothing.
+            let image = color.filter(|color| color.opaque).and_then(|color| Image::decode(&color.image).ok());
+            of_material.push(image.map(|image| {
+                images.push(image);
+                images.len() - 1
+            }));
+        }
+        let ranges = look(document, &Limits::default())?.ranges;
+        let image = |material: Option<usize>| of_material.get(material?).copied().flatten();
+        let runs = ranges
+            .into_iter()
+            .map(|ranges| ranges.into_iter().map(|range| (range.triangles, image(range.material))).collect());
+        Ok(Self { runs: runs.collect(), images })
     }
 }
 
@@ -165,25 +221,28 @@ fn face_bounds(skin: &RigMesh) -> Option<Bounds> {
     Bounds::of([face.low - margin, face.high + margin])
 }
 
-/// Splits the triangles of a mesh by material: one piece, or one for each named region.
-fn pieces(mesh: &RigMesh) -> Vec<Piece> {
+/// Splits the triangles of a mesh by texture, and by its named regions if it has any.
+fn pieces(mesh: &RigMesh, runs: &[(Range<usize>, Option<usize>)]) -> Vec<Piece> {
     let triangles = mesh.faces.triangles();
-    let corners = match mesh.uvs.as_ref().and_then(|uvs| uvs.corners.as_ref()) {
+    let corners: Vec<[u32; 3]> = match mesh.uvs.as_ref().and_then(|uvs| uvs.corners.as_ref()) {
         Some(corners) => {
             (0..mesh.faces.len()).flat_map(|face| fan(&corners[mesh.faces.range(face)])).collect()
         }
         None => triangles.clone(),
     };
-    if mesh.regions.is_empty() {
-        return vec![Piece { part: Part::named(&mesh.name), triangles, corners }];
-    }
-    let of_region = |region: &zygoma_rig::Region| {
-        let both = triangles.iter().zip(&corners);
-        let inside = both.filter(|(triangle, _)| region.vertices.contains(&(triangle[0] as usize)));
-        let (triangles, corners) = inside.unzip();
-        Piece { part: Part::named(&region.name), triangles, corners }
+    let piece = |name: &str, run: &(Range<usize>, Option<usize>), inside: &dyn Fn(&[u32; 3]) -> bool| {
+        let both = triangles.iter().zip(&corners).skip(run.0.start).take(run.0.len());
+        let (triangles, corners) = both.filter(|(triangle, _)| inside(triangle)).unzip();
+        Piece { part: Part::named(name), image: run.1, triangles, corners }
     };
-    mesh.regions.iter().map(of_region).collect()
+    if mesh.regions.is_empty() {
+        return runs.iter().map(|run| piece(&mesh.name, run, &|_| true)).collect();
+    }
+    let of_region = |region: &Region| {
+        let inside = |triangle: &[u32; 3]| region.vertices.contains(&(triangle[0] as usize));
+        runs.iter().map(|run| piece(&region.name, run, &inside)).collect::<Vec<_>>()
+    };
+    mesh.regions.iter().flat_map(of_region).collect()
 }
 
 /// Half the angle that an iris and a pupil subtend at the eye's centre, in degrees: a life-size iris is 12 mm wide, on an eye of 24.
@@ -194,7 +253,8 @@ impl Piece {
     /// Splits eyes into white, iris and pupil, so that their gaze shows without a texture: to the front at rest.
     fn with_iris(self, positions: &[Vec3]) -> Vec<Piece> {
         let used = self.triangles.iter().flatten().map(|v| positions[*v as usize]);
-        let Some(both) = Bounds::of(used.clone()).filter(|_| self.part == Part::Eye) else {
+        let plain_eye = self.part == Part::Eye && self.image.is_none();
+        let Some(both) = Bounds::of(used.clone()).filter(|_| plain_eye) else {
             return vec![self];
         };
         // A mesh that is much wider than tall holds both eyes.
@@ -216,7 +276,7 @@ impl Piece {
         let of_part = |wanted: Part| {
             let both = self.triangles.iter().zip(&self.corners);
             let (triangles, corners) = both.filter(|(triangle, _)| part(triangle) == wanted).unzip();
-            Piece { part: wanted, triangles, corners }
+            Piece { part: wanted, image: None, triangles, corners }
         };
         let pieces = [Part::Eye, Part::Iris, Part::Pupil].map(of_part).into_iter();
         pieces.filter(|piece| !piece.triangles.is_empty()).collect()
@@ -270,7 +330,8 @@ mod tests {
         let second = triangles.iter().map(|t| t.map(|v| v + count));
         let triangles: Vec<[u32; 3]> = triangles.iter().copied().chain(second).collect();
         let all = triangles.len();
-        let piece = |part| Piece { part, corners: triangles.clone(), triangles: triangles.clone() };
+        let piece =
+            |part| Piece { part, image: None, corners: triangles.clone(), triangles: triangles.clone() };
         let pieces = piece(Part::Eye).with_iris(&positions);
         assert_eq!(pieces.iter().map(|piece| piece.triangles.len()).sum::<usize>(), all);
         for part in [Part::Iris, Part::Pupil] {

@@ -53,8 +53,9 @@ static ANTIHELIX: LazyLock<Knots> = LazyLock::new(|| {
         (at(10.0, -10.0, 5.2), 3.0),
     ])
 });
-static LOWER_LIMB: LazyLock<Knots> =
-    LazyLock::new(|| smooth(&[(at(3.0, 19.0, 3.6), 1.4), (at(10.0, 17.0, 5.0), 2.0), (at(17.0, 15.0, 5.8), 2.4)]));
+static LOWER_LIMB: LazyLock<Knots> = LazyLock::new(|| {
+    smooth(&[(at(3.0, 19.0, 3.6), 1.4), (at(10.0, 17.0, 5.0), 2.0), (at(17.0, 15.0, 5.8), 2.4)])
+});
 
 /// Adds the ear to the head.
 pub(crate) fn add(head: f64, p: DVec3) -> f64 {

@@ -37,6 +37,31 @@ pub struct Look {
     pub materials: Vec<u8>,
 }
 
+/// The base colour of a material.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BaseColor {
+    /// The image file that holds it.
+    pub image: Vec<u8>,
+    /// Whether the material is opaque; otherwise the image's alpha cuts it out or fades it.
+    pub opaque: bool,
+}
+
+/// The base colours of a document's materials, in their order; `None` for those without an image at hand.
+pub fn base_colors(document: &Document) -> Vec<Option<BaseColor>> {
+    let index = |value: &Value, place: &str| usize::try_from(value.pointer(place)?.as_u64()?).ok();
+    let of_material = |material: &Value| {
+        let texture = index(material, "/pbrMetallicRoughness/baseColorTexture/index")?;
+        let texture = document.list("textures").get(texture)?;
+        // WebP images come by an extension, with or without another image for programs that cannot read them.
+        let image =
+            index(texture, "/extensions/EXT_texture_webp/source").or_else(|| index(texture, "/source"))?;
+        let bytes = image_bytes(document, image, document.list("images").get(image)?)?;
+        let mode = material.get("alphaMode").and_then(Value::as_str).unwrap_or("OPAQUE");
+        Some(BaseColor { image: bytes, opaque: mode == "OPAQUE" })
+    };
+    document.list("materials").iter().map(of_material).collect()
+}
+
 /// Reads the appearance of a document's meshes.
 pub fn look(document: &Document, limits: &Limits) -> Result<Look> {
     let schema = Schema::read(document)?;
