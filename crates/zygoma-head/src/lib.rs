@@ -34,6 +34,7 @@ mod base;
 pub mod checks;
 mod dial_basis;
 pub mod dials;
+mod dice;
 mod error;
 mod fields;
 pub mod fit;

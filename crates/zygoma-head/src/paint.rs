@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use crate::Level;
 use crate::base::Part;
 use crate::dials::{DialValues, EYE_TONE, HAIR_TONE, SKIN_TONE};
+use crate::parts::brows::BrowLine;
 use crate::sculpt::field::{at, bell, ramp};
 use crate::sculpt::{eyes, lips};
 use crate::template::Template;
@@ -102,6 +103,7 @@ fn paint_tiles(palette: &Palette, pixels: &mut [[u8; 3]]) {
 pub(crate) fn tile_color(palette: &Palette, tile: Tile, s: f64, t: f64) -> Color {
     match tile {
         uv::BAG => MOUTH,
+        uv::HAIR => hair_color(palette, s, t),
         uv::POCKET => palette.skin.lerp(POCKET, 0.8),
         uv::EYE => eye_color(palette, s, t),
         uv::NOSTRIL => (palette.skin * at(0.70, 0.56, 0.54)).lerp(at(0.28, 0.12, 0.10), ramp(1.0, 0.4, t)),
@@ -110,6 +112,13 @@ pub(crate) fn tile_color(palette: &Palette, tile: Tile, s: f64, t: f64) -> Color
         uv::TONGUE => at(0.80, 0.42, 0.42).lerp(at(0.66, 0.30, 0.31), bell(s - 0.5, 0.07)),
         _ => at(0.10, 0.07, 0.06),
     }
+}
+
+/// Hair along the tile's height, from the root to the tip, with fine strands side by side.
+fn hair_color(palette: &Palette, s: f64, t: f64) -> Color {
+    let strand = noise(at(70.0 * s, 1.5 * t, 3.0)) + 0.6 * noise(at(31.0 * s, 0.8 * t, 9.0)) - 0.8;
+    let along = 0.72 + 0.40 * ramp(0.0, 0.7, t);
+    palette.hair * along * (1.0 + 0.55 * strand)
 }
 
 /// The eyeball seen along its axis: the radius in the tile is the angle from the pupil.
@@ -180,7 +189,7 @@ pub(crate) fn skin_color(palette: &Palette, p: DVec3, part: Part) -> Color {
 
     color = color
         .lerp(palette.lip * (0.96 + 0.08 * noise(at(2.2 * p.x, 0.5 * p.y, 0.5 * p.z))), lip_amount(p, part));
-    color = color.lerp(palette.hair, 0.90 * brow_amount(p));
+    color = color.lerp(palette.hair, 0.30 * brow_amount(p));
     let stubble = 0.75 + 0.25 * noise(2.0 * p);
     color.lerp(palette.hair, 0.62 * hair_amount(p) * stubble)
 }
@@ -194,18 +203,16 @@ fn lip_amount(p: DVec3, part: Part) -> f64 {
     ramp(1.0, -0.2, outside) * ramp(86.0, 91.0, p.z) * ramp(27.5, 25.5, p.x)
 }
 
-/// How much brow hair grows at a point.
+/// How much brow hair grows at a point: the shade under it.
 fn brow_amount(p: DVec3) -> f64 {
-    if p.z < 50.0 || p.y < 25.0 || p.y > 60.0 {
+    static LINE: OnceLock<BrowLine> = OnceLock::new();
+    let line = LINE.get_or_init(|| BrowLine::new(Template::of(Level::High)));
+    let along = line.along(p.x);
+    if p.z < 0.0 || !(-0.1..1.1).contains(&along) {
         return 0.0;
     }
-    let along = ((p.x - 7.5) / 41.0).clamp(0.0, 1.0);
-    let centre = 37.6 + 13.0 * along - 14.5 * along * along;
-    let half = 3.4 * ramp(1.03, 0.35, along) * (0.8 + 0.2 * ramp(0.0, 0.12, along)) + 0.25;
-    let wisps = 1.3 * (noise(at(0.9 * (p.x - 0.9 * p.y), 0.22 * (p.y + 0.5 * p.x), 0.0)) - 0.5);
-    let across = (p.y - centre).abs() + wisps;
-    let ends = ramp(6.0, 9.0, p.x + wisps) * ramp(50.0, 47.0, p.x);
-    ramp(half + 0.5, half - 0.9, across) * ends
+    let across = (p.y - line.point(along).y).abs() / BrowLine::half(along);
+    ramp(1.5, 0.2, across) * ramp(-0.04, 0.1, along) * ramp(1.04, 0.85, along)
 }
 
 /// How much of the short hair covers a point.

@@ -1,7 +1,9 @@
-//! The parts in the head's openings: eyes, lashes, teeth, gums, tongue, with the shapes that move them.
+//! The parts in the head's openings and on its skin: eyes, lashes, brows, teeth, gums, tongue, with the shapes that move them.
 
+pub(crate) mod brows;
 mod eyes;
 mod lashes;
+mod strands;
 mod teeth;
 mod tongue;
 
@@ -24,9 +26,9 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The share of soft dials that it follows: lashes grow in skin, all else sits in bone or in the eye.
+    /// The share of soft dials that it follows: hair grows in skin, all else sits in bone or in the eye.
     pub(crate) fn softness(&self) -> f64 {
-        if self.name.starts_with("lashes") { 1.0 } else { 0.0 }
+        if ["lashes", "brows", "hair"].iter().any(|name| self.name.starts_with(name)) { 1.0 } else { 0.0 }
     }
 
     /// The mirror image of a part of the left side, with its shapes.
@@ -50,6 +52,7 @@ pub(crate) fn all() -> &'static [Part] {
     PARTS.get_or_init(|| {
         let mut parts = eyes::pair().to_vec();
         parts.extend(lashes::pair());
+        parts.extend(brows::pair());
         parts.extend(teeth::all());
         parts.push(tongue::tongue());
         parts
