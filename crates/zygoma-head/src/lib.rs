@@ -45,6 +45,7 @@ mod maps;
 mod paint;
 mod parts;
 mod png;
+mod scalp;
 mod sculpt;
 mod shapes;
 mod surface;
@@ -59,6 +60,7 @@ pub use jaw::JawWeights;
 pub use landmarks::{LidContours, LipContours, Places, SkinRegion};
 pub use maps::level_map;
 pub use paint::Texture;
+pub use parts::hair::Hair;
 pub use takes::built_in_takes;
 
 /// Level of detail of the head's meshes.

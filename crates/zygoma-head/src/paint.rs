@@ -2,13 +2,16 @@
 
 use std::sync::OnceLock;
 
-use glam::DVec3;
+use glam::{DVec2, DVec3};
 use rayon::prelude::*;
 
 use crate::Level;
 use crate::base::Part;
 use crate::dials::{DialValues, EYE_TONE, HAIR_TONE, SKIN_TONE};
 use crate::parts::brows::BrowLine;
+use crate::parts::eyes::{angle_at, limbus};
+use crate::scalp::above_hairline;
+use crate::sculpt::ear::is_ear;
 use crate::sculpt::field::{at, bell, ramp};
 use crate::sculpt::{eyes, lips};
 use crate::template::Template;
@@ -105,6 +108,7 @@ pub(crate) fn tile_color(palette: &Palette, tile: Tile, s: f64, t: f64) -> Color
         uv::BAG => MOUTH,
         uv::HAIR => hair_color(palette, s, t),
         uv::POCKET => palette.skin.lerp(POCKET, 0.8),
+        uv::WET => at(0.93, 0.86, 0.83),
         uv::EYE => eye_color(palette, s, t),
         uv::NOSTRIL => (palette.skin * at(0.70, 0.56, 0.54)).lerp(at(0.28, 0.12, 0.10), ramp(1.0, 0.4, t)),
         uv::TEETH => at(0.93, 0.90, 0.84).lerp(at(0.86, 0.78, 0.66), ramp(0.5, 1.0, t)),
@@ -117,24 +121,55 @@ pub(crate) fn tile_color(palette: &Palette, tile: Tile, s: f64, t: f64) -> Color
 /// Hair along the tile's height, from the root to the tip, with fine strands side by side.
 fn hair_color(palette: &Palette, s: f64, t: f64) -> Color {
     let strand = noise(at(70.0 * s, 1.5 * t, 3.0)) + 0.6 * noise(at(31.0 * s, 0.8 * t, 9.0)) - 0.8;
-    let along = 0.72 + 0.40 * ramp(0.0, 0.7, t);
-    palette.hair * along * (1.0 + 0.55 * strand)
+    // Dark between the roots, a sheen where clumps bend, lighter tips.
+    let along = 0.70 + 0.45 * ramp(0.0, 0.4, t) + 0.22 * bell(t - 0.42, 0.14) + 0.1 * t;
+    1.15 * palette.hair * along * (1.0 + 0.5 * strand) + 0.012 * Color::ONE
 }
 
-/// The eyeball seen along its axis: the radius in the tile is the angle from the pupil.
+/// The eyeball seen along its axis, with the tile's middle at the pupil.
 fn eye_color(palette: &Palette, s: f64, t: f64) -> Color {
     let (x, y) = (2.0 * s - 1.0, 2.0 * t - 1.0);
-    let angle = x.hypot(y) * std::f64::consts::PI;
-    let around = y.atan2(x);
-    let white = at(0.95, 0.94, 0.93).lerp(at(0.86, 0.66, 0.62), ramp(0.9, 1.6, angle));
-    let streaks = 0.5 + 0.5 * (23.0 * around).sin() * (7.0 * around + 1.0).cos();
-    let iris = palette
-        .iris
-        .lerp(palette.iris * 1.7 + 0.08 * Color::ONE, ramp(0.44, 0.22, angle) * (0.5 + 0.5 * streaks));
-    let iris = iris.lerp(palette.iris * 0.3, ramp(0.40, 0.47, angle));
-    let glint = bell((x - 0.05).hypot(y + 0.06), 0.022);
-    let disc = iris.lerp(at(0.02, 0.02, 0.02), ramp(0.21, 0.18, angle));
-    disc.lerp(white, ramp(0.45, 0.49, angle)).lerp(Color::ONE, glint)
+    let angle = angle_at(x.hypot(y).min(1.0));
+    let (around, edge) = (y.atan2(x), limbus());
+    let place = angle / edge;
+    // Under the upper lid it is darker; the other side of the iris catches the light that the cornea gathers.
+    let up = -y.atan2(x).sin() * angle;
+    let lid = 1.0 - 0.30 * ramp(0.10, 0.55, up);
+    let color = iris_color(palette, around, place).lerp(white_color(x, y, angle), ramp(0.97, 1.09, place));
+    let rim = bell(place - 1.0, 0.09);
+    let color = color.lerp(palette.iris * 0.25, 0.55 * rim) * lid;
+    let glint = 0.65 * bell(angle * around.cos(), 0.045) * bell(up - 0.19, 0.055);
+    color.lerp(Color::ONE, glint)
+}
+
+/// The iris at an angle around the pupil and a share of its radius: fibres, a collarette around the pupil, a dark rim.
+fn iris_color(palette: &Palette, around: f64, place: f64) -> Color {
+    let spoke = |count: f64, depth: f64| {
+        let turn = DVec2::from_angle(around) * count;
+        noise(at(turn.x + 40.0, turn.y + 40.0, depth * place))
+    };
+    let fibres = 0.55 * spoke(9.0, 1.2) + 0.45 * spoke(22.0, 2.0);
+    let ring = 0.52 + 0.08 * (spoke(4.0, 0.0) - 0.5);
+    let inner = palette.iris * at(1.55, 1.35, 1.05) + at(0.07, 0.05, 0.02);
+    let outer = palette.iris * 1.25 + 0.02 * Color::ONE;
+    let color = inner.lerp(outer, ramp(ring - 0.10, ring + 0.08, place)) * (0.62 + 0.75 * fibres);
+    let color = color * (1.0 + 0.25 * bell(place - ring, 0.05));
+    let caught = 0.28 * ramp(-0.2, 0.9, around.sin()) * bell(place - 0.68, 0.22);
+    let color = color * (1.0 + caught) * (1.0 - 0.62 * ramp(0.74, 1.0, place));
+    color.lerp(at(0.015, 0.012, 0.012), ramp(0.40, 0.34, place))
+}
+
+/// The white of the eye: not white, with faint veins towards the corners.
+fn white_color(x: f64, y: f64, angle: f64) -> Color {
+    let side = ramp(0.55, 1.15, angle) * (x / x.hypot(y).max(1e-9)).abs().powi(2);
+    let inner = side * if x < 0.0 { 1.0 } else { 0.6 };
+    let thread = |scale: f64, z: f64| {
+        let n = noise(at(scale * 0.6 * x + 7.0, scale * y + 7.0, z));
+        (1.0 - (2.0 * n - 1.0).abs()).powi(14)
+    };
+    let veins = (thread(13.0, 0.5) + 0.7 * thread(24.0, 4.5)) * ramp(0.5, 0.95, angle);
+    let white = at(0.905, 0.885, 0.865).lerp(at(0.84, 0.66, 0.61), 0.55 * inner);
+    white.lerp(at(0.74, 0.36, 0.32), (0.30 * veins).min(0.4)).lerp(at(0.80, 0.52, 0.48), ramp(1.2, 1.7, angle))
 }
 
 /// Deterministic noise between 0 and 1.
@@ -215,20 +250,10 @@ fn brow_amount(p: DVec3) -> f64 {
     ramp(1.5, 0.2, across) * ramp(-0.04, 0.1, along) * ramp(1.04, 0.85, along)
 }
 
-/// How much of the short hair covers a point.
+/// How much hair grows at a point: the shade of the scalp under it.
 fn hair_amount(p: DVec3) -> f64 {
-    // Height of the hairline by the direction around the head: high in front, a corner at the temples, down in front of
-    // the ear, and low at the nape.
-    let around = p.x.atan2(p.z - 4.0);
-    let line = 92.0
-        - 4.0 * bell(around, 0.25)
-        - 6.0 * ramp(0.55, 0.85, around)
-        - 30.0 * ramp(0.72, 1.05, around)
-        - 44.0 * ramp(1.05, 1.36, around)
-        + 30.0 * bell(around - 1.78, 0.20)
-        - 46.0 * ramp(1.75, 2.35, around);
-    let ear = ramp(77.0, 74.0, p.x);
-    ramp(-3.0, 5.0, p.y - line + 5.0 * (noise(0.35 * p) - 0.5)) * ear
+    let ear = if is_ear(p) { 0.0 } else { 1.0 };
+    ramp(-3.0, 7.0, above_hairline(p) + 5.0 * (noise(0.35 * p) - 0.5)) * ear
 }
 
 fn paint_skin(palette: &Palette, pixels: &mut [[u8; 3]]) {

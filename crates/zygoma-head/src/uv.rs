@@ -20,7 +20,8 @@ pub(crate) struct Tile {
 
 pub(crate) const BAG: Tile = Tile { left: 0.01, width: 0.06 };
 pub(crate) const HAIR: Tile = Tile { left: 0.09, width: 0.09 };
-pub(crate) const POCKET: Tile = Tile { left: 0.20, width: 0.10 };
+pub(crate) const POCKET: Tile = Tile { left: 0.20, width: 0.07 };
+pub(crate) const WET: Tile = Tile { left: 0.285, width: 0.02 };
 pub(crate) const EYE: Tile = Tile { left: 0.32, width: 0.19 };
 pub(crate) const TEETH: Tile = Tile { left: 0.53, width: 0.09 };
 pub(crate) const GUMS: Tile = Tile { left: 0.64, width: 0.09 };
@@ -28,7 +29,7 @@ pub(crate) const TONGUE: Tile = Tile { left: 0.75, width: 0.09 };
 pub(crate) const LASHES: Tile = Tile { left: 0.86, width: 0.05 };
 pub(crate) const NOSTRIL: Tile = Tile { left: 0.93, width: 0.05 };
 /// All tiles.
-pub(crate) const TILES: [Tile; 9] = [BAG, HAIR, POCKET, EYE, TEETH, GUMS, TONGUE, LASHES, NOSTRIL];
+pub(crate) const TILES: [Tile; 10] = [BAG, HAIR, POCKET, WET, EYE, TEETH, GUMS, TONGUE, LASHES, NOSTRIL];
 const TILE_TOP: f64 = 0.80;
 const TILE_HEIGHT: f64 = 0.19;
 

@@ -77,7 +77,7 @@ impl BrowLine {
     /// the upper and the lower hairs meet in a ridge.
     fn growth(&self, along: f64, across: f64) -> DVec2 {
         let tangent = (self.point(along + 0.01) - self.point(along - 0.01)).normalize();
-        let upright = 1.25 * ramp(0.22, 0.0, along);
+        let upright = 1.05 * ramp(0.20, 0.0, along);
         let rising = 0.62 * ramp(0.95, 0.1, along) * ramp(0.9, -0.6, across);
         let falling = -0.42 * ramp(0.12, 0.4, along) * ramp(0.0, 1.0, across);
         DVec2::from_angle(upright + rising * (1.0 - 0.5 * upright) + falling).rotate(tangent)

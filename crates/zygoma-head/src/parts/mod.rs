@@ -1,7 +1,9 @@
 //! The parts in the head's openings and on its skin: eyes, lashes, brows, teeth, gums, tongue, with the shapes that move them.
 
 pub(crate) mod brows;
-mod eyes;
+mod caruncle;
+pub(crate) mod eyes;
+pub(crate) mod hair;
 mod lashes;
 mod strands;
 mod teeth;
@@ -53,6 +55,7 @@ pub(crate) fn all() -> &'static [Part] {
         let mut parts = eyes::pair().to_vec();
         parts.extend(lashes::pair());
         parts.extend(brows::pair());
+        parts.extend(caruncle::pair());
         parts.extend(teeth::all());
         parts.push(tongue::tongue());
         parts

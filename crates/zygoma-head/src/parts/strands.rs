@@ -54,6 +54,14 @@ impl Strands {
         self.triangles.push([first, first + 1, first + 2]);
     }
 
+    /// Adds any surface.
+    pub(super) fn add(&mut self, points: &[DVec3], triangles: &[[u32; 3]], places: &[glam::Vec2]) {
+        let first = self.positions.len() as u32;
+        self.positions.extend(points);
+        self.coordinates.extend(places);
+        self.triangles.extend(triangles.iter().map(|t| t.map(|v| v + first)));
+    }
+
     pub(super) fn uvs(&self) -> UvMap {
         UvMap { coordinates: self.coordinates.clone(), corners: None }
     }

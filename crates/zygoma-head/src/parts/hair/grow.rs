@@ -1,0 +1,65 @@
+//! Grows clumps of hair over the head.
+
+use glam::DVec3;
+
+use crate::parts::strands::Station;
+use crate::sculpt::{gradient, skin};
+
+/// How a clump grows.
+pub(super) struct Clump<'a> {
+    pub(super) root: DVec3,
+    pub(super) length: f64,
+    /// Number of stations, the tip included.
+    pub(super) stations: usize,
+    /// Half of its width where it is widest, mm.
+    pub(super) half: f64,
+    /// Height above the skin in which it lies, by the share of its length.
+    pub(super) height: &'a dyn Fn(f64) -> f64,
+    /// The direction in which it wants to grow, at a point and a share of its length.
+    pub(super) flow: &'a dyn Fn(DVec3, f64) -> DVec3,
+    /// How far it leans to one side, as a slope.
+    pub(super) tilt: f64,
+    /// How much it is pulled down onto the skin at a share of its length, from 0 to 1.
+    pub(super) hugs: &'a dyn Fn(DVec3) -> f64,
+}
+
+/// The outward direction at a point near the skin.
+pub(super) fn outward(p: DVec3) -> DVec3 {
+    gradient(skin, p).normalize_or(DVec3::Y)
+}
+
+impl Clump<'_> {
+    /// The clump's stations from the root to the tip.
+    pub(super) fn grown(&self) -> Vec<Station> {
+        const SUNK: f64 = 0.4;
+        let step = self.length / (self.stations - 1) as f64;
+        let mut point = self.root;
+        let mut out = outward(point);
+        let mut heading = (self.flow)(point, 0.0);
+        heading = (heading - heading.dot(out) * out).normalize_or_zero();
+        let mut stations = Vec::with_capacity(self.stations);
+        for i in 0..self.stations {
+            let share = i as f64 / (self.stations - 1) as f64;
+            let half = self.half * profile(share);
+            let sunk = if i == 0 { SUNK } else { 0.0 };
+            let leaning = (out + self.tilt * share.min(0.5) * 2.0 * heading.cross(out)).normalize_or(out);
+            stations.push(Station { point: point - sunk * out, out: leaning, half, rise: 0.24 * half });
+            let next = (i + 1) as f64 / (self.stations - 1) as f64;
+            heading = (0.9 * heading + 1.1 * (self.flow)(point, next)).normalize_or_zero();
+            point += step * heading;
+            // Out of the skin, and down onto it where the hair lies.
+            for _ in 0..2 {
+                out = outward(point);
+                let off = (self.height)(next) - skin(point);
+                point += off.max(0.0) * out + off.min(0.0) * (self.hugs)(point) * out;
+            }
+        }
+        stations
+    }
+}
+
+/// Width of a clump along its length.
+fn profile(share: f64) -> f64 {
+    let rise = (0.45 + 1.8 * share).min(1.0);
+    rise * (1.0 - share.powi(5)).max(0.0)
+}

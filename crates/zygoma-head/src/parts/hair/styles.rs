@@ -1,0 +1,212 @@
+//! The styles: where clumps are rooted, and where they flow.
+
+use std::f64::consts::TAU;
+
+use glam::DVec3;
+
+use super::grow::{Clump, outward};
+use super::shell::{self, direction, hairline_elevation, scalp_point};
+use crate::dice::Dice;
+use crate::parts::strands::Strands;
+use crate::scalp::above_hairline;
+use crate::sculpt::ear::is_ear;
+use crate::sculpt::field::{at, ramp};
+use crate::uv::HAIR;
+
+/// Thickness of the shell under the clumps, mm.
+const SHELL: f64 = 1.4;
+
+/// A random point of the scalp at least so high above the hairline.
+fn scattered(dice: &mut Dice, least: f64) -> DVec3 {
+    loop {
+        let (around, rise) = (dice.between(0.0, TAU), dice.between(-0.75, 1.0));
+        let p = scalp_point(direction(around, rise.asin()));
+        if above_hairline(p) > least && !is_ear(at(p.x.abs(), p.y, p.z)) {
+            return p;
+        }
+    }
+}
+
+/// A point at the hairline.
+fn at_hairline(around: f64, inset: f64) -> DVec3 {
+    scalp_point(direction(around, hairline_elevation(around) + inset))
+}
+
+/// Points spread over a part of the hairline, each a little behind it.
+fn along_hairline(dice: &mut Dice, count: u32, (from, to): (f64, f64), inset: (f64, f64)) -> Vec<DVec3> {
+    let place = |i: u32| {
+        let share = (f64::from(i) + dice.unit()) / f64::from(count);
+        at_hairline(from + (to - from) * share, dice.between(inset.0, inset.1))
+    };
+    (0..count).map(place).collect()
+}
+
+fn push(strands: &mut Strands, clump: &Clump<'_>, dice: &mut Dice) {
+    let tone = dice.between(0.0, 0.7);
+    strands.push(&clump.grown(), HAIR, (tone, tone + 0.28), (0.05, 0.95));
+}
+
+/// A little disorder: the same in a neighbourhood.
+fn stray(p: DVec3, by: f64) -> DVec3 {
+    by * at((0.31 * p.y + 0.17 * p.z).sin(), (0.23 * p.x + 0.29 * p.z).sin(), (0.27 * p.x - 0.19 * p.y).sin())
+}
+
+/// Short hair, combed over from a parting on the left.
+pub(super) fn short() -> Strands {
+    let mut dice = Dice::new(0x51);
+    let mut strands = Strands::default();
+    shell::add(&mut strands, SHELL);
+    // How much of the top a point belongs to; the parting ends it on the left.
+    let top = |p: DVec3| ramp(80.0, 104.0, p.y) * ramp(50.0, 38.0, p.x) * ramp(-70.0, -30.0, p.z);
+    let flow = |p: DVec3, share: f64| {
+        let front = ramp(40.0, 90.0, p.z);
+        let over = at(-0.85, 0.7 * front * (1.0 - share), 0.25 - 0.85 * front);
+        let down = at(0.0, -0.9, -0.55 * ramp(-40.0, 30.0, p.z));
+        down.lerp(over, top(p)) + stray(p, 0.18)
+    };
+    let clump = |dice: &mut Dice, root: DVec3, size: f64, strands: &mut Strands| {
+        let long = top(root);
+        let low = ramp(-30.0, 60.0, root.y);
+        let rise = (0.8 + 1.6 * low + 4.2 * long) * dice.between(0.5, 1.3);
+        let height = |share: f64| SHELL * size.min(1.0) * ramp(0.0, 0.2, share) + rise * 2.1 * share * (1.4 - share);
+        push(
+            strands,
+            &Clump {
+                root,
+                length: (11.0 + 11.0 * low + 20.0 * long) * dice.between(0.8, 1.2) * (0.4 + 0.6 * size),
+                stations: 6,
+                half: (2.6 + 1.2 * low + 1.6 * long) * size,
+                height: &height,
+                flow: &flow,
+                tilt: dice.between(-0.3, 0.3),
+                hugs: &|_| 1.0,
+            },
+            dice,
+        );
+    };
+    for _ in 0..360 {
+        let root = scattered(&mut dice, 3.0);
+        clump(&mut dice, root, 1.0, &mut strands);
+    }
+    for root in along_hairline(&mut dice, 150, (0.0, TAU), (-0.02, 0.06)) {
+        clump(&mut dice, root, 0.45, &mut strands);
+    }
+    strands
+}
+
+/// Long hair that falls from a parting over the ears to the shoulders.
+pub(super) fn long() -> Strands {
+    const PARTING: f64 = 9.0;
+    let mut dice = Dice::new(0x52);
+    let mut strands = Strands::default();
+    shell::add(&mut strands, SHELL);
+    let clump = |dice: &mut Dice, root: DVec3, size: f64, strands: &mut Strands| {
+        let side = if root.x + 4.0 * (dice.unit() - 0.5) < PARTING { -1.0 } else { 1.0 };
+        let wave = dice.between(0.0, TAU);
+        let flow = |p: DVec3, share: f64| {
+            let above = ramp(55.0, 112.0, p.y);
+            let beside = at(0.9 * side, 0.1, -0.55 * ramp(10.0, 80.0, p.z));
+            // Beside the face hair falls backwards, so that it never hangs before eyes or mouth.
+            let back = -1.2 * ramp(24.0, 60.0, p.z) - 0.25 * ramp(5.0, 30.0, p.z);
+            let sway = 0.14 * ramp(60.0, -20.0, p.y) * (wave + 8.0 * share).sin();
+            let inwards = -0.16 * side * ramp(10.0, -60.0, p.y);
+            let fall = at(inwards + sway, -1.0, back + 0.7 * sway + 0.10 * ramp(-40.0, -80.0, p.z));
+            fall.lerp(beside, above) + stray(p, 0.06)
+        };
+        let lift = dice.between(1.0, 7.0);
+        let low = ramp(20.0, 90.0, root.y);
+        push(
+            strands,
+            &Clump {
+                root,
+                length: (root.y + 112.0 + 55.0 * low) * dice.between(0.84, 1.06),
+                stations: 11,
+                half: dice.between(6.0, 9.0) * size,
+                height: &|share| SHELL * ramp(0.0, 0.03, share) + lift * ramp(0.0, 0.12, share),
+                flow: &flow,
+                tilt: dice.between(-0.35, 0.35),
+                hugs: &|p| 0.8 * ramp(10.0, 60.0, p.y),
+            },
+            dice,
+        );
+    };
+    for i in 0..110 {
+        // Along the parting, from the forehead to the crown.
+        let along = (f64::from(i) + dice.unit()) / 110.0;
+        let x = PARTING + if i % 2 == 0 { -1.0 } else { 1.0 } * dice.between(0.3, 3.0);
+        let elevation = hairline_elevation(0.09) + 0.01;
+        let turned = elevation + along * (2.2 - elevation);
+        let toward = at(x / 95.0, turned.sin(), turned.cos());
+        clump(&mut dice, scalp_point(toward.normalize()), 1.0, &mut strands);
+    }
+    for root in along_hairline(&mut dice, 44, (-0.95, 0.95), (-0.01, 0.05)) {
+        clump(&mut dice, root, 0.55, &mut strands);
+    }
+    for root in along_hairline(&mut dice, 34, (1.0, TAU - 1.0), (0.01, 0.08)) {
+        clump(&mut dice, root, 0.9, &mut strands);
+    }
+    for _ in 0..76 {
+        let root = scattered(&mut dice, 4.0);
+        clump(&mut dice, root, 1.0, &mut strands);
+    }
+    strands
+}
+
+/// Hair pulled back into a tail.
+pub(super) fn tied() -> Strands {
+    let knot = scalp_point(at(0.0, 0.18, -1.0).normalize());
+    let tie = knot + 7.0 * outward(knot);
+    let mut dice = Dice::new(0x53);
+    let mut strands = Strands::default();
+    shell::add(&mut strands, SHELL);
+    let pull = |p: DVec3, _: f64| (tie - p).normalize_or_zero() + stray(p, 0.05);
+    let clump = |dice: &mut Dice, root: DVec3, size: f64, strands: &mut Strands| {
+        let lift = dice.between(0.4, 2.6);
+        let distance = root.distance(tie);
+        push(
+            strands,
+            &Clump {
+                root,
+                // Around the skull the way is longer than through it.
+                length: distance * (1.0 + 0.0026 * distance),
+                stations: 10,
+                half: size * dice.between(4.0, 6.5),
+                height: &|share| (SHELL + lift) * ramp(0.0, 0.06, share) + 4.0 * ramp(0.8, 1.0, share),
+                flow: &pull,
+                tilt: dice.between(-0.25, 0.25),
+                hugs: &|_| 1.0,
+            },
+            dice,
+        );
+    };
+    for root in along_hairline(&mut dice, 140, (0.0, TAU), (-0.02, 0.05)) {
+        clump(&mut dice, root, 0.7, &mut strands);
+    }
+    for _ in 0..90 {
+        let root = scattered(&mut dice, 6.0);
+        clump(&mut dice, root, 1.0, &mut strands);
+    }
+    for _ in 0..46 {
+        let (turn, off) = (dice.between(0.0, TAU), dice.between(0.0, 9.0));
+        let spread = at(off * turn.cos(), off * turn.sin(), 0.0);
+        let flow = |_: DVec3, share: f64| {
+            let fall = at(0.02 * spread.x * (0.5 - share), -1.0, -0.06 + 0.012 * spread.y);
+            at(0.0, 0.25, -1.0).lerp(fall, ramp(0.0, 0.26, share))
+        };
+        push(
+            &mut strands,
+            &Clump {
+                root: tie + spread + at(0.0, 0.0, 5.0),
+                length: dice.between(125.0, 165.0),
+                stations: 11,
+                half: dice.between(4.5, 7.0),
+                height: &|_| 4.0,
+                flow: &flow,
+                tilt: dice.between(-0.4, 0.4),
+                hugs: &|_| 0.0,
+            },
+            &mut dice,
+        );
+    }
+    strands
+}
