@@ -146,7 +146,7 @@ impl Head {
 
     /// The painted texture that all meshes of the head share.
     pub fn texture(&self) -> Texture {
-        paint::texture(&Palette::new(&self.dials))
+        paint::texture(&Palette::new(&self.dials, self.hair, self.options.seed))
     }
 
     /// Midpoint of the axis through both jaw joints; the axis runs along X.

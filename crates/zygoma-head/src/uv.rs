@@ -50,7 +50,9 @@ impl Tile {
 /// Unrolls a point of the outer skin: around the head from the back seam over the right ear, and from the crown down.
 fn unrolled(p: DVec3) -> (f64, f64) {
     let axis = p - DVec3::new(0.0, 20.0, 4.0);
-    let around = 0.5 + axis.x.atan2(axis.z) / std::f64::consts::TAU;
+    // The face gets three times as much of the texture as the back of the head.
+    let turn = axis.x.atan2(axis.z);
+    let around = 0.5 + (turn + 0.5 * turn.sin()) / std::f64::consts::TAU;
     let ring = axis.x.hypot(axis.z);
     // An angle near the crown, a height on the neck, smoothly blended.
     let down = if axis.y > 0.0 {

@@ -3,7 +3,7 @@
 use glam::{DMat3, DVec2, DVec3};
 
 use super::Part;
-use super::strands::{Station, Strands};
+use super::strands::{Sides, Station, Strands};
 use crate::Level;
 use crate::dice::Dice;
 use crate::sculpt::field::{at, ramp};
@@ -144,7 +144,7 @@ fn left() -> Part {
         let across = dice.between(-1.0, 1.0);
         if let Some((stations, root)) = hair(&ground, &line, along, across, &mut dice) {
             let tone = dice.between(0.05, 0.90);
-            hairs.push(&stations, HAIR, (tone, tone + 0.03), (0.45, 0.9));
+            hairs.push(&stations, Sides::All, HAIR, (tone, tone + 0.03), (0.45, 0.9));
             roots.push(root);
         }
     }

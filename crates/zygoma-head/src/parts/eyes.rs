@@ -39,7 +39,10 @@ pub(crate) fn angle_at(distance: f64) -> f64 {
 /// Both eyeballs: left, right.
 pub(super) fn pair() -> [Part; 2] {
     let left = left();
-    let right = left.mirrored("eye_right");
+    let mut right = left.mirrored("eye_right");
+    // Light comes from the same side in both eyes: the picture is not mirrored.
+    let middle = (EYE.at(0.0, 0.5) + EYE.at(1.0, 0.5)).x;
+    right.uvs.coordinates.iter_mut().for_each(|uv| uv.x = middle - uv.x);
     [left, right]
 }
 

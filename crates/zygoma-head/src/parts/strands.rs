@@ -17,6 +17,15 @@ pub(super) struct Station {
     pub(super) rise: f64,
 }
 
+/// How much of a strand can be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sides {
+    /// It lies on something: only its roof.
+    Roof,
+    /// All around.
+    All,
+}
+
 /// Strands in one mesh: three-sided prisms that end in a point.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Strands {
@@ -28,7 +37,14 @@ pub(super) struct Strands {
 impl Strands {
     /// Adds a strand through at least two stations, the last of which is its tip. `band` is the part of the tile across it, `reach` the
     /// part along it, from the root to the tip.
-    pub(super) fn push(&mut self, stations: &[Station], tile: Tile, band: (f64, f64), reach: (f64, f64)) {
+    pub(super) fn push(
+        &mut self,
+        stations: &[Station],
+        sides: Sides,
+        tile: Tile,
+        band: (f64, f64),
+        reach: (f64, f64),
+    ) {
         let Some((tip, rings)) = stations.split_last() else { return };
         let first = self.positions.len() as u32;
         let share = |i: usize| reach.0 + (reach.1 - reach.0) * i as f64 / rings.len() as f64;
@@ -46,12 +62,14 @@ impl Strands {
         self.positions.push(tip.point);
         self.coordinates.push(tile.at(0.5 * (band.0 + band.1), reach.1));
         let end = first + 3 * rings.len() as u32;
-        let prism = super::grid(rings.len() as u32, 3, true);
+        let closed = sides == Sides::All;
+        let prism = super::grid(rings.len() as u32, 3, closed);
         self.triangles.extend(prism.into_iter().map(|t| t.map(|v| v + first)));
         let last = end - 3;
-        self.triangles.extend([0, 1, 2].map(|i| [last + i, end, last + (i + 1) % 3]));
-        // The root is closed, because one can see under hair.
-        self.triangles.push([first, first + 1, first + 2]);
+        self.triangles.extend([[last, end, last + 1], [last + 1, end, last + 2]]);
+        if closed {
+            self.triangles.extend([[last + 2, end, last], [first, first + 1, first + 2]]);
+        }
     }
 
     /// Adds any surface.

@@ -7,7 +7,8 @@ use glam::DVec3;
 use super::grow::{Clump, outward};
 use super::shell::{self, direction, hairline_elevation, scalp_point};
 use crate::dice::Dice;
-use crate::parts::strands::Strands;
+use crate::parts::grid;
+use crate::parts::strands::{Sides, Strands};
 use crate::scalp::above_hairline;
 use crate::sculpt::ear::is_ear;
 use crate::sculpt::field::{at, ramp};
@@ -41,9 +42,9 @@ fn along_hairline(dice: &mut Dice, count: u32, (from, to): (f64, f64), inset: (f
     (0..count).map(place).collect()
 }
 
-fn push(strands: &mut Strands, clump: &Clump<'_>, dice: &mut Dice) {
+fn push(strands: &mut Strands, clump: &Clump<'_>, sides: Sides, dice: &mut Dice) {
     let tone = dice.between(0.0, 0.7);
-    strands.push(&clump.grown(), HAIR, (tone, tone + 0.28), (0.05, 0.95));
+    strands.push(&clump.grown(), sides, HAIR, (tone, tone + 0.28), (0.05, 0.95));
 }
 
 /// A little disorder: the same in a neighbourhood.
@@ -67,28 +68,33 @@ pub(super) fn short() -> Strands {
     let clump = |dice: &mut Dice, root: DVec3, size: f64, strands: &mut Strands| {
         let long = top(root);
         let low = ramp(-30.0, 60.0, root.y);
-        let rise = (0.8 + 1.6 * low + 4.2 * long) * dice.between(0.5, 1.3);
-        let height = |share: f64| SHELL * size.min(1.0) * ramp(0.0, 0.2, share) + rise * 2.1 * share * (1.4 - share);
+        let rise = (0.5 + 0.9 * low + 4.6 * long) * dice.between(0.5, 1.3);
+        let height = |share: f64| SHELL * size * ramp(0.0, 0.2, share) + rise * 2.1 * share * (1.4 - share);
         push(
             strands,
             &Clump {
                 root,
-                length: (11.0 + 11.0 * low + 20.0 * long) * dice.between(0.8, 1.2) * (0.4 + 0.6 * size),
-                stations: 6,
-                half: (2.6 + 1.2 * low + 1.6 * long) * size,
+                length: (13.0 + 10.0 * low + 22.0 * long) * dice.between(0.75, 1.25) * (0.4 + 0.6 * size),
+                stations: if long > 0.3 { 7 } else { 4 },
+                half: (1.0 + 0.6 * low + 1.4 * long) * (0.3 + 0.7 * size) * dice.between(0.7, 1.3),
                 height: &height,
                 flow: &flow,
                 tilt: dice.between(-0.3, 0.3),
                 hugs: &|_| 1.0,
             },
+            Sides::Roof,
             dice,
         );
     };
-    for _ in 0..360 {
-        let root = scattered(&mut dice, 3.0);
+    for i in 0..470 {
+        let mut root = scattered(&mut dice, 3.0);
+        // Two of five grow on the top.
+        while i % 5 < 2 && top(root) < 0.3 {
+            root = scattered(&mut dice, 3.0);
+        }
         clump(&mut dice, root, 1.0, &mut strands);
     }
-    for root in along_hairline(&mut dice, 150, (0.0, TAU), (-0.02, 0.06)) {
+    for root in along_hairline(&mut dice, 170, (0.0, TAU), (-0.025, 0.05)) {
         clump(&mut dice, root, 0.45, &mut strands);
     }
     strands
@@ -121,15 +127,17 @@ pub(super) fn long() -> Strands {
                 root,
                 length: (root.y + 112.0 + 55.0 * low) * dice.between(0.84, 1.06),
                 stations: 11,
-                half: dice.between(6.0, 9.0) * size,
+                half: dice.between(4.0, 7.0) * size,
                 height: &|share| SHELL * ramp(0.0, 0.03, share) + lift * ramp(0.0, 0.12, share),
                 flow: &flow,
                 tilt: dice.between(-0.35, 0.35),
                 hugs: &|p| 0.8 * ramp(10.0, 60.0, p.y),
             },
+            Sides::Roof,
             dice,
         );
     };
+    curtain(&mut strands);
     for i in 0..110 {
         // Along the parting, from the forehead to the crown.
         let along = (f64::from(i) + dice.unit()) / 110.0;
@@ -152,6 +160,47 @@ pub(super) fn long() -> Strands {
     strands
 }
 
+/// A surface under the clumps of long hair, from above the ears to the shoulders: one sees it from inside, beside the neck.
+fn curtain(strands: &mut Strands) {
+    const COLUMNS: u32 = 34;
+    const ROWS: usize = 8;
+    let mut sheet = Vec::new();
+    for column in 0..COLUMNS {
+        let around = 1.05 + (TAU - 2.1) * f64::from(column) / f64::from(COLUMNS - 1);
+        let side = if around < 0.5 * TAU { 1.0 } else { -1.0 };
+        let flow = |p: DVec3, _: f64| {
+            let back = -0.9 * ramp(20.0, 60.0, p.z);
+            at(-0.14 * side * ramp(10.0, -60.0, p.y), -1.0, back + 0.10 * ramp(-40.0, -80.0, p.z))
+        };
+        let root = scalp_point(direction(around, 0.30));
+        let clump = Clump {
+            root,
+            length: root.y + 92.0,
+            stations: ROWS,
+            half: 0.0,
+            height: &|_| 1.6,
+            flow: &flow,
+            tilt: 0.0,
+            hugs: &|p| 0.8 * ramp(20.0, 60.0, p.y),
+        };
+        sheet.push(clump.grown());
+    }
+    for inside in [false, true] {
+        let (mut points, mut places) = (Vec::new(), Vec::new());
+        for row in 0..ROWS {
+            for (column, stations) in sheet.iter().enumerate() {
+                let station = stations[row];
+                points.push(station.point - if inside { 0.8 } else { 0.0 } * station.out);
+                let zigzag = (2.0 * (0.23 * column as f64).fract() - 1.0).abs();
+                places.push(HAIR.at(zigzag, 0.1 + 0.5 * row as f64 / ROWS as f64));
+            }
+        }
+        let turned = |t: [u32; 3]| if inside { t } else { [t[0], t[2], t[1]] };
+        let triangles: Vec<[u32; 3]> = grid(ROWS as u32, COLUMNS, false).into_iter().map(turned).collect();
+        strands.add(&points, &triangles, &places);
+    }
+}
+
 /// Hair pulled back into a tail.
 pub(super) fn tied() -> Strands {
     let knot = scalp_point(at(0.0, 0.18, -1.0).normalize());
@@ -170,23 +219,24 @@ pub(super) fn tied() -> Strands {
                 // Around the skull the way is longer than through it.
                 length: distance * (1.0 + 0.0026 * distance),
                 stations: 10,
-                half: size * dice.between(4.0, 6.5),
+                half: size * dice.between(2.4, 4.4),
                 height: &|share| (SHELL + lift) * ramp(0.0, 0.06, share) + 4.0 * ramp(0.8, 1.0, share),
                 flow: &pull,
                 tilt: dice.between(-0.25, 0.25),
                 hugs: &|_| 1.0,
             },
+            Sides::Roof,
             dice,
         );
     };
-    for root in along_hairline(&mut dice, 140, (0.0, TAU), (-0.02, 0.05)) {
+    for root in along_hairline(&mut dice, 170, (0.0, TAU), (-0.02, 0.05)) {
         clump(&mut dice, root, 0.7, &mut strands);
     }
-    for _ in 0..90 {
+    for _ in 0..70 {
         let root = scattered(&mut dice, 6.0);
         clump(&mut dice, root, 1.0, &mut strands);
     }
-    for _ in 0..46 {
+    for _ in 0..44 {
         let (turn, off) = (dice.between(0.0, TAU), dice.between(0.0, 9.0));
         let spread = at(off * turn.cos(), off * turn.sin(), 0.0);
         let flow = |_: DVec3, share: f64| {
@@ -199,12 +249,13 @@ pub(super) fn tied() -> Strands {
                 root: tie + spread + at(0.0, 0.0, 5.0),
                 length: dice.between(125.0, 165.0),
                 stations: 11,
-                half: dice.between(4.5, 7.0),
+                half: dice.between(3.0, 5.0),
                 height: &|_| 4.0,
                 flow: &flow,
                 tilt: dice.between(-0.4, 0.4),
                 hugs: &|_| 0.0,
             },
+            Sides::All,
             &mut dice,
         );
     }
