@@ -47,5 +47,7 @@ fn white_color(x: f64, y: f64, angle: f64) -> Color {
     let thread = |scale: f64, z: f64| threads(at(scale * 0.6 * x + 7.0, scale * y + 7.0, z), 14);
     let veins = (thread(13.0, 0.5) + 0.7 * thread(24.0, 4.5)) * ramp(0.5, 0.95, angle);
     let white = at(0.905, 0.885, 0.865).lerp(at(0.84, 0.66, 0.61), 0.5 * side);
-    white.lerp(at(0.74, 0.36, 0.32), (0.30 * veins).min(0.4)).lerp(at(0.80, 0.52, 0.48), ramp(1.2, 1.7, angle))
+    white
+        .lerp(at(0.74, 0.36, 0.32), (0.30 * veins).min(0.4))
+        .lerp(at(0.80, 0.52, 0.48), ramp(1.2, 1.7, angle))
 }

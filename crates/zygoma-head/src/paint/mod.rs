@@ -6,6 +6,7 @@
 mod eye;
 mod layers;
 mod noise;
+mod skin;
 mod spots;
 
 use glam::DVec3;
@@ -18,6 +19,7 @@ use crate::sculpt::field::{at, bell, ramp};
 use crate::uv::{self, TILES, Tile};
 use layers::{Layer, Layers};
 use noise::noise;
+use skin::Skin;
 
 /// A square image, rows from the top.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,43 +104,19 @@ impl Palette {
 pub(crate) fn texture(palette: &Palette) -> Texture {
     let size = SIZE;
     let layers = Layers::get();
+    let skin = Skin::new(palette);
     let mut pixels = vec![byte_color(palette.skin); (size * size) as usize];
     // The crown is a whole row of the texture, and triangles around it cover only parts of that row.
-    let crown = Layer { shown: true, hair: 255, ..Layer::default() };
-    pixels[..(size * size / 40) as usize].fill(byte_color(skin_color(palette, &crown)));
+    let crown = Layer { hair: 255, grain: 128, mottle: 128, cloud: 128, ..Layer::default() };
+    pixels[..(size * size / 40) as usize].fill(skin.color(&crown));
     paint_tiles(palette, &mut pixels);
     pixels.par_iter_mut().zip(&layers.pixels).for_each(|(pixel, layer)| {
         if layer.shown {
-            *pixel = byte_color(skin_color(palette, layer));
+            *pixel = skin.color(layer);
         }
     });
     spots::paint(palette, layers, &mut pixels);
     Texture { size, pixels }
-}
-
-/// The colour of the skin where the layers are known.
-fn skin_color(palette: &Palette, layer: &Layer) -> Color {
-    let share = |byte: u8| f64::from(byte) / 255.0;
-    let swing = |byte: u8| 2.0 * share(byte) - 1.0;
-    if layer.mouth > 0 {
-        return palette.skin.lerp(if layer.mouth == 1 { MOUTH } else { POCKET }, 0.9);
-    }
-    let uneven = palette.uneven;
-    let mut color = palette.skin * (1.0 + uneven * (0.045 * swing(layer.cloud) + 0.035 * swing(layer.mottle)));
-    let red = palette.redness * (share(layer.blush) + 0.10 * uneven * swing(layer.mottle));
-    color = color.lerp(palette.blush, red.clamp(0.0, 0.9));
-    color = color.lerp(palette.shade, share(layer.shade));
-    // Veins: bluish, where skin is thin.
-    color = color.lerp(color * at(0.90, 0.94, 1.0), share(layer.vein));
-    color *= 1.0 - 0.16 * share(layer.pores);
-    let beard = palette.stubble * share(layer.beard);
-    let bristle = 0.30 + 0.70 * ramp(0.55, 0.80, share(layer.grain));
-    color = color.lerp(palette.hair * at(0.75, 0.80, 0.90), 0.42 * beard * bristle);
-    let lip = palette.lip * (0.96 + 0.09 * swing(layer.grain));
-    color = color.lerp(lip, share(layer.lip));
-    color = color.lerp(at(0.30, 0.17, 0.15), share(layer.liner));
-    color = color.lerp(palette.hair, 0.26 * share(layer.brow));
-    color.lerp(palette.hair, palette.scalp * share(layer.hair) * (0.7 + 0.3 * share(layer.grain)))
 }
 
 fn byte_color(color: Color) -> [u8; 3] {
@@ -147,7 +125,9 @@ fn byte_color(color: Color) -> [u8; 3] {
 
 fn paint_tiles(palette: &Palette, pixels: &mut [[u8; 3]]) {
     let share = |pixel: usize| (pixel as f64 + 0.5) / f64::from(SIZE);
-    pixels.par_chunks_mut(SIZE as usize).enumerate().for_each(|(y, row)| {
+    // All tiles lie below the skin.
+    let first = (uv::SKIN_HEIGHT * f64::from(SIZE)) as usize;
+    pixels.par_chunks_mut(SIZE as usize).enumerate().skip(first).for_each(|(y, row)| {
         for (x, pixel) in row.iter_mut().enumerate() {
             for tile in TILES {
                 if let Some((s, t)) = tile.place(share(x), share(y)) {
@@ -193,7 +173,8 @@ fn tooth_color(s: f64, t: f64) -> Color {
 
 /// The tongue across its width, from the root to the tip: a groove, papillae, and a pale coat in the middle.
 fn tongue_color(s: f64, t: f64) -> Color {
-    let flesh = at(0.68, 0.34, 0.34).lerp(at(0.74, 0.50, 0.47), 0.7 * bell(s - 0.5, 0.26) * ramp(1.0, 0.6, t));
+    let flesh =
+        at(0.68, 0.34, 0.34).lerp(at(0.74, 0.50, 0.47), 0.7 * bell(s - 0.5, 0.26) * ramp(1.0, 0.6, t));
     let papillae = noise(at(48.0 * s, 90.0 * t, 1.0)) - 0.5;
     let groove = bell(s - 0.5 - 0.015 * (14.0 * t).sin(), 0.025) * ramp(0.96, 0.8, t);
     flesh * (1.0 + 0.22 * papillae) * (1.0 - 0.32 * groove)

@@ -51,7 +51,10 @@ fn dot(
             let p = middle + DVec2::new(dx as f64, dy as f64);
             let index = index(p);
             // Neither on lips nor over hair.
-            let bare = layers.pixels.get(index).is_some_and(|l| l.shown && l.lip < 20 && l.hair < 40 && l.mouth == 0);
+            let bare = layers
+                .pixels
+                .get(index)
+                .is_some_and(|l| l.shown && l.lip < 20 && l.hair < 40 && l.mouth == 0);
             if !bare {
                 continue;
             }

@@ -104,7 +104,9 @@ impl<'a> Ground<'a> {
         let middle = line.point(0.5);
         let near = |t: &[u32; 3]| {
             let p = t.map(|v| rest[v as usize]);
-            (p[1] - p[0]).cross(p[2] - p[0]).z > 0.0 && p[0].truncate().distance(middle) < 45.0 && p[0].z > 0.0
+            (p[1] - p[0]).cross(p[2] - p[0]).z > 0.0
+                && p[0].truncate().distance(middle) < 45.0
+                && p[0].z > 0.0
         };
         let triangles = &template.base.triangles;
         Self { template, triangles: (0..triangles.len()).filter(|i| near(&triangles[*i])).collect() }
@@ -138,9 +140,9 @@ fn left() -> Part {
     let mut hairs = Strands::default();
     let mut roots = Vec::new();
     for i in 0..COUNT {
-        // Densest in the body, sparse at both ends.
+        // Denser at the inner end, sparse at the tail.
         let even = (i as f64 + dice.unit()) / COUNT as f64;
-        let along = even + 0.045 * (std::f64::consts::TAU * even).sin() * 0.7;
+        let along = even.powf(1.12);
         let across = dice.between(-1.0, 1.0);
         if let Some((stations, root)) = hair(&ground, &line, along, across, &mut dice) {
             let tone = dice.between(0.05, 0.90);
@@ -168,9 +170,14 @@ fn hair(
     let growth = turned.rotate(line.growth(along, across));
     // Bends towards the brow's line.
     let bend = -0.35 * across * growth.perp().dot(slope).signum();
-    let length = (4.0 + 4.8 * ramp(0.0, 0.25, along) - 3.2 * ramp(0.55, 1.0, along)) * dice.between(0.75, 1.15);
-    let thick = dice.between(0.105, 0.15) * (1.0 - 0.25 * ramp(0.6, 1.0, along));
+    let length =
+        (4.0 + 4.8 * ramp(0.0, 0.25, along) - 3.2 * ramp(0.55, 1.0, along)) * dice.between(0.75, 1.15);
+    let thick = dice.between(0.105, 0.15)
+        * (1.0 - 0.25 * ramp(0.6, 1.0, along))
+        * (0.75 + 0.25 * ramp(0.0, 0.2, along));
     let root = ground.foot(place)?;
+    // Seen from the front, hairs on the temple are foreshortened.
+    let length = length * root.normal.z.max(0.4);
     let mut stations = [Station { point: root.point, out: root.normal, half: thick, rise: thick }; 4];
     for (i, station) in stations.iter_mut().enumerate() {
         let share = i as f64 / 3.0;

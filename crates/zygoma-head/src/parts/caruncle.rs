@@ -14,7 +14,7 @@ use crate::template::Template;
 use crate::uv::{POCKET, WET};
 
 /// Radii of the caruncle, mm.
-const SIZE: DVec3 = at(2.5, 1.7, 1.2);
+const SIZE: DVec3 = at(1.9, 1.3, 1.0);
 /// Radius of the line of tears, mm.
 const TEARS: f64 = 0.22;
 
@@ -61,8 +61,8 @@ impl Wet {
         let [inner, outer] = corners();
         let inwards = (outer - inner).normalize();
         // Behind the corner, where the lids meet, and a little towards the eyeball.
-        let corner = inner + 0.7 * inwards - CENTRE;
-        let centre = CENTRE + corner.normalize() * (RADIUS - 0.1);
+        let corner = inner + 0.3 * inwards - CENTRE;
+        let centre = CENTRE + corner.normalize() * (RADIUS - 0.2);
         for ring in 0..RINGS {
             let polar = PI * (0.02 + 0.96 * f64::from(ring) / f64::from(RINGS - 1));
             for segment in 0..SEGMENTS {

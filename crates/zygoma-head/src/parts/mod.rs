@@ -36,8 +36,7 @@ impl Part {
     /// The mirror image of a part of the left side, with its shapes.
     fn mirrored(&self, name: &'static str) -> Self {
         let reflected = |points: &[DVec3]| points.iter().map(|p| reflect(*p)).collect();
-        let shape =
-            |(name, offsets): &(String, Vec<DVec3>)| (name.replace("Left", "Right"), reflected(offsets));
+        let shape = |(name, offsets): &(String, Vec<DVec3>)| (other_side(name), reflected(offsets));
         Self {
             name,
             positions: reflected(&self.positions),
@@ -45,6 +44,14 @@ impl Part {
             uvs: self.uvs.clone(),
             shapes: self.shapes.iter().map(shape).collect(),
         }
+    }
+}
+
+/// The name of a shape of the other side.
+fn other_side(name: &str) -> String {
+    match name.contains("Left") {
+        true => name.replace("Left", "Right"),
+        false => name.replace("Right", "Left"),
     }
 }
 

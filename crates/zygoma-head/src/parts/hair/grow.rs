@@ -17,6 +17,8 @@ pub(super) struct Clump<'a> {
     pub(super) height: &'a dyn Fn(f64) -> f64,
     /// The direction in which it wants to grow, at a point and a share of its length.
     pub(super) flow: &'a dyn Fn(DVec3, f64) -> DVec3,
+    /// Length of its last step relative to the others: small for hair that was cut straight.
+    pub(super) tip: f64,
     /// How far it leans to one side, as a slope.
     pub(super) tilt: f64,
     /// How much it is pulled down onto the skin at a share of its length, from 0 to 1.
@@ -32,7 +34,7 @@ impl Clump<'_> {
     /// The clump's stations from the root to the tip.
     pub(super) fn grown(&self) -> Vec<Station> {
         const SUNK: f64 = 0.4;
-        let step = self.length / (self.stations - 1) as f64;
+        let step = self.length / ((self.stations - 2) as f64 + self.tip);
         let mut point = self.root;
         let mut out = outward(point);
         let mut heading = (self.flow)(point, 0.0);
@@ -40,26 +42,30 @@ impl Clump<'_> {
         let mut stations = Vec::with_capacity(self.stations);
         for i in 0..self.stations {
             let share = i as f64 / (self.stations - 1) as f64;
-            let half = self.half * profile(share);
+            let half = self.half * profile(share, self.tip);
             let sunk = if i == 0 { SUNK } else { 0.0 };
             let leaning = (out + self.tilt * share.min(0.5) * 2.0 * heading.cross(out)).normalize_or(out);
             stations.push(Station { point: point - sunk * out, out: leaning, half, rise: 0.24 * half });
             let next = (i + 1) as f64 / (self.stations - 1) as f64;
             heading = (0.9 * heading + 1.1 * (self.flow)(point, next)).normalize_or_zero();
-            point += step * heading;
-            // Out of the skin, and down onto it where the hair lies.
+            point += step * heading * if i + 2 == self.stations { self.tip } else { 1.0 };
+            // Out of the skin, and down onto it where the hair lies; free hair is left alone.
             for _ in 0..2 {
-                out = outward(point);
                 let off = (self.height)(next) - skin(point);
-                point += off.max(0.0) * out + off.min(0.0) * (self.hugs)(point) * out;
+                let pull = if off > 0.0 { 1.0 } else { (self.hugs)(point) };
+                if pull * off.abs() < 0.05 {
+                    break;
+                }
+                out = outward(point);
+                point += off * pull * out;
             }
         }
         stations
     }
 }
 
-/// Width of a clump along its length.
-fn profile(share: f64) -> f64 {
+/// Width of a clump along its length; it tapers the later, the shorter its tip is.
+fn profile(share: f64, tip: f64) -> f64 {
     let rise = (0.45 + 1.8 * share).min(1.0);
-    rise * (1.0 - share.powi(5)).max(0.0)
+    rise * (1.0 - share.powf(6.0 / tip)).max(0.0)
 }

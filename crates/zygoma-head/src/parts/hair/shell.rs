@@ -40,8 +40,8 @@ pub(super) fn hairline_elevation(around: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// Adds a shell of a thickness in mm.
-pub(super) fn add(strands: &mut Strands, thickness: f64) {
+/// Adds a shell of a thickness in mm; `streaks` is how much of the texture its hairs show.
+pub(super) fn add(strands: &mut Strands, thickness: f64, streaks: f64) {
     const AROUND: u32 = 72;
     const ROWS: u32 = 10;
     let mut points = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn add(strands: &mut Strands, thickness: f64) {
             let turn = f64::from(step) / f64::from(AROUND);
             let around = TAU * turn;
             // A ragged edge behind the line, which the clumps cover.
-            let ragged = 0.025 + 0.02 * (61.0 * around).sin() * (23.0 * around).cos();
+            let ragged = 0.016 + 0.010 * (61.0 * around).sin() * (23.0 * around).cos();
             let line = hairline_elevation(around) + ragged;
             let elevation = line + share.powf(1.3) * (FRAC_PI_2 - 0.01 - line);
             let toward = direction(around, elevation);
@@ -60,7 +60,7 @@ pub(super) fn add(strands: &mut Strands, thickness: f64) {
             let lift = -0.4 + (thickness + 0.4) * ramp(-0.05, 0.25, share);
             points.push(scalp_point(toward) + lift * toward);
             let zigzag = (2.0 * (5.0 * turn).fract() - 1.0).abs();
-            places.push(HAIR.at(zigzag, 0.15 + 0.35 * share));
+            places.push(HAIR.at(0.4 + streaks * (zigzag - 0.4), 0.15 + 0.35 * share));
         }
     }
     strands.add(&points, &grid(ROWS, AROUND, true), &places);

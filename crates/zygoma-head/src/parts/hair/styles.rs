@@ -56,9 +56,13 @@ fn stray(p: DVec3, by: f64) -> DVec3 {
 pub(super) fn short() -> Strands {
     let mut dice = Dice::new(0x51);
     let mut strands = Strands::default();
-    shell::add(&mut strands, SHELL);
+    shell::add(&mut strands, SHELL, 1.0);
     // How much of the top a point belongs to; the parting ends it on the left.
-    let top = |p: DVec3| ramp(80.0, 104.0, p.y) * ramp(50.0, 38.0, p.x) * ramp(-70.0, -30.0, p.z);
+    let top = |p: DVec3| {
+        let front = ramp(30.0, 70.0, p.z);
+        let high = ramp(80.0 - 30.0 * front, 104.0 - 26.0 * front, p.y);
+        high * ramp(50.0, 38.0, p.x) * ramp(-70.0, -30.0, p.z)
+    };
     let flow = |p: DVec3, share: f64| {
         let front = ramp(40.0, 90.0, p.z);
         let over = at(-0.85, 0.7 * front * (1.0 - share), 0.25 - 0.85 * front);
@@ -68,7 +72,7 @@ pub(super) fn short() -> Strands {
     let clump = |dice: &mut Dice, root: DVec3, size: f64, strands: &mut Strands| {
         let long = top(root);
         let low = ramp(-30.0, 60.0, root.y);
-        let rise = (0.5 + 0.9 * low + 4.6 * long) * dice.between(0.5, 1.3);
+        let rise = (0.5 + 0.9 * low + 3.4 * long) * dice.between(0.5, 1.3);
         let height = |share: f64| SHELL * size * ramp(0.0, 0.2, share) + rise * 2.1 * share * (1.4 - share);
         push(
             strands,
@@ -79,6 +83,7 @@ pub(super) fn short() -> Strands {
                 half: (1.0 + 0.6 * low + 1.4 * long) * (0.3 + 0.7 * size) * dice.between(0.7, 1.3),
                 height: &height,
                 flow: &flow,
+                tip: 1.0,
                 tilt: dice.between(-0.3, 0.3),
                 hugs: &|_| 1.0,
             },
@@ -86,7 +91,7 @@ pub(super) fn short() -> Strands {
             dice,
         );
     };
-    for i in 0..470 {
+    for i in 0..425 {
         let mut root = scattered(&mut dice, 3.0);
         // Two of five grow on the top.
         while i % 5 < 2 && top(root) < 0.3 {
@@ -94,7 +99,7 @@ pub(super) fn short() -> Strands {
         }
         clump(&mut dice, root, 1.0, &mut strands);
     }
-    for root in along_hairline(&mut dice, 170, (0.0, TAU), (-0.025, 0.05)) {
+    for root in along_hairline(&mut dice, 140, (0.0, TAU), (-0.012, 0.05)) {
         clump(&mut dice, root, 0.45, &mut strands);
     }
     strands
@@ -105,37 +110,41 @@ pub(super) fn long() -> Strands {
     const PARTING: f64 = 9.0;
     let mut dice = Dice::new(0x52);
     let mut strands = Strands::default();
-    shell::add(&mut strands, SHELL);
+    shell::add(&mut strands, SHELL, 0.5);
     let clump = |dice: &mut Dice, root: DVec3, size: f64, strands: &mut Strands| {
         let side = if root.x + 4.0 * (dice.unit() - 0.5) < PARTING { -1.0 } else { 1.0 };
         let wave = dice.between(0.0, TAU);
         let flow = |p: DVec3, share: f64| {
             let above = ramp(55.0, 112.0, p.y);
-            let beside = at(0.9 * side, 0.1, -0.55 * ramp(10.0, 80.0, p.z));
+            // Sideways from the parting; from the crown in all directions.
+            let parted = at(0.9 * side, 0.1, -0.55 * ramp(10.0, 80.0, p.z));
+            let around = at(p.x, -20.0, p.z + 12.0).normalize_or_zero();
+            let beside = parted.lerp(around, ramp(-8.0, -45.0, p.z));
             // Beside the face hair falls backwards, so that it never hangs before eyes or mouth.
             let back = -1.2 * ramp(24.0, 60.0, p.z) - 0.25 * ramp(5.0, 30.0, p.z);
             let sway = 0.14 * ramp(60.0, -20.0, p.y) * (wave + 8.0 * share).sin();
-            let inwards = -0.16 * side * ramp(10.0, -60.0, p.y);
-            let fall = at(inwards + sway, -1.0, back + 0.7 * sway + 0.10 * ramp(-40.0, -80.0, p.z));
+            let inwards = -0.30 * side * ramp(15.0, -50.0, p.y) * ramp(30.0, 70.0, p.x * side);
+            let fall = at(inwards + sway, -1.0, back + 0.7 * sway + 0.35 * ramp(-70.0, -112.0, p.z));
             fall.lerp(beside, above) + stray(p, 0.06)
         };
         let lift = dice.between(1.0, 7.0);
         let low = ramp(20.0, 90.0, root.y);
-        push(
-            strands,
-            &Clump {
-                root,
-                length: (root.y + 112.0 + 55.0 * low) * dice.between(0.84, 1.06),
-                stations: 11,
-                half: dice.between(4.0, 7.0) * size,
-                height: &|share| SHELL * ramp(0.0, 0.03, share) + lift * ramp(0.0, 0.12, share),
-                flow: &flow,
-                tilt: dice.between(-0.35, 0.35),
-                hugs: &|p| 0.8 * ramp(10.0, 60.0, p.y),
-            },
-            Sides::Roof,
-            dice,
-        );
+        let mut clump = Clump {
+            root,
+            length: root.y + 112.0 + 55.0 * low,
+            stations: 10,
+            half: dice.between(4.5, 7.5) * size,
+            height: &|share| SHELL * ramp(0.0, 0.03, share) + lift * ramp(0.0, 0.12, share),
+            flow: &flow,
+            tip: 0.3,
+            tilt: dice.between(-0.35, 0.35),
+            hugs: &|p| 0.8 * ramp(10.0, 60.0, p.y),
+        };
+        // All ends hang at about the same height, however long the way around the head is.
+        let end = dice.between(-112.0, -84.0);
+        let reached = clump.grown().last().map_or(end, |tip| tip.point.y);
+        clump.length = (clump.length + reached - end).max(30.0);
+        push(strands, &clump, Sides::Roof, dice);
     };
     curtain(&mut strands);
     for i in 0..110 {
@@ -143,7 +152,7 @@ pub(super) fn long() -> Strands {
         let along = (f64::from(i) + dice.unit()) / 110.0;
         let x = PARTING + if i % 2 == 0 { -1.0 } else { 1.0 } * dice.between(0.3, 3.0);
         let elevation = hairline_elevation(0.09) + 0.01;
-        let turned = elevation + along * (2.2 - elevation);
+        let turned = elevation + along * (1.85 - elevation);
         let toward = at(x / 95.0, turned.sin(), turned.cos());
         clump(&mut dice, scalp_point(toward.normalize()), 1.0, &mut strands);
     }
@@ -153,8 +162,12 @@ pub(super) fn long() -> Strands {
     for root in along_hairline(&mut dice, 34, (1.0, TAU - 1.0), (0.01, 0.08)) {
         clump(&mut dice, root, 0.9, &mut strands);
     }
-    for _ in 0..76 {
-        let root = scattered(&mut dice, 4.0);
+    for i in 0..76 {
+        let mut root = scattered(&mut dice, 4.0);
+        // Most of them at the back, which the parting does not reach.
+        while i % 4 > 0 && (root.z > -15.0 || root.y < 60.0) {
+            root = scattered(&mut dice, 4.0);
+        }
         clump(&mut dice, root, 1.0, &mut strands);
     }
     strands
@@ -170,16 +183,21 @@ fn curtain(strands: &mut Strands) {
         let side = if around < 0.5 * TAU { 1.0 } else { -1.0 };
         let flow = |p: DVec3, _: f64| {
             let back = -0.9 * ramp(20.0, 60.0, p.z);
-            at(-0.14 * side * ramp(10.0, -60.0, p.y), -1.0, back + 0.10 * ramp(-40.0, -80.0, p.z))
+            at(
+                -0.28 * side * ramp(15.0, -50.0, p.y) * ramp(30.0, 70.0, p.x * side),
+                -1.0,
+                back + 0.10 * ramp(-40.0, -80.0, p.z),
+            )
         };
-        let root = scalp_point(direction(around, 0.30));
+        let root = scalp_point(direction(around, 0.45));
         let clump = Clump {
             root,
-            length: root.y + 92.0,
+            length: root.y + if column % 2 == 0 { 66.0 } else { 88.0 },
             stations: ROWS,
             half: 0.0,
-            height: &|_| 1.6,
+            height: &|share| 1.6 + 4.0 * ramp(0.15, 0.4, share),
             flow: &flow,
+            tip: 1.0,
             tilt: 0.0,
             hugs: &|p| 0.8 * ramp(20.0, 60.0, p.y),
         };
@@ -207,7 +225,7 @@ pub(super) fn tied() -> Strands {
     let tie = knot + 7.0 * outward(knot);
     let mut dice = Dice::new(0x53);
     let mut strands = Strands::default();
-    shell::add(&mut strands, SHELL);
+    shell::add(&mut strands, SHELL, 0.12);
     let pull = |p: DVec3, _: f64| (tie - p).normalize_or_zero() + stray(p, 0.05);
     let clump = |dice: &mut Dice, root: DVec3, size: f64, strands: &mut Strands| {
         let lift = dice.between(0.4, 2.6);
@@ -222,6 +240,7 @@ pub(super) fn tied() -> Strands {
                 half: size * dice.between(2.4, 4.4),
                 height: &|share| (SHELL + lift) * ramp(0.0, 0.06, share) + 4.0 * ramp(0.8, 1.0, share),
                 flow: &pull,
+                tip: 1.0,
                 tilt: dice.between(-0.25, 0.25),
                 hugs: &|_| 1.0,
             },
@@ -241,7 +260,7 @@ pub(super) fn tied() -> Strands {
         let spread = at(off * turn.cos(), off * turn.sin(), 0.0);
         let flow = |_: DVec3, share: f64| {
             let fall = at(0.02 * spread.x * (0.5 - share), -1.0, -0.06 + 0.012 * spread.y);
-            at(0.0, 0.25, -1.0).lerp(fall, ramp(0.0, 0.26, share))
+            at(0.0, 0.25, -1.0).lerp(fall, ramp(0.0, 0.42, share))
         };
         push(
             &mut strands,
@@ -249,9 +268,10 @@ pub(super) fn tied() -> Strands {
                 root: tie + spread + at(0.0, 0.0, 5.0),
                 length: dice.between(125.0, 165.0),
                 stations: 11,
-                half: dice.between(3.0, 5.0),
+                half: dice.between(3.4, 5.4),
                 height: &|_| 4.0,
                 flow: &flow,
+                tip: 1.0,
                 tilt: dice.between(-0.4, 0.4),
                 hugs: &|_| 0.0,
             },
