@@ -165,10 +165,10 @@ fn hair_color(palette: &Palette, s: f64, t: f64) -> Color {
 /// A tooth across its width, from the biting edge to the root: ivory, greyish where the edge lets light through, darker towards its
 /// neighbours and the gum.
 fn tooth_color(s: f64, t: f64) -> Color {
-    let ivory = at(0.86, 0.82, 0.72).lerp(at(0.78, 0.66, 0.50), ramp(0.35, 0.95, t));
-    let clear = ivory.lerp(at(0.72, 0.73, 0.70), 0.65 * ramp(0.20, 0.02, t));
+    let ivory = at(0.93, 0.89, 0.80).lerp(at(0.84, 0.73, 0.57), ramp(0.35, 0.95, t));
+    let clear = ivory.lerp(at(0.80, 0.81, 0.78), 0.6 * ramp(0.20, 0.02, t));
     let between = ramp(0.36, 0.5, (s - 0.5).abs());
-    clear * (1.0 - 0.30 * between) * (0.97 + 0.05 * noise(at(5.0 * s, 12.0 * t, 2.0)))
+    clear * (1.0 - 0.24 * between) * (0.97 + 0.05 * noise(at(5.0 * s, 12.0 * t, 2.0)))
 }
 
 /// The tongue across its width, from the root to the tip: a groove, papillae, and a pale coat in the middle.

@@ -3,11 +3,13 @@
 use glam::DVec3;
 
 use crate::parts::strands::Station;
-use crate::sculpt::{gradient, skin};
+use crate::sculpt::gradient;
 
 /// How a clump grows.
 pub(super) struct Clump<'a> {
     pub(super) root: DVec3,
+    /// Signed distance to the ground over which it grows.
+    pub(super) ground: fn(DVec3) -> f64,
     pub(super) length: f64,
     /// Number of stations, the tip included.
     pub(super) stations: usize,
@@ -25,18 +27,24 @@ pub(super) struct Clump<'a> {
     pub(super) hugs: &'a dyn Fn(DVec3) -> f64,
 }
 
-/// The outward direction at a point near the skin.
-pub(super) fn outward(p: DVec3) -> DVec3 {
-    gradient(skin, p).normalize_or(DVec3::Y)
-}
-
 impl Clump<'_> {
+    /// The outward direction at a point near the ground.
+    fn outward(&self, p: DVec3) -> DVec3 {
+        gradient(self.ground, p).normalize_or(DVec3::Y)
+    }
+
     /// The clump's stations from the root to the tip.
     pub(super) fn grown(&self) -> Vec<Station> {
         const SUNK: f64 = 0.4;
-        let step = self.length / ((self.stations - 2) as f64 + self.tip);
+        // Short steps near the root, where hair bends over the head.
+        let steps = self.stations - 1;
+        let weight = |i: usize| {
+            let even = 0.5 + i as f64 / steps as f64;
+            if i + 1 == steps { self.tip * even } else { even }
+        };
+        let whole: f64 = (0..steps).map(weight).sum();
         let mut point = self.root;
-        let mut out = outward(point);
+        let mut out = self.outward(point);
         let mut heading = (self.flow)(point, 0.0);
         heading = (heading - heading.dot(out) * out).normalize_or_zero();
         let mut stations = Vec::with_capacity(self.stations);
@@ -48,15 +56,15 @@ impl Clump<'_> {
             stations.push(Station { point: point - sunk * out, out: leaning, half, rise: 0.24 * half });
             let next = (i + 1) as f64 / (self.stations - 1) as f64;
             heading = (0.9 * heading + 1.1 * (self.flow)(point, next)).normalize_or_zero();
-            point += step * heading * if i + 2 == self.stations { self.tip } else { 1.0 };
+            point += self.length * weight(i) / whole * heading;
             // Out of the skin, and down onto it where the hair lies; free hair is left alone.
             for _ in 0..2 {
-                let off = (self.height)(next) - skin(point);
+                let off = (self.height)(next) - (self.ground)(point);
                 let pull = if off > 0.0 { 1.0 } else { (self.hugs)(point) };
                 if pull * off.abs() < 0.05 {
                     break;
                 }
-                out = outward(point);
+                out = self.outward(point);
                 point += off * pull * out;
             }
         }

@@ -22,7 +22,7 @@ pub(super) fn direction(around: f64, elevation: f64) -> DVec3 {
 /// The point of the head in a direction, without ears.
 pub(super) fn scalp_point(direction: DVec3) -> DVec3 {
     let (mut near, mut far) = (20.0, 170.0);
-    for _ in 0..30 {
+    for _ in 0..18 {
         let middle = 0.5 * (near + far);
         if masses(MIDDLE + middle * direction) < 0.0 { near = middle } else { far = middle }
     }
@@ -32,7 +32,7 @@ pub(super) fn scalp_point(direction: DVec3) -> DVec3 {
 /// Elevation of the hairline at an angle around the head.
 pub(super) fn hairline_elevation(around: f64) -> f64 {
     let (mut low, mut high) = (-1.2, 1.2);
-    for _ in 0..24 {
+    for _ in 0..14 {
         let middle = 0.5 * (low + high);
         let above = above_hairline(scalp_point(direction(around, middle)));
         if above < 0.0 { low = middle } else { high = middle }
@@ -44,16 +44,20 @@ pub(super) fn hairline_elevation(around: f64) -> f64 {
 pub(super) fn add(strands: &mut Strands, thickness: f64, streaks: f64) {
     const AROUND: u32 = 72;
     const ROWS: u32 = 10;
+    let turn = |step: u32| f64::from(step) / f64::from(AROUND);
+    // A ragged edge behind the line, which the clumps cover.
+    let edge = |step: u32| {
+        let around = TAU * turn(step);
+        hairline_elevation(around) + 0.016 + 0.010 * (61.0 * around).sin() * (23.0 * around).cos()
+    };
+    let edges: Vec<f64> = (0..AROUND).map(edge).collect();
     let mut points = Vec::new();
     let mut places = Vec::new();
     for row in 0..ROWS {
         let share = f64::from(row) / f64::from(ROWS - 1);
         for step in 0..AROUND {
-            let turn = f64::from(step) / f64::from(AROUND);
+            let (turn, line) = (turn(step), edges[step as usize]);
             let around = TAU * turn;
-            // A ragged edge behind the line, which the clumps cover.
-            let ragged = 0.016 + 0.010 * (61.0 * around).sin() * (23.0 * around).cos();
-            let line = hairline_elevation(around) + ragged;
             let elevation = line + share.powf(1.3) * (FRAC_PI_2 - 0.01 - line);
             let toward = direction(around, elevation);
             // The edge dives under the skin.

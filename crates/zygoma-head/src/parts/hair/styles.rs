@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use glam::DVec3;
 
-use super::grow::{Clump, outward};
+use super::grow::Clump;
 use super::shell::{self, direction, hairline_elevation, scalp_point};
 use crate::dice::Dice;
 use crate::parts::grid;
@@ -12,6 +12,8 @@ use crate::parts::strands::{Sides, Strands};
 use crate::scalp::above_hairline;
 use crate::sculpt::ear::is_ear;
 use crate::sculpt::field::{at, ramp};
+use crate::sculpt::skin;
+use crate::sculpt::skull::masses;
 use crate::uv::HAIR;
 
 /// Thickness of the shell under the clumps, mm.
@@ -78,6 +80,7 @@ pub(super) fn short() -> Strands {
             strands,
             &Clump {
                 root,
+                ground: masses,
                 length: (13.0 + 10.0 * low + 22.0 * long) * dice.between(0.75, 1.25) * (0.4 + 0.6 * size),
                 stations: if long > 0.3 { 7 } else { 4 },
                 half: (1.0 + 0.6 * low + 1.4 * long) * (0.3 + 0.7 * size) * dice.between(0.7, 1.3),
@@ -115,7 +118,7 @@ pub(super) fn long() -> Strands {
         let side = if root.x + 4.0 * (dice.unit() - 0.5) < PARTING { -1.0 } else { 1.0 };
         let wave = dice.between(0.0, TAU);
         let flow = |p: DVec3, share: f64| {
-            let above = ramp(55.0, 112.0, p.y);
+            let above = ramp(72.0, 116.0, p.y);
             // Sideways from the parting; from the crown in all directions.
             let parted = at(0.9 * side, 0.1, -0.55 * ramp(10.0, 80.0, p.z));
             let around = at(p.x, -20.0, p.z + 12.0).normalize_or_zero();
@@ -123,7 +126,9 @@ pub(super) fn long() -> Strands {
             // Beside the face hair falls backwards, so that it never hangs before eyes or mouth.
             let back = -1.2 * ramp(24.0, 60.0, p.z) - 0.25 * ramp(5.0, 30.0, p.z);
             let sway = 0.14 * ramp(60.0, -20.0, p.y) * (wave + 8.0 * share).sin();
-            let inwards = -0.30 * side * ramp(15.0, -50.0, p.y) * ramp(30.0, 70.0, p.x * side);
+            let wide = p.x * side;
+            let inwards = -side
+                * (0.5 * ramp(74.0, 95.0, wide) + 0.2 * ramp(15.0, -50.0, p.y) * ramp(45.0, 70.0, wide));
             let fall = at(inwards + sway, -1.0, back + 0.7 * sway + 0.35 * ramp(-70.0, -112.0, p.z));
             fall.lerp(beside, above) + stray(p, 0.06)
         };
@@ -131,6 +136,7 @@ pub(super) fn long() -> Strands {
         let low = ramp(20.0, 90.0, root.y);
         let mut clump = Clump {
             root,
+            ground: skin,
             length: root.y + 112.0 + 55.0 * low,
             stations: 10,
             half: dice.between(4.5, 7.5) * size,
@@ -138,10 +144,10 @@ pub(super) fn long() -> Strands {
             flow: &flow,
             tip: 0.3,
             tilt: dice.between(-0.35, 0.35),
-            hugs: &|p| 0.8 * ramp(10.0, 60.0, p.y),
+            hugs: &|p| 0.9 * ramp(-25.0, 25.0, p.y),
         };
         // All ends hang at about the same height, however long the way around the head is.
-        let end = dice.between(-112.0, -84.0);
+        let end = dice.between(-138.0, -108.0);
         let reached = clump.grown().last().map_or(end, |tip| tip.point.y);
         clump.length = (clump.length + reached - end).max(30.0);
         push(strands, &clump, Sides::Roof, dice);
@@ -192,7 +198,8 @@ fn curtain(strands: &mut Strands) {
         let root = scalp_point(direction(around, 0.45));
         let clump = Clump {
             root,
-            length: root.y + if column % 2 == 0 { 66.0 } else { 88.0 },
+            ground: skin,
+            length: root.y + if column % 2 == 0 { 84.0 } else { 100.0 },
             stations: ROWS,
             half: 0.0,
             height: &|share| 1.6 + 4.0 * ramp(0.15, 0.4, share),
@@ -222,7 +229,7 @@ fn curtain(strands: &mut Strands) {
 /// Hair pulled back into a tail.
 pub(super) fn tied() -> Strands {
     let knot = scalp_point(at(0.0, 0.18, -1.0).normalize());
-    let tie = knot + 7.0 * outward(knot);
+    let tie = knot + 7.0 * at(0.0, 0.18, -1.0).normalize();
     let mut dice = Dice::new(0x53);
     let mut strands = Strands::default();
     shell::add(&mut strands, SHELL, 0.12);
@@ -234,6 +241,7 @@ pub(super) fn tied() -> Strands {
             strands,
             &Clump {
                 root,
+                ground: masses,
                 // Around the skull the way is longer than through it.
                 length: distance * (1.0 + 0.0026 * distance),
                 stations: 10,
@@ -266,6 +274,7 @@ pub(super) fn tied() -> Strands {
             &mut strands,
             &Clump {
                 root: tie + spread + at(0.0, 0.0, 5.0),
+                ground: skin,
                 length: dice.between(125.0, 165.0),
                 stations: 11,
                 half: dice.between(3.4, 5.4),
