@@ -77,7 +77,7 @@ impl BrowLine {
     /// the upper and the lower hairs meet in a ridge.
     fn growth(&self, along: f64, across: f64) -> DVec2 {
         let tangent = (self.point(along + 0.01) - self.point(along - 0.01)).normalize();
-        let upright = 1.05 * ramp(0.20, 0.0, along);
+        let upright = 0.85 * ramp(0.22, 0.0, along);
         let rising = 0.62 * ramp(0.95, 0.1, along) * ramp(0.9, -0.6, across);
         let falling = -0.42 * ramp(0.12, 0.4, along) * ramp(0.0, 1.0, across);
         DVec2::from_angle(upright + rising * (1.0 - 0.5 * upright) + falling).rotate(tangent)
@@ -166,12 +166,14 @@ fn hair(
     let centre = line.point(along);
     let slope = (line.point(along + 0.01) - line.point(along - 0.01)).normalize().perp();
     let place = centre + across * BrowLine::half(along) * slope;
-    let turned = DVec2::from_angle(dice.between(-0.16, 0.16));
+    // Less orderly at the inner end.
+    let disorder = 0.16 + 0.22 * ramp(0.3, 0.0, along);
+    let turned = DVec2::from_angle(dice.between(-disorder, disorder));
     let growth = turned.rotate(line.growth(along, across));
     // Bends towards the brow's line.
     let bend = -0.35 * across * growth.perp().dot(slope).signum();
     let length =
-        (4.0 + 4.8 * ramp(0.0, 0.25, along) - 3.2 * ramp(0.55, 1.0, along)) * dice.between(0.75, 1.15);
+        (5.2 + 3.6 * ramp(0.0, 0.25, along) - 3.2 * ramp(0.55, 1.0, along)) * dice.between(0.75, 1.15);
     let thick = dice.between(0.105, 0.15)
         * (1.0 - 0.25 * ramp(0.6, 1.0, along))
         * (0.75 + 0.25 * ramp(0.0, 0.2, along));
