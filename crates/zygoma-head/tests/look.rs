@@ -124,6 +124,25 @@ fn hair_covers_the_scalp_without_entering_it_and_within_its_budget() {
 }
 
 #[test]
+fn hair_on_the_head_faces_outwards() {
+    for style in [Hair::Short, Hair::Long, Hair::Tied] {
+        let head = head(0, style, Level::Low);
+        let hair = part(&head, "hair");
+        let (mut outwards, mut whole) = (0.0, 0.0);
+        for t in &hair.triangles {
+            let [a, b, c] = t.map(|v| hair.positions[v as usize]);
+            let normal = (b - a).cross(c - a);
+            let from_middle = (a + b + c) / 3.0 - DVec3::new(0.0, 0.054, -0.01);
+            if from_middle.y > 0.0 && from_middle.length() < 0.115 {
+                whole += normal.length();
+                outwards += if normal.dot(from_middle) > 0.0 { normal.length() } else { 0.0 };
+            }
+        }
+        assert!(outwards > 0.95 * whole, "{style:?}: {outwards} of {whole}");
+    }
+}
+
+#[test]
 fn the_iris_is_set_back_and_the_eyeball_stays_within_its_radius() {
     for seed in [0, 6] {
         let head = head(seed, Hair::Bald, Level::Low);

@@ -79,10 +79,11 @@ impl Wet {
     fn add_tears(&mut self) {
         const STATIONS: u32 = 25;
         const SIDES: u32 = 4;
+        let [inner, outer] = corners().map(|corner| (corner.x - CENTRE.x) / MARGIN);
         let first = self.positions.len() as u32;
         for station in 0..STATIONS {
             let share = f64::from(station) / f64::from(STATIONS - 1);
-            let xi = -0.74 + 1.48 * share;
+            let xi = 0.87 * (inner + (outer - inner) * share);
             let (lower, _) = margins(xi);
             let place = |radius: f64, angle: f64| {
                 let x = xi * MARGIN;

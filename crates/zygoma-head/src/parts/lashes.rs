@@ -6,7 +6,7 @@ use zygoma_rig::UvMap;
 use super::{Part, grid};
 use crate::Level;
 use crate::dice::Dice;
-use crate::sculpt::eyes::{CENTRE, MARGIN, margins};
+use crate::sculpt::eyes::{CENTRE, MARGIN, corners, margins};
 use crate::sculpt::field::at;
 use crate::shapes::lid_shapes;
 use crate::template::Template;
@@ -24,10 +24,13 @@ pub(super) fn pair() -> [Part; 2] {
 fn left() -> Part {
     let (mut positions, mut triangles, mut coordinates) = (Vec::new(), Vec::new(), Vec::new());
     let mut roots = Vec::new();
+    // From near the inner corner to near the outer one.
+    let [inner, outer] = corners().map(|corner| (corner.x - CENTRE.x) / MARGIN);
+    let (inner, outer) = (0.90 * inner, 0.94 * outer);
     let mut dice = Dice::new(0x1A5);
     for i in 0..COUNT {
         let share = (i as f64 + dice.between(0.1, 0.9)) / COUNT as f64;
-        let xi = -0.76 + 1.56 * share;
+        let xi = inner + (outer - inner) * share;
         let length = (2.4 + 2.6 * share - 1.0 * (2.0 * share - 1.0).powi(2)) * dice.between(0.7, 1.12);
         // Neighbours lean together in small groups.
         let lean = 0.10 * (2.1 * i as f64).sin() + dice.between(-0.07, 0.07);

@@ -67,5 +67,6 @@ pub(super) fn add(strands: &mut Strands, thickness: f64, streaks: f64) {
             places.push(HAIR.at(0.4 + streaks * (zigzag - 0.4), 0.15 + 0.35 * share));
         }
     }
-    strands.add(&points, &grid(ROWS, AROUND, true), &places);
+    let outwards = grid(ROWS, AROUND, true).into_iter().map(|t| [t[0], t[2], t[1]]);
+    strands.add(&points, &outwards.collect::<Vec<_>>(), &places);
 }

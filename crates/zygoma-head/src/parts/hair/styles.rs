@@ -220,7 +220,7 @@ fn curtain(strands: &mut Strands) {
                 places.push(HAIR.at(zigzag, 0.1 + 0.5 * row as f64 / ROWS as f64));
             }
         }
-        let turned = |t: [u32; 3]| if inside { t } else { [t[0], t[2], t[1]] };
+        let turned = |t: [u32; 3]| if inside { [t[0], t[2], t[1]] } else { t };
         let triangles: Vec<[u32; 3]> = grid(ROWS as u32, COLUMNS, false).into_iter().map(turned).collect();
         strands.add(&points, &triangles, &places);
     }
