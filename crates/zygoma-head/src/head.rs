@@ -9,6 +9,7 @@ use crate::dials::{DialSettings, DialValues, Warp};
 use crate::jaw::{JOINT, JawWeights};
 use crate::landmarks::Places;
 use crate::paint::{self, Palette, Texture};
+use crate::parts::hair::{self, Hair};
 use crate::parts::{self, Part};
 use crate::template::Template;
 use crate::{Level, takes, uv};
@@ -25,6 +26,8 @@ pub struct HeadOptions {
     pub dials: DialSettings,
     /// The level of detail of its meshes.
     pub level: Level,
+    /// Its hair; by the seed if it is not told.
+    pub hair: Option<Hair>,
 }
 
 impl HeadOptions {
@@ -60,7 +63,9 @@ pub struct Head {
     pub warp: Warp,
     /// The skin with its 52 shapes.
     pub skin: HeadMesh,
-    /// Eyes, lashes, teeth, gums and tongue.
+    /// Its hair style.
+    pub hair: Hair,
+    /// Eyes, lashes, brows, teeth, gums, tongue and hair.
     pub parts: Vec<HeadMesh>,
     /// For each skin vertex its mirror image.
     pub mirror: Vec<u32>,
@@ -83,12 +88,15 @@ impl Head {
             shapes: template.shapes.iter().map(|s| (s.name.clone(), s.offsets.clone())).collect(),
         };
         let skin = warped(&skin_part, &warp, |v| template.softness[v]);
-        let parts = parts::all().iter().map(|part| warped(part, &warp, |_| part.softness())).collect();
+        let hair = options.hair.unwrap_or_else(|| Hair::sampled(options.seed));
+        let parts = parts::all().iter().chain(hair::of_style(hair));
+        let parts = parts.map(|part| warped(part, &warp, |_| part.softness())).collect();
         Self {
             options: *options,
             dials,
             warp,
             skin,
+            hair,
             parts,
             mirror: base.mirror.clone(),
             places: template.places.clone(),
@@ -138,7 +146,7 @@ impl Head {
 
     /// The painted texture that all meshes of the head share.
     pub fn texture(&self) -> Texture {
-        paint::texture(&Palette::new(&self.dials))
+        paint::texture(&Palette::new(&self.dials, self.hair, self.options.seed))
     }
 
     /// Midpoint of the axis through both jaw joints; the axis runs along X.

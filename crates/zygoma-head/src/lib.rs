@@ -18,11 +18,11 @@
 //!   open; `surface` turns it into well-shaped triangles with lip and lid curves kept; `fields` solves how far
 //!   skin follows the jaw. That takes seconds, so [`bake`] stores the result in `assets/template.bin`.
 //! - `base` mirrors the stored half, closes the mouth and names its parts; `shapes/` poses the 52 ARKit shapes; `parts/` are
-//!   eyes, lashes, teeth, gums and tongue; `landmarks` and `maps` name places and connect levels. `template` makes
+//!   eyes, lashes, brows, teeth, gums, tongue and hair (`scalp` says where it grows); `landmarks` and `maps` name places and connect levels. `template` makes
 //!   all of this once per level and shares it.
 //! - [`dials::Warp`] maps any point of template space to one person's head (`dial_basis` tabulates it for fits); `head` sends skin, parts and posed shapes
 //!   through it, so that whatever holds in the template (no crossings, sealed lips, lids on the eyeball) holds there.
-//! - `jaw` is the jaw's motion for any point, [`Head::jaw_motion`] the same in metres; `uv` and `paint` make
+//! - `jaw` is the jaw's motion for any point, [`Head::jaw_motion`] the same in metres; `uv` and `paint/` make
 //!   the texture; `takes` the built-in takes; [`checks`] tests the invariants of every head.
 //! - [`anatomy`] lies under the skin: bones, wraps with their tissue and a fill, sculpted and stored in
 //!   `assets/anatomy.bin`, mapped by the same warp.
@@ -34,6 +34,7 @@ mod base;
 pub mod checks;
 mod dial_basis;
 pub mod dials;
+mod dice;
 mod error;
 mod fields;
 pub mod fit;
@@ -44,6 +45,7 @@ mod maps;
 mod paint;
 mod parts;
 mod png;
+mod scalp;
 mod sculpt;
 mod shapes;
 mod surface;
@@ -58,6 +60,7 @@ pub use jaw::JawWeights;
 pub use landmarks::{LidContours, LipContours, Places, SkinRegion};
 pub use maps::level_map;
 pub use paint::Texture;
+pub use parts::hair::Hair;
 pub use takes::built_in_takes;
 
 /// Level of detail of the head's meshes.

@@ -18,8 +18,10 @@ pub(crate) struct Tile {
     pub(crate) width: f64,
 }
 
-pub(crate) const BAG: Tile = Tile { left: 0.01, width: 0.17 };
-pub(crate) const POCKET: Tile = Tile { left: 0.20, width: 0.10 };
+pub(crate) const BAG: Tile = Tile { left: 0.01, width: 0.06 };
+pub(crate) const HAIR: Tile = Tile { left: 0.09, width: 0.09 };
+pub(crate) const POCKET: Tile = Tile { left: 0.20, width: 0.07 };
+pub(crate) const WET: Tile = Tile { left: 0.285, width: 0.02 };
 pub(crate) const EYE: Tile = Tile { left: 0.32, width: 0.19 };
 pub(crate) const TEETH: Tile = Tile { left: 0.53, width: 0.09 };
 pub(crate) const GUMS: Tile = Tile { left: 0.64, width: 0.09 };
@@ -27,7 +29,7 @@ pub(crate) const TONGUE: Tile = Tile { left: 0.75, width: 0.09 };
 pub(crate) const LASHES: Tile = Tile { left: 0.86, width: 0.05 };
 pub(crate) const NOSTRIL: Tile = Tile { left: 0.93, width: 0.05 };
 /// All tiles.
-pub(crate) const TILES: [Tile; 8] = [BAG, POCKET, EYE, TEETH, GUMS, TONGUE, LASHES, NOSTRIL];
+pub(crate) const TILES: [Tile; 10] = [BAG, HAIR, POCKET, WET, EYE, TEETH, GUMS, TONGUE, LASHES, NOSTRIL];
 const TILE_TOP: f64 = 0.80;
 const TILE_HEIGHT: f64 = 0.19;
 
@@ -48,7 +50,9 @@ impl Tile {
 /// Unrolls a point of the outer skin: around the head from the back seam over the right ear, and from the crown down.
 fn unrolled(p: DVec3) -> (f64, f64) {
     let axis = p - DVec3::new(0.0, 20.0, 4.0);
-    let around = 0.5 + axis.x.atan2(axis.z) / std::f64::consts::TAU;
+    // The face gets three times as much of the texture as the back of the head.
+    let turn = axis.x.atan2(axis.z);
+    let around = 0.5 + (turn + 0.5 * turn.sin()) / std::f64::consts::TAU;
     let ring = axis.x.hypot(axis.z);
     // An angle near the crown, a height on the neck, smoothly blended.
     let down = if axis.y > 0.0 {

@@ -94,7 +94,8 @@ fn half_open(head: &Head, anatomy: &Anatomy, plane: &Plane, cut_bones: bool) -> 
         for bone in [&anatomy.cranium, &anatomy.mandible] {
             all.push(piece(&solid_section(&bone.surface, &front, 6e-4), CUT_BONE, Finish::Matte));
         }
-        for part in head.parts.iter().filter(|part| !part.name.starts_with("lashes")) {
+        let is_hair = |name: &str| ["lashes", "brows", "hair"].iter().any(|hair| name.starts_with(hair));
+        for part in head.parts.iter().filter(|part| !is_hair(part.name)) {
             let color = match part.name {
                 name if name.starts_with("eye") => color::EYE,
                 name if name.starts_with("teeth") => color::TEETH,

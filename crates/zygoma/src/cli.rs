@@ -591,11 +591,13 @@ pub(crate) struct ConvertArgs {
     pub(crate) json: bool,
 }
 
-/// Make a built-in head: a rig with the 52 ARKit shapes, eyes, teeth and tongue.
+/// Make a built-in head: a rig with the 52 ARKit shapes, eyes, teeth, tongue and hair.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  zygoma head -o head.glb\n  zygoma head -o other.glb --seed 7\n  \
+#[command(
+    after_help = "Examples:\n  zygoma head -o head.glb\n  zygoma head -o other.glb --seed 7 --hair long\n  \
                         zygoma head -o wide.glb --dial jaw_width=0.8 --dial nose_length=-0.5 --level 3.5k\n  \
-                        zygoma head --list-dials")]
+                        zygoma head --list-dials"
+)]
 pub(crate) struct HeadArgs {
     /// Where to write: a .glb, or a folder for OBJs.
     #[arg(short, long, required_unless_present = "list_dials")]
@@ -612,6 +614,10 @@ pub(crate) struct HeadArgs {
     /// Resolution of the mesh, in vertices.
     #[arg(long, value_enum, default_value_t = HeadLevel::High)]
     pub(crate) level: HeadLevel,
+
+    /// The hair style; people of different seeds wear different ones.
+    #[arg(long, value_enum)]
+    pub(crate) hair: Option<HeadHair>,
 
     /// Add skull, jaw bone and the wraps around skin, muscle and skull as further meshes.
     #[arg(long)]
@@ -677,6 +683,14 @@ fn fat(text: &str) -> Result<Fat, String> {
 pub(crate) enum ActuationArg {
     Shapes,
     Forces,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum HeadHair {
+    Short,
+    Long,
+    Tied,
+    Bald,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -73,6 +73,7 @@ enum Part {
     Pupil,
     Tooth,
     Gum,
+    Hair,
     /// Lashes, tear film, shadows: layers that only make sense with their textures.
     SeeThrough,
 }
@@ -294,7 +295,9 @@ impl Part {
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
         if has(&["lash", "lacrimal", "tear", "occlusion", "blend", "shadow", "wet"]) {
             Part::SeeThrough
-        } else if has(&["gum", "tongue", "mouth", "socket"]) {
+        } else if has(&["brow", "hair", "beard"]) {
+            Part::Hair
+        } else if has(&["gum", "tongue", "mouth", "socket", "caruncle"]) {
             Part::Gum
         } else if has(&["teeth", "tooth"]) {
             Part::Tooth
@@ -313,6 +316,7 @@ impl Part {
             Part::Pupil => ([0.02, 0.02, 0.02], Finish::Wet),
             Part::Tooth => ([0.92, 0.88, 0.80], Finish::Wet),
             Part::Gum => ([0.72, 0.38, 0.36], Finish::Wet),
+            Part::Hair => ([0.26, 0.19, 0.15], Finish::Matte),
         }
     }
 }
@@ -353,6 +357,9 @@ mod tests {
             ("teeth", Part::Tooth),
             ("Wolf3D_Teeth", Part::Tooth),
             ("eyelid", Part::Skin),
+            ("brows_left", Part::Hair),
+            ("hair", Part::Hair),
+            ("caruncle_left", Part::Gum),
         ];
         for (name, part) in names {
             assert_eq!(Part::named(name), part, "{name}");

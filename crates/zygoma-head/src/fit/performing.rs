@@ -15,12 +15,18 @@ use crate::anatomy::{Anatomy, jaw_meshes};
 use crate::base::Part;
 use crate::dials::DialSettings;
 use crate::template::Template;
-use crate::{Head, HeadMesh, HeadOptions, JawWeights, Level};
+use crate::{Hair, Head, HeadMesh, HeadOptions, JawWeights, Level};
 
 impl FittedHead {
     /// A rig in the built-in head's frame, in metres: this head's skin with the 52 shapes, eyes, teeth, tongue and both bones.
     pub fn rig(&self) -> Result<Rig, FitError> {
-        let options = HeadOptions { dials: DialSettings::of(&self.dials), level: Level::High, seed: 0 };
+        // A scan has its own hair, in its skin.
+        let options = HeadOptions {
+            dials: DialSettings::of(&self.dials),
+            level: Level::High,
+            hair: Some(Hair::Bald),
+            ..HeadOptions::default()
+        };
         let mut head = Head::new(&options);
         let back = self.to_mesh.inverse();
         let home = |points: &[DVec3]| points.iter().map(|p| back.apply(*p)).collect::<Vec<DVec3>>();
@@ -131,7 +137,7 @@ impl<'a> Follow<'a> {
     }
 }
 
-/// A part on the fitted head. Lashes go with the lids, eyeballs lie behind them; everything else keeps its form.
+/// A part on the fitted head. Lashes and brows go with the skin, eyeballs lie behind them; everything else keeps its form.
 fn carried_part(part: &HeadMesh, space: &RbfWarp, follow: &Follow<'_>) -> HeadMesh {
     let mut carried = part.clone();
     if part.name.starts_with("eye") {
@@ -140,7 +146,7 @@ fn carried_part(part: &HeadMesh, space: &RbfWarp, follow: &Follow<'_>) -> HeadMe
         return carried;
     }
     let placed: Vec<DVec3> = part.positions.iter().map(|p| space.apply(*p)).collect();
-    if part.name.starts_with("lash") {
+    if ["lashes", "brows", "caruncle"].iter().any(|name| part.name.starts_with(name)) {
         for (name, offsets) in &mut carried.shapes {
             offsets
                 .iter_mut()
@@ -161,10 +167,12 @@ fn carried_part(part: &HeadMesh, space: &RbfWarp, follow: &Follow<'_>) -> HeadMe
     carried
 }
 
-/// The centre of an eyeball: of its bounds, since its vertices are denser around the iris.
+/// The centre of an eyeball: of its bounds, since its vertices are denser around the iris. The iris is set back, so that depth counts
+/// from behind.
 fn ball_centre(positions: &[DVec3]) -> DVec3 {
     let (low, high) = bounds(positions);
-    0.5 * (low + high)
+    let middle = 0.5 * (low + high);
+    DVec3::new(middle.x, middle.y, low.z + 0.5 * (high.y - low.y))
 }
 
 /// Puts the joints of the eyes into the eyeballs' centres, and the jaw's between the condyles.

@@ -5,13 +5,14 @@ use zygoma_rig::UvMap;
 
 use super::{Part, grid};
 use crate::Level;
-use crate::sculpt::eyes::{CENTRE, MARGIN, margins};
+use crate::dice::Dice;
+use crate::sculpt::eyes::{CENTRE, MARGIN, corners, margins};
 use crate::sculpt::field::at;
 use crate::shapes::lid_shapes;
 use crate::template::Template;
 use crate::uv::LASHES;
 
-const COUNT: usize = 34;
+const COUNT: usize = 58;
 
 /// Lashes of the left and the right eye.
 pub(super) fn pair() -> [Part; 2] {
@@ -23,21 +24,27 @@ pub(super) fn pair() -> [Part; 2] {
 fn left() -> Part {
     let (mut positions, mut triangles, mut coordinates) = (Vec::new(), Vec::new(), Vec::new());
     let mut roots = Vec::new();
+    // From near the inner corner to near the outer one.
+    let [inner, outer] = corners().map(|corner| (corner.x - CENTRE.x) / MARGIN);
+    let (inner, outer) = (0.90 * inner, 0.94 * outer);
+    let mut dice = Dice::new(0x1A5);
     for i in 0..COUNT {
-        let share = (i as f64 + 0.5) / COUNT as f64;
-        let xi = -0.78 + 1.60 * share;
-        let length = 2.6 + 3.2 * share - 1.0 * (2.0 * share - 1.0).powi(2);
+        let share = (i as f64 + dice.between(0.1, 0.9)) / COUNT as f64;
+        let xi = inner + (outer - inner) * share;
+        let length = (2.4 + 2.6 * share - 1.0 * (2.0 * share - 1.0).powi(2)) * dice.between(0.7, 1.12);
+        // Neighbours lean together in small groups.
+        let lean = 0.10 * (2.1 * i as f64).sin() + dice.between(-0.07, 0.07);
         let first = positions.len() as u32;
         // Four cross-sections along the lash, three sides each; it curls upwards and fans outwards.
         for step in 0..4 {
             let along = f64::from(step) / 3.0;
             for side in [-1.0, 0.0, 1.0] {
-                let half = 0.30 * (1.0 - along) + 0.02;
+                let half = 0.13 * (1.0 - along) + 0.015;
                 let station = (xi + side * half / MARGIN).clamp(-0.95, 0.95);
                 let root = margin_point(station);
                 let ridge = at(0.0, if side == 0.0 { 0.8 * half } else { 0.0 }, 0.0);
                 let out = (root - CENTRE).normalize();
-                let fan = at(0.75 * (xi + 0.1) * length * along, 0.0, 0.0);
+                let fan = at((0.75 * (xi + 0.1) + lean) * length * along, 0.0, 0.0);
                 let curl = at(0.0, 0.62 * along * along - 0.10 * along, 0.0) * length;
                 positions.push(root + out * (0.1 + 0.85 * length * along) + curl + fan + ridge);
                 roots.push(root);

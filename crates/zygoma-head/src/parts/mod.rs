@@ -1,7 +1,11 @@
-//! The parts in the head's openings: eyes, lashes, teeth, gums, tongue, with the shapes that move them.
+//! The parts in the head's openings and on its skin: eyes, lashes, brows, teeth, gums, tongue, with the shapes that move them.
 
-mod eyes;
+pub(crate) mod brows;
+mod caruncle;
+pub(crate) mod eyes;
+pub(crate) mod hair;
 mod lashes;
+mod strands;
 mod teeth;
 mod tongue;
 
@@ -24,16 +28,15 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The share of soft dials that it follows: lashes grow in skin, all else sits in bone or in the eye.
+    /// The share of soft dials that it follows: hair grows in skin, all else sits in bone or in the eye.
     pub(crate) fn softness(&self) -> f64 {
-        if self.name.starts_with("lashes") { 1.0 } else { 0.0 }
+        if ["lashes", "brows", "hair"].iter().any(|name| self.name.starts_with(name)) { 1.0 } else { 0.0 }
     }
 
     /// The mirror image of a part of the left side, with its shapes.
     fn mirrored(&self, name: &'static str) -> Self {
         let reflected = |points: &[DVec3]| points.iter().map(|p| reflect(*p)).collect();
-        let shape =
-            |(name, offsets): &(String, Vec<DVec3>)| (name.replace("Left", "Right"), reflected(offsets));
+        let shape = |(name, offsets): &(String, Vec<DVec3>)| (other_side(name), reflected(offsets));
         Self {
             name,
             positions: reflected(&self.positions),
@@ -44,12 +47,22 @@ impl Part {
     }
 }
 
+/// The name of a shape of the other side.
+fn other_side(name: &str) -> String {
+    match name.contains("Left") {
+        true => name.replace("Left", "Right"),
+        false => name.replace("Right", "Left"),
+    }
+}
+
 /// All parts of the template.
 pub(crate) fn all() -> &'static [Part] {
     static PARTS: OnceLock<Vec<Part>> = OnceLock::new();
     PARTS.get_or_init(|| {
         let mut parts = eyes::pair().to_vec();
         parts.extend(lashes::pair());
+        parts.extend(brows::pair());
+        parts.extend(caruncle::pair());
         parts.extend(teeth::all());
         parts.push(tongue::tongue());
         parts

@@ -88,7 +88,7 @@ fn teeth(name: &'static str, up: f64) -> Part {
                     let y = up * (share * (height + 1.5));
                     let p = centre + along * across + outward * deep + at(0.0, y, 0.0);
                     positions.push(p * mirror);
-                    places.push((0.5, share));
+                    places.push((0.5 + 0.5 * around.cos(), share));
                 }
             }
             let flip = (side > 0.0) == (up > 0.0);

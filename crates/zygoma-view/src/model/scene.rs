@@ -167,7 +167,7 @@ fn look_of(name: &str) -> Look {
         Look::Eye
     } else if has(&["tooth", "teeth"]) {
         Look::Teeth
-    } else if has(&["gum", "tongue", "mouth"]) {
+    } else if has(&["gum", "tongue", "mouth", "caruncle"]) {
         Look::Flesh
     } else {
         Look::Other

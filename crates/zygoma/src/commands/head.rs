@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use zygoma_head::anatomy::Anatomy;
 use zygoma_head::dials::DIALS;
-use zygoma_head::{Head, HeadOptions, Level};
+use zygoma_head::{Hair, Head, HeadOptions, Level};
 use zygoma_rig::formats::{gltf, obj};
 
-use crate::cli::{HeadArgs, HeadLevel};
+use crate::cli::{HeadArgs, HeadHair, HeadLevel};
 use crate::commands::animated;
 
 pub(crate) fn run(args: &HeadArgs) -> anyhow::Result<()> {
@@ -21,6 +21,7 @@ pub(crate) fn run(args: &HeadArgs) -> anyhow::Result<()> {
 
 fn write_head(args: &HeadArgs, out: &Path) -> anyhow::Result<()> {
     let mut options = HeadOptions::sampled(args.seed, level(args.level));
+    options.hair = args.hair.map(hair);
     for dial in &args.dials {
         let Some((name, value)) = dial.split_once('=') else {
             bail!("--dial {dial}: write it as NAME=VALUE, for example jaw_width=0.5");
@@ -49,6 +50,15 @@ fn level(level: HeadLevel) -> Level {
         HeadLevel::Low => Level::Low,
         HeadLevel::Middle => Level::Middle,
         HeadLevel::High => Level::High,
+    }
+}
+
+fn hair(style: HeadHair) -> Hair {
+    match style {
+        HeadHair::Short => Hair::Short,
+        HeadHair::Long => Hair::Long,
+        HeadHair::Tied => Hair::Tied,
+        HeadHair::Bald => Hair::Bald,
     }
 }
 
