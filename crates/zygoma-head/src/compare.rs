@@ -22,31 +22,79 @@ const FARTHEST: f64 = 0.015;
 /// Least cosine between the normals of partners.
 const AGREEMENT: f64 = 0.3;
 
-/// How partners on a rig are found after the similarity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Partners {
-    /// The closest point: a mouth that sits lower has other partners.
-    Closest,
-    /// The point to which [`Registration`] carries the vertex: lip on lip, lid on lid.
-    Registered,
-}
-
 /// A displacement field on the vertices of the built-in skin at [`Level::High`], in metres; `None` without a partner.
 pub type Field = Vec<Option<DVec3>>;
 
-/// The shapes of a rig on the vertices of the built-in skin.
+/// A shape of the built-in head.
 #[derive(Clone, Debug)]
-pub struct Carried {
-    /// Name, largest displacement of the rig's skin in metres at the built-in head's size, and field of each shape.
-    pub shapes: Vec<(&'static str, f64, Field)>,
-    /// The rig's size over the built-in head's.
-    pub scale: f64,
+pub struct OwnShape {
+    /// ARKit's name.
+    pub name: &'static str,
+    /// Largest displacement of outer skin and lips, in metres.
+    pub largest: f64,
+    /// Its field.
+    pub field: Field,
 }
 
-impl Carried {
-    /// The largest displacement and the field of a shape.
-    pub fn shape(&self, name: &str) -> Option<(f64, &Field)> {
-        self.shapes.iter().find(|(shape, ..)| *shape == name).map(|(_, largest, field)| (*largest, field))
+/// A shape of another rig on the vertices of the built-in skin.
+#[derive(Clone, Debug)]
+pub struct CarriedShape {
+    /// ARKit's name.
+    pub name: &'static str,
+    /// Largest displacement of the rig's visible skin, in metres at the built-in head's size.
+    pub largest: f64,
+    /// Displacements of the points to which [`Registration`] carries the vertices: lip on lip, lid on lid.
+    pub registered: Field,
+    /// Displacements of the points closest to the vertices: a mouth that sits lower has other partners.
+    pub closest: Field,
+}
+
+/// The shapes of a rig on the built-in skin.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// Those of the 52 that the rig has, sorted by name.
+    pub shapes: Vec<CarriedShape>,
+    /// The rig's size over the built-in head's.
+    pub scale: f64,
+    /// The form of the neutral, at the rig's own size.
+    pub form: Form,
+}
+
+/// Lengths of a neutral face, in metres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Form {
+    /// Height of the opening of the left eye.
+    pub eye_height: f64,
+    /// Distance between the corners of the left eye.
+    pub eye_width: f64,
+    /// Distance between the middles of both eyes' corners.
+    pub eye_distance: f64,
+    /// From the crown to the lowest point of the chin.
+    pub head_height: f64,
+    /// Distance between the corners of the mouth.
+    pub mouth_width: f64,
+    /// From the line between the lips to the lowest point of the chin.
+    pub chin: f64,
+}
+
+impl Form {
+    /// Measures a skin with the vertices of the built-in head at [`Level::High`].
+    pub fn of(skin: &[DVec3]) -> Self {
+        let places = &Template::of(Level::High).places;
+        let mark = |i: usize| skin[places.landmarks[i] as usize];
+        let [upper, lower] =
+            [&places.lids[0].upper, &places.lids[0].lower].map(|lid| lid.iter().map(|v| skin[*v as usize]));
+        let lower: Vec<DVec3> = lower.collect();
+        let gap = |p: DVec3| lower.iter().map(|q| q.distance(p)).fold(f64::MAX, f64::min);
+        let crown = skin.iter().map(|p| p.y).fold(f64::MIN, f64::max);
+        Self {
+            eye_height: upper.map(gap).fold(0.0, f64::max),
+            eye_width: mark(42).distance(mark(45)),
+            eye_distance: (0.5 * (mark(42) + mark(45))).distance(0.5 * (mark(36) + mark(39))),
+            head_height: crown - mark(8).y,
+            mouth_width: mark(48).distance(mark(54)),
+            chin: (0.5 * (mark(62) + mark(66))).y - mark(8).y,
+        }
     }
 }
 
@@ -85,21 +133,18 @@ fn normals(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3> {
 
 impl Canvas {
     /// The shapes of the built-in head itself, which must be at [`Level::High`].
-    pub fn built_in(&self, head: &Head) -> Carried {
-        let skin = |offsets: &[DVec3]| {
-            let one = |(offset, area): (&DVec3, &f64)| (*area > 0.0).then_some(*offset);
-            offsets.iter().zip(&self.areas).map(one).collect::<Field>()
-        };
+    pub fn built_in(&self, head: &Head) -> Vec<OwnShape> {
         let shape = |name: &&'static str| {
             let (_, offsets) = head.skin.shapes.iter().find(|(shape, _)| shape == name)?;
-            let field = skin(offsets);
-            Some((*name, largest(&field), field))
+            let of_skin = |(offset, area): (&DVec3, &f64)| (*area > 0.0).then_some(*offset);
+            let field: Field = offsets.iter().zip(&self.areas).map(of_skin).collect();
+            Some(OwnShape { name, largest: largest(&field), field })
         };
-        Carried { shapes: arkit::SHAPES.iter().filter_map(shape).collect(), scale: 1.0 }
+        arkit::SHAPES.iter().filter_map(shape).collect()
     }
 
     /// Carries the shapes of a rig to the built-in skin.
-    pub fn carry(&self, rig: &Rig, partners: Partners) -> Result<Carried, FitError> {
+    pub fn carry(&self, rig: &Rig) -> Result<Carried, FitError> {
         let mesh = rig.skin();
         let positions: Vec<DVec3> = mesh.positions.iter().map(|p| p.as_dvec3()).collect();
         let triangles = mesh.faces.triangles();
@@ -120,20 +165,23 @@ impl Canvas {
             .filter(|t| t.iter().all(|v| visible.contains(&bits(positions[*v as usize]))))
             .collect();
         let aligned: Vec<DVec3> = positions.iter().map(|p| back.apply(*p)).collect();
-        let starts: Vec<DVec3> = match partners {
-            Partners::Closest => self.positions.clone(),
-            Partners::Registered => registered.iter().map(|p| back.apply(*p)).collect(),
-        };
-        let partners = self.partners(&aligned, &triangles, &starts);
+        let carried: Vec<DVec3> = registered.iter().map(|p| back.apply(*p)).collect();
+        let [by_registration, closest] =
+            [&carried, &self.positions].map(|starts| self.partners(&aligned, &triangles, starts));
         let shapes = shapes_of(mesh, &back).into_par_iter().map(|(name, offsets)| {
             let seen = triangles.iter().flatten().map(|v| offsets[*v as usize].length());
             let at = |partner: &Option<Partner>| {
                 let (t, weights) = (*partner)?;
                 Some((0..3).map(|k| weights[k] * offsets[triangles[t][k] as usize]).sum())
             };
-            (name, seen.fold(0.0, f64::max), partners.iter().map(at).collect())
+            CarriedShape {
+                name,
+                largest: seen.fold(0.0, f64::max),
+                registered: by_registration.iter().map(at).collect(),
+                closest: closest.iter().map(at).collect(),
+            }
         });
-        Ok(Carried { shapes: shapes.collect(), scale: 1.0 / back.scale })
+        Ok(Carried { shapes: shapes.collect(), scale: 1.0 / back.scale, form: Form::of(&registered) })
     }
 
     fn partners(&self, aligned: &[DVec3], triangles: &[[u32; 3]], starts: &[DVec3]) -> Vec<Option<Partner>> {

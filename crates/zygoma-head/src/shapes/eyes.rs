@@ -99,7 +99,9 @@ impl Lids {
         let slide = DVec3::X * slide * share * reach;
         // Slides stay on the eyeball.
         let moved = turned + slide;
-        CENTRE + moved.normalize_or_zero() * distance.max(RADIUS + 0.2) - p
+        let offset = CENTRE + moved.normalize_or_zero() * distance.max(RADIUS + 0.2) - p;
+        // Only the lid follows the eyeball; the skin above its fold slides down without being pushed out.
+        offset - DVec3::Z * offset.z.max(0.0) * 0.7 * ramp(0.15, 0.6, beyond)
     }
 }
 
@@ -116,7 +118,7 @@ const LOWER_SPAN: f64 = 0.9;
 
 /// The lids in the shapes that move them, by name without the side.
 const LIDS: [(&str, LidPose); 9] = [
-    ("cheekSquint", LidPose::new(0.0, 0.8, [0.0, 0.4])),
+    ("cheekSquint", LidPose::new(0.0, 1.0, [0.0, 0.4])),
     ("eyeBlink", LidPose::new(1.0, 1.0, [0.0, 0.0])),
     ("eyeLookDown", LidPose::new(0.50, -0.50, [0.0, 0.0])),
     ("eyeLookIn", LidPose::new(0.04, 0.0, [-1.9, -1.9])),
@@ -124,7 +126,7 @@ const LIDS: [(&str, LidPose); 9] = [
     ("eyeLookUp", LidPose::new(-0.27, 0.40, [0.0, 0.0])),
     ("eyeSquint", LidPose::new(0.08, 1.0, [0.0, -1.6])),
     ("eyeWide", LidPose::new(-0.30, -0.30, [0.0, 0.0])),
-    ("noseSneer", LidPose::new(0.0, 0.35, [0.0, 0.0])),
+    ("noseSneer", LidPose::new(0.0, 0.55, [0.0, 0.0])),
 ];
 
 /// The lid shapes of the left eye as displacements of any point near it.
@@ -139,25 +141,26 @@ pub(crate) fn lid_shapes(base: &Base) -> Vec<(&'static str, impl Fn(DVec3) -> DV
 
 pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     for (name, _) in LIDS.iter().filter(|(name, _)| name.starts_with("eye")) {
-        let around = if *name == "eyeSquint" { squint } else { |_| DVec3::ZERO };
-        posed.extend(lid_pair(poser, name, around));
+        let is_squint = *name == "eyeSquint";
+        posed.extend(lid_pair(poser, name, |_, p| if is_squint { squint(p) } else { DVec3::ZERO }));
     }
 }
 
-/// A pair of shapes that move the lids and the skin around them, `around`, above the jaw.
-pub(super) fn lid_pair(poser: &Poser<'_>, name: &str, around: fn(DVec3) -> DVec3) -> [Posed; 2] {
+/// A pair of shapes that move the lids and the skin around them.
+pub(super) fn lid_pair(poser: &Poser<'_>, name: &str, around: impl Fn(usize, DVec3) -> DVec3) -> [Posed; 2] {
     let shapes = lid_shapes(poser.base);
-    let lids = |p: DVec3| shapes.iter().filter(|(lid, _)| *lid == name).map(|(_, shape)| shape(p)).sum::<DVec3>();
-    poser.pair(name, |v, p| lids(p) + poser.off_lids(v, p) * (1.0 - poser.jaw[v]) * around(p))
+    let lids = shapes.iter().find(|(lid, _)| *lid == name).map(|(_, shape)| shape);
+    let lid = |p: DVec3| lids.map_or(DVec3::ZERO, |shape| shape(p));
+    poser.pair(name, |v, p| lid(p) + poser.off_lids(v, p) * around(v, p))
 }
 
 /// The ring of muscle around the eye draws cheek and temple towards the inner corner.
 fn squint(p: DVec3) -> DVec3 {
     let drawn = [
-        pull(MALAR, [-2.0, 1.9, 0.2], 26.0),
-        pull(CHEEK, [-0.9, 1.8, -0.4], 24.0),
-        pull(under_eye(), [-0.8, 0.9, 0.2], 15.0),
-        pull(crow(), [-0.8, 0.2, 0.6], 22.0),
+        pull(MALAR, [-2.2, 2.0, 0.1], 26.0),
+        pull(CHEEK, [-0.9, 1.9, -0.6], 26.0),
+        pull(under_eye(), [-0.9, 1.0, 0.0], 17.0),
+        pull(crow(), [-0.8, 0.2, 0.6], 26.0),
     ];
     pulls(&drawn, p) + folds(&crows_feet(0.8), p)
 }

@@ -2,13 +2,14 @@
 
 use glam::{DQuat, DVec3};
 
-use super::fold::{Fold, folds};
+use super::fold::{Fold, straight};
 use super::kelvin::{Pull, pull, pulls};
 use super::places::{
     BUCCAL, CHEEK, CHIN, CHIN_SIDE, FOLD, JOWL, MALAR, MASSETER, UNDER_JAW, corner, lower_lip, lower_side,
     sulcus, sulcus_side, upper_lip, upper_side, wing,
 };
 use super::{Posed, Poser, reflect};
+use crate::base::Part;
 use crate::sculpt::field::{at, bell, ramp};
 use crate::sculpt::lips::{CORNER_X, front_z, line_y, slit_y};
 
@@ -23,6 +24,8 @@ struct LipView {
     near: f64,
     /// 0 on the lids, 1 away from them.
     off_lids: f64,
+    /// 0 deep in the mouth bag, which stays at teeth and gums.
+    shallow: f64,
 }
 
 impl Poser<'_> {
@@ -33,7 +36,11 @@ impl Poser<'_> {
         let near = bell(x, 34.0).powi(2) * bell(t, 17.0) * (1.0 - ramp(10.0, 34.0, depth));
         // The jaw field separates the lips smoothly up to their corners.
         let lower = self.jaw[v];
-        LipView { p, t, lower, near, off_lids: self.off_lids(v, p) }
+        let shallow = match self.base.parts[v] {
+            Part::UpperBag | Part::LowerBag => 1.0 - ramp(9.0, 20.0, depth),
+            _ => 1.0,
+        };
+        LipView { p, t, lower, near, off_lids: self.off_lids(v, p), shallow }
     }
 
     /// A pair of lip shapes.
@@ -68,17 +75,22 @@ impl LipView {
         /// Radius of a lip at its middle, and how far its turn reaches into the skin around it.
         const RADIUS: f64 = 6.4;
         const REACH: f64 = 11.0;
+        /// Depth behind the front of the lips where the upper and the lower lip begin to be held by the teeth behind them.
+        const HELD: [f64; 2] = [6.5, 8.5];
         let x = self.p.x.abs();
         let fade = arch(self.p.x);
         let radius = RADIUS * fade.powf(0.5).max(0.15);
         let axis = at(self.p.x, line_y(x) + side * (radius - 0.4), front_z(x) - 5.5);
         let arm = self.p - axis;
-        let share = fade.powf(0.6) * (1.0 - ramp(1.05 * radius, radius + REACH, arm.length()));
+        // The inner side stays at the teeth, the nose where it is.
+        let depth = if side > 0.0 { HELD[0] } else { HELD[1] };
+        let held = ramp(depth + 5.5, depth, front_z(x) - self.p.z) * ramp(18.0, 9.0, side * self.t);
+        let share = held * fade.powf(0.6) * (1.0 - ramp(1.05 * radius, radius + REACH, arm.length()));
         let turned = axis + DQuat::from_rotation_x(side * share * angle) * arm;
         turned - self.p
     }
 
-    /// Keeps a displaced lip on its own side of the slit, so that a lip that rolls inwards does not cut into the other.
+    /// Keeps a displaced lip on its own side of the slit and before the teeth, so that a lip that rolls inwards cuts into neither.
     fn kept_apart(&self, offset: DVec3) -> DVec3 {
         let moved = self.p + offset;
         let (rest, line) = (self.p.y - slit_y(self.p), slit_y(moved));
@@ -87,7 +99,18 @@ impl LipView {
         }
         let height = moved.y - line;
         let kept = if rest > 0.0 { height.max(rest.min(0.15)) } else { height.min(rest.max(-0.15)) };
-        at(offset.x, offset.y + kept - height, offset.z)
+        at(offset.x, offset.y + kept - height, self.before_teeth(offset.z))
+    }
+
+    /// Slows a motion backwards, so that it ends before the teeth.
+    fn before_teeth(&self, motion: f64) -> f64 {
+        /// Depths behind the front of the lips from which on a motion is slowed, and where it ends.
+        const SLOWED: f64 = 8.5;
+        const END: f64 = 12.6;
+        let depth = front_z(self.p.x.abs()) - self.p.z;
+        let from = depth.max(SLOWED);
+        let (room, beyond) = ((END - from).max(0.3), depth - motion - from);
+        if beyond <= 0.0 { motion } else { depth - from - room * (1.0 - (-beyond / room).exp()) }
     }
 }
 
@@ -102,13 +125,9 @@ fn arch(x: f64) -> f64 {
 }
 
 /// The nasolabial fold, from beside the nose to beside the mouth.
-fn nasolabial(depth: f64) -> [Fold; 2] {
-    let by = depth * at(-0.25, 0.0, -0.97);
-    let middle = at(27.5, -29.0, 92.0);
-    [
-        Fold { ends: [at(19.0, -16.0, 97.0), middle], by: 0.8 * by, width: 4.0 },
-        Fold { ends: [middle, corner() + at(9.5, 2.0, -3.0)], by, width: 4.4 },
-    ]
+fn nasolabial(depth: f64) -> Fold {
+    let line = [at(19.0, -17.0, 97.0), at(27.5, -30.0, 92.0), corner() + at(9.0, 1.0, -3.0)];
+    Fold { line, by: depth * at(-0.25, 0.0, -0.97), width: 5.0 }
 }
 
 /// Upright lines around puckered lips.
@@ -133,28 +152,30 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
 fn round(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.push(poser.lip_middle("mouthFunnel", |m| {
         let sign = 1.0 - 2.0 * m.lower;
-        let open = arch(m.p.x).powf(0.6) * 6.0 * sign * bell(m.t, 22.0);
-        let out = 5.0 + 0.006 * m.p.x * m.p.x;
+        let open = arch(m.p.x).powf(0.6) * 7.0 * sign * bell(m.t, 22.0);
+        let out = 3.5 + 0.006 * m.p.x * m.p.x;
         let drawn = [
-            pull(corner(), [-1.0, 0.0, 2.0], 24.0),
-            pull(JOWL, [-2.2, 0.6, 3.0], 26.0),
-            pull(BUCCAL, [-2.2, -0.6, 1.4], 26.0),
+            pull(corner(), [-1.0, -0.4, 2.0], 24.0),
+            pull(lower_side(), [-0.4, -1.6, 2.0], 26.0),
+            pull(JOWL, [-2.0, -0.1, 2.8], 26.0),
+            pull(BUCCAL, [-2.0, -1.0, 1.4], 26.0),
+            pull(CHIN_SIDE, [-0.7, -1.2, 1.0], 26.0),
         ];
-        m.near * at(-0.26 * m.p.x, 0.0, out)
+        m.near * at(-0.32 * m.p.x, 0.0, out)
             + bell(m.p.x, 40.0) * (1.0 - ramp(12.0, 34.0, front_z(0.0) - m.p.z)) * at(0.0, open, 0.0)
             + m.pulled_evenly(&drawn)
             + m.rolled(-0.35, -0.35)
     }));
     posed.push(poser.lip_middle("mouthPucker", |m| {
         let drawn = [
-            pull(corner(), [-4.4, 0.6, 5.6], 20.0),
+            pull(corner(), [-5.6, 0.6, 5.4], 20.0),
             pull(lower_side(), [-0.6, 0.2, 3.0], 22.0),
             pull(JOWL, [-1.6, 0.8, 3.4], 26.0),
             pull(BUCCAL, [-2.4, 0.8, 2.8], 26.0),
             pull(CHIN_SIDE, [-0.8, 1.5, 1.2], 26.0),
         ];
-        let narrowed = m.near * at(-0.20 * m.p.x, 0.14 * m.t * bell(m.t, 14.0), 1.5);
-        narrowed + m.pulled_evenly(&drawn) + m.rolled(-0.25, -0.25) + lip_lines(m.p)
+        let narrowed = m.near * at(-0.34 * m.p.x, 0.14 * m.t * bell(m.t, 14.0), 1.5);
+        m.shallow * (narrowed + m.pulled_evenly(&drawn) + m.rolled(-0.32, -0.32)) + lip_lines(m.p)
     }));
 }
 
@@ -182,9 +203,9 @@ fn corners(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(MASSETER, [2.4, 3.8, 1.2], 26.0),
             pull(JOWL, [2.0, 3.6, -3.2], 26.0),
             pull(lower_lip(), [-0.8, 2.8, 0.4], 24.0),
-            pull(CHEEK, [0.4, 1.6, 1.8], 20.0),
+            pull(CHEEK, [0.5, 2.4, 2.8], 20.0),
         ]);
-        drawn + m.off_lids * folds(&nasolabial(1.8), m.p)
+        drawn + m.off_lids * nasolabial(1.1).offset(m.p)
     }));
     posed.extend(poser.lip_pair("mouthFrown", |m| {
         let drawn = m.pulled(&[
@@ -193,8 +214,12 @@ fn corners(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(JOWL, [0.8, -1.0, 1.3], 26.0),
             pull(CHIN_SIDE, [0.5, 0.4, 1.4], 22.0),
         ]);
-        let marionette =
-            Fold { ends: [corner() + at(4.0, -5.0, 0.0), corner() + at(7.0, -18.0, -4.0)], by: at(-0.3, 0.0, -1.0), width: 4.0 };
+        let marionette = straight(
+            corner() + at(4.0, -5.0, 0.0),
+            corner() + at(7.0, -18.0, -4.0),
+            at(-0.2, 0.0, -0.8),
+            4.4,
+        );
         drawn + marionette.offset(m.p)
     }));
     posed.extend(poser.lip_pair("mouthDimple", |m| {
@@ -207,16 +232,16 @@ fn corners(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(FOLD, [1.0, -0.4, 0.9], 26.0),
         ]);
         let dimple =
-            Fold { ends: [corner() + at(8.0, 6.0, -3.0), corner() + at(8.0, -5.0, -3.0)], by: at(-0.5, 0.0, -1.2), width: 4.0 };
+            straight(corner() + at(8.0, 6.0, -3.0), corner() + at(8.0, -4.0, -3.0), at(-0.4, 0.0, -0.9), 4.6);
         drawn + dimple.offset(m.p)
     }));
     posed.extend(poser.lip_pair("mouthStretch", |m| {
         m.pulled(&[
-            pull(corner(), [6.4, -3.1, -5.2], 28.0),
-            pull(JOWL, [3.4, 0.0, -2.0], 30.0),
-            pull(BUCCAL, [1.3, -0.4, 2.4], 28.0),
-            pull(UNDER_JAW, [2.2, -0.3, 0.8], 32.0),
-            pull(CHIN_SIDE, [0.8, 0.6, 0.0], 22.0),
+            pull(corner(), [6.6, -3.0, -5.4], 32.0),
+            pull(JOWL, [3.3, 0.4, -2.1], 32.0),
+            pull(BUCCAL, [1.2, -0.6, 3.0], 32.0),
+            pull(UNDER_JAW, [2.3, -0.3, 0.8], 32.0),
+            pull(MASSETER, [1.2, 0.2, 0.9], 32.0),
         ])
     }));
 }
@@ -229,24 +254,25 @@ fn rolls(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(sulcus_side(), [0.0, 1.6, 2.0], 19.0),
             pull(JOWL, [0.0, 0.7, 0.0], 26.0),
         ];
-        m.kept_apart(m.rolled(0.0, 1.1) + m.lower * m.pulled_evenly(&drawn))
+        m.kept_apart(m.rolled(0.0, 0.85) + m.lower * m.shallow * m.pulled_evenly(&drawn))
     }));
     posed.push(poser.lip_middle("mouthRollUpper", |m| {
-        let drawn = [pull(upper_lip(), [0.0, -2.5, -2.0], 20.0), pull(upper_side(), [0.0, -1.5, -1.0], 20.0)];
-        m.kept_apart(m.rolled(1.1, 0.0) + (1.0 - m.lower) * m.pulled_evenly(&drawn))
+        let drawn = [pull(upper_lip(), [0.0, -2.8, -1.0], 20.0), pull(upper_side(), [0.0, -1.6, -0.6], 20.0)];
+        m.kept_apart(m.rolled(0.92, 0.0) + (1.0 - m.lower) * m.shallow * m.pulled_evenly(&drawn))
     }));
 }
 
 /// Chin and lips pushed up, lips pressed together.
 fn shrugs(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.push(poser.lip_middle("mouthShrugLower", |m| {
-        m.pulled_evenly(&[
+        let raised = [
             pull(sulcus(), [0.0, 2.9, 0.8], 26.0),
             pull(CHIN_SIDE, [-0.2, 2.6, 1.2], 26.0),
             pull(lower_side(), [-0.2, 1.9, 2.2], 16.0),
             pull(JOWL, [0.0, 1.2, 0.8], 26.0),
             pull(lower_lip(), [0.0, 0.8, 1.4], 12.0),
-        ])
+        ];
+        m.shallow * m.pulled_evenly(&raised)
     }));
     posed.push(poser.lip_middle("mouthShrugUpper", |m| {
         let raised = [
@@ -288,7 +314,7 @@ fn raises(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(MALAR, [-0.4, 0.8, 0.8], 26.0),
             pull(wing(), [0.3, 0.8, 0.0], 12.0),
         ];
-        let fold = m.off_lids * nasolabial(1.2)[0].offset(m.p);
+        let fold = m.off_lids * nasolabial(0.7).offset(m.p);
         (1.0 - m.lower) * (m.pulled(&drawn) + fold)
     }));
 }
