@@ -83,7 +83,7 @@ fn corner_shapes_take_the_cheek_along() {
     let rest = &head.skin.positions;
     let from = rest[corner(&head)];
     let cheek = &head.places.regions.iter().find(|region| region.name == "cheek_L").unwrap().vertices;
-    for name in ["mouthSmileLeft", "mouthFrownLeft", "mouthStretchLeft", "mouthDimpleLeft"] {
+    for name in ["mouthSmileLeft", "mouthFrownLeft", "mouthStretchLeft"] {
         let offsets = offsets(&head, name);
         let own = offsets[corner(&head)];
         let ring: Vec<f64> = (cheek.iter().map(|v| *v as usize))

@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::eyes::lid_pair;
 use super::fold::{Fold, folds, straight};
 use super::kelvin::{pull, pulls};
-use super::places::{BUCCAL, CHEEK, FOLD, JOWL, MALAR, MASSETER, crow, lower_side, under_eye};
+use super::places::{BROW_OUT, BUCCAL, CHEEK, FOLD, JOWL, MALAR, MASSETER, crow, lower_side, under_eye};
 use super::{Posed, Poser, reflect};
 use crate::sculpt::field::{at, ramp};
 
@@ -44,6 +44,7 @@ fn squint(p: DVec3) -> DVec3 {
         pull(MALAR, [-0.4, 6.0, 2.0], 34.0),
         pull(BUCCAL, [0.5, 4.5, -0.2], 34.0),
         pull(crow(), [-1.2, 2.1, 0.9], 32.0),
+        pull(BROW_OUT, [0.1, -1.4, 0.0], 26.0),
         pull(under_eye(), [1.6, 1.6, -0.6], 19.0),
         pull(CHEEK, [0.5, 2.4, 0.2], 14.0),
     ];

@@ -85,12 +85,14 @@ impl Lids {
         // Beyond the corners of the eye there is nothing to close.
         let corner = 1.0 - ramp(0.93, 1.25, xi.abs());
         let is_upper = angle > 0.5 * (upper + lower);
-        let (travel, beyond, span, slide) = if is_upper {
-            ((closing + gap - upper).min(0.0) * pose.upper, angle - upper, UPPER_SPAN, pose.slide[0])
+        // A lid that moves a little takes the skin up to its fold along; one that closes unfolds it.
+        let whole = PLATEAU * (1.0 - pose.upper.abs());
+        let (travel, beyond, fade, slide) = if is_upper {
+            ((closing + gap - upper).min(0.0) * pose.upper, angle - upper, [whole, UPPER_SPAN], pose.slide[0])
         } else {
-            ((closing - gap - lower).max(0.0) * pose.lower, lower - angle, LOWER_SPAN, pose.slide[1])
+            ((closing - gap - lower).max(0.0) * pose.lower, lower - angle, [0.0, LOWER_SPAN], pose.slide[1])
         };
-        let share = 1.0 - ramp(0.0, span, beyond);
+        let share = 1.0 - ramp(fade[0], fade[1], beyond);
         let turn = travel * share * reach * corner * ramp(-6.0, 0.0, q.z);
         let turned = DQuat::from_rotation_x(-turn) * q;
         // At the corners of the eye the lids slide together.
@@ -100,8 +102,8 @@ impl Lids {
         // Slides stay on the eyeball.
         let moved = turned + slide;
         let offset = CENTRE + moved.normalize_or_zero() * distance.max(RADIUS + 0.2) - p;
-        // Only the lid follows the eyeball; the skin above its fold slides down without being pushed out.
-        offset - DVec3::Z * offset.z.max(0.0) * 0.7 * ramp(0.15, 0.6, beyond)
+        // Only the lid follows the eyeball; the skin beyond slides along the socket instead of being pushed out or in.
+        offset - DVec3::Z * offset.z * 0.7 * ramp(0.15, 0.6, beyond)
     }
 }
 
@@ -115,17 +117,19 @@ fn interpolated(curve: &[(f64, f64)], x: f64) -> f64 {
 /// Angle over which a lid's motion fades out above the upper and below the lower margin.
 const UPPER_SPAN: f64 = 1.0;
 const LOWER_SPAN: f64 = 0.9;
+/// Angle above the upper margin up to which a small motion is the margin's own.
+const PLATEAU: f64 = 0.45;
 
 /// The lids in the shapes that move them, by name without the side.
 const LIDS: [(&str, LidPose); 9] = [
     ("cheekSquint", LidPose::new(0.0, 1.0, [0.0, 0.4])),
     ("eyeBlink", LidPose::new(1.0, 1.0, [0.0, 0.0])),
-    ("eyeLookDown", LidPose::new(0.50, -0.50, [0.0, 0.0])),
+    ("eyeLookDown", LidPose::new(0.52, -0.50, [0.0, 0.0])),
     ("eyeLookIn", LidPose::new(0.04, 0.0, [-1.9, -1.9])),
     ("eyeLookOut", LidPose::new(0.03, 0.0, [1.9, 1.9])),
     ("eyeLookUp", LidPose::new(-0.27, 0.40, [0.0, 0.0])),
     ("eyeSquint", LidPose::new(0.08, 1.0, [0.0, -1.6])),
-    ("eyeWide", LidPose::new(-0.30, -0.30, [0.0, 0.0])),
+    ("eyeWide", LidPose::new(-0.31, -0.10, [0.0, 0.0])),
     ("noseSneer", LidPose::new(0.0, 0.55, [0.0, 0.0])),
 ];
 

@@ -152,7 +152,7 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
 fn round(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.push(poser.lip_middle("mouthFunnel", |m| {
         let sign = 1.0 - 2.0 * m.lower;
-        let open = arch(m.p.x).powf(0.6) * 7.0 * sign * bell(m.t, 22.0);
+        let open = arch(m.p.x).powf(0.6) * 7.0 * sign * bell(m.t, 17.0);
         let out = 3.5 + 0.006 * m.p.x * m.p.x;
         let drawn = [
             pull(corner(), [-1.0, -0.4, 2.0], 24.0),
@@ -161,9 +161,11 @@ fn round(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(BUCCAL, [-2.0, -1.0, 1.4], 26.0),
             pull(CHIN_SIDE, [-0.7, -1.2, 1.0], 26.0),
         ];
+        let held = (1.0 - m.lower) * m.pulled_evenly(&[pull(FOLD, [-0.6, -1.6, -0.5], 24.0)]);
         m.near * at(-0.32 * m.p.x, 0.0, out)
             + bell(m.p.x, 40.0) * (1.0 - ramp(12.0, 34.0, front_z(0.0) - m.p.z)) * at(0.0, open, 0.0)
             + m.pulled_evenly(&drawn)
+            + held
             + m.rolled(-0.35, -0.35)
     }));
     posed.push(poser.lip_middle("mouthPucker", |m| {
@@ -252,12 +254,18 @@ fn rolls(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
         let drawn = [
             pull(sulcus(), [0.0, 3.6, 3.0], 22.0),
             pull(sulcus_side(), [0.0, 1.6, 2.0], 19.0),
+            pull(lower_side(), [-0.4, 0.2, -0.8], 24.0),
+            pull(CHIN_SIDE, [0.3, 0.8, 1.3], 26.0),
             pull(JOWL, [0.0, 0.7, 0.0], 26.0),
         ];
-        m.kept_apart(m.rolled(0.0, 0.85) + m.lower * m.shallow * m.pulled_evenly(&drawn))
+        m.kept_apart(m.rolled(0.0, 0.8) + m.lower * m.shallow * m.pulled_evenly(&drawn))
     }));
     posed.push(poser.lip_middle("mouthRollUpper", |m| {
-        let drawn = [pull(upper_lip(), [0.0, -2.8, -1.0], 20.0), pull(upper_side(), [0.0, -1.6, -0.6], 20.0)];
+        let drawn = [
+            pull(upper_lip(), [0.0, -2.4, -1.2], 20.0),
+            pull(upper_side(), [-0.3, -2.0, -2.2], 24.0),
+            pull(FOLD, [0.9, -1.2, 1.0], 19.0),
+        ];
         m.kept_apart(m.rolled(0.92, 0.0) + (1.0 - m.lower) * m.shallow * m.pulled_evenly(&drawn))
     }));
 }
@@ -290,6 +298,7 @@ fn shrugs(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(CHIN, [-0.5, 1.0, 1.2], 26.0),
             pull(BUCCAL, [1.7, 1.7, 0.6], 26.0),
             pull(FOLD, [1.7, -0.2, 1.0], 26.0),
+            pull(MASSETER, [0.3, 0.7, 0.3], 26.0),
             pull(JOWL, [0.6, 1.5, 0.8], 26.0),
         ];
         side * squash + m.pulled(&pushed)

@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::eyes::lid_pair;
 use super::fold::{Fold, folds, straight};
 use super::kelvin::{pull, pulls};
-use super::places::{BROW_IN, CHEEK, FOLD, GLABELLA, NOSE_SIDE, wing};
+use super::places::{BROW, BROW_IN, CHEEK, FOLD, GLABELLA, MALAR, NOSE_SIDE, corner, wing};
 use super::{Posed, Poser};
 use crate::sculpt::field::at;
 
@@ -35,7 +35,10 @@ fn sneer(p: DVec3) -> DVec3 {
         pull(FOLD, [-0.5, 5.4, 0.4], 26.0),
         pull(CHEEK, [-2.8, 4.2, 2.3], 26.0),
         pull(NOSE_SIDE, [0.0, 4.2, 0.9], 18.0),
+        pull(MALAR, [-0.5, 1.4, 0.4], 26.0),
+        pull(corner(), [-0.6, 1.5, 0.4], 26.0),
         pull(BROW_IN, [-3.9, -6.6, 1.1], 25.0),
+        pull(BROW, [-0.7, -2.6, 0.4], 26.0),
         pull(GLABELLA, [2.9, 2.5, 0.1], 14.0),
     ];
     pulls(&drawn, p) + folds(&bunny_lines(), p) + alar_fold().offset(p)
