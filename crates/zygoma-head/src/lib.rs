@@ -32,6 +32,7 @@ pub mod anatomy;
 mod bake;
 mod base;
 pub mod checks;
+pub mod compare;
 mod dial_basis;
 pub mod dials;
 mod dice;

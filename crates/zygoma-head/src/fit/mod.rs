@@ -21,6 +21,7 @@ mod target;
 mod truth;
 mod wraps;
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use glam::DVec3;
@@ -167,6 +168,8 @@ pub struct Registration {
     skin: Vec<DVec3>,
     /// The mesh around the head, in the head's frame.
     mesh: Target,
+    /// Coordinates of the mesh's visible vertices, in its own frame, as bits.
+    visible: HashSet<[u64; 3]>,
     /// Seconds for alignment, dials and skin.
     seconds: [f64; 3],
 }
@@ -179,6 +182,7 @@ impl Registration {
         let base = &template.base;
         let landmarks = named(template, input.landmarks)?;
         let mesh = Target::new(input.positions, input.triangles, input.inner)?;
+        let visible = mesh.positions.iter().map(|p| (*p + 0.0).to_array().map(f64::to_bits)).collect();
         let start = align::find(&mesh, &landmarks)?;
         let aligned = started.elapsed();
         let (low, high) = bounds(&base.rest);
@@ -198,12 +202,17 @@ impl Registration {
         let skin = register::register(base, &by_dials, &mesh, &here)?;
         let seconds =
             [aligned, dialled - aligned, started.elapsed() - dialled].map(|time| time.as_secs_f64());
-        Ok(Self { to_mesh, dials: dial_fit.dials, by_dials, skin, mesh, seconds })
+        Ok(Self { to_mesh, dials: dial_fit.dials, by_dials, skin, mesh, visible, seconds })
     }
 
     /// The registered skin in the built-in head's frame, in metres, and the transform from there to the mesh.
     pub fn registered(&self) -> (&[DVec3], &Similarity) {
         (&self.skin, &self.to_mesh)
+    }
+
+    /// The coordinates of the mesh's vertices that are visible from outside, as bits.
+    pub(crate) fn visible(&self) -> &HashSet<[u64; 3]> {
+        &self.visible
     }
 
     /// Cranium and mandible by a model before they are pushed under the skin, in the mesh's frame, and the fat that the model finds.

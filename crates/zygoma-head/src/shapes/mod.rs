@@ -6,10 +6,12 @@
 mod brow;
 mod cheek;
 mod eyes;
+mod fold;
 mod jaw;
 pub(crate) mod kelvin;
 mod mouth;
 mod nose;
+mod places;
 
 use glam::DVec3;
 

@@ -10,7 +10,7 @@ use crate::bench::bodies::cell::BodyKind;
 /// Measure speed on this machine, each figure beside a reference from the same run.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  zygoma bench rig\n  zygoma bench rig --rig face.glb --json\n  zygoma bench head\n  zygoma bench interactive --triangles 2000,8000 --json\n  zygoma bench soak --seconds 120"
+    after_help = "Examples:\n  zygoma bench rig\n  zygoma bench rig --rig face.glb --json\n  zygoma bench head --rig FaceXModel people/*.glb\n  zygoma bench interactive --triangles 2000,8000 --json\n  zygoma bench soak --seconds 120"
 )]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
@@ -25,7 +25,7 @@ pub(crate) enum BenchWhat {
     Bodies(BenchBodiesArgs),
     /// Fitting the stiffness of faces.
     Fit(BenchFitArgs),
-    /// Making built-in heads.
+    /// Making built-in heads; with `--rig`, their form and shapes beside those of other rigs.
     Head(BenchHeadArgs),
     /// Expressions carried between built-in heads whose own are known, and between rigs with the same shapes.
     Retarget(BenchRetargetArgs),
@@ -307,6 +307,10 @@ pub(crate) struct BenchFuzzArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchHeadArgs {
+    /// Rigs to compare the shapes with; those with the same vertices count as one. Rigs that are not there are skipped.
+    #[arg(long = "rig", value_name = "RIG", num_args = 1..)]
+    pub(crate) rigs: Vec<PathBuf>,
+
     /// Print the report as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -12,8 +12,8 @@ use crate::bench::retarget::{PairFigures, RetargetBench};
 use crate::bench::{self, Report};
 use crate::cli::{
     BenchAnatomyArgs, BenchArgs, BenchBodiesArgs, BenchConvergenceArgs, BenchEnrichedArgs, BenchFuzzArgs,
-    BenchHandsArgs, BenchInteractiveArgs, BenchRetargetArgs, BenchSoakArgs, BenchSvdArgs, BenchTissueArgs,
-    BenchWhat,
+    BenchHandsArgs, BenchHeadArgs, BenchInteractiveArgs, BenchRetargetArgs, BenchSoakArgs, BenchSvdArgs,
+    BenchTissueArgs, BenchWhat,
 };
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         BenchWhat::Bodies(args) => bodies(args),
         BenchWhat::Fuzz(args) => fuzz(args),
         BenchWhat::Fit(args) => print_fits(&bench::fit::run(&args.rigs, &args.triangles)?, args.json),
-        BenchWhat::Head(args) => print(&bench::head::run(), args.json),
+        BenchWhat::Head(args) => head(args),
         BenchWhat::Rig(args) => print(&bench::rig::run(&args.rigs)?, args.json),
         BenchWhat::Interactive(args) => interactive(args),
         BenchWhat::Soak(args) => soak(args),
@@ -58,6 +58,18 @@ fn anatomy(args: &BenchAnatomyArgs) -> anyhow::Result<()> {
                 mesh.seconds.iter().sum::<f64>()
             )?,
         }
+    }
+    Ok(())
+}
+
+fn head(args: &BenchHeadArgs) -> anyhow::Result<()> {
+    let report = bench::head::run(&args.rigs);
+    if args.json {
+        return crate::json::print(&report);
+    }
+    print(&report.times, false)?;
+    if let Some(expressions) = &report.expressions {
+        expressions.write(&mut std::io::stdout().lock())?;
     }
     Ok(())
 }
