@@ -80,15 +80,21 @@ impl Lids {
         let (lower, upper) = self.at(xi);
         // The upper lid moves most of the way; at the corners of the eye there is no gap to close.
         let closing = lower + 0.20 * (upper - lower).max(0.0);
-        // A little wider at the corners, where the margins bend around.
-        let gap = (CLOSED_HALF_GAP + 0.12 * ramp(0.74, 0.86, xi.abs())) / MARGIN;
+        let gap = CLOSED_HALF_GAP / MARGIN;
+        // A little wider at the corners, where the lower margin bends up around them.
+        let upper_gap = gap + 0.40 * ramp(0.66, 0.80, xi.abs()) / MARGIN;
         // Beyond the corners of the eye there is nothing to close.
         let corner = 1.0 - ramp(0.93, 1.25, xi.abs());
         let is_upper = angle > 0.5 * (upper + lower);
         // A lid that moves a little takes the skin up to its fold along; one that closes unfolds it.
         let whole = PLATEAU * (1.0 - pose.upper.abs());
         let (travel, beyond, fade, slide) = if is_upper {
-            ((closing + gap - upper).min(0.0) * pose.upper, angle - upper, [whole, UPPER_SPAN], pose.slide[0])
+            (
+                (closing + upper_gap - upper).min(0.0) * pose.upper,
+                angle - upper,
+                [whole, UPPER_SPAN],
+                pose.slide[0],
+            )
         } else {
             ((closing - gap - lower).max(0.0) * pose.lower, lower - angle, [0.0, LOWER_SPAN], pose.slide[1])
         };
