@@ -139,7 +139,7 @@ const JAW: [DVec3; 8] = [
 const CHIN: DVec3 = at(0.0, -92.0, 92.0);
 /// The left brow from the inside out.
 const BROW: [DVec3; 5] =
-    [at(9.0, 38.5, 0.0), at(18.0, 41.5, 0.0), at(28.0, 42.5, 0.0), at(38.0, 40.0, 0.0), at(46.0, 36.0, 0.0)];
+    [at(9.0, 34.0, 0.0), at(18.0, 36.8, 0.0), at(28.0, 38.6, 0.0), at(38.0, 38.0, 0.0), at(46.0, 34.5, 0.0)];
 const BRIDGE: [DVec3; 4] = [at(0.0, 27.0, 0.0), at(0.0, 14.0, 0.0), at(0.0, 1.0, 0.0), at(0.0, -13.0, 0.0)];
 /// Below the nose: the middle, then outwards on the left.
 const NOSE_BASE: [DVec3; 3] = [at(0.0, -24.0, 105.0), at(5.0, -23.5, 107.0), at(13.5, -21.0, 102.0)];

@@ -1,7 +1,7 @@
 //! How far, where and which way the shapes of the built-in head move its skin.
 
 use glam::DVec3;
-use zygoma_head::compare::Canvas;
+use zygoma_head::compare::{Canvas, CarriedShape};
 use zygoma_head::{Head, HeadOptions, Level, checks};
 use zygoma_rig::formats::{Limits, read_rig};
 use zygoma_testing::real_data;
@@ -127,21 +127,24 @@ fn rolled_lips_hide_their_red() {
 fn shapes_move_the_same_way_as_those_of_other_rigs() {
     let canvas = Canvas::default();
     let own = canvas.built_in(&head());
-    for (path, least, median) in [("ict/FaceXModel", 0.6, 0.8), ("mpfb/african_male_young.glb", 0.3, 0.75)] {
+    // Least cosine of lids and of all other shapes, and the least median. The people of MPFB close the fold of the lid, not the lid.
+    for (path, lids, others, median) in
+        [("ict/FaceXModel", 0.7, 0.65, 0.8), ("mpfb/african_male_young.glb", 0.2, 0.5, 0.75)]
+    {
         let Some(path) = real_data(path) else { continue };
         let rig = read_rig(&path, &Limits::default()).unwrap();
         let carried = canvas.carry(&rig).unwrap();
-        let mut cosines: Vec<(f64, &str)> = (own.iter())
-            .filter_map(|own| {
-                let other =
-                    carried.shapes.iter().find(|shape| shape.name == own.name && shape.largest > 0.0)?;
-                Some((canvas.cosine(&own.field, &other.registered), own.name))
-            })
-            .collect();
-        cosines.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut cosines = Vec::new();
+        for own in &own {
+            let same = |shape: &&CarriedShape| shape.name == own.name && shape.largest > 0.0;
+            let Some(other) = carried.shapes.iter().find(same) else { continue };
+            let cosine = canvas.cosine(&own.field, &other.registered);
+            let least = if own.name.starts_with("eye") { lids } else { others };
+            assert!(cosine > least, "{}: {} has {cosine:.2}", rig.name, own.name);
+            cosines.push(cosine);
+        }
+        cosines.sort_by(f64::total_cmp);
         assert!(cosines.len() > 50, "{}: {} shapes", rig.name, cosines.len());
-        assert!(cosines[0].0 > least, "{}: {:?}", rig.name, cosines[0]);
-        let middle = cosines[cosines.len() / 2];
-        assert!(middle.0 > median, "{}: median {middle:?}", rig.name);
+        assert!(cosines[cosines.len() / 2] > median, "{}: median {}", rig.name, cosines[cosines.len() / 2]);
     }
 }

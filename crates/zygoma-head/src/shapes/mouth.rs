@@ -90,16 +90,18 @@ impl LipView {
         turned - self.p
     }
 
-    /// Keeps a displaced lip on its own side of the slit and before the teeth, so that a lip that rolls inwards cuts into neither.
-    fn kept_apart(&self, offset: DVec3) -> DVec3 {
-        let moved = self.p + offset;
-        let (rest, line) = (self.p.y - slit_y(self.p), slit_y(moved));
-        if self.p.x.abs() > CORNER_X || rest.abs() > 14.0 || self.p.z < front_z(self.p.x) - 16.0 {
-            return offset;
-        }
-        let height = moved.y - line;
-        let kept = if rest > 0.0 { height.max(rest.min(0.15)) } else { height.min(rest.max(-0.15)) };
-        at(offset.x, offset.y + kept - height, self.before_teeth(offset.z))
+    /// Tucks a lip in over the teeth: it goes `back` along the slit and thins towards it by the share `squeeze`. Heights above the
+    /// slit keep their order, so that a lip can cut neither through itself nor through the other one.
+    fn tucked(&self, back: f64, squeeze: f64) -> DVec3 {
+        let height = self.p.y - slit_y(self.p);
+        let share = arch(self.p.x).powf(0.5) * ramp(19.0, 5.0, height.abs());
+        let moved = self.p + at(0.0, 0.0, self.before_teeth(-back * share));
+        at(0.0, slit_y(moved) + height * (1.0 - squeeze * share) - self.p.y, moved.z - self.p.z)
+    }
+
+    /// 0 on the red of the lips, 1 beyond the skin around it.
+    fn beyond_lips(&self) -> f64 {
+        ramp(6.0, 15.0, self.t.abs())
     }
 
     /// Slows a motion backwards, so that it ends before the teeth.
@@ -252,13 +254,13 @@ fn corners(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
 fn rolls(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.push(poser.lip_middle("mouthRollLower", |m| {
         let drawn = [
-            pull(sulcus(), [0.0, 3.6, 3.0], 22.0),
-            pull(sulcus_side(), [0.0, 1.6, 2.0], 19.0),
+            pull(sulcus(), [0.0, 2.4, 1.0], 22.0),
+            pull(sulcus_side(), [0.0, 1.2, 0.8], 19.0),
             pull(lower_side(), [-0.4, 0.2, -0.8], 24.0),
             pull(CHIN_SIDE, [0.3, 0.8, 1.3], 26.0),
             pull(JOWL, [0.0, 0.7, 0.0], 26.0),
         ];
-        m.kept_apart(m.rolled(0.0, 0.8) + m.lower * m.shallow * m.pulled_evenly(&drawn))
+        m.lower * (m.tucked(5.0, 0.55) + m.shallow * m.beyond_lips() * m.pulled_evenly(&drawn))
     }));
     posed.push(poser.lip_middle("mouthRollUpper", |m| {
         let drawn = [
@@ -266,7 +268,7 @@ fn rolls(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(upper_side(), [-0.3, -2.0, -2.2], 24.0),
             pull(FOLD, [0.9, -1.2, 1.0], 19.0),
         ];
-        m.kept_apart(m.rolled(0.92, 0.0) + (1.0 - m.lower) * m.shallow * m.pulled_evenly(&drawn))
+        (1.0 - m.lower) * (m.tucked(6.6, 0.82) + m.shallow * m.beyond_lips() * m.pulled_evenly(&drawn))
     }));
 }
 
