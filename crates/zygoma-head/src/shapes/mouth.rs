@@ -73,7 +73,7 @@ impl LipView {
     /// Turns the upper (`side` 1) or lower lip (−1).
     fn turned(&self, angle: f64, side: f64) -> DVec3 {
         /// Radius of a lip at its middle, and how far its turn reaches into the skin around it.
-        const RADIUS: f64 = 6.4;
+        const RADIUS: f64 = 5.8;
         const REACH: f64 = 11.0;
         /// Depth behind the front of the lips where the upper and the lower lip begin to be held by the teeth behind them.
         const HELD: [f64; 2] = [6.5, 8.5];
@@ -92,14 +92,20 @@ impl LipView {
 
     /// Keeps a displaced lip on its own side of the slit and before the teeth, so that a lip that rolls inwards cuts into neither.
     fn kept_apart(&self, offset: DVec3) -> DVec3 {
-        let moved = self.p + offset;
-        let (rest, line) = (self.p.y - slit_y(self.p), slit_y(moved));
+        /// Height above the slit below which a motion is slowed.
+        const SLOWED: f64 = 4.0;
+        /// No vertex comes nearer than this share of its own height, so that the lip keeps its order.
+        const SHARE: f64 = 0.28;
+        let rest = self.p.y - slit_y(self.p);
         if self.p.x.abs() > CORNER_X || rest.abs() > 14.0 || self.p.z < front_z(self.p.x) - 16.0 {
             return offset;
         }
-        let height = moved.y - line;
-        let kept = if rest > 0.0 { height.max(rest.min(0.15)) } else { height.min(rest.max(-0.15)) };
-        at(offset.x, offset.y + kept - height, self.before_teeth(offset.z))
+        let moved = self.p + offset;
+        let height = rest.signum() * (moved.y - slit_y(moved));
+        let from = rest.abs().min(SLOWED);
+        let (room, beyond) = (from * (1.0 - SHARE) + 1e-9, from - height);
+        let kept = if beyond <= 0.0 { height } else { from - room * (1.0 - (-beyond / room).exp()) };
+        at(offset.x, offset.y + rest.signum() * (kept - height), self.before_teeth(offset.z))
     }
 
     /// Slows a motion backwards, so that it ends before the teeth.
@@ -207,7 +213,7 @@ fn corners(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(lower_lip(), [-0.8, 2.8, 0.4], 24.0),
             pull(CHEEK, [0.5, 2.4, 2.8], 20.0),
         ]);
-        drawn + m.off_lids * nasolabial(1.1).offset(m.p)
+        drawn + m.off_lids * nasolabial(0.8).offset(m.p)
     }));
     posed.extend(poser.lip_pair("mouthFrown", |m| {
         let drawn = m.pulled(&[
@@ -234,7 +240,7 @@ fn corners(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(FOLD, [1.0, -0.4, 0.9], 26.0),
         ]);
         let dimple =
-            straight(corner() + at(8.0, 6.0, -3.0), corner() + at(8.0, -4.0, -3.0), at(-0.4, 0.0, -0.9), 4.6);
+            straight(corner() + at(8.0, 6.0, -3.0), corner() + at(8.0, -4.0, -3.0), at(-0.3, 0.0, -0.6), 4.6);
         drawn + dimple.offset(m.p)
     }));
     posed.extend(poser.lip_pair("mouthStretch", |m| {
