@@ -26,7 +26,7 @@
 //!   the texture; `takes` the built-in takes; [`checks`] tests the invariants of every head.
 //! - [`anatomy`] lies under the skin: bones, wraps with their tissue and a fill, sculpted and stored in
 //!   `assets/anatomy.bin`, mapped by the same warp.
-//! - [`fit`] fits skin and anatomy to any other head.
+//! - [`fit`] fits skin and anatomy to any other head; [`compare`] measures the shapes beside those of other rigs.
 
 pub mod anatomy;
 mod bake;

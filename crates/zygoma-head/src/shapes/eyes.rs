@@ -129,9 +129,9 @@ const LIDS: [(&str, LidPose); 9] = [
     ("eyeLookDown", LidPose::new(0.52, -0.50, [0.0, 0.0])),
     ("eyeLookIn", LidPose::new(0.04, 0.0, [-1.9, -1.9])),
     ("eyeLookOut", LidPose::new(0.03, 0.0, [1.9, 1.9])),
-    ("eyeLookUp", LidPose::new(-0.27, 0.40, [0.0, 0.0])),
+    ("eyeLookUp", LidPose::new(-0.36, 0.50, [0.0, 0.0])),
     ("eyeSquint", LidPose::new(0.08, 1.0, [0.0, -1.6])),
-    ("eyeWide", LidPose::new(-0.31, -0.10, [0.0, 0.0])),
+    ("eyeWide", LidPose::new(-0.38, -0.12, [0.0, 0.0])),
     ("noseSneer", LidPose::new(0.0, 0.55, [0.0, 0.0])),
 ];
 
@@ -163,9 +163,9 @@ pub(super) fn lid_pair(poser: &Poser<'_>, name: &str, around: impl Fn(usize, DVe
 /// The ring of muscle around the eye draws cheek and temple towards the inner corner.
 fn squint(p: DVec3) -> DVec3 {
     let drawn = [
-        pull(MALAR, [-2.2, 2.0, 0.1], 26.0),
+        pull(MALAR, [-2.4, 2.2, 0.1], 26.0),
         pull(CHEEK, [-0.9, 1.9, -0.6], 26.0),
-        pull(under_eye(), [-0.9, 1.0, 0.0], 17.0),
+        pull(under_eye(), [-1.0, 1.2, 0.0], 17.0),
         pull(crow(), [-0.8, 0.2, 0.6], 26.0),
     ];
     pulls(&drawn, p) + folds(&crows_feet(0.8), p)

@@ -73,7 +73,7 @@ impl LipView {
     /// Turns the upper (`side` 1) or lower lip (−1).
     fn turned(&self, angle: f64, side: f64) -> DVec3 {
         /// Radius of a lip at its middle, and how far its turn reaches into the skin around it.
-        const RADIUS: f64 = 6.4;
+        const RADIUS: f64 = 5.8;
         const REACH: f64 = 11.0;
         /// Depth behind the front of the lips where the upper and the lower lip begin to be held by the teeth behind them.
         const HELD: [f64; 2] = [6.5, 8.5];
@@ -90,18 +90,22 @@ impl LipView {
         turned - self.p
     }
 
-    /// Tucks a lip in over the teeth: it goes `back` along the slit and thins towards it by the share `squeeze`. Heights above the
-    /// slit keep their order, so that a lip can cut neither through itself nor through the other one.
-    fn tucked(&self, back: f64, squeeze: f64) -> DVec3 {
-        let height = self.p.y - slit_y(self.p);
-        let share = arch(self.p.x).powf(0.5) * ramp(19.0, 5.0, height.abs());
-        let moved = self.p + at(0.0, 0.0, self.before_teeth(-back * share));
-        at(0.0, slit_y(moved) + height * (1.0 - squeeze * share) - self.p.y, moved.z - self.p.z)
-    }
-
-    /// 0 on the red of the lips, 1 beyond the skin around it.
-    fn beyond_lips(&self) -> f64 {
-        ramp(6.0, 15.0, self.t.abs())
+    /// Keeps a displaced lip on its own side of the slit and before the teeth, so that a lip that rolls inwards cuts into neither.
+    fn kept_apart(&self, offset: DVec3) -> DVec3 {
+        /// Height above the slit below which a motion is slowed.
+        const SLOWED: f64 = 4.0;
+        /// No vertex comes nearer than this share of its own height, so that the lip keeps its order.
+        const SHARE: f64 = 0.28;
+        let rest = self.p.y - slit_y(self.p);
+        if self.p.x.abs() > CORNER_X || rest.abs() > 14.0 || self.p.z < front_z(self.p.x) - 16.0 {
+            return offset;
+        }
+        let moved = self.p + offset;
+        let height = rest.signum() * (moved.y - slit_y(moved));
+        let from = rest.abs().min(SLOWED);
+        let (room, beyond) = (from * (1.0 - SHARE) + 1e-9, from - height);
+        let kept = if beyond <= 0.0 { height } else { from - room * (1.0 - (-beyond / room).exp()) };
+        at(offset.x, offset.y + rest.signum() * (kept - height), self.before_teeth(offset.z))
     }
 
     /// Slows a motion backwards, so that it ends before the teeth.
@@ -209,7 +213,7 @@ fn corners(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(lower_lip(), [-0.8, 2.8, 0.4], 24.0),
             pull(CHEEK, [0.5, 2.4, 2.8], 20.0),
         ]);
-        drawn + m.off_lids * nasolabial(1.1).offset(m.p)
+        drawn + m.off_lids * nasolabial(0.8).offset(m.p)
     }));
     posed.extend(poser.lip_pair("mouthFrown", |m| {
         let drawn = m.pulled(&[
@@ -236,7 +240,7 @@ fn corners(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(FOLD, [1.0, -0.4, 0.9], 26.0),
         ]);
         let dimple =
-            straight(corner() + at(8.0, 6.0, -3.0), corner() + at(8.0, -4.0, -3.0), at(-0.4, 0.0, -0.9), 4.6);
+            straight(corner() + at(8.0, 6.0, -3.0), corner() + at(8.0, -4.0, -3.0), at(-0.3, 0.0, -0.6), 4.6);
         drawn + dimple.offset(m.p)
     }));
     posed.extend(poser.lip_pair("mouthStretch", |m| {
