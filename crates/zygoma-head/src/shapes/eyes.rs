@@ -89,8 +89,12 @@ impl Lids {
         // A lid that moves a little takes the skin up to its fold along; one that closes unfolds it.
         let whole = PLATEAU * (1.0 - pose.upper.abs());
         let (travel, beyond, fade, slide) = if is_upper {
-            let travel = (closing + upper_gap - upper).min(0.0) * pose.upper;
-            (travel, angle - upper, [whole, UPPER_SPAN], pose.slide[0])
+            (
+                (closing + upper_gap - upper).min(0.0) * pose.upper,
+                angle - upper,
+                [whole, UPPER_SPAN],
+                pose.slide[0],
+            )
         } else {
             ((closing - gap - lower).max(0.0) * pose.lower, lower - angle, [0.0, LOWER_SPAN], pose.slide[1])
         };

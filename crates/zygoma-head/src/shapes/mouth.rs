@@ -258,13 +258,13 @@ fn corners(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
 fn rolls(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     posed.push(poser.lip_middle("mouthRollLower", |m| {
         let drawn = [
-            pull(sulcus(), [0.0, 2.4, 1.0], 22.0),
-            pull(sulcus_side(), [0.0, 1.2, 0.8], 19.0),
+            pull(sulcus(), [0.0, 3.6, 3.0], 22.0),
+            pull(sulcus_side(), [0.0, 1.6, 2.0], 19.0),
             pull(lower_side(), [-0.4, 0.2, -0.8], 24.0),
             pull(CHIN_SIDE, [0.3, 0.8, 1.3], 26.0),
             pull(JOWL, [0.0, 0.7, 0.0], 26.0),
         ];
-        m.lower * (m.tucked(5.0, 0.55) + m.shallow * m.beyond_lips() * m.pulled_evenly(&drawn))
+        m.kept_apart(m.rolled(0.0, 0.8) + m.lower * m.shallow * m.pulled_evenly(&drawn))
     }));
     posed.push(poser.lip_middle("mouthRollUpper", |m| {
         let drawn = [
@@ -272,7 +272,7 @@ fn rolls(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
             pull(upper_side(), [-0.3, -2.0, -2.2], 24.0),
             pull(FOLD, [0.9, -1.2, 1.0], 19.0),
         ];
-        (1.0 - m.lower) * (m.tucked(6.6, 0.82) + m.shallow * m.beyond_lips() * m.pulled_evenly(&drawn))
+        m.kept_apart(m.rolled(0.92, 0.0) + (1.0 - m.lower) * m.shallow * m.pulled_evenly(&drawn))
     }));
 }
 
