@@ -259,6 +259,11 @@ pub(super) fn is_inside(rig: &Rig, mesh: usize) -> bool {
     turned || has(&INSIDE) || (name.contains("eye") && !has(&AROUND_EYE))
 }
 
+/// Whether a mesh moves with the head only: the built-in head's hair, which would else be drawn down by the jaw that it hangs beside.
+pub(super) fn moves_with_head(name: &str) -> bool {
+    name == "hair"
+}
+
 /// The diagonal of the box around some points.
 fn size(points: impl Iterator<Item = Vec3>) -> f32 {
     let (low, high) = points

@@ -26,7 +26,12 @@ impl Followers {
     /// Finds the meshes that follow a rig's skin.
     pub fn new(rig: &Rig) -> Self {
         let Some(finder) = Finder::new(rig.skin()) else { return Self::default() };
-        let others = (0..rig.meshes.len()).filter(|mesh| *mesh != rig.skin && !find::is_inside(rig, *mesh));
+        let follows = |mesh: &usize| {
+            *mesh != rig.skin
+                && !find::is_inside(rig, *mesh)
+                && !find::moves_with_head(&rig.meshes[*mesh].name)
+        };
+        let others = (0..rig.meshes.len()).filter(follows);
         let riders = others.filter_map(|mesh| Rider::new(rig, mesh, &finder.parts(&rig.meshes[mesh])));
         Self { riders: riders.collect() }
     }

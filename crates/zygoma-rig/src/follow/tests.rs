@@ -132,6 +132,7 @@ fn what_is_inside_hidden_far_or_a_body_does_not_ride() {
         brow("eyelashes", 0.002),
         brow("behind", -0.02),
         brow("far", 0.1),
+        brow("hair", 0.002),
         sheet(41, 41, 0.05, 0.002 * Vec3::Z),
     ]);
     let riders: Vec<usize> = Followers::new(&rig).riders().iter().map(Rider::mesh).collect();
