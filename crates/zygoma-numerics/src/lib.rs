@@ -3,7 +3,7 @@
 //! The numerical tools below everything else. Nothing here knows of meshes.
 //!
 //! - Sparse: a [`SymmetricMatrix`] is factored by [`Cholesky`] (an [`Analysis`] is shared by all matrices of a pattern). [`PackedFactor`] solves for
-//!   three right-hand sides in `f32` within a frame, [`SplitFactor`] does so on two threads, [`nested_dissection`] orders for both.
+//!   three right-hand sides in `f32` within a frame, [`SplitFactor`] does so on several threads, [`nested_dissection`] orders for both.
 //! - Dense: [`DenseFactor`], and [`LuFactor`] where a matrix is not positive definite. Without a factor: [`conjugate_gradients`].
 //! - Optimisation: [`Newton`] keeps its factor while that converges well; [`Lbfgs`] is the recursion around any initial inverse Hessian, [`vectors`]
 //!   its long vectors.

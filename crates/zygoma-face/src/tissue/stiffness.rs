@@ -230,7 +230,7 @@ impl StiffnessFit<'_> {
                 let mut element = ShapedTets::new();
                 element.push(&stencil, shaped_parameters(weights, goal));
                 tet.iter().for_each(|v| gradient[*v as usize] = [0.0; 4]);
-                element.accumulate(Part::All, &x, &mut gradient);
+                element.accumulate(Part::ALL, &x, &mut gradient);
                 for corner in tet {
                     for (region, share) in &self.regions.shares[above[*corner as usize] as usize] {
                         for v in tet {

@@ -63,18 +63,21 @@ impl Precision for f32 {
     }
 }
 
-/// A part of a group: all of it, or one of the two halves that two threads evaluate.
+/// One of the equal parts in which a large group is evaluated. A small group belongs to the first as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// All.
-    All,
-    /// The first half, or all of a small group.
-    First,
-    /// The second half, empty for a small group.
-    Second,
+pub struct Part {
+    /// Its index.
+    pub index: usize,
+    /// Number of parts.
+    pub count: usize,
 }
 
-/// From this many batches on, a group is split between two threads. Ours.
+impl Part {
+    /// The whole group.
+    pub const ALL: Self = Self { index: 0, count: 1 };
+}
+
+/// Groups of fewer batches are not divided. Ours.
 pub(super) const SPLIT: usize = 250;
 
 impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usize> Default
@@ -180,13 +183,12 @@ impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usi
     }
 
     /// The batches of a part.
-    fn part(&self, part: Part) -> Range<usize> {
-        let count = self.batches.len();
-        let middle = if count < SPLIT { count } else { count / 2 };
-        match part {
-            Part::All => 0..count,
-            Part::First => 0..middle,
-            Part::Second => middle..count,
+    fn part(&self, Part { index, count }: Part) -> Range<usize> {
+        let batches = self.batches.len();
+        match index {
+            _ if batches >= SPLIT => batches * index / count..batches * (index + 1) / count,
+            0 => 0..batches,
+            _ => 0..0,
         }
     }
 
@@ -249,8 +251,8 @@ pub type VisitRow<'a> = dyn FnMut(f64, &[(u32, f64)]) + 'a;
 pub trait Group<T>: Send + Sync + Any {
     /// Adds the gradient of a part and returns its energy.
     fn accumulate(&self, part: Part, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64;
-    /// Whether there is a second part.
-    fn is_split(&self) -> bool;
+    /// Number of batches.
+    fn batch_count(&self) -> usize;
     /// Visits the rows c and weights w whose sum Σ w cᵀc is this group's part of the global matrix (Z of *Progressive PD* eq. 6). Entries are (vertex,
     /// coefficient); a vertex may occur twice.
     fn each_row(&self, visit: &mut VisitRow<'_>);
@@ -279,8 +281,8 @@ impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usi
         T::accumulate(self, part, x, gradient)
     }
 
-    fn is_split(&self) -> bool {
-        !self.part(Part::Second).is_empty()
+    fn batch_count(&self) -> usize {
+        self.batches.len()
     }
 
     fn each_row(&self, visit: &mut VisitRow<'_>) {

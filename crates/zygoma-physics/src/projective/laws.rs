@@ -166,6 +166,36 @@ fn internal_forces_have_no_resultant() {
     assert!(force.length() < 1e-12 * size && torque.length() < 1e-12 * size, "{force} {torque} of {size}");
 }
 
+#[test]
+fn any_number_of_threads_evaluates_alike() {
+    let block = Block::new([28, 18, 18], DVec3::new(0.03, 0.02, 0.02));
+    let mut system = System::<f32>::new(block.positions.len(), block.positions.len());
+    system.add(block.tissue(FLESH)).unwrap();
+    // Different at every vertex, so that none is taken for another.
+    system.forces.iter_mut().enumerate().for_each(|(v, force)| force[1] = 1e-3 * (v as f32).sin());
+    assert!(block.tets.len() > 16 * 2000, "{} elements are not evaluated in four parts", block.tets.len());
+    let x = shaken::<f32>(&block, 2e-4);
+    let evaluate = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut gradient = vec![[0.0; 4]; x.len()];
+        let energy = pool.install(|| system.energy_and_gradient(&x, &mut gradient));
+        (energy, gradient)
+    };
+    let one = evaluate(1);
+    assert!(one == evaluate(2) && one == evaluate(4), "the gradients differ");
+    let mut exact = System::<f64>::new(block.positions.len(), block.positions.len());
+    exact.add(block.tissue(FLESH)).unwrap();
+    exact.forces = system.forces.iter().map(|force| force.map(f64::from)).collect();
+    let mut gradient = vec![[0.0; 4]; x.len()];
+    let wide: Vec<Row<f64>> = x.iter().map(|row| row.map(f64::from)).collect();
+    let energy = exact.energy_and_gradient(&wide, &mut gradient);
+    assert!((one.0 / energy - 1.0).abs() < 1e-4, "{} {energy}", one.0);
+    let largest = gradient.iter().flatten().fold(0.0, |m: f64, g| m.max(g.abs()));
+    for (a, b) in one.1.iter().flatten().zip(gradient.iter().flatten()) {
+        assert!((f64::from(*a) - b).abs() < 1e-4 * largest, "{a} {b} of {largest}");
+    }
+}
+
 /// A block pulled at both ends by a uniform traction: its stretch and lateral strain.
 fn pulled(material: Material, traction: f64) -> (f64, f64) {
     let size = DVec3::new(0.02, 0.04, 0.02);

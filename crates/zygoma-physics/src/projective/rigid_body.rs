@@ -58,7 +58,7 @@ fn about_mean(mut points: Vec<DVec3>) -> (DVec3, Vec<DVec3>) {
 
 impl<T: Precision> Group<T> for RigidBody {
     fn accumulate(&self, part: Part, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
-        if part == Part::Second || self.vertices.is_empty() {
+        if part.index > 0 || self.vertices.is_empty() {
             return 0.0;
         }
         let (_, arms) = self.moved_arms(x);
@@ -73,8 +73,8 @@ impl<T: Precision> Group<T> for RigidBody {
         energy
     }
 
-    fn is_split(&self) -> bool {
-        false
+    fn batch_count(&self) -> usize {
+        1
     }
 
     /// The rows are those of y: a translation of the whole body costs nothing in the global step either.
@@ -147,7 +147,7 @@ mod tests {
 
     fn evaluate(body: &RigidBody, x: &[Row<f64>]) -> (f64, Vec<Row<f64>>) {
         let mut gradient = vec![[0.0; 4]; x.len()];
-        let energy = body.accumulate(Part::All, x, &mut gradient);
+        let energy = body.accumulate(Part::ALL, x, &mut gradient);
         (energy, gradient)
     }
 

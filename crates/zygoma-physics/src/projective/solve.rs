@@ -144,7 +144,7 @@ pub struct Solver<T> {
     memory: Lbfgs<T>,
     gradient: Vec<Row<T>>,
     next_gradient: Vec<Row<T>>,
-    /// The second thread's gradient.
+    /// Gradients of the parts of a system after the first.
     spare: Vec<Row<T>>,
     start: Vec<Row<T>>,
     q: Vec<Row<T>>,

@@ -198,7 +198,7 @@ fn the_same_take_at_any_rate_is_the_same_pull() {
 }
 
 #[test]
-fn a_pull_is_the_same_to_the_last_bit_on_one_thread_and_on_two() {
+fn a_pull_is_the_same_to_the_last_bit_on_any_number_of_threads() {
     let (_, out) = spot("cheek-left");
     let path = pull(0.01 * out);
     let surface = |threads: usize| {
@@ -209,7 +209,8 @@ fn a_pull_is_the_same_to_the_last_bit_on_one_thread_and_on_two() {
             play(&mut tissue, &path, 0.6 * PULLED, 60.0).pop().unwrap()
         })
     };
-    assert!(surface(1) == surface(2));
+    let one = surface(1);
+    assert!(one == surface(2) && one == surface(4));
 }
 
 #[test]
