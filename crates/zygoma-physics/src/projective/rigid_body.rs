@@ -5,7 +5,7 @@ use std::any::Any;
 use glam::{DMat3, DVec3};
 use zygoma_geometry::rigid::{RigidMotion, closest_rotation};
 
-use super::elements::{Group, Part, Precision, Row, VisitRow};
+use super::elements::{Group, Part, Precision, Row, VisitBlock, VisitRow};
 use super::system::position;
 
 /// Vertices that keep the shape of a rigid body, W(x) = ½ w Σ ‖xᵢ − (R pᵢ + t)‖² with the best rotation R and translation t, in closed form.
@@ -103,6 +103,18 @@ impl<T: Precision> Group<T> for RigidBody {
             let row = &mut out[*vertex as usize];
             (0..3).for_each(|k| row[k] += part[k]);
         }
+    }
+
+    /// The bound that the global step uses too: the curvature of the distance to a body that does not turn along.
+    fn each_definite_block(&self, _x: &[Row<T>], visit: &mut VisitBlock<'_>) {
+        let size = 3 * self.vertices.len();
+        let mean = 1.0 / self.vertices.len().max(1) as f64;
+        let entry = |k: usize| {
+            let (row, column) = (k / size, k % size);
+            let same = if row == column { 1.0 } else { 0.0 };
+            if row % 3 == column % 3 { self.weight * (same - mean) } else { 0.0 }
+        };
+        visit(&self.vertices, &(0..size * size).map(entry).collect::<Vec<f64>>());
     }
 
     fn last_vertex(&self) -> Option<u32> {

@@ -251,6 +251,35 @@ impl<T: Precision> System<T> {
     }
 }
 
+impl<T: Precision> System<T> {
+    /// The Hessian at `x` over the free vertices, three rows each, plus `diagonal` (M / h² of a step, or nothing) on those of each vertex. Negative
+    /// curvature of single elements is removed, so that it is positive semidefinite and [Newton's method](super::Solver::minimise_by_newton)
+    /// can step downhill anywhere. Where no element has any, it is exact.
+    pub(super) fn definite_hessian(&self, x: &[Row<T>], diagonal: &[f64]) -> SymmetricMatrix {
+        let mut entries: Vec<(usize, usize, f64)> = Vec::new();
+        for (v, value) in diagonal.iter().take(self.free).enumerate() {
+            entries.extend((3 * v..3 * v + 3).map(|k| (k, k, *value)));
+        }
+        for group in &self.groups {
+            group.each_definite_block(x, &mut |vertices, block| {
+                let size = 3 * vertices.len();
+                let unknown = |row: usize| 3 * vertices[row / 3] as usize + row % 3;
+                let is_free = |row: &usize| (vertices[row / 3] as usize) < self.free;
+                for row in (0..size).filter(is_free) {
+                    for column in (0..=row).filter(is_free) {
+                        let value = block[size * row + column];
+                        // A vertex may occur twice, so that both triangles of a block meet on one entry of the diagonal.
+                        let twice = row != column && unknown(row) == unknown(column);
+                        let value = if twice { 2.0 * value } else { value };
+                        entries.push((unknown(row), unknown(column), value));
+                    }
+                }
+            });
+        }
+        SymmetricMatrix::from_entries(3 * self.free, &entries)
+    }
+}
+
 /// The result of an evaluation besides the gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Evaluated {
