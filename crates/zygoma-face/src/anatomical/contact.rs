@@ -7,6 +7,7 @@ use super::aim::Aim;
 use super::build::Anatomical;
 use super::inverse::Inverse;
 use super::run::AnatomicalBody;
+use crate::body::weights_of_carriers;
 use crate::contact::{GrabId, HeadWay};
 use crate::volume::contact::{ContactMode, ContactStep, Stiffness, Surface, VolumeContact, nearest_corners};
 
@@ -105,17 +106,11 @@ impl AnatomicalBody {
     /// Blends back to the rig, by a weight for each vertex of the whole mesh.
     pub(super) fn return_skin(&mut self, weights: &[f32]) {
         let embedding = &self.model.output.embedding;
-        let mut share = vec![0.0_f32; self.model.skin_count()];
-        for ((corners, own), weight) in embedding.vertices.iter().zip(&embedding.weights).zip(weights) {
-            for (corner, own) in corners.iter().zip(own) {
-                let share = &mut share[*corner as usize];
-                *share = share.max(own * weight);
-            }
-        }
-        for (v, share) in share.iter().enumerate() {
+        let weights = weights_of_carriers(embedding.iter(), weights, self.model.skin_count());
+        for (v, weight) in weights.iter().enumerate() {
             let (at, target) = (self.inverse.at(v), self.reached.targets[v]);
-            let share = f64::from(share.clamp(0.0, 1.0));
-            self.inverse.place(v, if at.is_finite() { at.lerp(target, share) } else { target });
+            let weight = f64::from(weight.clamp(0.0, 1.0));
+            self.inverse.place(v, if at.is_finite() { at.lerp(target, weight) } else { target });
         }
     }
 }

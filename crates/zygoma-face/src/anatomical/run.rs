@@ -133,7 +133,7 @@ impl AnatomicalBody {
 
     /// Sets the head's pose at the next known time.
     pub(super) fn set_head(&mut self, pose: &RigidMotion) {
-        if pose.rotation.is_finite() && pose.translation.is_finite() {
+        if pose.is_finite() {
             self.head = *pose;
         }
     }

@@ -166,7 +166,7 @@ impl TissueBody {
 
     /// Sets the head's pose at the end of the next frame.
     pub fn set_head_pose(&mut self, pose: &RigidMotion) {
-        if pose.rotation.is_finite() && pose.translation.is_finite() {
+        if pose.is_finite() {
             self.head.pose = *pose;
         }
     }

@@ -60,7 +60,7 @@ fn field(face: &FaceModel, part: &Part, value: impl Fn(usize) -> f32) -> Vec<f32
 
 /// Whether the certificate of a shell holds with its present parameters, and why; `None` for other bodies.
 pub(crate) fn certificate(body: &dyn Body) -> Option<(bool, String)> {
-    let shell: &ShellBody = body.as_any().downcast_ref()?;
+    let shell: &ShellBody = body.downcast_ref()?;
     let holds = shell.within_certificate();
     let reason = match &shell.face().fitted.certified {
         None => "the stiffness is the same everywhere so far; nothing is certified".to_owned(),

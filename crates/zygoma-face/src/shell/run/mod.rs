@@ -1,4 +1,4 @@
-//! A face at run time: Algorithm 1 of IFA, with contact at full resolution.
+//! A face at run time: IFA Algorithm 1, with contact at full resolution.
 
 mod contact;
 mod head;
@@ -257,7 +257,7 @@ impl ShellBody {
 
     /// Sets the head's pose at the end of the next frame. A pose that is not finite is ignored.
     pub fn set_head_pose(&mut self, pose: &RigidMotion) {
-        if pose.translation.is_finite() && pose.rotation.is_finite() {
+        if pose.is_finite() {
             self.pose = *pose;
         }
     }
@@ -431,7 +431,7 @@ impl ShellBody {
         let length = (self.frame_time - start).max(1) as f64;
         while self.step_time + step_length <= self.frame_time {
             self.step_time += step_length;
-            // β of Algorithm 1.
+            // β of IFA Algorithm 1.
             let share = self.step_time.saturating_sub(start) as f64 / length;
             let motion = self.head.at(share, self.face.height, &self.params);
             let share = share as f32;

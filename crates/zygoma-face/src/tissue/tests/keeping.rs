@@ -4,7 +4,7 @@ use zygoma_physics::contact::{ColliderShape, Pose};
 
 use super::touching::spot;
 use super::*;
-use crate::body::{Body, Drive};
+use crate::body::{Body, Drive, Snapshot};
 use crate::contact::ColliderMotion;
 use crate::shell::{RunParams, ShellBody};
 

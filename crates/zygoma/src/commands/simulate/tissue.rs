@@ -87,7 +87,7 @@ impl TissueObserver {
 
     /// Records a frame of tissue; ignores other bodies.
     pub(super) fn note(&mut self, body: &dyn Body, frame: &Performed<'_>) {
-        let Some(body) = body.as_any().downcast_ref::<TissueBody>() else { return };
+        let Some(body) = body.downcast_ref::<TissueBody>() else { return };
         let (tissue, log) = (body.tissue(), &mut self.log);
         log.crossings.push([tissue.lip_crossings(frame.shown), tissue.lip_crossings(frame.plain)]);
         log.touches.push([body.penetration(), body.colliders().head_load().force.length()]);
