@@ -354,7 +354,7 @@ impl Columns {
         }
     }
 
-    /// The ends of two independent parts of some columns; their separator follows. Minimises the time of a solve on two threads; none where
+    /// The ends of two independent parts of some columns; their separator follows. Minimises the time of a solve with a thread for each; none where
     /// there are few columns or no good separator.
     fn find_cut(&self, columns: &Range<usize>) -> Option<[usize; 2]> {
         if columns.len() < LEAST {

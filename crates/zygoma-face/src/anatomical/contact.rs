@@ -45,7 +45,7 @@ impl AnatomicalBody {
 
     /// Solves for a surface and a pose of the jaw while lips, teeth and colliders keep apart (Thesis ch. 3, §3.3.2). The step ends at a fraction of the
     /// frame and takes some seconds. Returns the number of iterations.
-    pub(super) fn solve_in_contact(&mut self, aim: &Aim, share: f64, seconds: f64) -> usize {
+    pub(super) fn solve_in_contact(&mut self, aim: &Aim, fraction: f64, seconds: f64) -> usize {
         let model = self.model.clone();
         let skin = &*model.touchable;
         let way = aim.farthest(&self.reached);
@@ -53,7 +53,7 @@ impl AnatomicalBody {
         let goal = self.inverse.rows_at(&aim.targets);
         let step = ContactStep {
             way: self.head_way(),
-            share: share as f32,
+            fraction: fraction as f32,
             seconds: seconds as f32,
             stiffness: Stiffness { contact: FIRM, sticky: 0.0 },
         };

@@ -81,8 +81,8 @@ impl Body for Stub {
         if self.breaks == Breaks::Inverts { vec![self.at[1] as u32] } else { Vec::new() }
     }
 
-    fn return_to_rig(&mut self, shares: &[f32]) {
-        assert!(shares.len() == self.surface.len() && shares.contains(&1.0));
+    fn return_to_rig(&mut self, fractions: &[f32]) {
+        assert!(fractions.len() == self.surface.len() && fractions.contains(&1.0));
         self.put_back += 1;
     }
 }

@@ -301,9 +301,9 @@ fn pulled(material: Material, traction: f64) -> (f64, f64) {
             for end in [0.0, size.y] {
                 if face.iter().all(|v| (block.positions[*v as usize].y - end).abs() < 1e-9) {
                     let [a, b, c] = [face[0], face[1], face[2]].map(|v| block.positions[v as usize]);
-                    let share = traction * (b - a).cross(c - a).length() / 6.0;
+                    let fraction = traction * (b - a).cross(c - a).length() / 6.0;
                     let sign = if end > 0.0 { 1.0 } else { -1.0 };
-                    face.iter().for_each(|v| system.forces[*v as usize][1] += sign * share);
+                    face.iter().for_each(|v| system.forces[*v as usize][1] += sign * fraction);
                 }
             }
         }
@@ -522,10 +522,10 @@ fn iteration_counts_do_not_change_with_scale() {
             small.iterations(),
             large.iterations()
         );
-        let shares = |r: &SolveReport| {
+        let fractions = |r: &SolveReport| {
             r.energies.iter().map(|e| e / r.energies[r.energies.len() - 1]).collect::<Vec<_>>()
         };
-        for (a, b) in shares(&small).iter().zip(shares(&large)).take(6) {
+        for (a, b) in fractions(&small).iter().zip(fractions(&large)).take(6) {
             assert!((a - b).abs() < 1e-6, "{a} {b}");
         }
     }

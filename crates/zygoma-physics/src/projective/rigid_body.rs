@@ -79,9 +79,9 @@ impl<T: Precision> Group<T> for RigidBody {
 
     /// The rows are those of y: a translation of the whole body costs nothing in the global step either.
     fn each_row(&self, visit: &mut VisitRow<'_>) {
-        let share = 1.0 / self.vertices.len().max(1) as f64;
+        let fraction = 1.0 / self.vertices.len().max(1) as f64;
         for own in &self.vertices {
-            let entry = |v: &u32| (*v, if v == own { 1.0 - share } else { -share });
+            let entry = |v: &u32| (*v, if v == own { 1.0 - fraction } else { -fraction });
             visit(self.weight, &self.vertices.iter().map(entry).collect::<Vec<_>>());
         }
     }

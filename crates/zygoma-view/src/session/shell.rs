@@ -26,7 +26,7 @@ pub(crate) fn face_message(face: &FaceModel, shell: &FittedShell, model: &Model)
     };
     let corners: Vec<[u32; 3]> = face.coarse.on_mesh.iter().map(corner).collect();
     let shares: Vec<[f32; 3]> =
-        face.coarse.on_mesh.iter().map(|p| p.barycentric.map(|share| share as f32)).collect();
+        face.coarse.on_mesh.iter().map(|p| p.barycentric.map(|fraction| fraction as f32)).collect();
     let strain = field(face, part, |v| shell.stiffness.strain[v] as f32);
     let bending = field(face, part, |v| shell.stiffness.bending[v] as f32);
     let depth = field(face, part, |v| shell.depth[v] * face.height as f32);

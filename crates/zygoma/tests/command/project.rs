@@ -220,6 +220,26 @@ fn before_numbers(line: &str) -> impl Iterator<Item = &str> {
         .map(|(place, _)| &line[..place])
 }
 
+/// "What was moved is shown" stops an English reader; the thing itself as subject does not.
+#[test]
+fn no_sentence_begins_with_what() {
+    let begins = |line: &str| {
+        let text = line.trim_start().trim_start_matches(['/', '!', '-', '*']).trim_start();
+        let sentences = text.split(". ").chain([text]);
+        sentences.into_iter().any(|sentence| sentence.starts_with("What ") && !sentence.contains('?'))
+    };
+    assert!(begins("    /// What is left.") && begins("- Done. What is left stays."));
+    assert!(!begins("//! What is left?") && !begins("## What it does"));
+    let comments = rust_sources(&root().join("crates")).into_iter().map(|path| (path, "//"));
+    for (path, start) in comments.chain(docs().into_iter().map(|path| (path, ""))) {
+        let text = std::fs::read_to_string(&path).expect("a text");
+        for (number, line) in (1..).zip(text.lines()) {
+            let is_prose = line.trim_start().starts_with(start);
+            assert!(!is_prose || !begins(line), "{}:{number}: {line}", path.display());
+        }
+    }
+}
+
 #[test]
 fn each_energy_has_its_derivative_test() {
     let mut energies = Vec::new();

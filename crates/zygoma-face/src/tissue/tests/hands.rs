@@ -79,11 +79,11 @@ fn a_curling_finger_never_tunnels_at_any_rate() {
                 {
                     let (a, b) = (end.at(from), end.at(to));
                     let along = (b - a).normalize();
-                    let share = (p - a).dot(along);
-                    let offset = p - a - share * along;
+                    let fraction = (p - a).dot(along);
+                    let offset = p - a - fraction * along;
                     let is_near = offset.length() < 2.5 * end.radius(from);
                     let is_above = offset.dot(end.palmar(from)) < -0.5 * offset.length();
-                    passed += usize::from((0.0..a.distance(b)).contains(&share) && is_near && is_above);
+                    passed += usize::from((0.0..a.distance(b)).contains(&fraction) && is_near && is_above);
                 }
                 pushed = pushed.max(p.distance(FACE.0.positions[vertex]));
             }

@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn volume_is_told_of_the_frames_that_there_are() {
+    fn volume_is_reported_for_the_frames_that_there_are() {
         let volume = |total: f64| [VolumeReport { total, ..VolumeReport::default() }; 2];
         let mut log = FrameLog {
             volumes: vec![volume(0.97), volume(1.02)],
