@@ -1,4 +1,4 @@
-//! Presses a finger into a cheek and prints how far the skin gives way.
+//! Presses a finger into a cheek and prints how far the skin moves.
 //!
 //! `cargo run --release --example poke [-- face.glb]`
 
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let moved = body.advance(1.0 / 60.0).positions[cheek.vertex as usize].distance(at);
         if frame % 10 == 9 {
-            println!("the finger is {:5.1} mm in; the cheek gave way by {:.1} mm", 1e3 * depth, 1e3 * moved);
+            println!("the finger is {:5.1} mm in; the cheek moved by {:.1} mm", 1e3 * depth, 1e3 * moved);
         }
     }
     let force = body.colliders().get(finger).map(|finger| finger.force().length()).unwrap_or_default();

@@ -72,8 +72,8 @@ fn main() -> Outcome<()> {
         let (mut during, mut projected) = (0, 0.0_f32);
         let began = Instant::now();
         for frame in 1..=40 {
-            let share = (frame as f32 / 20.0).min(1.0);
-            face.set_weights(&weights.iter().map(|w| share * w).collect::<Vec<_>>());
+            let fraction = (frame as f32 / 20.0).min(1.0);
+            face.set_weights(&weights.iter().map(|w| fraction * w).collect::<Vec<_>>());
             let surface = face.advance(1.0 / 60.0).to_vec();
             if frame % 5 == 0 {
                 during = during.max(tissue.lip_crossings(&surface));

@@ -72,9 +72,9 @@ fn a_shaken_smile_swings_on_rigid_bones_and_no_element_stays_inverted() {
     let mut steps = vec![0_u32; FILLED.tissue.tet_count()];
     let (mut most, mut longest) = (0.0_f32, 0);
     for frame in 1..=30 {
-        let share = (frame as f32 / 12.0).min(1.0);
+        let fraction = (frame as f32 / 12.0).min(1.0);
         let shapes = [("jawOpen", 0.6), ("mouthSmileLeft", 0.4), ("mouthSmileRight", 0.4)];
-        weights = FILLED.weights(&shapes.map(|(name, weight)| (name, share * weight)));
+        weights = FILLED.weights(&shapes.map(|(name, weight)| (name, fraction * weight)));
         body.set_weights(&weights);
         let time = f64::from(frame) * STEP;
         let rotation = DQuat::from_rotation_y(if frame > 20 { 0.0 } else { 0.4 * (25.0 * time).sin() });

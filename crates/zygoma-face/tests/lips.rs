@@ -52,8 +52,8 @@ fn tissue_keeps_lips_apart_where_the_rig_does_not() {
             performing.settle();
             let mut last = Vec::new();
             for frame in 1..=26 {
-                let share = (frame as f32 / 20.0).min(1.0);
-                performing.set_weights(&weights.iter().map(|w| share * w).collect::<Vec<_>>());
+                let fraction = (frame as f32 / 20.0).min(1.0);
+                performing.set_weights(&weights.iter().map(|w| fraction * w).collect::<Vec<_>>());
                 last = performing.advance(1.0 / 60.0).to_vec();
             }
             let (before, after) = (tissue.lip_crossings(&plain), tissue.lip_crossings(&last));

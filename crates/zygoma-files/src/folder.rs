@@ -141,7 +141,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let device = parent.path().join("null");
         std::os::unix::fs::symlink("/dev/null", &device).unwrap();
-        let told = OutputFolder::create(&device, |_| true).unwrap_err().to_string();
-        assert!(told.contains("this is a device where a folder is to be written"), "{told}");
+        let message = OutputFolder::create(&device, |_| true).unwrap_err().to_string();
+        assert!(message.contains("this is a device where a folder is to be written"), "{message}");
     }
 }

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_told_in_units() {
+    fn sizes_are_printed_in_units() {
         assert_eq!(
             [12, 2 << 10, 3 << 19, 2 << 30].map(size),
             ["12 bytes", "2 KiB", "1.5 MiB", "2 GiB"].map(str::to_owned)
@@ -118,8 +118,8 @@ mod tests {
         let path = folder.path().join("long.toml");
         fs::write(&path, [b'#'; 100]).unwrap();
         assert_eq!(read(&path, 100).unwrap().len(), 100);
-        let told = read(&path, 99).unwrap_err().to_string();
-        assert!(told.contains("long.toml: the file is larger than the 99 bytes"), "{told}");
+        let message = read(&path, 99).unwrap_err().to_string();
+        assert!(message.contains("long.toml: the file is larger than the 99 bytes"), "{message}");
     }
 
     #[cfg(unix)]
@@ -132,8 +132,8 @@ mod tests {
         std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
         for (path, kind) in [(pipe.as_path(), "a pipe"), (&device, "a device"), (folder.path(), "a folder")] {
             assert!(!starts_with(path, b"\0"));
-            let told = read(path, 1 << 20).unwrap_err().to_string();
-            assert!(told.ends_with(&format!("this is {kind} where a file is expected")), "{told}");
+            let message = read(path, 1 << 20).unwrap_err().to_string();
+            assert!(message.ends_with(&format!("this is {kind} where a file is expected")), "{message}");
         }
     }
 
@@ -148,7 +148,7 @@ mod tests {
         std::os::unix::fs::symlink("../secret", folder.join("away.bin")).unwrap();
         std::os::unix::fs::symlink("real.bin", folder.join("near.bin")).unwrap();
         assert_eq!(read_beside(&folder, Path::new("near.bin"), 10).unwrap(), b"r");
-        let told = read_beside(&folder, Path::new("away.bin"), 10).unwrap_err().to_string();
-        assert!(told.contains("away.bin: it is a link that leaves its folder"), "{told}");
+        let message = read_beside(&folder, Path::new("away.bin"), 10).unwrap_err().to_string();
+        assert!(message.contains("away.bin: it is a link that leaves its folder"), "{message}");
     }
 }

@@ -199,8 +199,8 @@ mod tests {
         let device = folder.path().join("null.glb");
         std::os::unix::fs::symlink("/dev/null", &device).unwrap();
         for (path, kind) in [(pipe.as_path(), "a pipe"), (&device, "a device"), (folder.path(), "a folder")] {
-            let told = write(path, b"x").unwrap_err().to_string();
-            assert!(told.contains(&format!("this is {kind}, which no output may replace")), "{told}");
+            let message = write(path, b"x").unwrap_err().to_string();
+            assert!(message.contains(&format!("this is {kind}, which no output may replace")), "{message}");
         }
         assert!(pipe.symlink_metadata().unwrap().file_type().is_fifo());
     }

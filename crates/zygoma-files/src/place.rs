@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(folder_of(Path::new("a/b.pc2")), Path::new("a"));
         assert_eq!(folder_of(Path::new("b.pc2")), Path::new("."));
         check_file(Path::new("nowhere/at/all.glb")).unwrap();
-        let told = check_target(Path::new("nowhere/at/all.glb")).unwrap_err().to_string();
-        assert!(told.contains("there is no folder nowhere/at"), "{told}");
+        let message = check_target(Path::new("nowhere/at/all.glb")).unwrap_err().to_string();
+        assert!(message.contains("there is no folder nowhere/at"), "{message}");
         assert!(check_file(Path::new("..")).is_err());
     }
 
@@ -146,8 +146,8 @@ mod tests {
     fn more_than_the_disk_holds_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         check_room(folder.path(), 1).unwrap();
-        let told = check_room(folder.path(), u64::MAX).unwrap_err().to_string();
-        assert!(told.contains("GiB are needed there, but only"), "{told}");
+        let message = check_room(folder.path(), u64::MAX).unwrap_err().to_string();
+        assert!(message.contains("GiB are needed there, but only"), "{message}");
     }
 
     #[cfg(unix)]

@@ -154,8 +154,8 @@ mod tests {
         let hard = folder.path().join("hard.glb");
         fs::hard_link(&rig, &hard).unwrap();
         for same in [&rig, &detour, &hard] {
-            let told = refusal(&[&rig], &[(same, OutputKind::File)]).unwrap();
-            assert!(told.contains("would replace"), "{told}");
+            let message = refusal(&[&rig], &[(same, OutputKind::File)]).unwrap();
+            assert!(message.contains("would replace"), "{message}");
         }
         assert_eq!(refusal(&[&rig], &[(&folder.path().join("new.glb"), OutputKind::File)]), None);
     }
@@ -178,7 +178,7 @@ mod tests {
     fn outputs_do_not_replace_each_other() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
-        let told = refusal(&[], &[(&out, OutputKind::WholeFolder), (&out, OutputKind::Folder)]).unwrap();
-        assert!(told.contains("two outputs go there"), "{told}");
+        let message = refusal(&[], &[(&out, OutputKind::WholeFolder), (&out, OutputKind::Folder)]).unwrap();
+        assert!(message.contains("two outputs go there"), "{message}");
     }
 }

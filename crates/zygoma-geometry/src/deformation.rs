@@ -52,7 +52,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Prepares a surface. Vertices in `fixed` stay where [`apply`](Self::apply) is told; a connected part without any
+    /// Prepares a surface. Vertices in `fixed` stay at the positions given to [`apply`](Self::apply); a connected part without any
     /// keeps the mean of its vertices.
     pub fn new(positions: &[DVec3], triangles: &[[u32; 3]], fixed: &[u32]) -> Result<Self, TransferError> {
         let count = positions.len();

@@ -50,6 +50,11 @@ impl Embedding {
         self.vertices.len()
     }
 
+    /// The carriers of each vertex, and their weights.
+    pub fn iter(&self) -> impl Iterator<Item = ([u32; 3], [f32; 3])> {
+        self.vertices.iter().copied().zip(self.weights.iter().copied())
+    }
+
     /// Whether there is no fine vertex.
     pub fn is_empty(&self) -> bool {
         self.vertices.is_empty()

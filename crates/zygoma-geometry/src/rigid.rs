@@ -15,6 +15,11 @@ impl RigidMotion {
     /// No motion.
     pub const IDENTITY: Self = Self { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
+    /// Whether all its numbers are finite.
+    pub fn is_finite(&self) -> bool {
+        self.rotation.is_finite() && self.translation.is_finite()
+    }
+
     /// Moves a point.
     pub fn apply(&self, point: DVec3) -> DVec3 {
         self.rotation * point + self.translation

@@ -123,7 +123,7 @@ mod tests {
     const FAN_OF_THREE: [[u32; 3]; 3] = [[0, 1, 2], [1, 0, 3], [0, 1, 4]];
 
     #[test]
-    fn borders_and_non_manifold_edges_are_told_apart() {
+    fn borders_and_non_manifold_edges_are_distinguished() {
         let edges = EdgeCounts::new(&FAN_OF_THREE);
         assert_eq!(edges.non_manifold(), [(0, 1)]);
         assert_eq!(edges.border(), [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4)]);

@@ -24,106 +24,63 @@ impl Side {
     }
 }
 
-/// A joint of WebXR Hand Input, in its order. A phalanx is named after the joint at its end towards the wrist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Joint {
-    Wrist,
-    ThumbMetacarpal,
-    ThumbProximal,
-    ThumbDistal,
-    ThumbTip,
-    IndexMetacarpal,
-    IndexProximal,
-    IndexIntermediate,
-    IndexDistal,
-    IndexTip,
-    MiddleMetacarpal,
-    MiddleProximal,
-    MiddleIntermediate,
-    MiddleDistal,
-    MiddleTip,
-    RingMetacarpal,
-    RingProximal,
-    RingIntermediate,
-    RingDistal,
-    RingTip,
-    PinkyMetacarpal,
-    PinkyProximal,
-    PinkyIntermediate,
-    PinkyDistal,
-    PinkyTip,
+/// Defines the joints and their WebXR names from one list.
+macro_rules! joints {
+    ($($joint:ident $name:literal,)*) => {
+        /// A joint of WebXR Hand Input, in its order. A phalanx is named after the joint at its end towards the wrist.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[allow(missing_docs, reason = "the names say it")]
+        pub enum Joint {
+            $($joint,)*
+        }
+
+        /// Names of all joints in WebXR, in order.
+        const NAMES: [&str; Joint::COUNT] = [$($name,)*];
+
+        impl Joint {
+            /// All joints, in order.
+            pub const ALL: [Self; Self::COUNT] = [$(Self::$joint,)*];
+
+            /// Number of joints.
+            pub const COUNT: usize = [$($name,)*].len();
+        }
+    };
+}
+
+joints! {
+    Wrist "wrist",
+    ThumbMetacarpal "thumb-metacarpal",
+    ThumbProximal "thumb-phalanx-proximal",
+    ThumbDistal "thumb-phalanx-distal",
+    ThumbTip "thumb-tip",
+    IndexMetacarpal "index-finger-metacarpal",
+    IndexProximal "index-finger-phalanx-proximal",
+    IndexIntermediate "index-finger-phalanx-intermediate",
+    IndexDistal "index-finger-phalanx-distal",
+    IndexTip "index-finger-tip",
+    MiddleMetacarpal "middle-finger-metacarpal",
+    MiddleProximal "middle-finger-phalanx-proximal",
+    MiddleIntermediate "middle-finger-phalanx-intermediate",
+    MiddleDistal "middle-finger-phalanx-distal",
+    MiddleTip "middle-finger-tip",
+    RingMetacarpal "ring-finger-metacarpal",
+    RingProximal "ring-finger-phalanx-proximal",
+    RingIntermediate "ring-finger-phalanx-intermediate",
+    RingDistal "ring-finger-phalanx-distal",
+    RingTip "ring-finger-tip",
+    PinkyMetacarpal "pinky-finger-metacarpal",
+    PinkyProximal "pinky-finger-phalanx-proximal",
+    PinkyIntermediate "pinky-finger-phalanx-intermediate",
+    PinkyDistal "pinky-finger-phalanx-distal",
+    PinkyTip "pinky-finger-tip",
 }
 
 use Joint::{
-    IndexDistal, IndexIntermediate, IndexMetacarpal, IndexProximal, IndexTip, MiddleDistal,
-    MiddleIntermediate, MiddleMetacarpal, MiddleProximal, MiddleTip, PinkyDistal, PinkyIntermediate,
-    PinkyMetacarpal, PinkyProximal, PinkyTip, RingDistal, RingIntermediate, RingMetacarpal, RingProximal,
-    RingTip, ThumbDistal, ThumbMetacarpal, ThumbProximal, ThumbTip, Wrist,
+    IndexMetacarpal, IndexTip, MiddleMetacarpal, MiddleTip, PinkyMetacarpal, PinkyTip, RingMetacarpal,
+    RingTip, ThumbMetacarpal, ThumbTip, Wrist,
 };
 
-/// Names of all joints in WebXR, in order.
-const NAMES: [&str; Joint::COUNT] = [
-    "wrist",
-    "thumb-metacarpal",
-    "thumb-phalanx-proximal",
-    "thumb-phalanx-distal",
-    "thumb-tip",
-    "index-finger-metacarpal",
-    "index-finger-phalanx-proximal",
-    "index-finger-phalanx-intermediate",
-    "index-finger-phalanx-distal",
-    "index-finger-tip",
-    "middle-finger-metacarpal",
-    "middle-finger-phalanx-proximal",
-    "middle-finger-phalanx-intermediate",
-    "middle-finger-phalanx-distal",
-    "middle-finger-tip",
-    "ring-finger-metacarpal",
-    "ring-finger-phalanx-proximal",
-    "ring-finger-phalanx-intermediate",
-    "ring-finger-phalanx-distal",
-    "ring-finger-tip",
-    "pinky-finger-metacarpal",
-    "pinky-finger-phalanx-proximal",
-    "pinky-finger-phalanx-intermediate",
-    "pinky-finger-phalanx-distal",
-    "pinky-finger-tip",
-];
-
 impl Joint {
-    /// Number of joints.
-    pub const COUNT: usize = 25;
-
-    /// All joints, in order.
-    pub const ALL: [Self; Self::COUNT] = [
-        Wrist,
-        ThumbMetacarpal,
-        ThumbProximal,
-        ThumbDistal,
-        ThumbTip,
-        IndexMetacarpal,
-        IndexProximal,
-        IndexIntermediate,
-        IndexDistal,
-        IndexTip,
-        MiddleMetacarpal,
-        MiddleProximal,
-        MiddleIntermediate,
-        MiddleDistal,
-        MiddleTip,
-        RingMetacarpal,
-        RingProximal,
-        RingIntermediate,
-        RingDistal,
-        RingTip,
-        PinkyMetacarpal,
-        PinkyProximal,
-        PinkyIntermediate,
-        PinkyDistal,
-        PinkyTip,
-    ];
-
     /// Its name in WebXR, such as `index-finger-phalanx-proximal`.
     pub fn name(self) -> &'static str {
         NAMES[self as usize]

@@ -183,8 +183,8 @@ impl Dissection<'_> {
 fn cost(places: &[Place]) -> f64 {
     let count = |wanted: Place| places.iter().filter(|place| **place == wanted).count() as f64;
     let (left, right) = (count(Place::Left), count(Place::Right));
-    let share = left.max(right) / (left + right).max(1.0);
-    count(Place::Separator) * (1.0 + 4.0 * (share - 0.5).powi(2)) + if share > 0.8 { 1e9 } else { 0.0 }
+    let fraction = left.max(right) / (left + right).max(1.0);
+    count(Place::Separator) * (1.0 + 4.0 * (fraction - 0.5).powi(2)) + if fraction > 0.8 { 1e9 } else { 0.0 }
 }
 
 #[cfg(test)]

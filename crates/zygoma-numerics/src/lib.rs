@@ -3,7 +3,7 @@
 //! The numerical tools below everything else. Nothing here knows of meshes.
 //!
 //! - Sparse: a [`SymmetricMatrix`] is factored by [`Cholesky`] (an [`Analysis`] is shared by all matrices of a pattern). [`PackedFactor`] solves for
-//!   three right-hand sides in `f32` within a frame, [`SplitFactor`] does so on two threads, [`nested_dissection`] orders for both.
+//!   three right-hand sides in `f32` within a frame, [`SplitFactor`] does so on several threads, [`nested_dissection`] orders for both.
 //! - Dense: [`DenseFactor`], and [`LuFactor`] where a matrix is not positive definite. Without a factor: [`conjugate_gradients`].
 //! - Optimisation: [`Newton`] keeps its factor while that converges well; [`Lbfgs`] is the recursion around any initial inverse Hessian, [`vectors`]
 //!   its long vectors.
@@ -37,6 +37,7 @@ pub mod vectors;
 mod budget;
 mod cholesky;
 mod conjugate_gradients;
+mod definite;
 mod dense;
 mod dissection;
 mod lbfgs;
@@ -53,6 +54,7 @@ mod test_matrices;
 pub use budget::{Budget, Stop};
 pub use cholesky::{Analysis, Cholesky, NotPositiveDefinite};
 pub use conjugate_gradients::{CgEnd, CgSolution, CgStatus, conjugate_gradients};
+pub use definite::project_definite;
 pub use dense::DenseFactor;
 pub use dissection::nested_dissection;
 pub use lbfgs::{Lbfgs, Real};

@@ -1,5 +1,5 @@
 //! The fast solve: one factored matrix, three right-hand sides at once, `f32`, one thread, no allocation
-//! ([`SplitFactor`](crate::SplitFactor) makes two threads of it).
+//! ([`SplitFactor`](crate::SplitFactor) uses more).
 //!
 //! The factor is stored as a block LDLᵀ in panels of up to eight columns: with L the Cholesky factor, L₁ the
 //! triangle of a panel and V the rows below it, a panel holds V' = V L₁⁻¹ and D⁻¹ = L₁⁻ᵀ L₁⁻¹. Then
@@ -49,11 +49,6 @@ impl Panel {
     /// Whether it lies among the wide ones.
     pub(crate) fn is_wide(&self) -> bool {
         self.width > NARROW
-    }
-
-    /// Numbers stored for each of its rows.
-    pub(crate) fn stored_width(&self) -> usize {
-        if self.is_wide() { WIDE } else { NARROW }
     }
 }
 

@@ -74,9 +74,12 @@ mod tests {
     #[test]
     fn a_number_outside_its_range_is_named() {
         assert_eq!(Params([0.0; 3], 1).check(), Ok(()));
-        let told = |params: Params| params.check().unwrap_err().to_string();
-        assert_eq!(told(Params([0.0, f64::NAN, 0.0], 1)), "gravity[1] is NaN; it must be from -1000 to 1000");
-        assert_eq!(told(Params([0.0; 3], 11)), "solver.steps is 11; it must be from 1 to 10");
+        let message = |params: Params| params.check().unwrap_err().to_string();
+        assert_eq!(
+            message(Params([0.0, f64::NAN, 0.0], 1)),
+            "gravity[1] is NaN; it must be from -1000 to 1000"
+        );
+        assert_eq!(message(Params([0.0; 3], 11)), "solver.steps is 11; it must be from 1 to 10");
         assert!(Params([f64::INFINITY, 0.0, 0.0], 1).check().is_err());
     }
 }

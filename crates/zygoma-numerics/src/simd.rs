@@ -280,8 +280,8 @@ mod tests {
     fn instruction_sets_have_names() {
         assert_eq!(available()[0], "scalar");
         assert!(chosen("").is_ok());
-        let told = chosen("sse9").unwrap_err().to_string();
-        assert_eq!(told, "ZYGOMA_SIMD is 'sse9'; it must be scalar, avx2 or avx512, or be left out");
+        let message = chosen("sse9").unwrap_err().to_string();
+        assert_eq!(message, "ZYGOMA_SIMD is 'sse9'; it must be scalar, avx2 or avx512, or be left out");
         for name in NAMES.into_iter().filter(|name| !available().contains(name)) {
             assert!(chosen(name).unwrap_err().to_string().contains("does not have"), "{name}");
         }

@@ -1,14 +1,14 @@
 //! Long vectors: products and sums in a fixed order, independent of the number of threads.
 //!
 //! Vectors are processed in pieces that fit into the first-level cache, so that each of many vectors is read from memory only once. Long ones are
-//! always split into the same two halves, one per thread.
+//! halved, and their halves again, always at the same places, so that threads can process the parts side by side.
 
 use crate::Real;
 use crate::simd::{self, Simd, WithSimd};
 
 /// Numbers of a piece.
 const PIECE: usize = 2048;
-/// From this length on, a second thread pays off. Ours.
+/// From this length on, another thread pays off. Ours.
 const LONG: usize = 16 * PIECE;
 
 /// The place at which a vector is split in two, if it is long.
@@ -23,18 +23,19 @@ pub fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
 
 /// The products of some vectors with one.
 pub fn dots<T: Real>(vectors: &[&[T]], with: &[T]) -> Vec<f64> {
-    let Some(middle) = middle(with.len()) else {
-        return part_of_dots(vectors, with, 0);
-    };
-    let (mut first, second) = rayon::join(
-        || part_of_dots(vectors, &with[..middle], 0),
-        || part_of_dots(vectors, &with[middle..], middle),
-    );
-    first.iter_mut().zip(&second).for_each(|(sum, part)| *sum += part);
-    first
+    dots_from(vectors, with, 0)
 }
 
-fn part_of_dots<T: Real>(vectors: &[&[T]], with: &[T], start: usize) -> Vec<f64> {
+/// The same where `with` begins at a later place of the vectors.
+fn dots_from<T: Real>(vectors: &[&[T]], with: &[T], start: usize) -> Vec<f64> {
+    if let Some(middle) = middle(with.len()) {
+        let (mut first, second) = rayon::join(
+            || dots_from(vectors, &with[..middle], start),
+            || dots_from(vectors, &with[middle..], start + middle),
+        );
+        first.iter_mut().zip(&second).for_each(|(sum, part)| *sum += part);
+        return first;
+    }
     let mut sums = vec![0.0; vectors.len()];
     for (piece, with) in with.chunks(PIECE).enumerate() {
         let from = start + piece * PIECE;
@@ -47,14 +48,19 @@ fn part_of_dots<T: Real>(vectors: &[&[T]], with: &[T], start: usize) -> Vec<f64>
 
 /// y ← x + Σ scale · vector.
 pub fn combine<T: Real>(y: &mut [T], x: &[T], vectors: &[(f64, &[T])]) {
-    let Some(middle) = middle(y.len()) else {
-        return combine_part(y, x, vectors, 0);
-    };
-    let (first, second) = y.split_at_mut(middle);
-    rayon::join(|| combine_part(first, x, vectors, 0), || combine_part(second, x, vectors, middle));
+    combine_from(y, x, vectors, 0);
 }
 
-fn combine_part<T: Real>(y: &mut [T], x: &[T], vectors: &[(f64, &[T])], start: usize) {
+/// The same where `y` begins at a later place of the others.
+fn combine_from<T: Real>(y: &mut [T], x: &[T], vectors: &[(f64, &[T])], start: usize) {
+    if let Some(middle) = middle(y.len()) {
+        let (first, second) = y.split_at_mut(middle);
+        rayon::join(
+            || combine_from(first, x, vectors, start),
+            || combine_from(second, x, vectors, start + middle),
+        );
+        return;
+    }
     for (piece, y) in y.chunks_mut(PIECE).enumerate() {
         let places = start + piece * PIECE..start + piece * PIECE + y.len();
         y.copy_from_slice(&x[places.clone()]);
@@ -84,11 +90,17 @@ pub(crate) struct Products {
 impl<T: Real> Differences<'_, T> {
     /// Computes the differences and their products.
     pub(crate) fn find(self, others: &[&[T]]) -> Products {
+        self.find_from(others, 0)
+    }
+
+    /// The same where the differences begin at a later place of the other vectors.
+    fn find_from(self, others: &[&[T]], start: usize) -> Products {
         let Some(middle) = middle(self.first[0].len()) else {
-            return self.find_part(others, 0);
+            return self.find_part(others, start);
         };
         let (a, b) = self.split_at(middle);
-        let (mut sums, more) = rayon::join(|| a.find_part(others, 0), || b.find_part(others, middle));
+        let (mut sums, more) =
+            rayon::join(|| a.find_from(others, start), || b.find_from(others, start + middle));
         sums.others.iter_mut().zip(&more.others).for_each(|(sum, part)| *sum += part);
         sums.own.iter_mut().zip(&more.own).for_each(|(sum, part)| *sum += part);
         sums.largest = sums.largest.max(more.largest);
@@ -246,6 +258,31 @@ mod tests {
             assert_eq!(products.own, [square, 7.0 * length as f64 - exact, length as f64]);
             assert_eq!(products.largest, if length == 0 { 0.0 } else { 7.0 });
         }
+    }
+
+    #[test]
+    fn any_number_of_threads_adds_up_alike() {
+        let numbers: Vec<f32> = (0..5 * LONG).map(|i| ((i * 37) % 101) as f32 / 50.0 - 1.0).collect();
+        let others: Vec<f32> = numbers.iter().map(|n| (n * 17.0).sin()).collect();
+        let add_up = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let (mut first, mut second) = (others.clone(), others.clone());
+                let differences = Differences {
+                    found: [&mut first, &mut second],
+                    first: [&numbers, &others],
+                    second: [&others, &numbers],
+                };
+                let products = differences.find(&[&numbers]);
+                let mut sum = others.clone();
+                combine(&mut sum, &numbers, &[(0.7, &others)]);
+                (dot(&numbers, &others), products.others, products.own, first, sum)
+            })
+        };
+        let one = add_up(1);
+        assert!(one == add_up(2) && one == add_up(4), "the sums differ");
+        let exact: f64 = numbers.iter().zip(&others).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+        assert!((one.0 - exact).abs() < 1e-3 * (numbers.len() as f64).sqrt(), "{} {exact}", one.0);
     }
 
     #[test]

@@ -186,9 +186,9 @@ impl<F: Frames> Frames for JointMoved<'_, F> {
         let time = self.start + frame as f64 / self.fps();
         for (vertices, track) in &self.parts {
             let Some(motion) = track.sample(time) else { continue };
-            for (vertex, share) in *vertices {
+            for (vertex, fraction) in *vertices {
                 let position = &mut positions[*vertex as usize];
-                *position = position.lerp(motion.apply(position.as_dvec3()).as_vec3(), *share);
+                *position = position.lerp(motion.apply(position.as_dvec3()).as_vec3(), *fraction);
             }
         }
         Ok(())

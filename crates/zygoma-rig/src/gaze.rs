@@ -43,7 +43,7 @@ fn looks(shape: &Shape) -> bool {
 
 fn turns(mesh: &RigMesh, shape: &Shape, eye: &Carried) -> bool {
     let by = shape.deltas.to_dense(mesh.positions.len());
-    eye.vertices.iter().any(|(vertex, share)| *share > 0.5 && by[*vertex as usize].length() > TURNED)
+    eye.vertices.iter().any(|(vertex, fraction)| *fraction > 0.5 && by[*vertex as usize].length() > TURNED)
 }
 
 #[cfg(test)]

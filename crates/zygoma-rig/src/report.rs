@@ -154,24 +154,24 @@ impl Report {
         let skin = &self.meshes[skin];
         let name = &skin.name;
         let mut problems = Vec::new();
-        let mut tell = |count: usize, text: String| problems.extend((count > 0).then_some(text));
+        let mut report = |count: usize, text: String| problems.extend((count > 0).then_some(text));
         if skin.shapes.is_empty() {
-            tell(1, format!("the mesh '{name}' has no blendshapes, so there is no expression to simulate"));
+            report(1, format!("the mesh '{name}' has no blendshapes, so there is no expression to simulate"));
         }
         let edges = skin.non_manifold_edges;
-        tell(edges, format!("'{name}': {edges} non-manifold edges (three or more triangles on one edge)"));
+        report(edges, format!("'{name}': {edges} non-manifold edges (three or more triangles on one edge)"));
         let triangles = skin.degenerate_triangles;
-        tell(
+        report(
             triangles,
             format!("'{name}': {triangles} degenerate triangles (thinner than the file's precision)"),
         );
         let unused = skin.unused_vertices;
-        tell(unused, format!("'{name}': {unused} vertices belong to no face"));
+        report(unused, format!("'{name}': {unused} vertices belong to no face"));
         let empty = &skin.empty_shapes;
-        tell(empty.len(), format!("'{name}': shapes that move nothing: {}", empty.join(", ")));
+        report(empty.len(), format!("'{name}': shapes that move nothing: {}", empty.join(", ")));
         let twins: Vec<String> =
             skin.duplicate_shapes.iter().map(|(first, second)| format!("{first} = {second}")).collect();
-        tell(
+        report(
             twins.len(),
             format!("'{name}': {} pairs of shapes do the same: {}", twins.len(), twins.join(", ")),
         );
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_jaw_and_a_second_face_are_told() {
+    fn an_empty_jaw_and_a_second_face_are_reported() {
         let mut rig = rig_with_shapes(&["jawOpen", "browInnerUp", "smile"]);
         rig.meshes[0].shapes[0].deltas = SparseDeltas::default();
         assert!(warnings(&rig)[0].contains("jawOpen moves nothing"), "{:?}", warnings(&rig));
@@ -356,13 +356,13 @@ mod tests {
         // Another mesh in which the jaw opens.
         rig.meshes
             .push(crate::RigMesh { name: "twin".into(), ..rig_with_shapes(&["jawOpen"]).meshes.remove(0) });
-        let told = warnings(&rig);
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[1].contains("'twin'") && told[1].contains("--mesh"));
+        let message = warnings(&rig);
+        assert_eq!(message.len(), 2, "{message:?}");
+        assert!(message[1].contains("'twin'") && message[1].contains("--mesh"));
     }
 
     #[test]
-    fn a_take_in_percent_is_told() {
+    fn a_take_in_percent_is_reported() {
         let mut rig = rig_with_shapes(&["jawOpen"]);
         let curve = crate::take::WeightCurve::linear([0.0, 0.1].into(), vec![0.0, 80.0]);
         let weights = vec![WeightTrack { shape: "jawOpen".into(), curve }];

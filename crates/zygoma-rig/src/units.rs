@@ -33,7 +33,7 @@ pub fn guess(height_in_units: f64, what: &str) -> Units {
         return Units { metres_per_unit: *unit, reason };
     }
     if !(height_in_units > 0.0 && height_in_units.is_finite()) {
-        return unchanged(format!("{what} has no height to tell the unit by"));
+        return unchanged(format!("{what} has no height from which to guess its unit"));
     }
     let reason = format!(
         "{what} is {height_in_units:.3} units tall, which is plausible in no usual unit, so it was made {TYPICAL} m tall"
@@ -64,7 +64,7 @@ pub fn of_rig(skin: &RigMesh, joints: &[Joint]) -> Units {
     if is_face || PLAUSIBLE.contains(&height) {
         return guess(height, what);
     }
-    unchanged(format!("{what} is {height:.3} units tall and nothing tells that it is a face"))
+    unchanged(format!("{what} is {height:.3} units tall and nothing shows that it is a face"))
 }
 
 /// Height of the region that the shapes of a mesh move, in its unit; 0 without any.

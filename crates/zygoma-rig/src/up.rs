@@ -38,7 +38,7 @@ const CLEARLY: f64 = 2.0;
 
 /// The note about a rig that was rotated.
 pub const TURNED: &str =
-    "the file has +Z up, and the rig was turned so that +Y is up; --up y or --up z tells it otherwise";
+    "the file has +Z up, and the rig was turned so that +Y is up; --up y or --up z overrides that";
 
 impl Up {
     /// Finds the up axis of a rig: by well-known shapes, or without any by the proportions of a head or body; +Y if neither
@@ -71,11 +71,11 @@ fn by_build(mesh: &RigMesh) -> Option<Up> {
         return Some(taller);
     }
     let neck = neck(mesh)? - 0.5 * (low + high);
-    let told = match taller {
+    let is_clear = match taller {
         Up::Y => -neck.y > CLEARLY as f32 * neck.z.abs(),
         Up::Z => -neck.z > CLEARLY as f32 * neck.y.abs(),
     };
-    (told && ratio > HEAD).then_some(taller)
+    (is_clear && ratio > HEAD).then_some(taller)
 }
 
 /// Whether left and right are alike, along X.

@@ -87,7 +87,7 @@ fn units_are_read_from_the_comment() {
 }
 
 #[test]
-fn units_are_told_by_the_region_that_moves() {
+fn units_are_found_from_the_region_that_moves() {
     // A head of 24 units on a body of 170.
     let neutral = "v 0 0 0\nv 0 146 5\nv 8 146 5\nv 0 170 5\nf 2 3 4\n";
     let smile = "v 0 0 0\nv 0 146 6\nv 8 146 6\nv 0 170 6\nf 2 3 4\n";

@@ -18,6 +18,6 @@ pub fn real_data(path: &str) -> Option<PathBuf> {
 /// Says that a test, or a part of it, checks nothing on this machine.
 pub fn skipped(why: &str) {
     // Straight to the stream: what the print macros write is captured and dropped when a test passes.
-    let told = writeln!(std::io::stderr(), "skipped: {why}");
-    debug_assert!(told.is_ok(), "standard error is open in tests");
+    let written = writeln!(std::io::stderr(), "skipped: {why}");
+    debug_assert!(written.is_ok(), "standard error is open in tests");
 }

@@ -162,7 +162,7 @@ mod tests {
             let Outcome::Done(body) = library.bodies.build(tissue, &model, &face, &never, &mut |_| {}) else {
                 panic!("the face has tissue");
             };
-            let body = body.as_any().downcast_ref::<zygoma_face::tissue::TissueBody>().unwrap();
+            let body = body.downcast_ref::<zygoma_face::tissue::TissueBody>().unwrap();
             body.tissue().was_solved_before()
         });
         assert_eq!(was_kept, [false, true]);

@@ -11,7 +11,7 @@ pub(crate) struct Arrays {
 }
 
 impl Arrays {
-    /// Adds an array and tells where it lies.
+    /// Adds an array and returns its place.
     pub(crate) fn add<T: bytemuck::Pod>(&mut self, values: &[T]) -> ArrayPlace {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytemuck::cast_slice(values));

@@ -26,7 +26,7 @@ pub(crate) struct FrameHeader {
     pub(crate) number: u32,
     pub(crate) input: u32,
     pub(crate) flags: u32,
-    /// Index of the body among those that the page was told of.
+    /// Index of the body among those that the page was sent.
     pub(crate) body: u32,
     pub(crate) face_time: f32,
     pub(crate) take_time: f32,
@@ -45,7 +45,7 @@ pub(crate) mod word {
     pub(crate) const COUNT: usize = 20;
 }
 
-/// A finger as a frame tells of it.
+/// A finger, as a frame reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TouchReport {
     pub(crate) id: u32,
@@ -54,7 +54,7 @@ pub(crate) struct TouchReport {
     pub(crate) depth: f32,
 }
 
-/// The unit of changes of volume: they are told from −3.2 to 3.2.
+/// The unit of changes of volume: they are sent from −3.2 to 3.2.
 pub(crate) const VOLUME_STEP: f32 = 1e-4;
 
 /// A change of volume in its unit; the least number for none.
@@ -171,7 +171,7 @@ impl FrameWriter {
         self.sections += 1;
     }
 
-    /// The finished frame. What encoding took is known only now.
+    /// The finished frame. The time of encoding is known only now.
     pub(crate) fn finish(mut self, encoding: f32) -> Vec<u8> {
         let mut set = |word: usize, bytes: [u8; 4]| self.bytes[4 * word..][..4].copy_from_slice(&bytes);
         set(word::ENCODING, encoding.to_le_bytes());

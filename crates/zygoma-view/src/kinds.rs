@@ -27,7 +27,7 @@ pub(crate) struct Kind {
     pub(crate) make: Make,
 }
 
-/// Reports a stage of the work and the fraction that is done, and tells whether to go on.
+/// Reports a stage of the work and the fraction that is done, and returns whether to go on.
 pub(crate) type Report<'a> = dyn FnMut(&'static str, f64) -> Continue + 'a;
 
 /// The input of a body that is made in the background.

@@ -1,7 +1,7 @@
 //! Messages between server and page. This file is the source; `web/src/protocol.ts` says the same in TypeScript,
 //! and a test checks that the two agree.
 //!
-//! Text messages are JSON with a `type`. Binary messages are little-endian and start with a `u32` that tells their kind
+//! Text messages are JSON with a `type`. Binary messages are little-endian and start with a `u32` for their kind
 //! ([`kind`]): a *scene* and a *face* are a JSON header with arrays behind it, a *frame* has the fixed layout of
 //! `frame.rs`.
 //!
@@ -123,7 +123,7 @@ pub enum ClientMessage {
     Press {
         /// Which finger.
         id: u32,
-        /// Number of this input, told back in frames.
+        /// Number of this input, which frames return.
         input: u32,
         /// Where the middle of the fingertip should be.
         at: [f32; 3],

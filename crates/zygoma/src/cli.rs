@@ -651,7 +651,7 @@ pub(crate) struct AnatomyArgs {
     #[arg(long, requires = "glb")]
     pub(crate) with_shapes: bool,
 
-    /// How fat the head is, from -1 to 1: bones lie deeper under fat. Estimated from the skin if it is not told.
+    /// How fat the head is, from -1 to 1: bones lie deeper under fat. Estimated from the skin by default.
     #[arg(long, value_name = "auto|-1..1", allow_hyphen_values = true, value_parser = fat, default_value = "auto")]
     pub(crate) fat: Fat,
 

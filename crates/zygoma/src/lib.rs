@@ -78,8 +78,9 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
 
 /// An error and its causes, without repeating those that its own message includes.
 fn sentence(error: &anyhow::Error) -> String {
-    let told = error.chain().map(ToString::to_string);
-    told.reduce(|all, cause| if all.ends_with(&cause) { all } else { format!("{all}: {cause}") })
+    let causes = error.chain().map(ToString::to_string);
+    causes
+        .reduce(|all, cause| if all.ends_with(&cause) { all } else { format!("{all}: {cause}") })
         .unwrap_or_default()
 }
 

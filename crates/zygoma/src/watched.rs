@@ -35,7 +35,7 @@ pub(crate) struct Failed {
 
 impl WatchedSummary {
     pub(crate) fn of(report: &GateReport) -> Self {
-        let told = |failure: &Failure| FailedSummary {
+        let described = |failure: &Failure| FailedSummary {
             time: failure.time,
             place: failure.place.clone(),
             why: failure.why.clone(),
@@ -45,7 +45,7 @@ impl WatchedSummary {
             returned_frames: report.frames,
             smoothed_pops: report.pops,
             put_back: report.put_back,
-            failed: report.failed.as_ref().map(told),
+            failed: report.failed.as_ref().map(described),
         }
     }
 

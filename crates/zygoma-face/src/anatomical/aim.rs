@@ -44,15 +44,15 @@ impl Aim {
     }
 
     /// An expression on the way to another.
-    pub(super) fn towards(&self, to: &Self, share: f64) -> Self {
-        let part = share as f32;
+    pub(super) fn towards(&self, to: &Self, fraction: f64) -> Self {
+        let part = fraction as f32;
         Self {
             weights: self.weights.iter().zip(&to.weights).map(|(a, b)| a + part * (b - a)).collect(),
-            targets: self.targets.iter().zip(&to.targets).map(|(a, b)| a.lerp(*b, share)).collect(),
+            targets: self.targets.iter().zip(&to.targets).map(|(a, b)| a.lerp(*b, fraction)).collect(),
             plain: self.plain.iter().zip(&to.plain).map(|(a, b)| a.lerp(*b, part)).collect(),
             pose: RigidMotion {
-                rotation: self.pose.rotation.slerp(to.pose.rotation, share),
-                translation: self.pose.translation.lerp(to.pose.translation, share),
+                rotation: self.pose.rotation.slerp(to.pose.rotation, fraction),
+                translation: self.pose.translation.lerp(to.pose.translation, fraction),
             },
         }
     }

@@ -1,12 +1,10 @@
 //! An anatomical face as a [`Body`].
 
-use std::any::Any;
-
 use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 
 use super::run::AnatomicalBody;
-use crate::body::{BadDrive, Body, BodyState, Drive, Frame, Stage, WrongState};
+use crate::body::{BadDrive, Body, Drive, Frame, Stage};
 use crate::contact::{Colliders, GrabId};
 
 impl Body for AnatomicalBody {
@@ -15,16 +13,10 @@ impl Body for AnatomicalBody {
     }
 
     fn drive(&mut self, drive: Drive<'_>) -> Result<(), BadDrive> {
-        let unsupported = |drive| Err(BadDrive::Unsupported { body: "an anatomical face", drive });
         match drive {
             Drive::Weights(weights) => self.set_weights(weights),
-            Drive::Surface(_) => return unsupported("a target surface"),
-            Drive::Materials(_) => return unsupported("weights of materials"),
-            Drive::Markers(positions) => {
-                if self.set_landmarks(positions).is_none() {
-                    return unsupported("markers");
-                }
-            }
+            Drive::Markers(positions) if self.set_landmarks(positions).is_some() => {}
+            _ => return Err(drive.unsupported("an anatomical face")),
         }
         Ok(())
     }
@@ -40,19 +32,6 @@ impl Body for AnatomicalBody {
     fn advance(&mut self, seconds: f64) -> Frame<'_> {
         self.run(seconds);
         self.frame_before(0.0)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn save(&self) -> BodyState {
-        BodyState::new(self.clone())
-    }
-
-    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState> {
-        *self = state.get::<Self>()?.clone();
-        Ok(())
     }
 
     fn colliders(&self) -> Option<&Colliders> {
@@ -81,8 +60,7 @@ impl Body for AnatomicalBody {
 
     fn stages(&self) -> Vec<Stage> {
         let times = &self.times;
-        let named = [("solve", times.solve), ("contact", times.contact), ("surface", times.output)];
-        named.map(|(name, time)| Stage { name, time }).to_vec()
+        Stage::list([("solve", times.solve), ("contact", times.contact), ("surface", times.output)])
     }
 
     fn frame_before(&mut self, _seconds: f64) -> Frame<'_> {

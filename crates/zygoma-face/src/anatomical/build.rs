@@ -252,11 +252,11 @@ fn nerves(face: &FaceModel, surface: &TissueSkin) -> Vec<f64> {
     let soft =
         || surface.moves.iter().enumerate().filter(|(shape, _)| !face.inside.jaw_shapes.contains(shape));
     let farthest = |v: usize| soft().map(|(_, moves)| moves[v].length()).fold(0.0, f64::max);
-    let share = |v: usize| {
-        let share = (farthest(v) / NERVED).min(1.0);
-        share * share * (3.0 - 2.0 * share)
+    let fraction = |v: usize| {
+        let fraction = (farthest(v) / NERVED).min(1.0);
+        fraction * fraction * (3.0 - 2.0 * fraction)
     };
-    (0..surface.positions.len()).map(share).collect()
+    (0..surface.positions.len()).map(fraction).collect()
 }
 
 /// Each vertex of the upper lip with the nearest one of the lower lip, where they are close.

@@ -7,6 +7,7 @@ use super::aim::Aim;
 use super::build::Anatomical;
 use super::inverse::Inverse;
 use super::run::AnatomicalBody;
+use crate::body::weights_of_carriers;
 use crate::contact::{GrabId, HeadWay};
 use crate::volume::contact::{ContactMode, ContactStep, Stiffness, Surface, VolumeContact, nearest_corners};
 
@@ -44,7 +45,7 @@ impl AnatomicalBody {
 
     /// Solves for a surface and a pose of the jaw while lips, teeth and colliders keep apart (Thesis ch. 3, §3.3.2). The step ends at a fraction of the
     /// frame and takes some seconds. Returns the number of iterations.
-    pub(super) fn solve_in_contact(&mut self, aim: &Aim, share: f64, seconds: f64) -> usize {
+    pub(super) fn solve_in_contact(&mut self, aim: &Aim, fraction: f64, seconds: f64) -> usize {
         let model = self.model.clone();
         let skin = &*model.touchable;
         let way = aim.farthest(&self.reached);
@@ -52,7 +53,7 @@ impl AnatomicalBody {
         let goal = self.inverse.rows_at(&aim.targets);
         let step = ContactStep {
             way: self.head_way(),
-            share: share as f32,
+            fraction: fraction as f32,
             seconds: seconds as f32,
             stiffness: Stiffness { contact: FIRM, sticky: 0.0 },
         };
@@ -105,17 +106,11 @@ impl AnatomicalBody {
     /// Blends back to the rig, by a weight for each vertex of the whole mesh.
     pub(super) fn return_skin(&mut self, weights: &[f32]) {
         let embedding = &self.model.output.embedding;
-        let mut share = vec![0.0_f32; self.model.skin_count()];
-        for ((corners, own), weight) in embedding.vertices.iter().zip(&embedding.weights).zip(weights) {
-            for (corner, own) in corners.iter().zip(own) {
-                let share = &mut share[*corner as usize];
-                *share = share.max(own * weight);
-            }
-        }
-        for (v, share) in share.iter().enumerate() {
+        let weights = weights_of_carriers(embedding.iter(), weights, self.model.skin_count());
+        for (v, weight) in weights.iter().enumerate() {
             let (at, target) = (self.inverse.at(v), self.reached.targets[v]);
-            let share = f64::from(share.clamp(0.0, 1.0));
-            self.inverse.place(v, if at.is_finite() { at.lerp(target, share) } else { target });
+            let weight = f64::from(weight.clamp(0.0, 1.0));
+            self.inverse.place(v, if at.is_finite() { at.lerp(target, weight) } else { target });
         }
     }
 }

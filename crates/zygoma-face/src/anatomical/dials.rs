@@ -206,7 +206,7 @@ mod tests {
             ..Dials::default()
         };
         assert_eq!(dials, wanted);
-        for (name, value, told) in [
+        for (name, value, message) in [
             ("fatt", "0.2", "there is no dial"),
             ("jaw.w", "1", "there is no dial"),
             ("fat", "much", "a number"),
@@ -218,7 +218,7 @@ mod tests {
             ("dynamics", "1.2,0.9,0.5", "swings grow"),
         ] {
             let refused = dials.set(name, value).unwrap_err().to_string();
-            assert!(refused.contains(told), "{name}={value}: {refused}");
+            assert!(refused.contains(message), "{name}={value}: {refused}");
         }
         assert_eq!(dials, wanted);
     }

@@ -196,9 +196,9 @@ struct Felt {
 
 impl Felt {
     /// At a fraction of a frame.
-    fn at(path: &HeadPath, share: f64) -> Self {
-        let [rate, acceleration] = path.motion(share);
-        let back = path.at(share).rotation.inverse();
+    fn at(path: &HeadPath, fraction: f64) -> Self {
+        let [rate, acceleration] = path.motion(fraction);
+        let back = path.at(fraction).rotation.inverse();
         let across = |w: DVec3| DMat3::from_cols(w.cross(DVec3::X), w.cross(DVec3::Y), w.cross(DVec3::Z));
         let (spin, spun_up) = (across(back * rate.spin), across(back * acceleration.spin));
         Self {

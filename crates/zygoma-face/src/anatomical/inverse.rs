@@ -58,7 +58,7 @@ pub(super) struct Setup {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Carried {
     pub(super) vertices: [u32; 3],
-    pub(super) shares: [f64; 3],
+    pub(super) barycentric: [f64; 3],
     pub(super) weight: f64,
 }
 
@@ -406,7 +406,8 @@ impl Assembly<'_> {
     fn landmarks(&self) -> LandmarkTargets {
         let mut targets = LandmarkTargets::new();
         for point in &self.setup.landmarks {
-            let mut stencil = Stencil { vertices: point.vertices, coefficients: [point.shares], size: 1.0 };
+            let mut stencil =
+                Stencil { vertices: point.vertices, coefficients: [point.barycentric], size: 1.0 };
             let [target] = stencil.sample(&self.model.rest);
             stencil.vertices = point.vertices.map(|v| self.rows[v as usize]);
             targets.push(&stencil, Target { weight: point.weight, target: target.to_array() });

@@ -1,7 +1,7 @@
 //! A dense face from tracked points (*SparseSoftDECA*, Thesis ch. 4, §3.6).
 //!
 //! The rig's own shapes say how the skin between the points moves: their weights come from bounded least squares over the points, and the expression that
-//! they give is the weak regulariser of Thesis ch. 4 eq. 23. What they miss at the points, the tissue makes up for.
+//! they give is the weak regulariser of Thesis ch. 4 eq. 23. The tissue makes up for the distance that remains at the points.
 
 use glam::{DVec3, Vec3};
 use zygoma_geometry::normals::vertex_areas;
@@ -88,10 +88,10 @@ impl LandmarkDrive {
         let areas = vertex_areas(&head.rest[..head.skin_count()], &head.surface.triangles);
         let carried = |point: &Point| {
             let (corners, weights) = (embedding.vertices[point.vertex], embedding.weights[point.vertex]);
-            let mut carried = Carried { vertices: [corners[0]; 3], shares: [0.0; 3], weight: 0.0 };
+            let mut carried = Carried { vertices: [corners[0]; 3], barycentric: [0.0; 3], weight: 0.0 };
             for k in 0..3 {
                 carried.vertices[k] = corners[k];
-                carried.shares[k] = weights[k].into();
+                carried.barycentric[k] = weights[k].into();
                 carried.weight += f64::from(weights[k]) * areas[corners[k] as usize];
             }
             carried.weight *= head.params.landmark_weight();
@@ -163,8 +163,12 @@ impl LandmarkDrive {
     /// Where the surface's carriers should be for the targets, given the plain surface and the targets of the carriers.
     pub(super) fn carrier_targets(&self, carried: &[Carried], plain: &[Vec3], skin: &[DVec3]) -> Vec<DVec3> {
         let target = |((point, carried), target): ((&Point, &Carried), &DVec3)| {
-            let own: DVec3 =
-                carried.vertices.iter().zip(carried.shares).map(|(v, share)| share * skin[*v as usize]).sum();
+            let own: DVec3 = carried
+                .vertices
+                .iter()
+                .zip(carried.barycentric)
+                .map(|(v, fraction)| fraction * skin[*v as usize])
+                .sum();
             *target - plain[point.vertex].as_dvec3() + own
         };
         self.points.iter().zip(carried).zip(&self.targets).map(target).collect()

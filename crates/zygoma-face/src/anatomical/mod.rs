@@ -1,7 +1,7 @@
 //! Expressions that anatomy allows, after *SoftDECA* (Thesis ch. 3).
 //!
 //! [`Anatomical`] is a head of soft tissue, muscles and bones under a face's skin. An [`AnatomicalBody`] pulls its skin to the rig's surface, and tissue
-//! gives way as tissue does: it keeps its volume, slides along rigid bones, and lips do not pass through each other.
+//! yields as tissue does: it keeps its volume, slides along rigid bones, and lips do not pass through each other.
 
 mod aim;
 mod body;

@@ -133,7 +133,7 @@ impl AnatomicalBody {
 
     /// Sets the head's pose at the next known time.
     pub(super) fn set_head(&mut self, pose: &RigidMotion) {
-        if pose.rotation.is_finite() && pose.translation.is_finite() {
+        if pose.is_finite() {
             self.head = *pose;
         }
     }
@@ -199,13 +199,13 @@ impl AnatomicalBody {
         let stages = ((wanted.farthest(&self.reached) / LONG_WAY).ceil() as usize).clamp(1, MOST_STAGES);
         let from = self.reached.clone();
         for stage in 1..=stages {
-            let share = stage as f64 / stages as f64;
-            let aim = if stage == stages { wanted.clone() } else { from.towards(wanted, share) };
+            let fraction = stage as f64 / stages as f64;
+            let aim = if stage == stages { wanted.clone() } else { from.towards(wanted, fraction) };
             if let Some((drive, carried)) = &self.landmarks {
                 let places = drive.carrier_targets(carried, &wanted.plain, &wanted.targets);
                 self.inverse.aim_landmarks(&places);
             }
-            self.iterations += self.solve_in_contact(&aim, share, seconds / stages as f64);
+            self.iterations += self.solve_in_contact(&aim, fraction, seconds / stages as f64);
             self.reached = aim;
         }
         self.times.solve = began.elapsed().saturating_sub(self.times.contact);

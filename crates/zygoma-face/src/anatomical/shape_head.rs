@@ -78,8 +78,8 @@ impl Anatomical {
         let before = self.tissue_volumes();
         let mut rest = self.rest.clone();
         for step in 1..=steps {
-            let share = step as f64 / steps as f64;
-            rest = self.grow_to(dials, share, wanted, &rest)?;
+            let fraction = step as f64 / steps as f64;
+            rest = self.grow_to(dials, fraction, wanted, &rest)?;
         }
         // Skin resists: what it takes away is given again.
         let mut given = wanted;
@@ -99,11 +99,11 @@ impl Anatomical {
     fn grow_to(
         &self,
         dials: &Dials,
-        share: f64,
+        fraction: f64,
         wanted: [f64; 2],
         start: &[DVec3],
     ) -> Result<Vec<DVec3>, NotPositiveDefinite> {
-        let part = |whole: f64| 1.0 + share * (whole - 1.0);
+        let part = |whole: f64| 1.0 + fraction * (whole - 1.0);
         let scaled = |scale: [f64; 3], p: DVec3| {
             let joint = self.joint();
             joint + DVec3::from_array(scale.map(part)) * (p - joint)

@@ -108,7 +108,7 @@ fn a_mirrored_expression_is_mirrored() {
         }
     }
     let moved = distances(&left, &FACE.neutral).into_iter().fold(0.0, f32::max);
-    // Neither the order of sums nor the coarse skin that tells which vertices are held is symmetric.
+    // Neither the order of sums nor the coarse skin that decides which vertices are held is symmetric.
     assert!(worst < 0.02 * moved && moved > 5e-3, "{worst} {moved}");
 }
 
@@ -195,7 +195,7 @@ fn a_jaw_swings_as_it_is_dialled_at_any_frame_rate() {
 }
 
 #[test]
-fn fat_grows_as_much_as_it_is_told() {
+fn fat_grows_as_much_as_its_dial_says() {
     let before = HEAD.tissue_volumes();
     let head = with_dials(&[("fat", "0.2")]);
     let after = head.tissue_volumes();

@@ -115,8 +115,8 @@ impl HeadPath {
         };
         // A head at rest counts as having rested for one frame.
         let last = if self.seconds > 0.0 { self.seconds } else { seconds };
-        let share = seconds / (seconds + last);
-        let onward = |now: DVec3, before: DVec3| now + share * (now - before);
+        let fraction = seconds / (seconds + last);
+        let onward = |now: DVec3, before: DVec3| now + fraction * (now - before);
         let before = self.mean.unwrap_or(mean);
         let end =
             Rate { velocity: onward(mean.velocity, before.velocity), spin: onward(mean.spin, before.spin) };
@@ -138,30 +138,30 @@ impl HeadPath {
     }
 
     /// The pose at a fraction of the frame.
-    pub(crate) fn at(&self, share: f64) -> RigidMotion {
+    pub(crate) fn at(&self, fraction: f64) -> RigidMotion {
         let [from, to] = self.rates.map(|rate| (self.seconds * rate.velocity, self.seconds * rate.spin));
         let way = self.now.translation - self.before.translation;
         let turn = self.turn();
-        let turned = cubic(turn, [from.1, inverse_jacobian(turn, to.1)], share);
+        let turned = cubic(turn, [from.1, inverse_jacobian(turn, to.1)], fraction);
         RigidMotion {
             rotation: DQuat::from_scaled_axis(turned) * self.before.rotation,
-            translation: self.before.translation + cubic(way, [from.0, to.0], share),
+            translation: self.before.translation + cubic(way, [from.0, to.0], fraction),
         }
     }
 
     /// Velocity and acceleration of the head at a fraction of the frame: in the world, per second and per second².
-    pub(crate) fn motion(&self, share: f64) -> [Rate; 2] {
+    pub(crate) fn motion(&self, fraction: f64) -> [Rate; 2] {
         if self.seconds <= 0.0 {
             return [Rate::default(); 2];
         }
         let [from, to] = self.rates.map(|rate| (self.seconds * rate.velocity, self.seconds * rate.spin));
         let way = self.now.translation - self.before.translation;
         let (moving, turning) = ([from.0, to.0], [from.1, inverse_jacobian(self.turn(), to.1)]);
-        let turned = cubic(self.turn(), turning, share);
+        let turned = cubic(self.turn(), turning, fraction);
         let (rate, square) = (1.0 / self.seconds, 1.0 / (self.seconds * self.seconds));
         [
-            (slope(way, moving, share), slope(self.turn(), turning, share), rate),
-            (bend(way, moving, share), bend(self.turn(), turning, share), square),
+            (slope(way, moving, fraction), slope(self.turn(), turning, fraction), rate),
+            (bend(way, moving, fraction), bend(self.turn(), turning, fraction), square),
         ]
         .map(|(velocity, spin, per)| Rate {
             velocity: per * velocity,
@@ -216,8 +216,8 @@ mod tests {
         let (mut time, mut worst) = (0.0, 0.0_f64);
         for (number, seconds) in frames.iter().cycle().take(60).enumerate() {
             path.go_to(&turning(angle(time + seconds)), *seconds);
-            for share in [0.0, 0.3, 0.6, 1.0] {
-                let (found, wanted) = (path.at(share), turning(angle(time + share * seconds)));
+            for fraction in [0.0, 0.3, 0.6, 1.0] {
+                let (found, wanted) = (path.at(fraction), turning(angle(time + fraction * seconds)));
                 let at = DVec3::new(0.0, 1.5, 0.1);
                 // The head was at rest before: the first frames have not yet estimated its velocity.
                 if number > 2 {

@@ -41,7 +41,7 @@ pub enum BadDrive {
     /// This kind of body does not support the drive.
     #[error("{body} cannot be driven by {drive}")]
     Unsupported {
-        /// The body's name.
+        /// The body, as in "a shell".
         body: &'static str,
         /// The kind of drive.
         drive: &'static str,
@@ -49,6 +49,19 @@ pub enum BadDrive {
     /// The surface has a wrong number of vertices, or one that is not finite.
     #[error("the target surface must have {0} finite vertices, in the rig's order")]
     Surface(usize),
+}
+
+impl Drive<'_> {
+    /// The error of a body that does not support this drive.
+    pub fn unsupported(&self, body: &'static str) -> BadDrive {
+        let drive = match self {
+            Self::Weights(_) => "weights",
+            Self::Surface(_) => "a target surface",
+            Self::Materials(_) => "weights of materials",
+            Self::Markers(_) => "markers",
+        };
+        BadDrive::Unsupported { body, drive }
+    }
 }
 
 /// One output surface.
@@ -69,6 +82,13 @@ pub struct Stage {
     pub time: Duration,
 }
 
+impl Stage {
+    /// Stages from names and durations.
+    pub(crate) fn list<const N: usize>(stages: [(&'static str, Duration); N]) -> Vec<Self> {
+        stages.map(|(name, time)| Self { name, time }).to_vec()
+    }
+}
+
 /// A parameter that can be changed between frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BodyParam {
@@ -76,6 +96,19 @@ pub struct BodyParam {
     pub name: &'static str,
     /// Its present value.
     pub value: f64,
+}
+
+impl BodyParam {
+    /// Parameters from names and values, and the components of gravity.
+    pub(crate) fn list<const N: usize>(params: [(&'static str, f64); N], gravity: &[f64; 3]) -> Vec<Self> {
+        let gravity = ["gravity.x", "gravity.y", "gravity.z"].into_iter().zip(*gravity);
+        params.into_iter().chain(gravity).map(|(name, value)| Self { name, value }).collect()
+    }
+}
+
+/// The component of gravity that a parameter's name stands for.
+pub(crate) fn gravity_axis(name: &str) -> Option<usize> {
+    ["gravity.x", "gravity.y", "gravity.z"].iter().position(|axis| *axis == name)
 }
 
 /// Why a parameter cannot be changed.
@@ -104,7 +137,7 @@ impl BadBodyParam {
     }
 }
 
-/// A body's state between two frames, from [`Body::save`].
+/// A body's state between two frames, from [`Snapshot::save`].
 pub struct BodyState(Box<dyn Any + Send>);
 
 impl BodyState {
@@ -124,9 +157,46 @@ impl BodyState {
 #[error("the saved state belongs to another body")]
 pub struct WrongState;
 
+/// Saves and restores the state of a body. A body that can be cloned does so by a copy of itself.
+pub trait Snapshot {
+    /// Saves the state, so that [`restore`](Self::restore) continues from here bit for bit.
+    fn save(&self) -> BodyState;
+
+    /// Restores a saved state of this body, or of another body of the same face.
+    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState>;
+}
+
+impl<T: Any + Clone + Send> Snapshot for T {
+    fn save(&self) -> BodyState {
+        BodyState::new(self.clone())
+    }
+
+    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState> {
+        *self = state.get::<Self>()?.clone();
+        Ok(())
+    }
+}
+
+/// The largest of the weights of the vertices that each carrier carries, times its own part in them: how far a carrier goes back to the rig when
+/// the vertices of the whole mesh do so by some weights.
+pub(crate) fn weights_of_carriers(
+    embedding: impl Iterator<Item = ([u32; 3], [f32; 3])>,
+    weights: &[f32],
+    count: usize,
+) -> Vec<f32> {
+    let mut largest = vec![0.0_f32; count];
+    for ((carriers, parts), weight) in embedding.zip(weights) {
+        for (carrier, part) in carriers.into_iter().zip(parts) {
+            let largest = &mut largest[carrier as usize];
+            *largest = largest.max(part * weight);
+        }
+    }
+    largest
+}
+
 /// Turns drive and touches into frames. A body is simulated in the head's frame: the head's motion acts on it as inertia and gravity, and
 /// its frames do not contain the head's pose.
-pub trait Body: Any + Send {
+pub trait Body: Any + Send + Snapshot {
     /// Its name, as in `--body`.
     fn name(&self) -> &'static str;
 
@@ -142,19 +212,10 @@ pub trait Body: Any + Send {
     /// Advances by some seconds, reaching the inputs set last, and returns the surface of one [latency](Self::latency) earlier.
     fn advance(&mut self, seconds: f64) -> Frame<'_>;
 
-    /// The body itself, for downcasting.
-    fn as_any(&self) -> &dyn Any;
-
     /// Seconds between the last known time and the surface that [`advance`](Self::advance) returns.
     fn latency(&self) -> f64 {
         0.0
     }
-
-    /// Saves the state, so that [`restore`](Self::restore) continues from here bit for bit.
-    fn save(&self) -> BodyState;
-
-    /// Restores a saved state of this body, or of another body of the same face.
-    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState>;
 
     /// The state as a section that can be stored in a file, for bodies that can [`resume`](Self::resume) from one.
     fn checkpoint(&self) -> Option<Section> {
@@ -247,4 +308,16 @@ pub trait Body: Any + Send {
 
     /// Blends back to the rig, by a weight from 0 to 1 for each vertex of the whole mesh.
     fn return_to_rig(&mut self, _weights: &[f32]) {}
+}
+
+impl dyn Body {
+    /// The body as one of its kind, if it is that.
+    pub fn downcast_ref<T: Body>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
+
+    /// The same, mutable.
+    pub fn downcast_mut<T: Body>(&mut self) -> Option<&mut T> {
+        (self as &mut dyn Any).downcast_mut()
+    }
 }

@@ -1,19 +1,20 @@
 //! The plain rig as a body: the reference for all others.
 
-use std::any::Any;
+use std::sync::Arc;
 
 use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_rig::{RigMesh, SparseDeltas};
 
-use super::{BadDrive, Body, BodyState, Drive, Frame, WrongState};
+use super::{BadDrive, Body, Drive, Frame};
 use crate::model::FaceModel;
 
 /// The rig without physics.
+#[derive(Clone)]
 pub struct RigBody {
-    neutral: Vec<Vec3>,
-    shapes: Vec<Runs>,
+    neutral: Arc<[Vec3]>,
+    shapes: Arc<[Runs]>,
     positions: Vec<Vec3>,
 }
 
@@ -32,7 +33,7 @@ impl RigBody {
         let runs = |deltas: &SparseDeltas| {
             Runs::from_dense(bytemuck::cast_slice(&deltas.to_dense(neutral.len())), 8)
         };
-        Self { neutral: neutral.to_vec(), shapes: shapes.map(runs).collect(), positions: neutral.to_vec() }
+        Self { neutral: neutral.into(), shapes: shapes.map(runs).collect(), positions: neutral.to_vec() }
     }
 
     fn evaluate(&mut self, weights: &[f32]) {
@@ -58,12 +59,7 @@ impl Body for RigBody {
                 }
                 self.positions.copy_from_slice(surface);
             }
-            Drive::Markers(_) => {
-                return Err(BadDrive::Unsupported { body: "the plain rig", drive: "markers" });
-            }
-            Drive::Materials(_) => {
-                return Err(BadDrive::Unsupported { body: "the plain rig", drive: "weights of materials" });
-            }
+            Drive::Markers(_) | Drive::Materials(_) => return Err(drive.unsupported("the plain rig")),
         }
         Ok(())
     }
@@ -78,22 +74,5 @@ impl Body for RigBody {
 
     fn frame_before(&mut self, _seconds: f64) -> Frame<'_> {
         Frame { positions: &self.positions, asleep: true }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn save(&self) -> BodyState {
-        BodyState::new(self.positions.clone())
-    }
-
-    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState> {
-        let positions: &Vec<Vec3> = state.get()?;
-        if positions.len() != self.positions.len() {
-            return Err(WrongState);
-        }
-        self.positions.copy_from_slice(positions);
-        Ok(())
     }
 }

@@ -170,7 +170,7 @@ impl ColliderBody {
             velocity: Vec3::ZERO,
             load: Load::default(),
         };
-        touch.way = touch.told().map(|pose| [pose; 2]);
+        touch.way = touch.goal_pose().map(|pose| [pose; 2]);
         touch
     }
 
@@ -227,7 +227,7 @@ impl ColliderBody {
     }
 
     /// The goal pose at the end of the next frame, if it is valid.
-    fn told(&self) -> Option<Pose> {
+    fn goal_pose(&self) -> Option<Pose> {
         let Pose { rotation, translation } = self.pose;
         let is_rotation = rotation.is_finite() && rotation.length_squared() > 1e-6;
         (is_rotation && translation.is_finite()).then(|| Pose { rotation: rotation.normalize(), translation })
@@ -236,7 +236,7 @@ impl ColliderBody {
     /// Begins a frame, from the last goal pose to the next one. Invalid poses leave the goal where it is.
     pub(crate) fn begin_frame(&mut self) {
         let last = self.way.map(|[_, now]| now);
-        self.way = self.told().or(last).map(|now| [last.unwrap_or(now), now]);
+        self.way = self.goal_pose().or(last).map(|now| [last.unwrap_or(now), now]);
         self.load.end_frame();
         if let (Some(deforming), ColliderShape::Mesh(own)) = (&mut self.deforming, &mut self.collider.shape) {
             deforming.is_now = std::mem::take(&mut deforming.is_next);
@@ -253,7 +253,7 @@ impl ColliderBody {
 
     /// Teleports the collider to its goal while nothing is simulated.
     pub(crate) fn teleport(&mut self, head: &HeadWay) {
-        self.way = self.told().map(|pose| [pose; 2]).or(self.way);
+        self.way = self.goal_pose().map(|pose| [pose; 2]).or(self.way);
         if let Some(deforming) = &mut self.deforming {
             deforming.is_now = std::mem::take(&mut deforming.is_next);
         }
@@ -265,14 +265,14 @@ impl ColliderBody {
     }
 
     /// The collider's goal at a fraction of the frame, in the head's frame, in the body's unit.
-    pub(crate) fn wanted(&self, head: &HeadWay, share: f32) -> Pose {
+    pub(crate) fn wanted(&self, head: &HeadWay, fraction: f32) -> Pose {
         let Some([before, now]) = &self.way else { return NOWHERE };
-        let Pose { rotation, translation } = self.passing(before, now, share);
+        let Pose { rotation, translation } = self.passing(before, now, fraction);
         let per_metre = self.handling.per_metre;
         if self.frame == ColliderFrame::Head {
             return Pose { rotation, translation: per_metre * translation };
         }
-        let head = head.pose(f64::from(share));
+        let head = head.pose(f64::from(fraction));
         Pose {
             rotation: head.rotation.inverse() * rotation,
             translation: per_metre * head.apply_inverse(translation),
@@ -280,11 +280,11 @@ impl ColliderBody {
     }
 
     /// The pose at a fraction of the frame, in the collider's own frame.
-    fn passing(&self, before: &Pose, now: &Pose, share: f32) -> Pose {
+    fn passing(&self, before: &Pose, now: &Pose, fraction: f32) -> Pose {
         let parts = self.passes.len() + 1;
-        let part = ((share * parts as f32) as usize).min(parts - 1);
+        let part = ((fraction * parts as f32) as usize).min(parts - 1);
         let from = part.checked_sub(1).map_or(before, |last| &self.passes[last]);
-        from.between(self.passes.get(part).unwrap_or(now), share * parts as f32 - part as f32)
+        from.between(self.passes.get(part).unwrap_or(now), fraction * parts as f32 - part as f32)
     }
 
     /// The farthest that the collider's path in a frame leads from the straight line between its ends, in the body's unit.
@@ -295,8 +295,8 @@ impl ColliderBody {
         let (from, to) = (self.wanted(head, 0.0).translation, self.wanted(head, 1.0).translation);
         let parts = self.passes.len() + 1;
         let apart = |part: usize| {
-            let share = part as f32 / parts as f32;
-            self.wanted(head, share).translation.distance(from.lerp(to, share))
+            let fraction = part as f32 / parts as f32;
+            self.wanted(head, fraction).translation.distance(from.lerp(to, fraction))
         };
         (1..parts).map(apart).fold(0.0, f32::max)
     }
@@ -343,9 +343,9 @@ impl ColliderBody {
     }
 
     /// Moves the collider by a step that ends at a fraction of the frame, ignoring the skin.
-    pub(crate) fn step(&mut self, head: &HeadWay, share: f32, seconds: f32) {
-        let wanted = self.wanted(head, share);
-        self.take_shape(share, seconds);
+    pub(crate) fn step(&mut self, head: &HeadWay, fraction: f32, seconds: f32) {
+        let wanted = self.wanted(head, fraction);
+        self.take_shape(fraction, seconds);
         // A new collider starts where it was added, not at the far-away default pose.
         if self.collider.now == NOWHERE {
             self.collider.now = self.wanted(head, 0.0);
@@ -368,7 +368,7 @@ impl ColliderBody {
     }
 
     /// Deforms a mesh to its shape at a fraction of the frame, at the end of a step.
-    fn take_shape(&mut self, share: f32, seconds: f32) {
+    fn take_shape(&mut self, fraction: f32, seconds: f32) {
         let (Some(deforming), ColliderShape::Mesh(own)) = (&mut self.deforming, &mut self.collider.shape)
         else {
             return;
@@ -377,7 +377,7 @@ impl ColliderBody {
             return;
         }
         let ends = deforming.from.iter().zip(&deforming.to);
-        deforming.between.iter_mut().zip(ends).for_each(|(between, (a, b))| *between = a.lerp(*b, share));
+        deforming.between.iter_mut().zip(ends).for_each(|(between, (a, b))| *between = a.lerp(*b, fraction));
         let fits = own.deform(&deforming.between, seconds);
         debug_assert!(fits.is_ok(), "vertices are as many as before, and finite");
     }

@@ -271,12 +271,12 @@ impl Colliders {
     }
 
     /// Begins a step: clears the contacts and moves colliders to the step's end, at the fraction `share` of the frame.
-    pub(crate) fn move_colliders(&mut self, share: f32, head: &HeadWay, step: f32) {
+    pub(crate) fn move_colliders(&mut self, fraction: f32, head: &HeadWay, step: f32) {
         self.contacts.clear();
-        self.move_hands(share, head);
+        self.move_hands(fraction, head);
         for (_, touch) in &mut self.touches {
             touch.load.begin_step();
-            touch.step(head, share, step);
+            touch.step(head, fraction, step);
         }
         self.pulls.iter_mut().for_each(|(_, pull)| pull.load.begin_step());
     }

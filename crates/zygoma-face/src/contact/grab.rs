@@ -80,14 +80,14 @@ impl Grab {
     }
 
     /// Goals of the held vertices at a fraction of the frame.
-    pub(crate) fn places(&self, share: f32) -> impl Iterator<Item = (u32, Vec3)> {
-        let handle = self.before + share * (self.now - self.before);
+    pub(crate) fn places(&self, fraction: f32) -> impl Iterator<Item = (u32, Vec3)> {
+        let handle = self.before + fraction * (self.now - self.before);
         self.pins.iter().map(move |(vertex, offset)| (*vertex, handle + *offset))
     }
 
     /// Moves the held vertices to their goals at a fraction of the frame. `resistance` is force per displacement.
-    pub(crate) fn hold(&mut self, share: f32, next: &mut [Vec4], resistance: &[f32]) {
-        let handle = self.before + share * (self.now - self.before);
+    pub(crate) fn hold(&mut self, fraction: f32, next: &mut [Vec4], resistance: &[f32]) {
+        let handle = self.before + fraction * (self.now - self.before);
         for (vertex, offset) in &self.pins {
             let (vertex, place) = (*vertex as usize, handle + *offset);
             let force = resistance[vertex] * (place - next[vertex].xyz());

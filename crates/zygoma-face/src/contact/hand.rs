@@ -59,12 +59,12 @@ impl HandBody {
     }
 
     /// The hand at a fraction of the frame, in the head's frame, in the body's unit.
-    fn at(&self, head: &HeadWay, share: f32, per_metre: f32) -> HandPose {
+    fn at(&self, head: &HeadWay, fraction: f32, per_metre: f32) -> HandPose {
         let [before, now] = &self.way;
-        let hand = before.between(now, share);
+        let hand = before.between(now, fraction);
         let hand = match self.frame {
             ColliderFrame::Head => hand,
-            ColliderFrame::World => hand.seen_from(&head.pose(f64::from(share))),
+            ColliderFrame::World => hand.seen_from(&head.pose(f64::from(fraction))),
         };
         hand.scaled(per_metre)
     }
@@ -104,7 +104,7 @@ impl Reach {
 }
 
 impl Colliders {
-    /// Adds a hand whose poses are in a frame, in metres. It is exactly where it is told to be.
+    /// Adds a hand whose poses are in a frame, in metres. It always reaches the given pose.
     pub fn add_hand(&mut self, frame: ColliderFrame, pose: &HandPose, friction: f32) -> HandId {
         let bones = Bone::ALL.map(|bone| {
             let capsule = bone.capsule(pose);
@@ -234,11 +234,11 @@ impl Colliders {
     }
 
     /// Moves hands to the end of a step, at a fraction of the frame.
-    pub(super) fn move_hands(&mut self, share: f32, head: &HeadWay) {
+    pub(super) fn move_hands(&mut self, fraction: f32, head: &HeadWay) {
         let per_metre = self.handling.per_metre;
         for (_, hand) in &mut self.hands {
             hand.before = hand.now;
-            hand.now = hand.at(head, share, per_metre);
+            hand.now = hand.at(head, fraction, per_metre);
         }
     }
 
@@ -263,9 +263,9 @@ impl Colliders {
 
     /// The ball that holds the colliders of a hand from their present poses to their goals at a fraction of the frame, in the head's
     /// frame and the body's unit.
-    pub(crate) fn reach(&self, id: HandId, head: &HeadWay, share: f32) -> Option<Reach> {
+    pub(crate) fn reach(&self, id: HandId, head: &HeadWay, fraction: f32) -> Option<Reach> {
         let balls = self.bones_of(id).flat_map(|touch| {
-            let Pose { translation, .. } = touch.wanted(head, share);
+            let Pose { translation, .. } = touch.wanted(head, fraction);
             let radius = touch.bounding_radius();
             [(touch.start_pose(head).translation, radius), (translation, radius)]
         });

@@ -1,6 +1,6 @@
 //! Finds contact pairs between two sheets whose order along an axis is known, such as the lips in a part of the mouth.
 //!
-//! Proximity alone cannot tell on which side of the other lip a vertex belongs once it penetrates deeply. So both lips are projected
+//! Proximity alone does not show on which side of the other lip a vertex belongs once it penetrates deeply. So both lips are projected
 //! along the axis from the lower to the upper lip: at every point of the plane perpendicular to it, all of the upper lip belongs above
 //! all of the lower one. Pushing the lips apart along the axis does not change which triangles overlap.
 
@@ -32,8 +32,8 @@ impl LipPoint {
         Self { vertices: [vertex; 3], weights: [1.0, 0.0, 0.0] }
     }
 
-    fn on_edge([a, b]: [u32; 2], share: f32) -> Self {
-        Self { vertices: [a, b, a], weights: [1.0 - share, share, 0.0] }
+    fn on_edge([a, b]: [u32; 2], fraction: f32) -> Self {
+        Self { vertices: [a, b, a], weights: [1.0 - fraction, fraction, 0.0] }
     }
 
     /// Values at vertices, interpolated.
@@ -170,9 +170,9 @@ impl LipContactDetector {
         let [mut from, mut to] = std::mem::take(&mut self.part_of_way);
         from.copy_from_slice(&self.followed);
         for part in 1..=parts {
-            let share = part as f32 / parts as f32;
+            let fraction = part as f32 / parts as f32;
             for (to, (a, b)) in to.iter_mut().zip(from.iter().zip(positions)) {
-                *to = a.lerp(*b, share);
+                *to = a.lerp(*b, fraction);
             }
             self.follow_part(&to);
         }
@@ -483,8 +483,8 @@ fn crossing([a, b]: [Vec3; 2], [c, d]: [Vec3; 2]) -> Option<[f32; 2]> {
     if whole == 0.0 {
         return None;
     }
-    let shares = [cross(w, v) / whole, cross(w, u) / whole];
-    shares.iter().all(|s| (0.0..=1.0).contains(s)).then_some(shares)
+    let fractions = [cross(w, v) / whole, cross(w, u) / whole];
+    fractions.iter().all(|s| (0.0..=1.0).contains(s)).then_some(fractions)
 }
 
 /// The rectangle of the projection plane where both lips overlap, in cells.

@@ -39,10 +39,10 @@ pub(crate) struct HeadWay {
 
 impl HeadWay {
     /// The pose at a fraction of the frame.
-    pub(crate) fn pose(&self, share: f64) -> Pose {
+    pub(crate) fn pose(&self, fraction: f64) -> Pose {
         Pose {
-            rotation: self.before.rotation.slerp(self.now.rotation, share).as_quat(),
-            translation: self.before.translation.lerp(self.now.translation, share).as_vec3(),
+            rotation: self.before.rotation.slerp(self.now.rotation, fraction).as_quat(),
+            translation: self.before.translation.lerp(self.now.translation, fraction).as_vec3(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Pinches: skin that is held between the thumb and a finger.
 //!
 //! NePHIM §3.3.2 joins the tips of thumb and finger by a cylinder, which grabs the skin inside when it gets shorter and is short enough, and
-//! lets go when it is longer again. Its targets (Algorithm 4) project the tracked vertex, so that a pinch that moves sideways leaves the
+//! lets go when it is longer again. Its targets (NePHIM Algorithm 4) project the tracked vertex, so that a pinch that moves sideways leaves the
 //! skin behind, and their fold vanishes as the fingers close. Here held skin keeps its coordinates in the frame of the cylinder, which
 //! rides on thumb and finger, and folds as a tent of constant length, outside the hand's own bones.
 

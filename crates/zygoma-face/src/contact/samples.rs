@@ -79,11 +79,11 @@ impl Samples {
             let start = points.len();
             points.extend(kept);
             let area = 0.5 * (p[1] - p[0]).cross(p[2] - p[0]).length();
-            let share = area / (3 + points.len() - start) as f32;
-            areas.resize(points.len(), share);
+            let fraction = area / (3 + points.len() - start) as f32;
+            areas.resize(points.len(), fraction);
             for v in t {
                 if let Some(area) = areas.get_mut(point_of[*v as usize] as usize) {
-                    *area += share;
+                    *area += fraction;
                 }
             }
         }
@@ -198,7 +198,7 @@ fn carriers(
 /// Grid points of a triangle with `parts` intervals per side, without its corners.
 fn points_between(t: &[u32; 3], parts: usize) -> impl Iterator<Item = ([u32; 3], [f32; 3])> {
     let part = 1.0 / parts.max(1) as f32;
-    let inner = move |i: usize, j: usize| [i, j, parts - i - j].iter().all(|share| *share < parts);
+    let inner = move |i: usize, j: usize| [i, j, parts - i - j].iter().all(|fraction| *fraction < parts);
     let rows = (0..=parts).flat_map(move |i| (0..=parts - i).map(move |j| (i, j)));
     let corners = *t;
     rows.filter(move |(i, j)| inner(*i, *j))

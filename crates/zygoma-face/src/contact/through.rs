@@ -104,7 +104,7 @@ impl ColliderBody {
     pub(crate) fn pass(
         &mut self,
         head: &HeadWay,
-        share: f32,
+        fraction: f32,
         below: impl Fn((Vec3, Option<Vec3>)) -> Option<Below>,
     ) {
         let (radius, half_length, ends): (f32, f32, &[f32]) = match (&self.collider.shape, self.drive) {
@@ -115,7 +115,7 @@ impl ColliderBody {
             // A force-driven collider stops where the face holds it back, and one point does not represent a mesh.
             _ => return,
         };
-        let (from, to) = (self.start_pose(head), self.wanted(head, share));
+        let (from, to) = (self.start_pose(head), self.wanted(head, fraction));
         self.is_passing = false;
         let guest = if self.hand.is_some() { Guest::Hand } else { Guest::Other };
         for (end, passage) in ends.iter().zip(&mut self.passages) {
@@ -163,7 +163,7 @@ mod tests {
         let first = thick.iter().position(|is| *is).unwrap();
         let last = thick.iter().rposition(|is| *is).unwrap();
         let x = |k: usize| 0.01 * (k as f32 - 40.0);
-        assert!(x(first) > -0.13 && x(first) < -0.1, "tissue gives way before: {}", x(first));
+        assert!(x(first) > -0.13 && x(first) < -0.1, "tissue yields before: {}", x(first));
         assert!((x(last) - 0.24).abs() < 0.015, "until it is clear of the skin: {}", x(last));
         assert!(thick[first..=last].iter().all(|is| *is));
     }

@@ -26,7 +26,7 @@ pub(super) const FULLNESS: f64 = 0.1;
 const STAGES: u32 = 4;
 /// Attempts to unfold the last stage. Ours.
 const ATTEMPTS: usize = 3;
-/// Stiffness of the pull of skin to its place in a shape, per area and stiffness of the material, 1/m: it gives way only where elements would be
+/// Stiffness of the pull of skin to its place in a shape, per area and stiffness of the material, 1/m: it yields only where elements would be
 /// crushed. Output does not suffer from it, since it is the artist's skin plus a displacement. Ours.
 const SKIN_PULL: f64 = 3e3;
 /// The same for ligaments.

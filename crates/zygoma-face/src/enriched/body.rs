@@ -1,14 +1,12 @@
 //! An enriched face as a [`Body`].
 
-use std::any::Any;
-
 use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::{Checked, Ranged};
 
 use super::run::EnrichedBody;
 use crate::body::{
-    BadBodyParam, BadDrive, Body, BodyParam, BodyState, Drive, Frame, GRAVITY, Stage, WrongState,
+    BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, GRAVITY, Stage, gravity_axis, weights_of_carriers,
 };
 use crate::contact::{Colliders, GrabId};
 use crate::model::Section;
@@ -33,18 +31,16 @@ impl Body for EnrichedBody {
     }
 
     fn drive(&mut self, drive: Drive<'_>) -> Result<(), BadDrive> {
-        let unsupported = |drive| Err(BadDrive::Unsupported { body: "an enriched face", drive });
         match drive {
             Drive::Weights(weights) => self.set_weights(weights),
             Drive::Materials(weights) => self.set_material_weights(weights),
-            Drive::Surface(_) => return unsupported("a target surface"),
-            Drive::Markers(_) => return unsupported("markers"),
+            Drive::Surface(_) | Drive::Markers(_) => return Err(drive.unsupported("an enriched face")),
         }
         Ok(())
     }
 
     fn set_head_pose(&mut self, pose: &RigidMotion) {
-        if pose.rotation.is_finite() && pose.translation.is_finite() {
+        if pose.is_finite() {
             self.head = *pose;
         }
     }
@@ -56,19 +52,6 @@ impl Body for EnrichedBody {
     fn advance(&mut self, seconds: f64) -> Frame<'_> {
         self.run(seconds);
         self.frame_before(0.0)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn save(&self) -> BodyState {
-        BodyState::new(self.clone())
-    }
-
-    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState> {
-        *self = state.get::<Self>()?.clone();
-        Ok(())
     }
 
     fn checkpoint(&self) -> Option<Section> {
@@ -96,18 +79,14 @@ impl Body for EnrichedBody {
     }
 
     fn params(&self) -> Vec<BodyParam> {
-        let [x, y, z] = self.gravity.to_array();
-        let params = [("rebalance", self.rebalance), ("gravity.x", x), ("gravity.y", y), ("gravity.z", z)];
-        params.map(|(name, value)| BodyParam { name, value }).to_vec()
+        BodyParam::list([("rebalance", self.rebalance)], &self.gravity.to_array())
     }
 
     fn set_param(&mut self, name: &str, value: f64) -> Result<(), BadBodyParam> {
         let mut live = Live { rebalance: self.rebalance, gravity: self.gravity.to_array() };
-        match name {
-            "rebalance" => live.rebalance = value,
-            "gravity.x" => live.gravity[0] = value,
-            "gravity.y" => live.gravity[1] = value,
-            "gravity.z" => live.gravity[2] = value,
+        match (name, gravity_axis(name)) {
+            ("rebalance", _) => live.rebalance = value,
+            (_, Some(axis)) => live.gravity[axis] = value,
             _ => return Err(BadBodyParam::unknown("enriched", name, &self.params())),
         }
         live.check()?;
@@ -117,14 +96,13 @@ impl Body for EnrichedBody {
 
     fn stages(&self) -> Vec<Stage> {
         let times = &self.times;
-        let named = [
+        Stage::list([
             ("dynamic", times.dynamic),
             ("static", times.statics),
             ("rest", times.rest),
             ("contact", times.contact),
             ("surface", times.output),
-        ];
-        named.map(|(name, time)| Stage { name, time }).to_vec()
+        ])
     }
 
     fn begin_moving(&mut self, seconds: f64) {
@@ -166,17 +144,10 @@ impl EnrichedBody {
     /// Blends displacements and velocities of the volume to 0, by a weight for each vertex of the whole mesh.
     fn return_skin(&mut self, weights: &[f32]) {
         let enriched = self.enriched.clone();
-        let embedding = &enriched.skin.embedding;
-        let mut share = vec![0.0_f32; enriched.skin_rows.len()];
-        for ((corners, own), weight) in embedding.vertices.iter().zip(&embedding.weights).zip(weights) {
-            for (corner, own) in corners.iter().zip(own) {
-                let share = &mut share[*corner as usize];
-                *share = share.max(own * weight);
-            }
-        }
+        let weights = weights_of_carriers(enriched.skin.embedding.iter(), weights, enriched.skin_rows.len());
         let mut kept = vec![1.0_f32; enriched.rest.len()];
-        for (share, row) in share.iter().zip(&enriched.skin_rows) {
-            kept[*row as usize] = (1.0 - share).clamp(0.0, 1.0);
+        for (weight, row) in weights.iter().zip(&enriched.skin_rows) {
+            kept[*row as usize] = (1.0 - weight).clamp(0.0, 1.0);
         }
         // Tissue goes back with the skin that it is next to.
         for tet in &enriched.tets {

@@ -83,10 +83,10 @@ impl EnrichedBody {
     }
 
     /// A step that ends at a fraction of the frame, as contact sees it.
-    pub(super) fn contact_step(&self, share: f64) -> ContactStep {
+    pub(super) fn contact_step(&self, fraction: f64) -> ContactStep {
         ContactStep {
             way: self.head_way(),
-            share: share as f32,
+            fraction: fraction as f32,
             seconds: self.step_time() as f32,
             stiffness: Stiffness { contact: self.enriched.params.contact, sticky: 0.0 },
         }

@@ -16,9 +16,9 @@ pub(super) struct Felt {
 
 impl Felt {
     /// At a fraction of a frame. `gravity` acts in the world, `made_under` in the head's frame: the artist made the face under it.
-    pub(super) fn at(path: &HeadPath, share: f64, gravity: DVec3, made_under: DVec3) -> Self {
-        let [rate, acceleration] = path.motion(share);
-        let RigidMotion { rotation, .. } = path.at(share);
+    pub(super) fn at(path: &HeadPath, fraction: f64, gravity: DVec3, made_under: DVec3) -> Self {
+        let [rate, acceleration] = path.motion(fraction);
+        let RigidMotion { rotation, .. } = path.at(fraction);
         let back = rotation.inverse();
         let (spin, spun_up) = (back * rate.spin, back * acceleration.spin);
         let across = |w: DVec3| DMat3::from_cols(w.cross(DVec3::X), w.cross(DVec3::Y), w.cross(DVec3::Z));

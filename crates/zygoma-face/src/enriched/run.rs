@@ -219,10 +219,10 @@ impl EnrichedBody {
     }
 
     /// Finds the weights of shapes and materials at a fraction of the frame.
-    fn weights_at(&self, share: f64, room: &mut Room) {
+    fn weights_at(&self, fraction: f64, room: &mut Room) {
         let between = |[from, to]: &[Vec<f32>; 2], out: &mut Vec<f32>| {
             out.clear();
-            out.extend(from.iter().zip(to).map(|(a, b)| a + share as f32 * (b - a)));
+            out.extend(from.iter().zip(to).map(|(a, b)| a + fraction as f32 * (b - a)));
         };
         between(&self.weights, &mut room.weights);
         between(self.material_weights.as_ref().unwrap_or(&self.weights), &mut room.material_weights);
@@ -304,13 +304,13 @@ impl EnrichedBody {
     }
 
     /// Simulates a step that ends at a fraction of the frame (*Blendvolumes*, Algorithm 1).
-    fn step(&mut self, share: f64) {
+    fn step(&mut self, fraction: f64) {
         let began = Instant::now();
-        let felt = Felt::at(&self.path, share, self.gravity, self.made_under());
+        let felt = Felt::at(&self.path, fraction, self.gravity, self.made_under());
         self.find_forces(&felt);
         let forces = std::mem::take(&mut self.external);
         self.follow_rest();
-        let step = self.contact_step(share);
+        let step = self.contact_step(fraction);
         let (enriched, surface) = (&*self.enriched, &self.surface);
         let mut contact = StepContact { contact: &mut self.contact, enriched, surface, step };
         let report = self.solid.step(&forces, &mut contact);
@@ -320,7 +320,7 @@ impl EnrichedBody {
         self.times.dynamic += began.elapsed().saturating_sub(contact);
         let began = Instant::now();
         let mut room = std::mem::take(&mut self.room);
-        self.weights_at(share, &mut room);
+        self.weights_at(fraction, &mut room);
         let seconds = self.solid.rule().seconds;
         let materials = (&mut room.materials[..], &mut self.materials[..]);
         let has_other_material =

@@ -169,8 +169,8 @@ impl Canvas {
         let source = Source { vertex: middle, distance: 0.0, label: 0 };
         let along_skin = nearest_sources(&self.positions, &near, &[source]);
         self.first.iter().enumerate().filter_map(move |(vertex, first)| {
-            let share = along_skin[*first as usize]?.distance / radius;
-            (share < REACH).then(|| (vertex, 0.5_f64.powf(share * share)))
+            let fraction = along_skin[*first as usize]?.distance / radius;
+            (fraction < REACH).then(|| (vertex, 0.5_f64.powf(fraction * fraction)))
         })
     }
 }

@@ -191,8 +191,9 @@ impl Beyond {
                 .filter(|(a, b)| is_beyond(*a) != is_beyond(*b))
                 .map(|(a, b)| {
                     let [from, to] = [away[*a as usize], away[*b as usize]];
-                    let share = ((level - from) / (to - from)).clamp(0.0, 1.0);
-                    rest[*a as usize].lerp(rest[*b as usize], if share.is_finite() { share } else { 0.5 })
+                    let fraction = ((level - from) / (to - from)).clamp(0.0, 1.0);
+                    rest[*a as usize]
+                        .lerp(rest[*b as usize], if fraction.is_finite() { fraction } else { 0.5 })
                 })
                 .collect();
             if let ([a, b], Some(part)) = (&crossings[..], found.get_mut(&sets.find(*inside))) {

@@ -149,8 +149,8 @@ fn embed(region: &Region, coarse: &CoarseMesh) -> Embedding {
         nearest_sources(&region.points, &region.all_triangles, &sources).iter().enumerate()
     {
         if let (false, Some(nearest)) = (is_skin[point], nearest) {
-            let share = (1.0 - nearest.distance / FADE).max(0.0) as f32;
-            let smooth = share * share * (3.0 - 2.0 * share);
+            let fraction = (1.0 - nearest.distance / FADE).max(0.0) as f32;
+            let smooth = fraction * fraction * (3.0 - 2.0 * fraction);
             embedding.vertices[point] = embedding.vertices[nearest.label as usize];
             embedding.weights[point] = embedding.weights[nearest.label as usize].map(|w| smooth * w);
         }

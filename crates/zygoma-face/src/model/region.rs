@@ -133,8 +133,8 @@ fn chin_height(mesh: &RigMesh, weld: &Weld, skin: &[[u32; 3]], jaw: &[usize]) ->
     for p in skin.iter().flatten() {
         is_skin[*p as usize] = true;
     }
-    let lowest = |deltas: &SparseDeltas, share: f32| {
-        let least = share * deltas.largest();
+    let lowest = |deltas: &SparseDeltas, fraction: f32| {
+        let least = fraction * deltas.largest();
         deltas
             .iter()
             .filter(|(vertex, offset)| {

@@ -243,8 +243,8 @@ fn arch(points: &[Vec3]) -> Option<(Vec<Vec3>, Vec<[u32; 3]>)> {
         return None;
     }
     let mut reach = vec![[0.0f32; ROWS]; COLUMNS];
-    let place = |share: f32, count: usize| {
-        (share * (count - 1) as f32).round().clamp(0.0, (count - 1) as f32) as usize
+    let place = |fraction: f32, count: usize| {
+        (fraction * (count - 1) as f32).round().clamp(0.0, (count - 1) as f32) as usize
     };
     for (angle, height, distance) in seen {
         let column = place(0.5 + 0.5 * angle / widest, COLUMNS);

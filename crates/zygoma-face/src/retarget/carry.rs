@@ -86,7 +86,7 @@ pub struct Carrier {
 }
 
 impl Carrier {
-    /// Prepares two heads. An anatomical transfer needs anatomy in both; [`transfer`](Self::transfer) tells what is possible.
+    /// Prepares two heads. An anatomical transfer needs anatomy in both; [`transfer`](Self::transfer) returns the one that is possible.
     pub fn new(
         source: &RetargetHead,
         target: &RetargetHead,

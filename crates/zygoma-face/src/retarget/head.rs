@@ -90,20 +90,20 @@ impl RetargetHead {
         [mean, all.get(all.len() * 95 / 100).copied().unwrap_or(0.0)]
     }
 
-    /// The expression that displacements of the rig's skin make, with the weights of the rig's shapes, which tell the jaw's pose.
+    /// The expression that displacements of the rig's skin make, with the weights of the rig's shapes, which give the jaw's pose.
     pub fn expression(&mut self, offsets: &[Vec3], weights: &[f32]) -> Expression {
         let jaw = self.jaw.pose(weights);
         let motion = self.anatomy.as_ref().map(|fitted| jaw.motion(jaw::joint(fitted)));
-        let shares = SharedSkin::get().jaw;
+        let fractions = SharedSkin::get().jaw;
         let rest = &self.rest;
         let with_jaw = |v: usize| {
-            motion.map_or(DVec3::ZERO, |motion| shares[v] * (motion.transform_point3(rest[v]) - rest[v]))
+            motion.map_or(DVec3::ZERO, |motion| fractions[v] * (motion.transform_point3(rest[v]) - rest[v]))
         };
         let field = self.map.read(|v| offsets[v].as_dvec3(), with_jaw);
         Expression { skin: self.posed(&field), jaw }
     }
 
-    /// The expression of a surface with the rig's vertices, such as a tracked mesh: the motion of the whole head is taken away, and the chin tells the
+    /// The expression of a surface with the rig's vertices, such as a tracked mesh: the motion of the whole head is removed, and the chin gives the
     /// jaw's pose.
     pub fn expression_of_surface(&mut self, neutral: &[Vec3], surface: &[Vec3]) -> Expression {
         let field = self.map.read(|v| (surface[v] - neutral[v]).as_dvec3(), |_| DVec3::ZERO);

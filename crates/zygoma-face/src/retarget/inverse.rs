@@ -35,7 +35,7 @@ impl Inverse {
     pub(super) fn new(volume: &HeadVolume, params: &RetargetParams) -> Result<Self, NotPositiveDefinite> {
         let is_free = |v: usize| match volume.ties[v] {
             Tie::Flesh => true,
-            // Most meshes do not tell of the inside of mouth and eye pockets: there tissue decides.
+            // Most meshes lack the inside of mouth and eye pockets: the tissue decides there.
             Tie::Skin => !volume.is_seen[v],
             Tie::Cranium | Tie::Mandible | Tie::Neck => false,
         };
@@ -44,7 +44,7 @@ impl Inverse {
         let mut tets = CorotatedTets::new();
         for (tet, is_muscle) in volume.tets.iter().zip(&volume.is_muscle) {
             let Some(mut stencil) = Stencil::tetrahedron(&volume.rest, *tet) else { continue };
-            let share = stencil.size / volume.mean_volume;
+            let fraction = stencil.size / volume.mean_volume;
             stencil.vertices = tet.map(|v| rows[v as usize]);
             let (strain, volume_weight) = match is_muscle {
                 true => (MUSCLE_STRAIN * params.tissue, params.muscle),
@@ -53,8 +53,8 @@ impl Inverse {
             tets.push(
                 &stencil,
                 CorotatedVolume {
-                    strain_weight: strain * share,
-                    volume_weight: volume_weight * share,
+                    strain_weight: strain * fraction,
+                    volume_weight: volume_weight * fraction,
                     volume: VolumeTarget::REST,
                 },
             );

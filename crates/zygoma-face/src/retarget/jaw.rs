@@ -38,8 +38,8 @@ impl JawPose {
     }
 
     /// This pose and a share of another.
-    pub fn plus(&self, share: f64, other: &Self) -> Self {
-        Self { turn: self.turn + share * other.turn, glide: self.glide + share * other.glide }
+    pub fn plus(&self, fraction: f64, other: &Self) -> Self {
+        Self { turn: self.turn + fraction * other.turn, glide: self.glide + fraction * other.glide }
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn joint(fitted: &FittedHead) -> DVec3 {
     fitted.to_mesh.inverse().apply(0.5 * (left + right))
 }
 
-/// The pose that the skin of the chin tells by itself, for surfaces without shapes; `rest` and `posed` are in the fitted head's frame.
+/// The pose that the skin of the chin gives by itself, for surfaces without shapes; `rest` and `posed` are in the fitted head's frame.
 pub(super) fn pose_of_chin(rest: &[DVec3], posed: &[DVec3], condyles: [DVec3; 2]) -> JawPose {
     let [left, right] = condyles;
     let (axis, joint) = ((left - right).normalize_or_zero(), 0.5 * (left + right));

@@ -126,7 +126,7 @@ mod tests {
             placed.iter().map(|placed| placed.place.y - raised[placed.vertex as usize].y).collect();
         let is_lower = |placed: &&Placed| shared.parts[placed.vertex as usize] == SkinPart::LowerLip;
         assert!(placed.iter().zip(&rises).all(|(placed, rise)| is_lower(&placed) == (*rise < 0.0)));
-        // Each lip gives way by half of at most two millimetres.
+        // Each lip moves by half of at most two millimetres.
         assert!(rises.iter().all(|rise| rise.abs() <= 1.1e-3), "{rises:?}");
     }
 }

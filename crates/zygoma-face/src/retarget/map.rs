@@ -21,7 +21,7 @@ const SAME: f64 = 1e-3;
 const NEARLY_ALL: f64 = 0.9;
 /// Smallest cosine between the normals of corresponding points.
 const AGREEMENT: f64 = 0.2;
-/// Largest difference between the shares of the jaw's motion that corresponding points follow: it tells the lips apart.
+/// Largest difference between the shares of the jaw's motion that corresponding points follow: it distinguishes the lips.
 const JAW_AGREEMENT: f64 = 0.5;
 /// Motion fades over this length where the mesh leaves the fitted head, such as towards the shoulders, m.
 const FADE: f64 = 0.03;
@@ -72,9 +72,9 @@ impl SkinMap {
         let points: Vec<DVec3> =
             weld.gather(&mesh.positions).iter().map(|p| back.apply(p.as_dvec3())).collect();
         let triangles = weld.triangles(mesh);
-        let jaw = jaw_shares(mesh).map(|shares| weld.gather(&shares));
+        let jaw = jaw_fractions(mesh).map(|fractions| weld.gather(&fractions));
         let own = Sheet::new(&points, &triangles, jaw.as_deref());
-        let lips = lip_shares(shared);
+        let lips = lip_fractions(shared);
         let fitted_skin = Sheet::new(rest, shared.triangles, Some(&lips));
         let is_inner = |v: u32| matches!(shared.parts[v as usize], SkinPart::Mouth | SkinPart::EyePocket);
         let on_skin = Finder::new(&fitted_skin, |t| !t.iter().any(|v| is_inner(*v)));
@@ -134,7 +134,7 @@ impl SkinMap {
         Self { to_mesh: *to_mesh, weld, points, motions, extension, places, skin_extension, distances }
     }
 
-    /// For each vertex of the shared skin whether the mesh tells where it is; otherwise it is guessed.
+    /// For each vertex of the shared skin whether the mesh determines its position; otherwise it is guessed.
     pub(super) fn is_seen(&self) -> Vec<bool> {
         self.places.iter().map(Option::is_some).collect()
     }
@@ -175,25 +175,25 @@ impl SkinMap {
 }
 
 /// The share of the jaw's motion that each vertex of a mesh follows in its own jawOpen; `None` if it has no such shape.
-fn jaw_shares(mesh: &RigMesh) -> Option<Vec<f64>> {
+fn jaw_fractions(mesh: &RigMesh) -> Option<Vec<f64>> {
     let is_open = |name: &str| arkit::recognise(name).is_some_and(|found| found.shape == "jawOpen");
     let shape = mesh.shapes.iter().find(|shape| is_open(&shape.name))?;
     let largest = f64::from(shape.deltas.largest());
-    let share = |offset: &Vec3| f64::from(offset.length()) / largest;
-    (largest > 0.0).then(|| shape.deltas.to_dense(mesh.positions.len()).iter().map(share).collect())
+    let fraction = |offset: &Vec3| f64::from(offset.length()) / largest;
+    (largest > 0.0).then(|| shape.deltas.to_dense(mesh.positions.len()).iter().map(fraction).collect())
 }
 
 /// The share of the jaw's motion that the lips of the shared skin follow; not a number elsewhere. Near the hinge, skin that follows all of it
-/// moves little, and only between the lips is there anything to tell apart.
-fn lip_shares(shared: &SharedSkin) -> Vec<f64> {
-    let share = |(part, share): (&SkinPart, &f64)| match part {
-        SkinPart::UpperLip | SkinPart::LowerLip => *share,
+/// moves little, and only the lips need to be distinguished.
+fn lip_fractions(shared: &SharedSkin) -> Vec<f64> {
+    let fraction = |(part, fraction): (&SkinPart, &f64)| match part {
+        SkinPart::UpperLip | SkinPart::LowerLip => *fraction,
         SkinPart::Outer | SkinPart::Mouth | SkinPart::EyePocket => f64::NAN,
     };
-    shared.parts.iter().zip(shared.jaw).map(share).collect()
+    shared.parts.iter().zip(shared.jaw).map(fraction).collect()
 }
 
-/// A surface with what tells its points apart.
+/// A surface, with the values that distinguish its points.
 struct Sheet<'a> {
     positions: &'a [DVec3],
     triangles: &'a [[u32; 3]],
@@ -288,7 +288,7 @@ impl Parts {
         fitted: Option<(&FittedHead, &Similarity)>,
     ) -> Self {
         let (of_point, count) = connected_parts(points.len(), triangles);
-        let share = |flags: &dyn Fn(usize) -> bool| {
+        let fraction = |flags: &dyn Fn(usize) -> bool| {
             let mut sums = vec![[0.0; 2]; count];
             for (v, part) in of_point.iter().enumerate() {
                 sums[*part as usize][0] += 1.0;
@@ -296,12 +296,12 @@ impl Parts {
             }
             sums
         };
-        let on_skin = share(&|v| seats[v].is_some());
+        let on_skin = fraction(&|v| seats[v].is_some());
         let teeth = fitted.map(|(head, to_mesh)| {
             let in_mesh: Vec<DVec3> = points.iter().map(|p| to_mesh.apply(*p)).collect();
             head.lower_teeth(&in_mesh)
         });
-        let on_jaw = share(&|v| teeth.as_ref().is_some_and(|teeth| teeth[v]));
+        let on_jaw = fraction(&|v| teeth.as_ref().is_some_and(|teeth| teeth[v]));
         let largest = (0..count).max_by(|a, b| on_skin[*a][1].total_cmp(&on_skin[*b][1]).then(b.cmp(a)));
         let kind = |part: usize| match () {
             () if Some(part) == largest => PartKind::Skin,

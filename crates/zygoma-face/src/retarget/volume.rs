@@ -14,14 +14,14 @@ pub(super) struct HeadVolume {
     pub(super) ties: Vec<Tie>,
     pub(super) is_muscle: Vec<bool>,
     pub(super) skin: &'static FillSkin,
-    /// Whether each node lies on skin whose place a mesh tells.
+    /// Whether each node lies on skin whose position a mesh determines.
     pub(super) is_seen: Vec<bool>,
     /// Mean volume of a tetrahedron, m³.
     pub(super) mean_volume: f64,
 }
 
 impl HeadVolume {
-    /// `None` if the fill has no skin. `is_seen` tells of which vertices of the shared skin the mesh tells the place.
+    /// `None` if the fill has no skin. `is_seen` flags the vertices of the shared skin whose position the mesh determines.
     pub(super) fn of(fitted: &FittedHead, is_seen: &[bool]) -> Option<Self> {
         let back = fitted.to_mesh.inverse();
         let rest: Vec<DVec3> = fitted.anatomy.fill.positions.iter().map(|p| back.apply(*p)).collect();

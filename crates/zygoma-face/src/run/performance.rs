@@ -168,7 +168,7 @@ impl Performance<'_> {
         let mut outcome =
             Outcome::expecting(count, SpooledFrames::new(self.folder, fps, face.vertex_count(), count)?);
         let mut shown = rig.skin().positions.clone();
-        let share = 1.0 / count as f64;
+        let fraction = 1.0 / count as f64;
         let mut gate = self.gate(body);
         let mut known = 0.0;
         let inputs_of_frames: Vec<u64> = match (self.edit_of, &record) {
@@ -237,15 +237,16 @@ impl Performance<'_> {
             if let Some(weights) = gate.watch(&mut watched) {
                 body.return_to_rig(weights);
             }
-            outcome.gate_ms += share * 1e3 * began.elapsed().as_secs_f64();
+            outcome.gate_ms += fraction * 1e3 * began.elapsed().as_secs_f64();
             spent += began.elapsed();
-            outcome.frame_ms += share * 1e3 * spent.as_secs_f64();
+            outcome.frame_ms += fraction * 1e3 * spent.as_secs_f64();
             if frame > 0 {
                 outcome.frame_times.push(1e3 * spent.as_secs_f64());
             }
             outcome.deviations.push(FrameDeviation { touched, ..deviation(&shown, plain) });
             for stage in body.stages() {
-                *outcome.stages_ms.entry(stage.name).or_default() += share * 1e3 * stage.time.as_secs_f64();
+                *outcome.stages_ms.entry(stage.name).or_default() +=
+                    fraction * 1e3 * stage.time.as_secs_f64();
             }
             outcome.penetration.push(body.penetration());
             outcome.hand_measures.push(if hands.is_empty() {

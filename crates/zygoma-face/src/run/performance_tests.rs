@@ -1,12 +1,10 @@
 //! Bodies that break on purpose.
 
-use std::any::Any;
-
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_numerics::Budget;
 
 use super::*;
-use crate::body::{BadDrive, BodyState, Frame, RigBody, WrongState};
+use crate::body::{BadDrive, Frame, RigBody, Snapshot};
 
 const FPS: f64 = 30.0;
 
@@ -27,6 +25,7 @@ enum Breaks {
 }
 
 /// The plain rig, until it breaks.
+#[derive(Clone)]
 struct Stub {
     evaluator: Evaluator,
     surface: Vec<Vec3>,
@@ -56,18 +55,6 @@ impl Body for Stub {
         Frame { positions: &self.surface, asleep: false }
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn save(&self) -> BodyState {
-        BodyState::new(())
-    }
-
-    fn restore(&mut self, _: &BodyState) -> std::result::Result<(), WrongState> {
-        Ok(())
-    }
-
     fn frame_before(&mut self, _: f64) -> Frame<'_> {
         self.frame += 1;
         let [chin, _] = self.at;
@@ -94,8 +81,8 @@ impl Body for Stub {
         if self.breaks == Breaks::Inverts { vec![self.at[1] as u32] } else { Vec::new() }
     }
 
-    fn return_to_rig(&mut self, shares: &[f32]) {
-        assert!(shares.len() == self.surface.len() && shares.contains(&1.0));
+    fn return_to_rig(&mut self, fractions: &[f32]) {
+        assert!(fractions.len() == self.surface.len() && fractions.contains(&1.0));
         self.put_back += 1;
     }
 }
@@ -165,6 +152,7 @@ fn broken_bodies_recover_or_fail_and_what_they_leave_is_finite() {
 }
 
 /// A new kind of body: it repeats its drive one frame late.
+#[derive(Clone)]
 struct Echo {
     rig: RigBody,
     shown: Vec<Vec3>,
@@ -194,20 +182,6 @@ impl Body for Echo {
 
     fn frame_before(&mut self, _: f64) -> Frame<'_> {
         Frame { positions: &self.shown, asleep: false }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn save(&self) -> BodyState {
-        BodyState::new((self.rig.save(), self.shown.clone()))
-    }
-
-    fn restore(&mut self, state: &BodyState) -> std::result::Result<(), WrongState> {
-        let (rig, shown) = state.get::<(BodyState, Vec<Vec3>)>()?;
-        self.shown.copy_from_slice(shown);
-        self.rig.restore(rig)
     }
 }
 

@@ -1,13 +1,11 @@
 //! The shell as a [`Body`].
 
-use std::any::Any;
-
 use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::Checked;
 
 use super::run::{RunParams, ShellBody};
-use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, BodyState, Drive, Frame, Stage, WrongState};
+use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, Stage, gravity_axis};
 use crate::contact::{Colliders, GrabId};
 
 /// Longest interval between inputs of a shell, s: it interpolates linearly between them. Ours.
@@ -26,10 +24,7 @@ impl Body for ShellBody {
                     return Err(BadDrive::Surface(self.face().vertex_count()));
                 }
             }
-            Drive::Markers(_) => return Err(BadDrive::Unsupported { body: "a shell", drive: "markers" }),
-            Drive::Materials(_) => {
-                return Err(BadDrive::Unsupported { body: "a shell", drive: "weights of materials" });
-            }
+            Drive::Markers(_) | Drive::Materials(_) => return Err(drive.unsupported("a shell")),
         }
         Ok(())
     }
@@ -47,21 +42,8 @@ impl Body for ShellBody {
         Frame { positions: frame.positions, asleep: frame.asleep }
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
     fn latency(&self) -> f64 {
         self.latency()
-    }
-
-    fn save(&self) -> BodyState {
-        BodyState::new(self.clone())
-    }
-
-    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState> {
-        *self = state.get::<Self>()?.clone();
-        Ok(())
     }
 
     fn colliders(&self) -> Option<&Colliders> {
@@ -80,29 +62,23 @@ impl Body for ShellBody {
     fn params(&self) -> Vec<BodyParam> {
         let built = &self.face().fitted.params;
         let now = self.params().shell.as_ref().unwrap_or(built);
-        let [x, y, z] = self.params().gravity;
         let params = [
             ("stiffness", self.params().stiffness_scale),
             ("density", now.density / built.density),
             ("damping", now.damping / built.damping),
-            ("gravity.x", x),
-            ("gravity.y", y),
-            ("gravity.z", z),
         ];
-        params.map(|(name, value)| BodyParam { name, value }).to_vec()
+        BodyParam::list(params, &self.params().gravity)
     }
 
     fn set_param(&mut self, name: &str, value: f64) -> Result<(), BadBodyParam> {
         let built = self.face().fitted.params.clone();
         let mut params: RunParams = self.params().clone();
         let mut shell = params.shell.clone().unwrap_or_else(|| built.clone());
-        match name {
-            "stiffness" => params.stiffness_scale = value,
-            "density" => shell.density = value * built.density,
-            "damping" => shell.damping = value * built.damping,
-            "gravity.x" => params.gravity[0] = value,
-            "gravity.y" => params.gravity[1] = value,
-            "gravity.z" => params.gravity[2] = value,
+        match (name, gravity_axis(name)) {
+            ("stiffness", _) => params.stiffness_scale = value,
+            ("density", _) => shell.density = value * built.density,
+            ("damping", _) => shell.damping = value * built.damping,
+            (_, Some(axis)) => params.gravity[axis] = value,
             _ => return Err(BadBodyParam::unknown("a shell", name, &Body::params(self))),
         }
         params.shell = (shell != built).then_some(shell);
@@ -113,14 +89,13 @@ impl Body for ShellBody {
 
     fn stages(&self) -> Vec<Stage> {
         let stages = self.stages();
-        let named = [
+        Stage::list([
             ("rig", stages.rig),
             ("gradient", stages.gradient),
             ("solve", stages.solve),
             ("contact", stages.constraints),
             ("warp", stages.warp),
-        ];
-        named.map(|(name, time)| Stage { name, time }).to_vec()
+        ])
     }
 
     fn next_input(&self, known: f64, frame: f64) -> Option<f64> {

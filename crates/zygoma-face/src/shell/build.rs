@@ -23,7 +23,7 @@ use crate::model::{Continue, FaceModel, PrepareError, Prepared, SIZES};
 /// Of the time left after meshing, the fit may use the first fraction, and certification ends at the second: the rest is for corrections,
 /// without which a face would not look like its rig. Ours.
 const FIT_SHARE: f64 = 0.5;
-const CERTIFY_SHARE: f64 = 0.75;
+const CERTIFY_FRACTION: f64 = 0.75;
 
 /// Build parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -218,17 +218,17 @@ pub fn build_with_report(
             };
             let mut fit_params = params.fit.clone();
             fit_params.held = (0..is_held.len() as u32).filter(|v| is_held[*v as usize]).collect();
-            fit_params.budget = budget.share(CERTIFY_SHARE);
+            fit_params.budget = budget.share(CERTIFY_FRACTION);
             let for_fit = budget.seconds_left().map(|left| FIT_SHARE * left);
             fit_params.seconds = [params.fit.seconds, for_fit].into_iter().flatten().reduce(f64::min);
-            let mut tell = |now: Stage| {
+            let mut relay = |now: Stage| {
                 progress(match now {
                     Stage::Fitting(now) => BuildProgress::Fitting(now),
                     Stage::Certifying => BuildProgress::Certifying,
                 })
             };
             let mut found =
-                fit::reconstruct_certified(&shell, &singles, combinations, &fit_params, &mut tell)?;
+                fit::reconstruct_certified(&shell, &singles, combinations, &fit_params, &mut relay)?;
             let certified = CertifiedFace {
                 weight: params.exaggerate,
                 shapes: found.shapes.tally(),

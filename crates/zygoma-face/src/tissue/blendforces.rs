@@ -1,45 +1,41 @@
 //! The forces of the shapes, summed in every step.
 
 use glam::DVec3;
+use rayon::prelude::*;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
-use zygoma_numerics::vectors;
 use zygoma_physics::projective::{Row, row};
 
-/// The non-zero forces of each shape on the free rows, in two halves for two threads.
+/// Rows that one thread sums at a time. Ours.
+const ROWS: usize = 4096;
+
+/// The non-zero forces of each shape on the free rows.
 #[derive(Clone)]
 pub(super) struct Blendforces {
-    halves: [Vec<Runs>; 2],
-    /// The first row of the second half.
-    middle: usize,
+    /// Those on each [`ROWS`] rows, for each shape.
+    parts: Vec<Vec<Runs>>,
 }
 
 impl Blendforces {
     /// Stores the force on every free row for each shape at weight 1.
     pub(super) fn new(forces: &[Vec<DVec3>]) -> Self {
         let free = forces.first().map_or(0, Vec::len);
-        let middle = vectors::middle(4 * free).map_or(free, |middle| middle / 4);
-        let half = |from: usize, to: usize| -> Vec<Runs> {
+        let part = |from: usize| -> Vec<Runs> {
             let runs = |forces: &Vec<DVec3>| {
-                let rows: Vec<Row<f32>> = forces[from..to].iter().map(|force| row(*force)).collect();
+                let part = &forces[from..(from + ROWS).min(free)];
+                let rows: Vec<Row<f32>> = part.iter().map(|force| row(*force)).collect();
                 Runs::from_dense(rows.as_flattened(), 8)
             };
             forces.iter().map(runs).collect()
         };
-        Self { halves: [half(0, middle), half(middle, free)], middle }
+        Self { parts: (0..free).step_by(ROWS).map(part).collect() }
     }
 
     /// Adds the forces of the given actuations.
     pub(super) fn add(&self, actuations: &[f32], forces: &mut [Row<f32>]) {
-        let (first, second) = forces.split_at_mut(self.middle.min(forces.len()));
-        let add = |half: usize, forces: &mut [Row<f32>]| {
-            let fits = accumulate_runs(forces.as_flattened_mut(), actuations, &self.halves[half]);
+        forces.par_chunks_mut(ROWS).zip(&self.parts).for_each(|(forces, part)| {
+            let fits = accumulate_runs(forces.as_flattened_mut(), actuations, part);
             debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
-        };
-        if second.is_empty() {
-            add(0, first);
-        } else {
-            rayon::join(|| add(0, first), || add(1, second));
-        }
+        });
     }
 }
 
@@ -48,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forces_add_up_on_either_side_of_the_middle() {
+    fn forces_add_up_in_every_part() {
         for free in [5, 20_000] {
             let shape = |shape: usize| -> Vec<DVec3> {
                 let force = |v: usize| DVec3::new(shape as f64 + 1.0, (v % 7) as f64, 0.0);

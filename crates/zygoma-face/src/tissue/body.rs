@@ -1,13 +1,11 @@
 //! Tissue as a [`Body`].
 
-use std::any::Any;
-
 use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::Checked;
 
 use super::run::TissueBody;
-use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, BodyState, Drive, Frame, Stage, WrongState};
+use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, Stage, gravity_axis};
 use crate::contact::{Colliders, GrabId};
 
 impl Body for TissueBody {
@@ -23,12 +21,7 @@ impl Body for TissueBody {
             Drive::Markers(_) => {
                 return Err(BadDrive::Unsupported { body: "tissue", drive: "markers it does not know" });
             }
-            Drive::Surface(_) => {
-                return Err(BadDrive::Unsupported { body: "tissue", drive: "a target surface" });
-            }
-            Drive::Materials(_) => {
-                return Err(BadDrive::Unsupported { body: "tissue", drive: "weights of materials" });
-            }
+            Drive::Surface(_) | Drive::Materials(_) => return Err(drive.unsupported("tissue")),
         }
         Ok(())
     }
@@ -45,21 +38,8 @@ impl Body for TissueBody {
         Frame { positions: self.advance(seconds), asleep: false }
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
     fn latency(&self) -> f64 {
         self.latency()
-    }
-
-    fn save(&self) -> BodyState {
-        BodyState::new(self.clone())
-    }
-
-    fn restore(&mut self, state: &BodyState) -> Result<(), WrongState> {
-        *self = state.get::<Self>()?.clone();
-        Ok(())
     }
 
     fn colliders(&self) -> Option<&Colliders> {
@@ -76,18 +56,14 @@ impl Body for TissueBody {
 
     fn params(&self) -> Vec<BodyParam> {
         let live = self.live();
-        let [x, y, z] = live.gravity;
-        let params = [("stickiness", live.stickiness), ("gravity.x", x), ("gravity.y", y), ("gravity.z", z)];
-        params.map(|(name, value)| BodyParam { name, value }).to_vec()
+        BodyParam::list([("stickiness", live.stickiness)], &live.gravity)
     }
 
     fn set_param(&mut self, name: &str, value: f64) -> Result<(), BadBodyParam> {
         let mut live = self.live();
-        match name {
-            "stickiness" => live.stickiness = value,
-            "gravity.x" => live.gravity[0] = value,
-            "gravity.y" => live.gravity[1] = value,
-            "gravity.z" => live.gravity[2] = value,
+        match (name, gravity_axis(name)) {
+            ("stickiness", _) => live.stickiness = value,
+            (_, Some(axis)) => live.gravity[axis] = value,
             _ => return Err(BadBodyParam::unknown("tissue", name, &Body::params(self))),
         }
         live.check()?;
@@ -97,15 +73,14 @@ impl Body for TissueBody {
 
     fn stages(&self) -> Vec<Stage> {
         let stages = self.stages();
-        let named = [
+        Stage::list([
             ("control", stages.place + stages.control + stages.inertia),
             ("evaluate", stages.solve.evaluate),
             ("solve", stages.solve.solve),
             ("search", stages.solve.other),
             ("contact", stages.contact + stages.constrain + stages.part),
             ("surface", stages.output),
-        ];
-        named.map(|(name, time)| Stage { name, time }).to_vec()
+        ])
     }
 
     fn next_input(&self, known: f64, frame: f64) -> Option<f64> {

@@ -92,15 +92,15 @@ impl TissueBody {
     }
 
     /// Simulates a step that ends at a fraction of the frame.
-    fn step_at(&mut self, share: f64) {
+    fn step_at(&mut self, fraction: f64) {
         let [from, to] = &self.weights;
-        let weights: Vec<f32> = from.iter().zip(to).map(|(a, b)| a + share as f32 * (b - a)).collect();
+        let weights: Vec<f32> = from.iter().zip(to).map(|(a, b)| a + fraction as f32 * (b - a)).collect();
         if let Some(drive) = &mut self.drive {
-            drive.go_to(share);
+            drive.go_to(fraction);
         }
-        let pose = self.head.path.at(share);
+        let pose = self.head.path.at(fraction);
         self.clock.before.copy_from_slice(&self.dynamics.positions);
-        self.step(&weights, &pose, share as f32);
+        self.step(&weights, &pose, fraction as f32);
         self.clock.inputs.swap(0, 1);
         self.clock.inputs[1] = self.inputs(weights);
     }
@@ -120,21 +120,21 @@ impl TissueBody {
     }
 
     /// Finds the full-resolution surface at a fraction of the last step.
-    pub(super) fn output(&mut self, share: f64) {
-        self.contact.touches.end_frame(1.0 - share as f32);
+    pub(super) fn output(&mut self, fraction: f64) {
+        self.contact.touches.end_frame(1.0 - fraction as f32);
         let (tissue, before, now) = (&self.tissue, &self.clock.before, &self.dynamics.positions);
         for (vertex, displacement) in self.displacements.iter_mut().enumerate() {
             let place = tissue.layout.rows[vertex] as usize;
             let [a, b] = [&before[place], &now[place]].map(position);
-            *displacement = (a.lerp(b, share) - tissue.tissue_mesh.mesh.positions[vertex]).as_vec3();
+            *displacement = (a.lerp(b, fraction) - tissue.tissue_mesh.mesh.positions[vertex]).as_vec3();
         }
         let [before, now] = &self.clock.inputs;
-        let mix = |(a, b): (&f32, &f32)| a + share as f32 * (b - a);
+        let mix = |(a, b): (&f32, &f32)| a + fraction as f32 * (b - a);
         let weights: Vec<f32> = before.weights.iter().zip(&now.weights).map(mix).collect();
         if let Some(drive) = &mut self.drive {
             let targets = before.targets.iter().zip(&now.targets);
             drive.shown.clear();
-            drive.shown.extend(targets.map(|(a, b)| a.lerp(*b, share)));
+            drive.shown.extend(targets.map(|(a, b)| a.lerp(*b, fraction)));
         }
         self.find_base(&weights);
         let (embedding, base, displacements) = (&self.tissue.skin.embedding, &self.base, &self.displacements);
@@ -173,12 +173,12 @@ impl TissueBody {
         let end = std::mem::replace(&mut self.dynamics.positions, self.rest.clone());
         let mut rig = self.rest.clone();
         for stage in 1..=STAGES {
-            let share = stage as f32 / STAGES as f32;
-            let part: Vec<f32> = weights.iter().map(|weight| share * weight).collect();
+            let fraction = stage as f32 / STAGES as f32;
+            let part: Vec<f32> = weights.iter().map(|weight| fraction * weight).collect();
             for (row, rest) in self.rest.iter().enumerate() {
                 for axis in 0..3 {
                     self.dynamics.positions[row][axis] += (end[row][axis] - rest[axis]) / STAGES as f32;
-                    rig[row][axis] = rest[axis] + share * (self.goal[row][axis] - rest[axis]);
+                    rig[row][axis] = rest[axis] + fraction * (self.goal[row][axis] - rest[axis]);
                 }
             }
             self.find_base(&part);

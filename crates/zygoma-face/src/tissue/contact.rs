@@ -59,8 +59,8 @@ impl TissueBody {
     }
 
     /// Begins a step that ends at a fraction of the frame: moves colliders and teeth, and detects contacts.
-    pub(super) fn begin_contact(&mut self, weights: &[f32], share: f32) {
-        let step = self.contact_step(share);
+    pub(super) fn begin_contact(&mut self, weights: &[f32], fraction: f32) {
+        let step = self.contact_step(fraction);
         self.contact.place_teeth(weights, &self.tissue.jaw_pose(weights));
         let speed = |v: &Row<f32>| Vec3::from_slice(v).length_squared();
         let fastest = self.dynamics.velocities.iter().map(speed).fold(0.0, f32::max).sqrt();
@@ -72,8 +72,8 @@ impl TissueBody {
     }
 
     /// Re-detects contacts in mid-solve.
-    pub(super) fn renew_contact(&mut self, share: f32) {
-        let step = self.contact_step(share);
+    pub(super) fn renew_contact(&mut self, fraction: f32) {
+        let step = self.contact_step(fraction);
         let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions, origins: &[] };
         let parts = (&mut self.system, &mut self.step_factor);
         self.contact.renew(&self.tissue.touchable, &step, &state, parts);
@@ -81,8 +81,8 @@ impl TissueBody {
     }
 
     /// Ends the solve: colliders feel the skin, and remaining penetrations are resolved.
-    pub(super) fn end_contact(&mut self, share: f32) {
-        let step = self.contact_step(share);
+    pub(super) fn end_contact(&mut self, fraction: f32) {
+        let step = self.contact_step(fraction);
         let state = Surface { base: &self.base, rest: &self.rest, x: &[], origins: &[] };
         let (skin, factor) = (&self.tissue.touchable, &mut self.step_factor);
         self.contact.end(skin, &step, &state, factor, &mut self.dynamics.positions);
@@ -100,11 +100,11 @@ impl TissueBody {
         self.report.contacts = self.contact.lips.as_ref().map_or(0, |lips| lips.contact_count(&self.system));
     }
 
-    fn contact_step(&self, share: f32) -> ContactStep {
+    fn contact_step(&self, fraction: f32) -> ContactStep {
         let params = &self.tissue.params;
         ContactStep {
             way: self.head_way(),
-            share,
+            fraction,
             seconds: params.step_time as f32,
             stiffness: Stiffness { contact: params.contact, sticky: self.live.stickiness },
         }

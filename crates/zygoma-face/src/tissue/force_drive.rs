@@ -53,13 +53,13 @@ impl TissueBody {
         self.goal.copy_from_slice(&self.rest);
         force.last.copy_from_slice(&self.rest);
         for step in 1..=STEPS + MORE {
-            let share = step.min(STEPS) as f32 / STEPS as f32;
-            let part: Vec<f32> = weights.iter().map(|w| w * share).collect();
+            let fraction = step.min(STEPS) as f32 / STEPS as f32;
+            let part: Vec<f32> = weights.iter().map(|w| w * fraction).collect();
             if step <= STEPS {
                 self.actuations.copy_from_slice(&part);
             }
             if let Some(drive) = &mut self.drive {
-                drive.approach(f64::from(share));
+                drive.approach(f64::from(fraction));
             }
             self.find_actuations(force, &part, self.tissue.params.iterations);
         }

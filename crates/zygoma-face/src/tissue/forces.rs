@@ -66,12 +66,12 @@ impl Tissue {
         let mut held = |weights: &[f32]| -> Vec<DVec3> {
             let (positions, forces) = finder.find(weights);
             // At half weight shapes pass through places that they end clear of, as lids pass through the eye.
-            let on_the_way = |v: u32, share: f64| rest[v as usize].lerp(positions[v as usize], share);
+            let on_the_way = |v: u32, fraction: f64| rest[v as usize].lerp(positions[v as usize], fraction);
             for ((tet, volume_at_rest), least) in
                 self.tissue_mesh.mesh.tets.iter().zip(&volumes).zip(&mut fullness)
             {
-                for share in [0.5, 1.0] {
-                    *least = least.min(volume(tet.map(|v| on_the_way(v, share))) / volume_at_rest);
+                for fraction in [0.5, 1.0] {
+                    *least = least.min(volume(tet.map(|v| on_the_way(v, fraction))) / volume_at_rest);
                 }
             }
             forces

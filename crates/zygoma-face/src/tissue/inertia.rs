@@ -63,10 +63,10 @@ impl Head {
     }
 
     /// Blends the velocity of a free vertex, by a fraction, towards that of a point at rest in the head's frame.
-    pub(super) fn stop(&mut self, vertex: usize, place: DVec3, share: f64) {
+    pub(super) fn stop(&mut self, vertex: usize, place: DVec3, fraction: f64) {
         let resting = self.path.velocity_of(place);
         let velocity = &mut self.velocities[vertex];
-        *velocity = if velocity.is_finite() { velocity.lerp(resting, share) } else { resting };
+        *velocity = if velocity.is_finite() { velocity.lerp(resting, fraction) } else { resting };
     }
 
     /// Sets the velocities relative to the head: each vertex keeps its velocity in the world while the head moves to a pose.

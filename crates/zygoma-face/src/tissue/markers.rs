@@ -92,17 +92,17 @@ pub(super) struct MarkerDrive {
 
 impl MarkerDrive {
     /// Sets the targets at a fraction of the frame.
-    pub(super) fn go_to(&mut self, share: f64) {
+    pub(super) fn go_to(&mut self, fraction: f64) {
         let [from, to] = &self.targets;
         for ((now, from), to) in self.now.iter_mut().zip(from).zip(to) {
-            *now = from.lerp(*to, share);
+            *now = from.lerp(*to, fraction);
         }
     }
 
     /// Sets the targets at a fraction of the way from the neutral to the end of the present frame.
-    pub(super) fn approach(&mut self, share: f64) {
+    pub(super) fn approach(&mut self, fraction: f64) {
         for ((now, to), point) in self.now.iter_mut().zip(&self.targets[1]).zip(&self.markers.points) {
-            *now = point.rest.lerp(*to, share);
+            *now = point.rest.lerp(*to, fraction);
         }
     }
 }

@@ -186,12 +186,12 @@ mod tests {
     fn what_is_no_parameter_is_named() {
         let params = TissueParams::default();
         assert_eq!(params.check(), Ok(()));
-        let told = |params: TissueParams| params.check().unwrap_err().to_string();
+        let message = |params: TissueParams| params.check().unwrap_err().to_string();
         let bulky = TissueParams { poisson: Some(0.5), ..params.clone() };
-        assert_eq!(told(bulky), "poisson is 0.5; it must be from 0 to 0.499");
-        assert!(told(TissueParams { young: f64::NAN, ..params.clone() }).starts_with("young is NaN"));
+        assert_eq!(message(bulky), "poisson is 0.5; it must be from 0 to 0.499");
+        assert!(message(TissueParams { young: f64::NAN, ..params.clone() }).starts_with("young is NaN"));
         let reversed = TissueParams { thickness_range: [0.01, 0.003], ..params.clone() };
-        assert!(told(reversed).ends_with("it must be from 0.01 to 0.1"));
-        assert!(told(TissueParams { step_time: 0.0, ..params }).contains("step_time"));
+        assert!(message(reversed).ends_with("it must be from 0.01 to 0.1"));
+        assert!(message(TissueParams { step_time: 0.0, ..params }).contains("step_time"));
     }
 }

@@ -22,8 +22,8 @@ pub struct TissueProgress {
 impl TissueProgress {
     /// Estimated fraction of the work that is done, from 0 to 1. A round that another may follow takes half of the remaining range.
     pub fn done(&self) -> f64 {
-        let share = self.shape as f64 / self.shapes.max(1) as f64;
-        let of_round = if self.may_go_on { 0.5 * share } else { share };
+        let fraction = self.shape as f64 / self.shapes.max(1) as f64;
+        let of_round = if self.may_go_on { 0.5 * fraction } else { fraction };
         1.0 - 0.5_f64.powf(self.round as f64) * (1.0 - of_round)
     }
 }
@@ -84,7 +84,7 @@ mod tests {
             .map(|(r, s)| done(r, s))
             .collect();
         assert_eq!(all[0], 0.0);
-        assert!(all.is_sorted() && all.iter().all(|share| *share < 1.0), "{all:?}");
+        assert!(all.is_sorted() && all.iter().all(|fraction| *fraction < 1.0), "{all:?}");
         let only = |shape| TissueProgress { round: 0, may_go_on: false, shape, shapes: 4 }.done();
         assert_eq!(
             [0, 2, 4].map(only),

@@ -4,6 +4,7 @@ use zygoma_physics::projective::{Row, position, row};
 
 use super::build::Tissue;
 use super::run::TissueBody;
+use crate::body::weights_of_carriers;
 
 impl Tissue {
     /// Flags the vertices of the whole mesh that no bone and no muscle holds.
@@ -33,29 +34,22 @@ impl Tissue {
 impl TissueBody {
     /// Moves tissue back to the rig, by a fraction for each vertex of the whole mesh, and brings it to rest in the head's frame there.
     /// Vertices that are not finite go back completely.
-    pub fn return_to_rig(&mut self, shares: &[f32]) {
+    pub fn return_to_rig(&mut self, weights: &[f32]) {
         let tissue = self.tissue.clone();
-        let mut share_of = vec![0.0_f64; tissue.skin_count()];
-        let embedding = &tissue.skin.embedding;
-        for ((corners, weights), share) in embedding.vertices.iter().zip(&embedding.weights).zip(shares) {
-            for (corner, weight) in corners.iter().zip(weights) {
-                let reach = &mut share_of[*corner as usize];
-                *reach = reach.max(f64::from(weight * share));
-            }
-        }
+        let weights = weights_of_carriers(tissue.skin.embedding.iter(), weights, tissue.skin_count());
         let targets = tissue.of_rig(&self.weights[1]);
         for place in 0..tissue.layout.free {
             let vertex = tissue.layout.vertices[place] as usize;
             let target = targets[vertex];
-            let share = share_of[tissue.tissue_mesh.above[vertex] as usize];
+            let weight = f64::from(weights[tissue.tissue_mesh.above[vertex] as usize]);
             let back = |x: &mut Row<f32>| {
                 let here = position(x);
-                *x = row(if here.is_finite() { here.lerp(target, share) } else { target });
+                *x = row(if here.is_finite() { here.lerp(target, weight) } else { target });
             };
             back(&mut self.dynamics.positions[place]);
             back(&mut self.clock.before[place]);
             back(&mut self.goal[place]);
-            self.head.stop(place, target, share);
+            self.head.stop(place, target, weight);
         }
     }
 }

@@ -166,7 +166,7 @@ impl TissueBody {
 
     /// Sets the head's pose at the end of the next frame.
     pub fn set_head_pose(&mut self, pose: &RigidMotion) {
-        if pose.rotation.is_finite() && pose.translation.is_finite() {
+        if pose.is_finite() {
             self.head.pose = *pose;
         }
     }
@@ -257,7 +257,7 @@ impl TissueBody {
     }
 
     /// Simulates one step, which ends at a fraction of the frame with the head in the given pose.
-    pub(super) fn step(&mut self, weights: &[f32], pose: &RigidMotion, share: f32) {
+    pub(super) fn step(&mut self, weights: &[f32], pose: &RigidMotion, fraction: f32) {
         self.find_goal(weights);
         let began = Instant::now();
         let h = self.tissue.params.step_time;
@@ -274,19 +274,19 @@ impl TissueBody {
                 (0..3).for_each(|k| x[k] += goal[k] - last[k]);
             }
         }
-        self.begin_contact(weights, share);
+        self.begin_contact(weights, fraction);
         // The lips slide while they are pushed apart, so contacts are detected again in mid-solve.
         let iterations = self.tissue.params.iterations;
         let options = SolveOptions { iterations: iterations.div_ceil(2), ..Default::default() };
         let report = self.dynamics.search(&self.system, &mut self.step_factor, &options);
         self.stages.add(&report);
         self.dynamics.release_transients(&self.system);
-        self.renew_contact(share);
+        self.renew_contact(fraction);
         let options =
             SolveOptions { iterations: iterations / 2, changed: Changed::Transients, ..Default::default() };
         let report = self.dynamics.search(&self.system, &mut self.step_factor, &options);
         self.stages.add(&report);
-        self.end_contact(share);
+        self.end_contact(fraction);
         self.dynamics.finish();
         let began = Instant::now();
         let (seed, sticks) = (self.tissue.params.seed, self.live.stickiness > 0.0);

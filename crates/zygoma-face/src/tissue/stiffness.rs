@@ -73,7 +73,7 @@ pub(super) struct FitOptions {
 /// Smoothly overlapping regions of a skin.
 pub(super) struct Regions {
     /// Region and weight, for each vertex; weights sum to 1.
-    pub(super) shares: Vec<Vec<(u32, f64)>>,
+    pub(super) fractions: Vec<Vec<(u32, f64)>>,
     count: usize,
 }
 
@@ -99,20 +99,20 @@ impl Regions {
             }
         }
         let width = away.iter().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-        let shares = |p: &DVec3| {
+        let fractions = |p: &DVec3| {
             let bell = |seed: &DVec3| (-(p.distance(*seed) / width).powi(2) * 2.0).exp();
             let all: Vec<(u32, f64)> = (0..).zip(seeds.iter().map(bell)).filter(|(_, w)| *w > 0.01).collect();
             let sum: f64 = all.iter().map(|(_, w)| w).sum();
             all.iter().map(|(seed, w)| (*seed, w / sum)).collect()
         };
-        Self { shares: skin.iter().map(shares).collect(), count: seeds.len() }
+        Self { fractions: skin.iter().map(fractions).collect(), count: seeds.len() }
     }
 
     /// Pairs of adjacent regions.
     fn neighbours(&self, triangles: &[[u32; 3]]) -> Vec<(usize, usize)> {
         let main = |v: u32| {
-            let shares = self.shares[v as usize].iter();
-            shares.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(region, _)| *region as usize)
+            let fractions = self.fractions[v as usize].iter();
+            fractions.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(region, _)| *region as usize)
         };
         let edges = triangles.iter().flat_map(|t| half_edges(*t)).map(|(a, b)| (main(a), main(b)));
         let mut pairs: Vec<_> = edges.filter(|(a, b)| a < b).collect();
@@ -122,9 +122,10 @@ impl Regions {
     }
 
     pub(super) fn spread_out(&self, values: &[f64]) -> Vec<f64> {
-        let at =
-            |shares: &Vec<(u32, f64)>| shares.iter().map(|(region, w)| w * values[*region as usize]).sum();
-        self.shares.iter().map(at).collect()
+        let at = |fractions: &Vec<(u32, f64)>| {
+            fractions.iter().map(|(region, w)| w * values[*region as usize]).sum()
+        };
+        self.fractions.iter().map(at).collect()
     }
 }
 
@@ -230,12 +231,12 @@ impl StiffnessFit<'_> {
                 let mut element = ShapedTets::new();
                 element.push(&stencil, shaped_parameters(weights, goal));
                 tet.iter().for_each(|v| gradient[*v as usize] = [0.0; 4]);
-                element.accumulate(Part::All, &x, &mut gradient);
+                element.accumulate(Part::ALL, &x, &mut gradient);
                 for corner in tet {
-                    for (region, share) in &self.regions.shares[above[*corner as usize] as usize] {
+                    for (region, fraction) in &self.regions.fractions[above[*corner as usize] as usize] {
                         for v in tet {
                             forces[KINDS * *region as usize + kind][*v as usize] +=
-                                0.25 * share * position(&gradient[*v as usize]);
+                                0.25 * fraction * position(&gradient[*v as usize]);
                         }
                     }
                 }
@@ -244,8 +245,8 @@ impl StiffnessFit<'_> {
         for v in (0..rest.len()).filter(|v| matches!(self.tissue_mesh.ties[*v], Tie::Ligaments { .. })) {
             let skin = above[v] as usize;
             let pull = self.params.attachment() * self.areas[skin] * (pose.positions[v] - pose.feet[v]);
-            for (region, share) in &self.regions.shares[skin] {
-                forces[KINDS * *region as usize + 2][v] += *share * pull;
+            for (region, fraction) in &self.regions.fractions[skin] {
+                forces[KINDS * *region as usize + 2][v] += *fraction * pull;
             }
         }
         forces

@@ -242,9 +242,10 @@ fn regions_of_a_symmetric_skin_are_symmetric() {
     let regions = Regions::spread(&skin, 32);
     for k in 0..300 {
         let sorted = |vertex: usize| {
-            let mut shares: Vec<f64> = regions.shares[vertex].iter().map(|(_, share)| *share).collect();
-            shares.sort_by(f64::total_cmp);
-            shares
+            let mut fractions: Vec<f64> =
+                regions.fractions[vertex].iter().map(|(_, fraction)| *fraction).collect();
+            fractions.sort_by(f64::total_cmp);
+            fractions
         };
         let (one, other) = (sorted(k), sorted(300 + k));
         assert_eq!(one.len(), other.len(), "vertex {k}");

@@ -80,7 +80,7 @@ impl JawShapes<'_> {
     }
 
     /// Fraction by which each vertex follows a jaw, over all the shapes that move it.
-    pub(crate) fn shares(&self, jaw: &JawMotion) -> Vec<f64> {
+    pub(crate) fn fractions(&self, jaw: &JawMotion) -> Vec<f64> {
         let poses: Vec<(usize, RigidMotion)> = self
             .shapes
             .iter()
@@ -90,7 +90,7 @@ impl JawShapes<'_> {
                 (*shape, jaw.pose(&weights))
             })
             .collect();
-        let share = |v: usize| {
+        let fraction = |v: usize| {
             let (mut along, mut all) = (0.0, 0.0);
             for (shape, pose) in &poses {
                 let whole = pose.apply(self.skin[v]) - self.skin[v];
@@ -99,7 +99,7 @@ impl JawShapes<'_> {
             }
             if all > 0.0 { (along / all).clamp(0.0, 1.0) } else { 0.0 }
         };
-        (0..self.skin.len()).map(share).collect()
+        (0..self.skin.len()).map(fraction).collect()
     }
 }
 
@@ -108,8 +108,8 @@ impl BoneAttachment {
     /// vertex of the skin.
     pub(crate) fn of_skin(shapes: &JawShapes) -> (Self, Vec<f64>) {
         let jaw = shapes.motion();
-        let shares = shapes.shares(&jaw);
-        (Self { jaw, kind: Kind::Skin { shapes: shapes.shapes.to_vec() } }, shares)
+        let fractions = shapes.fractions(&jaw);
+        (Self { jaw, kind: Kind::Skin { shapes: shapes.shapes.to_vec() } }, fractions)
     }
 
     /// Rigid attachment to bones whose jaw moves as given.
@@ -125,16 +125,16 @@ impl BoneAttachment {
         below: &[Below],
         thickness: &[f64],
     ) -> (Self, Vec<f64>) {
-        let mut shares = shapes.shares(&jaw);
-        for ((share, below), thickness) in shares.iter_mut().zip(below).zip(thickness) {
+        let mut fractions = shapes.fractions(&jaw);
+        for ((fraction, below), thickness) in fractions.iter_mut().zip(below).zip(thickness) {
             let [cranium, mandible] = below.distances;
             let nearer = (cranium - mandible) / (cranium + mandible).max(f64::MIN_POSITIVE);
             let bone = smooth_step(0.5 + 0.5 * nearer / NEARER);
             let gap = below.bone.unwrap_or(f64::INFINITY) - thickness;
             let felt = smooth_step(1.0 - gap / FEELS);
-            *share += felt * (bone - *share);
+            *fraction += felt * (bone - *fraction);
         }
-        (Self::rigid(jaw), shares)
+        (Self::rigid(jaw), fractions)
     }
 
     /// The motion of the jaw.
@@ -149,12 +149,12 @@ impl BoneAttachment {
 
     /// Position of an attachment for the given weights and pose of the jaw.
     pub(crate) fn place(&self, foot: &AttachmentPoint, weights: &[f32], pose: &RigidMotion) -> DVec3 {
-        let share = foot.jaw;
+        let fraction = foot.jaw;
         match &self.kind {
-            Kind::Bones => foot.at + share * (pose.apply(foot.at) - foot.at),
+            Kind::Bones => foot.at + fraction * (pose.apply(foot.at) - foot.at),
             Kind::Skin { shapes } => {
                 let arm = foot.at - foot.skin;
-                let turned = share * (pose.rotation * arm - arm);
+                let turned = fraction * (pose.rotation * arm - arm);
                 foot.at + turned + carried(shapes, weights, foot)
             }
         }

@@ -161,7 +161,7 @@ impl TissueSkin {
         let moves = (0..face.shapes.len()).into_par_iter().map(moves_of).collect();
         let areas = vertex_areas(&positions, &triangles);
         let coarse = CoarseMesh { positions, triangles, places };
-        let is_held = coarse.places.iter().map(|place| share_held(face, place) > 0.5);
+        let is_held = coarse.places.iter().map(|place| held_fraction(face, place) > 0.5);
         Self {
             is_held: is_held.zip(&is_loose).map(|(held, loose)| held && !loose).collect(),
             moves,
@@ -176,7 +176,7 @@ impl TissueSkin {
 }
 
 /// Fraction by which a point of a face follows held vertices of its own coarse mesh.
-fn share_held(face: &FaceModel, place: &SurfacePoint) -> f64 {
+fn held_fraction(face: &FaceModel, place: &SurfacePoint) -> f64 {
     let corners = face.triangles[place.triangle as usize];
     let held = |corner: u32| -> f64 {
         let (vertices, weights) =

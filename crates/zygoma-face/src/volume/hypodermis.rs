@@ -58,9 +58,9 @@ impl Hypodermis {
             let is_upright = |v: usize| is_sliver[v] && round >= ROUNDS / 2;
             (0..skin.len()).filter(|v| !is_upright(*v)).for_each(|v| inner[v] = smooth[v]);
             let fullness = least_fullness(skin, &inner, triangles, &thickness);
-            let below = |share: f64| -> (usize, Vec<bool>) {
+            let below = |fraction: f64| -> (usize, Vec<bool>) {
                 let mut is_below = vec![false; skin.len()];
-                let found = triangles.iter().zip(&fullness).filter(|(_, least)| **least < share);
+                let found = triangles.iter().zip(&fullness).filter(|(_, least)| **least < fraction);
                 let count = found.clone().count();
                 found.flat_map(|(t, _)| t).for_each(|v| is_below[*v as usize] = true);
                 (count, is_below)

@@ -37,7 +37,7 @@ pub(crate) struct Layer {
     /// Flags the triangles of the skin to leave without tissue.
     pub(crate) left_out: Vec<bool>,
     /// Fraction by which the tissue below each vertex follows the jaw.
-    jaw_shares: Vec<f64>,
+    jaw_fractions: Vec<f64>,
     material: Material,
     hypodermis: HypodermisParams,
 }
@@ -52,14 +52,14 @@ impl Layer {
     ) -> (Self, BoneAttachment) {
         let normals = seen_normals(&skin.positions, &skin.triangles);
         let Depths { thickness, below } = Depths::find(input, &skin.positions, &normals, params);
-        let (attachment, jaw_shares) = match input.bones() {
+        let (attachment, jaw_fractions) = match input.bones() {
             Some(bones) => BoneAttachment::on_bones(bones.jaw.clone(), jaw_shapes, &below, &thickness),
             None => BoneAttachment::of_skin(jaw_shapes),
         };
         let layer = Self {
             thickness,
             left_out: vec![false; skin.triangles.len()],
-            jaw_shares,
+            jaw_fractions,
             material: params.material,
             hypodermis: params.hypodermis,
         };
@@ -86,7 +86,7 @@ impl Layer {
             return Err(VolumeError::NoRoom);
         }
         let count = skin.positions.len();
-        let below = self.jaw_shares.iter().map(|jaw| Tie::Ligaments { jaw: *jaw });
+        let below = self.jaw_fractions.iter().map(|jaw| Tie::Ligaments { jaw: *jaw });
         Ok(TissueMesh {
             ties: std::iter::repeat_n(Tie::Skin, count).chain(below).collect(),
             above: (0..count as u32).chain(0..count as u32).collect(),

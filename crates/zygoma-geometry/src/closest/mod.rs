@@ -35,7 +35,7 @@ impl SurfacePoint {
 
 /// Barycentric coordinates of the point of triangle `abc` that is closest to `p`.
 ///
-/// The plane's regions around the triangle are told apart by signs of dot products, corners first
+/// The plane's regions around the triangle are distinguished by signs of dot products, corners first
 /// (\[Ericson 2005\] §5.1.5). A triangle without area gives one of its closest corners or edges.
 pub fn closest_on_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> [f64; 3] {
     let (ab, ac, ap) = (b - a, c - a, p - a);

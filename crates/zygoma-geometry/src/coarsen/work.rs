@@ -383,8 +383,8 @@ impl<'a> Work<'a> {
         }
         let back = (arc - before).rem_euclid(length);
         let ahead = (after - arc).rem_euclid(length);
-        for share in [0.25, 0.1] {
-            let arc = (arc + share * (ahead - back)).rem_euclid(length);
+        for fraction in [0.25, 0.1] {
+            let arc = (arc + fraction * (ahead - back)).rem_euclid(length);
             let to = self.fine.position(&self.fine.on_border(border, arc));
             if self.mesh.around[v as usize].iter().all(|t| self.keeps_side(*t, |corner| corner == v, to)) {
                 self.mesh.positions[v as usize] = to;
@@ -410,8 +410,8 @@ impl<'a> Work<'a> {
         let normal = normal.normalize_or_zero();
         let step = sum / weight - old;
         let step = step - normal * step.dot(normal);
-        for share in [0.7, 0.25] {
-            let aim = old + share * step;
+        for fraction in [0.7, 0.25] {
+            let aim = old + fraction * step;
             let to = self.fine.project(aim, point.triangle, normal, 0.5 * length, &mut self.walk);
             let position = self.fine.position(&to);
             let around = &self.mesh.around[v as usize];

@@ -130,8 +130,8 @@ fn farthest_root<T: Lane>(x: T) -> T {
 fn perpendicular<T: Lane>(n: Vec3<T>) -> Vec3<T> {
     let (zero, one) = (n[0].splat(0.0), n[0].splat(1.0));
     let sign = T::pick(n[2].less(zero), -one, one);
-    let share = -n[0] / (one + n[2].abs());
-    [n[0].mul_add(share, one), n[1] * share, -sign * n[0]]
+    let fraction = -n[0] / (one + n[2].abs());
+    [n[0].mul_add(fraction, one), n[1] * fraction, -sign * n[0]]
 }
 
 /// Makes the second and third column of B = F V perpendicular, by a rotation of V's; the longer comes second.

@@ -18,7 +18,7 @@ pub struct Thresholds {
 
 /// Counts of batches kept, approximated and computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shares {
+pub struct UpdateCounts {
     /// Batches left as they were.
     pub kept: usize,
     /// Batches carried along to first order.
@@ -77,13 +77,18 @@ impl Memo {
 
     /// Brings decompositions up to date with changed matrices. `out` is the result of the last call (or of
     /// [`decompositions`](Self::decompositions)).
-    pub fn update(&mut self, matrices: &[Mat3x16], thresholds: Thresholds, out: &mut [Svd3x16]) -> Shares {
-        let shares = simd::run_widest(Classify { memo: self, matrices, thresholds, out: Out::Svd(out) });
+    pub fn update(
+        &mut self,
+        matrices: &[Mat3x16],
+        thresholds: Thresholds,
+        out: &mut [Svd3x16],
+    ) -> UpdateCounts {
+        let counts = simd::run_widest(Classify { memo: self, matrices, thresholds, out: Out::Svd(out) });
         self.recompute(matrices);
         for batch in &self.stale {
             out[*batch as usize] = self.decompositions[*batch as usize];
         }
-        shares
+        counts
     }
 
     /// Brings rotations up to date with changed matrices.
@@ -92,11 +97,11 @@ impl Memo {
         matrices: &[Mat3x16],
         thresholds: Thresholds,
         out: &mut [Mat3x16],
-    ) -> Shares {
-        let shares = simd::run_widest(Classify { memo: self, matrices, thresholds, out: Out::Rotation(out) });
+    ) -> UpdateCounts {
+        let counts = simd::run_widest(Classify { memo: self, matrices, thresholds, out: Out::Rotation(out) });
         self.recompute(matrices);
         simd::run_widest(Rotations { memo: self, out });
-        shares
+        counts
     }
 
     fn recompute(&mut self, matrices: &[Mat3x16]) {
@@ -160,30 +165,30 @@ struct Classify<'a> {
 }
 
 impl WithSimd for Classify<'_> {
-    type Output = Shares;
+    type Output = UpdateCounts;
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Shares {
+    fn with_simd<S: Simd>(self, simd: S) -> UpdateCounts {
         let Self { memo, matrices, thresholds, mut out } = self;
         memo.stale.clear();
-        let mut shares = Shares::default();
+        let mut counts = UpdateCounts::default();
         for batch in 0..memo.matrices.len() {
             let change = largest_change(simd, memo, &matrices[batch], batch);
             let was_approximated = std::mem::replace(&mut memo.was_approximated[batch], false);
             if change < thresholds.keep {
-                shares.kept += 1;
+                counts.kept += 1;
                 if was_approximated {
                     restore(simd, memo, batch, &mut out);
                 }
             } else if change < thresholds.approximate {
-                shares.approximated += 1;
+                counts.approximated += 1;
                 memo.was_approximated[batch] = true;
                 approximate(simd, memo, &matrices[batch], batch, &mut out);
             } else {
-                shares.computed += 1;
+                counts.computed += 1;
                 memo.stale.push(batch as u32);
             }
         }
-        shares
+        counts
     }
 }
 

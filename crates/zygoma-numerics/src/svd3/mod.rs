@@ -21,5 +21,5 @@ pub use batch::{
 pub use decompose::{Svd3, svd3};
 pub use lane::{Lane, Pair, Wide};
 pub use matrix::{Mat3, Vec3};
-pub use memo::{Kept, Memo, Shares, Thresholds};
+pub use memo::{Kept, Memo, Thresholds, UpdateCounts};
 use taylor::{Expansion, RotationExpansion};

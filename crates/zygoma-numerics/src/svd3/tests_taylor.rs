@@ -75,15 +75,15 @@ fn memos_stay_within_their_thresholds_of_the_truth() {
         for (round, size) in [(1, 1e-2), (2, 3e-3), (3, 1e-3)] {
             let now = batches(round, size);
             let thresholds = Thresholds { keep: 2e-2, approximate: 1e-1 };
-            let shares = match kept {
+            let counts = match kept {
                 Kept::Decomposition => {
-                    let shares = memo.update(&now, thresholds, &mut svds);
+                    let counts = memo.update(&now, thresholds, &mut svds);
                     rotations = svds.iter().map(rotation_of).collect();
-                    shares
+                    counts
                 }
                 Kept::Rotation => memo.update_rotations(&now, thresholds, &mut rotations),
             };
-            assert_eq!(shares.kept + shares.approximated + shares.computed, 20);
+            assert_eq!(counts.kept + counts.approximated + counts.computed, 20);
             let mut exact = svds.clone();
             svd3_batch(&now, &mut exact);
             for (rotation, exact) in rotations.iter().zip(&exact) {

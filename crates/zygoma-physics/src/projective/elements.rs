@@ -4,8 +4,8 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use zygoma_numerics::Real;
 use zygoma_numerics::svd3::{LANES, Vec3};
+use zygoma_numerics::{Real, project_definite};
 
 use super::energies::Energy;
 use super::stencil::Stencil;
@@ -63,18 +63,21 @@ impl Precision for f32 {
     }
 }
 
-/// A part of a group: all of it, or one of the two halves that two threads evaluate.
+/// One of the equal parts in which a large group is evaluated. A small group belongs to the first as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// All.
-    All,
-    /// The first half, or all of a small group.
-    First,
-    /// The second half, empty for a small group.
-    Second,
+pub struct Part {
+    /// Its index.
+    pub index: usize,
+    /// Number of parts.
+    pub count: usize,
 }
 
-/// From this many batches on, a group is split between two threads. Ours.
+impl Part {
+    /// The whole group.
+    pub const ALL: Self = Self { index: 0, count: 1 };
+}
+
+/// Groups of fewer batches are not divided. Ours.
 pub(super) const SPLIT: usize = 250;
 
 impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usize> Default
@@ -180,13 +183,12 @@ impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usi
     }
 
     /// The batches of a part.
-    fn part(&self, part: Part) -> Range<usize> {
-        let count = self.batches.len();
-        let middle = if count < SPLIT { count } else { count / 2 };
-        match part {
-            Part::All => 0..count,
-            Part::First => 0..middle,
-            Part::Second => middle..count,
+    fn part(&self, Part { index, count }: Part) -> Range<usize> {
+        let batches = self.batches.len();
+        match index {
+            _ if batches >= SPLIT => batches * index / count..batches * (index + 1) / count,
+            0 => 0..batches,
+            _ => 0..0,
         }
     }
 
@@ -245,17 +247,22 @@ impl<T: Real, const N: usize, const R: usize, const P: usize> Batch<T, N, R, P> 
 /// A callback that receives the weight and the entries of a row.
 pub type VisitRow<'a> = dyn FnMut(f64, &[(u32, f64)]) + 'a;
 
+/// A callback that receives vertices and a symmetric block of three rows for each of them, row by row.
+pub type VisitBlock<'a> = dyn FnMut(&[u32], &[f64]) + 'a;
+
 /// Elements of any energy.
 pub trait Group<T>: Send + Sync + Any {
     /// Adds the gradient of a part and returns its energy.
     fn accumulate(&self, part: Part, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64;
-    /// Whether there is a second part.
-    fn is_split(&self) -> bool;
+    /// Number of batches.
+    fn batch_count(&self) -> usize;
     /// Visits the rows c and weights w whose sum Σ w cᵀc is this group's part of the global matrix (Z of *Progressive PD* eq. 6). Entries are (vertex,
     /// coefficient); a vertex may occur twice.
     fn each_row(&self, visit: &mut VisitRow<'_>);
     /// Adds the product of the exact Hessian at `x` and a direction.
     fn add_hessian_product(&self, x: &[Row<T>], direction: &[[f64; 3]], out: &mut [[f64; 3]]);
+    /// Visits blocks whose sum is the Hessian at `x`, each of them made positive semidefinite.
+    fn each_definite_block(&self, x: &[Row<T>], visit: &mut VisitBlock<'_>);
     /// The largest vertex that an element names, if there is an element.
     fn last_vertex(&self) -> Option<u32>;
     /// Itself, mutably, for downcasting.
@@ -279,8 +286,8 @@ impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usi
         T::accumulate(self, part, x, gradient)
     }
 
-    fn is_split(&self) -> bool {
-        !self.part(Part::Second).is_empty()
+    fn batch_count(&self) -> usize {
+        self.batches.len()
     }
 
     fn each_row(&self, visit: &mut VisitRow<'_>) {
@@ -315,6 +322,36 @@ impl<T: Precision, E: Energy<R, P>, const N: usize, const R: usize, const P: usi
                     (0..3).for_each(|k| row[k] += coefficient(r, i) * ds[r][k]);
                 }
             }
+        }
+    }
+
+    /// The Hessian Gᵀ (∂²W/∂z²) G of an element is semidefinite if its middle is, and that is smaller.
+    fn each_definite_block(&self, x: &[Row<T>], visit: &mut VisitBlock<'_>) {
+        let mut middle = vec![0.0; 9 * R * R];
+        let mut block = vec![0.0; 9 * N * N];
+        for element in 0..self.count {
+            let (batch, lane) = (&self.batches[element / LANES], element % LANES);
+            let z = batch.sample(lane, x).map(|v| v.map(Into::into));
+            let parameters = E::unpack(&batch.packed(lane));
+            for column in 0..3 * R {
+                let mut dz = [[0.0; 3]; R];
+                dz[column / 3][column % 3] = 1.0;
+                let ds = E::stress_differential(&parameters, &z, &dz);
+                ds.as_flattened().iter().enumerate().for_each(|(row, ds)| middle[3 * R * row + column] = *ds);
+            }
+            project_definite(3 * R, &mut middle);
+            block.fill(0.0);
+            for (i, j) in (0..N).flat_map(|i| (0..N).map(move |j| (i, j))) {
+                for (r, s) in (0..R).flat_map(|r| (0..R).map(move |s| (r, s))) {
+                    let [a, b]: [f64; 2] =
+                        [batch.coefficients[r][i][lane].into(), batch.coefficients[s][j][lane].into()];
+                    for (k, l) in (0..3).flat_map(|k| (0..3).map(move |l| (k, l))) {
+                        block[3 * N * (3 * i + k) + 3 * j + l] +=
+                            a * b * middle[3 * R * (3 * r + k) + 3 * s + l];
+                    }
+                }
+            }
+            visit(&batch.vertices.map(|v| v[lane]), &block);
         }
     }
 

@@ -4,6 +4,7 @@
 //! on their order. Vertices with transient constraints come last, one after the other, since they may be connected to any other. The initial guess
 //! is D⁻¹ q, so that nothing depends on units.
 
+use rayon::prelude::*;
 use zygoma_numerics::simd::{self, Simd, WithSimd};
 use zygoma_numerics::{SymmetricMatrix, inverse};
 
@@ -48,8 +49,8 @@ struct Lines<T> {
 const FIRST_ITERATIONS: usize = 2;
 /// Beyond this, another outer iteration is worth more. Ours.
 const MOST_ITERATIONS: usize = 64;
-/// Colours of this many vertices are worth a second thread. Ours.
-const MANY: usize = 1000;
+/// Vertices of one colour that one thread updates at a time. Ours.
+const CHUNK: usize = 500;
 
 impl<T: Precision> GaussSeidel<T> {
     /// Iterations on the matrix of the permanent elements.
@@ -135,14 +136,14 @@ impl<T: Precision> GaussSeidel<T> {
         for k in 1..self.colours.len() {
             let (first, end) = (self.colours[k - 1], self.colours[k]);
             let (lines, q, s) = (&self.lines, &self.q, &self.s);
-            let go = |first: usize, fresh: &mut [Row<T>]| simd::run(Sweep { lines, q, s, first, fresh });
+            let go = |(chunk, fresh): (usize, &mut [Row<T>])| {
+                simd::run(Sweep { lines, q, s, first: first + chunk * CHUNK, fresh });
+            };
             let fresh = &mut self.fresh[first..end];
-            if fresh.len() < MANY {
-                go(first, fresh);
+            if fresh.len() < 2 * CHUNK {
+                go((0, fresh));
             } else {
-                let middle = fresh.len() / 2;
-                let (a, b) = fresh.split_at_mut(middle);
-                rayon::join(|| go(first, a), || go(first + middle, b));
+                fresh.par_chunks_mut(CHUNK).enumerate().for_each(go);
             }
             // Those with transient constraints are updated last.
             let waiting = self.touched.partition_point(|place| (*place as usize) < first)

@@ -166,6 +166,128 @@ fn internal_forces_have_no_resultant() {
     assert!(force.length() < 1e-12 * size && torque.length() < 1e-12 * size, "{force} {torque} of {size}");
 }
 
+/// A random direction over all vertices.
+fn direction(count: usize, seed: u64) -> Vec<[f64; 3]> {
+    let at = |v: usize| std::array::from_fn(|k| Keyed::new(seed, v as u64).normal(k as u64));
+    (0..count).map(at).collect()
+}
+
+/// The product of the assembled Hessian and a direction.
+fn assembled_product(system: &System<f64>, x: &[Row<f64>], direction: &[[f64; 3]]) -> Vec<f64> {
+    let flat: Vec<[f64; 1]> = direction.as_flattened().iter().map(|value| [*value]).collect();
+    let mut product = vec![[0.0]; flat.len()];
+    system.definite_hessian(x, &[]).multiply(&flat, &mut product);
+    product.into_flattened()
+}
+
+fn inner(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[test]
+fn the_assembled_hessian_is_that_of_the_energy_where_it_is_definite() {
+    let block = block();
+    let system = everything::<f64>(&block);
+    // At rest every energy has its minimum.
+    let x = block.rows::<f64>();
+    let along = direction(x.len(), 3);
+    let assembled = assembled_product(&system, &x, &along);
+    let gradient = |by: f64| {
+        let moved: Vec<Row<f64>> = x
+            .iter()
+            .zip(&along)
+            .map(|(x, d)| [x[0] + by * d[0], x[1] + by * d[1], x[2] + by * d[2], 0.0])
+            .collect();
+        let mut gradient = vec![[0.0; 4]; x.len()];
+        system.energy_and_gradient(&moved, &mut gradient);
+        gradient
+    };
+    let step = 1e-7;
+    let (plus, minus) = (gradient(step), gradient(-step));
+    let largest = assembled.iter().fold(0.0, |m: f64, value| m.max(value.abs()));
+    for (v, found) in assembled.as_chunks::<3>().0.iter().enumerate() {
+        for k in 0..3 {
+            let measured = (plus[v][k] - minus[v][k]) / (2.0 * step);
+            assert!((measured - found[k]).abs() < 1e-3 * largest, "{measured} {} of {largest}", found[k]);
+        }
+    }
+    let exact = system.hessian_product(&x, &along);
+    for (a, b) in assembled.iter().zip(exact.as_flattened()) {
+        assert!((a - b).abs() < 1e-9 * largest, "{a} {b} of {largest}");
+    }
+}
+
+#[test]
+fn the_assembled_hessian_has_no_negative_curvature() {
+    let block = block();
+    let system = everything::<f64>(&block);
+    // So far from rest that many elements are inverted.
+    let x = shaken::<f64>(&block, 8e-3);
+    let mut removed = 0;
+    for seed in 10..60 {
+        let along = direction(x.len(), seed);
+        let definite = inner(&assembled_product(&system, &x, &along), along.as_flattened());
+        let exact = inner(system.hessian_product(&x, &along).as_flattened(), along.as_flattened());
+        assert!(definite > 0.0, "{definite}");
+        assert!(definite >= exact - 1e-9 * definite, "{definite} {exact}");
+        removed += usize::from(definite > exact * (1.0 + 1e-3));
+    }
+    assert!(removed > 0, "no element has negative curvature: the test shows nothing");
+    // A factor exists as soon as something holds the block.
+    let held = system.definite_hessian(&x, &vec![1e-3; x.len()]);
+    assert!(zygoma_numerics::Cholesky::<f64>::new(zygoma_numerics::Analysis::new(&held), &held).is_ok());
+}
+
+#[test]
+fn newtons_method_goes_downhill_across_negative_curvature() {
+    let block = block();
+    let system = everything::<f64>(&block);
+    let (weights, predicted) = (vec![1.0; block.positions.len()], block.rows::<f64>());
+    let inertia = Inertia { weights: &weights, predicted: &predicted };
+    let mut x = shaken::<f64>(&block, 8e-3);
+    let mut global = Prefactored::<f64>::new(&system.matrix_with_transients(&weights), &[]).unwrap();
+    let options = SolveOptions { iterations: 100, tolerance: 1e-9, ..SolveOptions::default() };
+    let report =
+        Solver::new(&system).minimise_by_newton(&system, Some(&inertia), &mut global, &options, &mut x);
+    assert!(report.energies.windows(2).all(|pair| pair[1] <= pair[0]), "{:?}", report.energies);
+    assert!(
+        report.gradient[0] < 1e-6 * report.gradient[1],
+        "{:?} after {}",
+        report.gradient,
+        report.energies.len()
+    );
+}
+
+#[test]
+fn any_number_of_threads_evaluates_alike() {
+    let block = Block::new([28, 18, 18], DVec3::new(0.03, 0.02, 0.02));
+    let mut system = System::<f32>::new(block.positions.len(), block.positions.len());
+    system.add(block.tissue(FLESH)).unwrap();
+    // Different at every vertex, so that none is taken for another.
+    system.forces.iter_mut().enumerate().for_each(|(v, force)| force[1] = 1e-3 * (v as f32).sin());
+    assert!(block.tets.len() > 16 * 2000, "{} elements are not evaluated in four parts", block.tets.len());
+    let x = shaken::<f32>(&block, 2e-4);
+    let evaluate = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut gradient = vec![[0.0; 4]; x.len()];
+        let energy = pool.install(|| system.energy_and_gradient(&x, &mut gradient));
+        (energy, gradient)
+    };
+    let one = evaluate(1);
+    assert!(one == evaluate(2) && one == evaluate(4), "the gradients differ");
+    let mut exact = System::<f64>::new(block.positions.len(), block.positions.len());
+    exact.add(block.tissue(FLESH)).unwrap();
+    exact.forces = system.forces.iter().map(|force| force.map(f64::from)).collect();
+    let mut gradient = vec![[0.0; 4]; x.len()];
+    let wide: Vec<Row<f64>> = x.iter().map(|row| row.map(f64::from)).collect();
+    let energy = exact.energy_and_gradient(&wide, &mut gradient);
+    assert!((one.0 / energy - 1.0).abs() < 1e-4, "{} {energy}", one.0);
+    let largest = gradient.iter().flatten().fold(0.0, |m: f64, g| m.max(g.abs()));
+    for (a, b) in one.1.iter().flatten().zip(gradient.iter().flatten()) {
+        assert!((f64::from(*a) - b).abs() < 1e-4 * largest, "{a} {b} of {largest}");
+    }
+}
+
 /// A block pulled at both ends by a uniform traction: its stretch and lateral strain.
 fn pulled(material: Material, traction: f64) -> (f64, f64) {
     let size = DVec3::new(0.02, 0.04, 0.02);
@@ -179,9 +301,9 @@ fn pulled(material: Material, traction: f64) -> (f64, f64) {
             for end in [0.0, size.y] {
                 if face.iter().all(|v| (block.positions[*v as usize].y - end).abs() < 1e-9) {
                     let [a, b, c] = [face[0], face[1], face[2]].map(|v| block.positions[v as usize]);
-                    let share = traction * (b - a).cross(c - a).length() / 6.0;
+                    let fraction = traction * (b - a).cross(c - a).length() / 6.0;
                     let sign = if end > 0.0 { 1.0 } else { -1.0 };
-                    face.iter().for_each(|v| system.forces[*v as usize][1] += sign * share);
+                    face.iter().for_each(|v| system.forces[*v as usize][1] += sign * fraction);
                 }
             }
         }
@@ -400,10 +522,10 @@ fn iteration_counts_do_not_change_with_scale() {
             small.iterations(),
             large.iterations()
         );
-        let shares = |r: &SolveReport| {
+        let fractions = |r: &SolveReport| {
             r.energies.iter().map(|e| e / r.energies[r.energies.len() - 1]).collect::<Vec<_>>()
         };
-        for (a, b) in shares(&small).iter().zip(shares(&large)).take(6) {
+        for (a, b) in fractions(&small).iter().zip(fractions(&large)).take(6) {
             assert!((a - b).abs() < 1e-6, "{a} {b}");
         }
     }

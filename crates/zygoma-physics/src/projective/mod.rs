@@ -29,7 +29,7 @@ pub(crate) mod test_bodies;
 pub use adjoint::{NotConverged, adjoint};
 pub use background::Background;
 pub use dynamics::Dynamics;
-pub use elements::{Elements, Group, Part, Precision, Row, VisitRow};
+pub use elements::{Elements, Group, Part, Precision, Row, VisitBlock, VisitRow};
 pub use energies::{
     CorotatedVolume, Energy, ExtendedStVk, GradientTarget, HalfSpace, Length, Line, Plane, Shape,
     ShapedCorotatedVolume, Strain, StrainLimit, Target, TriangleArea, TriangleStrain, Unfolding, Volume,

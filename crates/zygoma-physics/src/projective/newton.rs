@@ -1,6 +1,6 @@
 //! Newton's method on a system: a reference for the quasi-Newton steps of [`Solver::minimise`].
 
-use zygoma_numerics::conjugate_gradients;
+use zygoma_numerics::{Analysis, CgEnd, CgStatus, Cholesky, NotPositiveDefinite, conjugate_gradients};
 
 use super::elements::{Precision, Row};
 use super::solve::{GlobalStep, Inertia, SolveOptions, SolveReport, Solver};
@@ -13,7 +13,7 @@ const LEAST_FALL: f64 = 0.1;
 
 impl<T: Precision> Solver<T> {
     /// Moves the free vertices of `x` towards a minimum by Newton's method, whose linear systems are solved by conjugate gradients with the global step
-    /// as preconditioner. Where the Hessian is not positive definite, a step goes as far as it is.
+    /// as preconditioner. Where the Hessian is not positive definite, a step is that of the Hessian without the negative curvature of single elements.
     pub fn minimise_by_newton(
         &mut self,
         system: &System<T>,
@@ -93,8 +93,30 @@ impl<T: Precision> Solver<T> {
         let wanted = (LEAST_FALL.min(left.sqrt())).powi(2) * square(&gradient);
         let mut plain = vec![0.0; gradient.len()];
         precondition(&gradient, &mut plain);
-        let is_done = |status: &zygoma_numerics::CgStatus<'_>| square(status.residual) <= wanted;
+        let is_done = |status: &CgStatus<'_>| square(status.residual) <= wanted;
         let found = conjugate_gradients(&gradient, multiply, precondition, is_done, MOST_PRODUCTS);
-        if found.iterations == 0 { plain } else { found.x }
+        let definite = (found.end == CgEnd::NotPositiveDefinite)
+            .then(|| definite_step(system, inertia, &gradient, x).ok())
+            .flatten();
+        match definite {
+            Some(step) => step,
+            None if found.iterations == 0 => plain,
+            None => found.x,
+        }
     }
+}
+
+/// Solves H s = g with the Hessian without the negative curvature of single elements.
+fn definite_step<T: Precision>(
+    system: &System<T>,
+    inertia: Option<&Inertia<'_, T>>,
+    gradient: &[f64],
+    x: &[Row<T>],
+) -> Result<Vec<f64>, NotPositiveDefinite> {
+    let weights = inertia.map_or(&[][..], |inertia| inertia.weights);
+    let diagonal: Vec<f64> = weights.iter().map(|weight| (*weight).into()).collect();
+    let matrix = system.definite_hessian(x, &diagonal);
+    let mut step = gradient.to_vec();
+    Cholesky::<f64>::new(Analysis::new(&matrix), &matrix)?.solve_in_place(&mut step);
+    Ok(step)
 }

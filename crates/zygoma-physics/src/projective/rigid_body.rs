@@ -5,7 +5,7 @@ use std::any::Any;
 use glam::{DMat3, DVec3};
 use zygoma_geometry::rigid::{RigidMotion, closest_rotation};
 
-use super::elements::{Group, Part, Precision, Row, VisitRow};
+use super::elements::{Group, Part, Precision, Row, VisitBlock, VisitRow};
 use super::system::position;
 
 /// Vertices that keep the shape of a rigid body, W(x) = ½ w Σ ‖xᵢ − (R pᵢ + t)‖² with the best rotation R and translation t, in closed form.
@@ -58,7 +58,7 @@ fn about_mean(mut points: Vec<DVec3>) -> (DVec3, Vec<DVec3>) {
 
 impl<T: Precision> Group<T> for RigidBody {
     fn accumulate(&self, part: Part, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
-        if part == Part::Second || self.vertices.is_empty() {
+        if part.index > 0 || self.vertices.is_empty() {
             return 0.0;
         }
         let (_, arms) = self.moved_arms(x);
@@ -73,15 +73,15 @@ impl<T: Precision> Group<T> for RigidBody {
         energy
     }
 
-    fn is_split(&self) -> bool {
-        false
+    fn batch_count(&self) -> usize {
+        1
     }
 
     /// The rows are those of y: a translation of the whole body costs nothing in the global step either.
     fn each_row(&self, visit: &mut VisitRow<'_>) {
-        let share = 1.0 / self.vertices.len().max(1) as f64;
+        let fraction = 1.0 / self.vertices.len().max(1) as f64;
         for own in &self.vertices {
-            let entry = |v: &u32| (*v, if v == own { 1.0 - share } else { -share });
+            let entry = |v: &u32| (*v, if v == own { 1.0 - fraction } else { -fraction });
             visit(self.weight, &self.vertices.iter().map(entry).collect::<Vec<_>>());
         }
     }
@@ -103,6 +103,18 @@ impl<T: Precision> Group<T> for RigidBody {
             let row = &mut out[*vertex as usize];
             (0..3).for_each(|k| row[k] += part[k]);
         }
+    }
+
+    /// The bound that the global step uses too: the curvature of the distance to a body that does not turn along.
+    fn each_definite_block(&self, _x: &[Row<T>], visit: &mut VisitBlock<'_>) {
+        let size = 3 * self.vertices.len();
+        let mean = 1.0 / self.vertices.len().max(1) as f64;
+        let entry = |k: usize| {
+            let (row, column) = (k / size, k % size);
+            let same = if row == column { 1.0 } else { 0.0 };
+            if row % 3 == column % 3 { self.weight * (same - mean) } else { 0.0 }
+        };
+        visit(&self.vertices, &(0..size * size).map(entry).collect::<Vec<f64>>());
     }
 
     fn last_vertex(&self) -> Option<u32> {
@@ -147,7 +159,7 @@ mod tests {
 
     fn evaluate(body: &RigidBody, x: &[Row<f64>]) -> (f64, Vec<Row<f64>>) {
         let mut gradient = vec![[0.0; 4]; x.len()];
-        let energy = body.accumulate(Part::All, x, &mut gradient);
+        let energy = body.accumulate(Part::ALL, x, &mut gradient);
         (energy, gradient)
     }
 

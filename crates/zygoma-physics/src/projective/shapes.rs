@@ -72,7 +72,7 @@ mod tests {
 
     fn energy(tets: &ShapedTets<f64>, map: DMat3) -> f64 {
         let x: Vec<Row<f64>> = CORNERS.iter().map(|p| row(map * *p)).collect();
-        tets.accumulate(Part::All, &x, &mut x.clone())
+        tets.accumulate(Part::ALL, &x, &mut x.clone())
     }
 
     #[test]

@@ -144,7 +144,7 @@ pub struct Solver<T> {
     memory: Lbfgs<T>,
     gradient: Vec<Row<T>>,
     next_gradient: Vec<Row<T>>,
-    /// The second thread's gradient.
+    /// Gradients of the parts of a system after the first.
     spare: Vec<Row<T>>,
     start: Vec<Row<T>>,
     q: Vec<Row<T>>,
@@ -359,13 +359,13 @@ impl<T: Precision> Solver<T> {
     }
 
     /// Adds a multiple of the transient elements' gradient and returns their energy.
-    fn add_transients(&mut self, share: f64, system: &System<T>, x: &[Row<T>]) -> f64 {
+    fn add_transients(&mut self, fraction: f64, system: &System<T>, x: &[Row<T>]) -> f64 {
         self.next_gradient.fill([T::default(); 4]);
         let energy = system.accumulate_transients(x, &mut self.next_gradient);
         let gradient = &mut self.gradient[..self.q.len()];
         self.q.copy_from_slice(gradient);
         let more = self.next_gradient[..self.q.len()].as_flattened();
-        vectors::combine(gradient.as_flattened_mut(), self.q.as_flattened(), &[(share, more)]);
+        vectors::combine(gradient.as_flattened_mut(), self.q.as_flattened(), &[(fraction, more)]);
         energy
     }
 

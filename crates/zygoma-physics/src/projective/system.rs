@@ -3,11 +3,15 @@
 use std::marker::PhantomData;
 
 use glam::DVec3;
+use rayon::prelude::*;
 use zygoma_numerics::simd::{self, Simd, WithSimd};
 use zygoma_numerics::{SymmetricMatrix, vectors};
 
-use super::elements::{Group, Part, Precision, Row};
+use super::elements::{Group, Part, Precision, Row, SPLIT};
 use super::solve::Inertia;
+
+/// Systems whose largest group has this many batches are evaluated in four parts, with a gradient each; smaller ones in two. Ours.
+const MANY: usize = 8 * SPLIT;
 
 /// Vertices with energies between them.
 ///
@@ -126,7 +130,7 @@ impl<T: Precision> System<T> {
         self.evaluate(None, x, gradient, &mut Vec::new()).energy
     }
 
-    /// The same with the inertia of a step, and memory for a second thread's sums that is kept from call to call.
+    /// The same with the inertia of a step, and memory for gradients of parts that is kept from call to call.
     ///
     /// # Panics
     /// If the slices do not have one row per vertex.
@@ -142,43 +146,45 @@ impl<T: Precision> System<T> {
             gradient.fill([T::default(); 4]);
             self.groups.iter().map(|group| group.accumulate(part, x, gradient)).sum()
         };
-        // Always the same two parts, so that sums do not depend on the number of threads.
-        let mut energy = if self.groups.iter().any(|group| group.is_split()) {
-            spare.resize(self.vertices, [T::default(); 4]);
-            let (first, second) =
-                rayon::join(|| add_up(Part::First, gradient), || add_up(Part::Second, spare));
-            first + second
+        let count = self.part_count();
+        spare.resize((count - 1) * self.vertices, [T::default(); 4]);
+        let energy = if count == 1 {
+            add_up(Part::ALL, gradient)
         } else {
-            spare.clear();
-            add_up(Part::All, gradient)
+            let mut gradients: Vec<&mut [Row<T>]> = vec![&mut *gradient];
+            gradients.extend(spare.chunks_exact_mut(self.vertices));
+            let parts = gradients.par_iter_mut().enumerate();
+            let energies: Vec<f64> =
+                parts.map(|(index, gradient)| add_up(Part { index, count }, gradient)).collect();
+            energies.iter().sum()
         };
         gradient[self.free..].fill([T::default(); 4]);
-        let middle = vectors::middle(4 * self.free).map_or(self.free, |middle| middle / 4);
-        let (first, second) = gradient[..self.free].split_at_mut(middle);
-        let rest = |from: usize, gradient| {
-            simd::run(AddRest {
-                forces: &self.forces[from..],
-                inertia: inertia.map(|i| (&i.weights[from..], &i.predicted[from..])),
-                other: spare.get(from..).unwrap_or(&[]),
-                x: &x[from..],
-                gradient,
-            })
+        let others: Vec<&[Row<T>]> = spare.chunks_exact(self.vertices).collect();
+        let rest = AddRest {
+            forces: &self.forces,
+            inertia: inertia.map(|i| (i.weights, i.predicted)),
+            others: &others,
+            x,
+            gradient: &mut gradient[..self.free],
+            first: 0,
         };
-        let mut evaluated = if second.is_empty() {
-            rest(0, first)
-        } else {
-            let (a, b) = rayon::join(|| rest(0, first), || rest(middle, second));
-            Evaluated { energy: a.energy + b.energy, square: a.square + b.square }
-        };
-        energy += evaluated.energy;
-        evaluated.energy = energy;
-        evaluated
+        let rest = rest.run();
+        Evaluated { energy: energy + rest.energy, square: rest.square }
+    }
+
+    /// The number of parts in which the system is evaluated. It depends on the system alone, so that sums do not depend on the number of threads.
+    fn part_count(&self) -> usize {
+        match self.groups.iter().map(|group| group.batch_count()).max() {
+            Some(MANY..) => 4,
+            Some(SPLIT..) => 2,
+            _ => 1,
+        }
     }
 
     /// Adds the gradient of the transient groups and returns their energy.
     pub(super) fn accumulate_transients(&self, x: &[Row<T>], gradient: &mut [Row<T>]) -> f64 {
         let transient = self.groups.iter().zip(&self.is_transient).filter(|(_, transient)| **transient);
-        transient.map(|(group, _)| group.accumulate(Part::All, x, gradient)).sum()
+        transient.map(|(group, _)| group.accumulate(Part::ALL, x, gradient)).sum()
     }
 
     /// The matrix rows of the transient groups, over the free vertices.
@@ -245,6 +251,35 @@ impl<T: Precision> System<T> {
     }
 }
 
+impl<T: Precision> System<T> {
+    /// The Hessian at `x` over the free vertices, three rows each, plus `diagonal` (M / h² of a step, or nothing) on those of each vertex. Negative
+    /// curvature of single elements is removed, so that it is positive semidefinite and [Newton's method](super::Solver::minimise_by_newton)
+    /// can step downhill anywhere. Where no element has any, it is exact.
+    pub(super) fn definite_hessian(&self, x: &[Row<T>], diagonal: &[f64]) -> SymmetricMatrix {
+        let mut entries: Vec<(usize, usize, f64)> = Vec::new();
+        for (v, value) in diagonal.iter().take(self.free).enumerate() {
+            entries.extend((3 * v..3 * v + 3).map(|k| (k, k, *value)));
+        }
+        for group in &self.groups {
+            group.each_definite_block(x, &mut |vertices, block| {
+                let size = 3 * vertices.len();
+                let unknown = |row: usize| 3 * vertices[row / 3] as usize + row % 3;
+                let is_free = |row: &usize| (vertices[row / 3] as usize) < self.free;
+                for row in (0..size).filter(is_free) {
+                    for column in (0..=row).filter(is_free) {
+                        let value = block[size * row + column];
+                        // A vertex may occur twice, so that both triangles of a block meet on one entry of the diagonal.
+                        let twice = row != column && unknown(row) == unknown(column);
+                        let value = if twice { 2.0 * value } else { value };
+                        entries.push((unknown(row), unknown(column), value));
+                    }
+                }
+            });
+        }
+        SymmetricMatrix::from_entries(3 * self.free, &entries)
+    }
+}
+
 /// The result of an evaluation besides the gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Evaluated {
@@ -254,31 +289,52 @@ pub(super) struct Evaluated {
     pub(super) square: f64,
 }
 
-/// Adds the other thread's sums, forces and inertia to a gradient.
+/// Adds the sums of the other parts, forces and inertia to a gradient.
 struct AddRest<'a, T> {
     forces: &'a [Row<T>],
     /// Weights and predicted positions.
     inertia: Option<(&'a [T], &'a [Row<T>])>,
-    other: &'a [Row<T>],
+    others: &'a [&'a [Row<T>]],
     x: &'a [Row<T>],
     gradient: &'a mut [Row<T>],
+    /// The vertex at which the gradient begins; the other slices begin at the first.
+    first: usize,
+}
+
+impl<T: Precision> AddRest<'_, T> {
+    /// Adds them in halves, if there are many vertices.
+    fn run(self) -> Evaluated {
+        let Some(middle) = vectors::middle(4 * self.gradient.len()) else {
+            return simd::run(self);
+        };
+        let (start, later_start) = (self.first, self.first + middle / 4);
+        let (gradient, later) = self.gradient.split_at_mut(middle / 4);
+        let second = AddRest { gradient: later, first: later_start, ..self };
+        let first = AddRest { gradient, first: start, ..second };
+        let (a, b) = rayon::join(|| first.run(), || second.run());
+        Evaluated { energy: a.energy + b.energy, square: a.square + b.square }
+    }
 }
 
 impl<T: Precision> WithSimd for AddRest<'_, T> {
     type Output = Evaluated;
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Evaluated {
-        let Self { forces, inertia, other, x, gradient } = self;
+        let Self { forces, inertia, others, x, gradient, first } = self;
+        let (forces, x) = (&forces[first..], &x[first..]);
         // All four numbers of a row, with the padding masked out.
         let seen = [T::of(1.0), T::of(1.0), T::of(1.0), T::default()];
         let (mut energies, mut squares) = ([0.0; 4], [0.0; 4]);
-        for (row, other) in gradient.iter_mut().zip(other) {
-            for k in 0..4 {
-                row[k] = row[k] + other[k];
+        for other in others {
+            for (row, other) in gradient.iter_mut().zip(&other[first..]) {
+                for k in 0..4 {
+                    row[k] = row[k] + other[k];
+                }
             }
         }
         if let Some((weights, predicted)) = inertia {
-            for (((row, x), weight), predicted) in gradient.iter_mut().zip(x).zip(weights).zip(predicted) {
+            let predicted = weights[first..].iter().zip(&predicted[first..]);
+            for ((row, x), (weight, predicted)) in gradient.iter_mut().zip(x).zip(predicted) {
                 for k in 0..4 {
                     let off = (x[k] - predicted[k]) * seen[k];
                     let pull = *weight * off;

@@ -131,7 +131,7 @@ pub(super) fn vertex_areas(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<f
         let dots = [0, 1, 2].map(|k| around(k).0.dot(around(k).1));
         let obtuse = dots.iter().position(|dot| *dot < 0.0);
         for k in 0..3 {
-            let share = match obtuse {
+            let fraction = match obtuse {
                 Some(corner) => doubled * if corner == k { 0.25 } else { 0.125 },
                 None => {
                     let (next, last) = around(k);
@@ -139,7 +139,7 @@ pub(super) fn vertex_areas(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<f
                         / (8.0 * doubled)
                 }
             };
-            areas[triangle[k] as usize] += share;
+            areas[triangle[k] as usize] += fraction;
         }
     }
     areas

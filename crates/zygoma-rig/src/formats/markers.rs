@@ -42,8 +42,9 @@ impl MarkerTake {
         let after = self.times.partition_point(|t| *t <= time);
         let (a, b) = (after.saturating_sub(1), after.min(self.times.len() - 1));
         let length = self.times[b] - self.times[a];
-        let share = if length > 0.0 { ((time - self.times[a]) / length).clamp(0.0, 1.0) as f32 } else { 0.0 };
-        self.positions[a].iter().zip(&self.positions[b]).map(|(a, b)| a.lerp(*b, share)).collect()
+        let fraction =
+            if length > 0.0 { ((time - self.times[a]) / length).clamp(0.0, 1.0) as f32 } else { 0.0 };
+        self.positions[a].iter().zip(&self.positions[b]).map(|(a, b)| a.lerp(*b, fraction)).collect()
     }
 }
 
@@ -165,8 +166,8 @@ fn filled(times: &[f64], sights: &[Vec<Sight>]) -> Vec<Vec<Vec3>> {
             let after = seen.partition_point(|(seen, _)| *seen <= moment);
             let (a, b) = (seen[after.saturating_sub(1)], seen[after.min(seen.len() - 1)]);
             let length = times[b.0] - times[a.0];
-            let share = if length > 0.0 { (times[moment] - times[a.0]) / length } else { 0.0 };
-            row[marker] = a.1.lerp(b.1, share as f32);
+            let fraction = if length > 0.0 { (times[moment] - times[a.0]) / length } else { 0.0 };
+            row[marker] = a.1.lerp(b.1, fraction as f32);
         }
     }
     positions

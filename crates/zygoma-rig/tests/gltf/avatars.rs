@@ -15,10 +15,10 @@ fn translated(x: f32, y: f32, z: f32) -> [f32; 16] {
 }
 
 /// The square skinned to a spine and a head, `share` of it to the head. The spine is at y = 1, the head at 1.5.
-fn skinned(share: f32, with_matrices: bool) -> Maker {
+fn skinned(fraction: f32, with_matrices: bool) -> Maker {
     let mut maker = Maker::square(&[lift(2, 0.01)]);
     let joints = maker.accessor(bytemuck::cast_slice(&[[0u16, 1, 0, 0]; 4]), U16, "VEC4", 4);
-    let weights: Vec<f32> = [1.0 - share, share, 0.0, 0.0].repeat(4);
+    let weights: Vec<f32> = [1.0 - fraction, fraction, 0.0, 0.0].repeat(4);
     let weights = maker.floats("VEC4", &weights);
     let attributes = &mut maker.json["meshes"][0]["primitives"][0]["attributes"];
     attributes["JOINTS_0"] = json!(joints);

@@ -6,7 +6,7 @@ use zygoma_rig::formats::gltf::read_rig;
 
 use crate::support::{F32, Maker, U16, lift, rig_of};
 
-/// What a change of the plain square's JSON is refused with.
+/// The error for a change of the plain square's JSON.
 fn refused(change: impl Fn(&mut Value)) -> String {
     let mut maker = Maker::square(&[lift(2, 0.01)]);
     change(&mut maker.json);

@@ -52,7 +52,7 @@ impl Regions {
         Self { names, of_point }
     }
 
-    /// Regions told from which shapes move a point.
+    /// Regions found from the shapes that move a point.
     pub(crate) fn of_shapes(skin: &RigMesh, part: &Part) -> Self {
         let mut names = vec!["head".to_owned()];
         let mut best: Vec<(f32, &str)> = vec![(MOVED, ""); skin.positions.len()];
@@ -68,9 +68,9 @@ impl Regions {
             };
             let largest = shape.deltas.largest();
             for (vertex, offset) in shape.deltas.iter() {
-                let share = offset.length() / largest;
-                if share > best[vertex as usize].0 {
-                    best[vertex as usize] = (share, group);
+                let fraction = offset.length() / largest;
+                if fraction > best[vertex as usize].0 {
+                    best[vertex as usize] = (fraction, group);
                 }
             }
         }

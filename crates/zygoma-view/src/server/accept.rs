@@ -19,7 +19,7 @@ const MOST_CONNECTIONS: usize = 256;
 /// The pause after a connection that the system could not give us, such as when too many files are open.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves connections until told to stop.
+/// Serves connections until the server has to stop.
 pub(crate) async fn serve(
     listener: TcpListener,
     app: Router,

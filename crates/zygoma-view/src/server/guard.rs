@@ -1,7 +1,7 @@
 //! Who may talk to the server: whoever knows its token, and of web pages its own alone.
 //!
 //! Every launch has a token of its own, the first part of every path, and it is printed with the address. So other users and programs of
-//! this machine, and other machines where the server listens to the network, are kept out unless they are told.
+//! this machine, and other machines where the server listens to the network, are kept out unless they are given it.
 //!
 //! Any page on the web can make a browser send requests to this machine. It cannot forge three headers: `Host` is the name that the
 //! browser asked for, so a foreign name that was made to point here (DNS rebinding) shows; `Origin` is where the asking page came from;
@@ -92,7 +92,7 @@ impl Guard {
     }
 }
 
-/// Compares secrets in a time that does not tell how much of a guess is right.
+/// Compares secrets in a time that does not reveal how much of a guess is right.
 fn is_same(guess: &str, secret: &str) -> bool {
     let differing = guess.bytes().zip(secret.bytes()).fold(0, |differing, (a, b)| differing | (a ^ b));
     guess.len() == secret.len() && differing == 0

@@ -66,7 +66,7 @@ async fn serve(shared: Arc<Shared>, files: Arc<SessionFiles>, socket: WebSocket)
             () = pass_hands(hands, commands.clone()) => {}
             () = write(sink, welcome, queue, &frames, shared.timeouts.silence / 3, stopping.clone()) => {}
             () = read(stream, commands, shared.timeouts.silence) => {
-                // A page that reads no more may still be told that the server stops; nothing else is owed to it.
+                // A page that no longer reads is still sent the news that the server stops, but nothing else.
             }
             // The writer says goodbye first; this is for one that hangs.
             () = async {
@@ -153,7 +153,7 @@ async fn write(
     }
 }
 
-/// Waits until the server is told to stop.
+/// Waits until the server has to stop.
 pub(crate) async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
     // An error means that the server is gone, which comes to the same.
     let _ = stopping.wait_for(|stop| *stop).await;

@@ -27,7 +27,7 @@ pub(crate) struct Bodies {
     build: Option<BodyBuild>,
     /// The number of the newest build.
     newest: u64,
-    /// The finger that was told that the body cannot be touched.
+    /// The finger that was already refused because the body cannot be touched.
     refused: Option<u32>,
 }
 

@@ -66,7 +66,7 @@ impl Request {
 }
 
 impl Loader {
-    /// Loads a model and tells the session, unless another is requested before its turn comes. The budget of the load is over once
+    /// Loads a model and notifies the session, unless another is requested before its turn comes. The budget of the load is over once
     /// another is requested.
     pub(crate) fn load(
         &self,

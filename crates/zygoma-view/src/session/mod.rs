@@ -173,7 +173,7 @@ impl Session {
 
     /// Runs until the tab is closed.
     pub(crate) fn run(mut self, commands: &Receiver<Command>) {
-        // Nobody is left to be told.
+        // Nobody is left to notify.
         let _: Result<(), Closed> = self.run_to_end(commands);
         self.work.cancel_all();
         self.cancel_body_build();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use zygoma_face::body::Body;
 use zygoma_face::enriched::{
     Canvas, EnrichedBody, MaterialPaint, MaterialSpot, MaterialSpots, NEUTRAL, SpotPlace,
 };
@@ -117,7 +116,7 @@ impl Session {
     pub(super) fn apply_paint(&mut self) -> Result<(), Closed> {
         let shown = self.paint.shown.and_then(|control| Some((control, self.painted_shape(control)?)));
         let (Some(running), _) = self.bodies.current_mut() else { return Ok(()) };
-        let Some(body) = enriched(running.body_mut()) else { return Ok(()) };
+        let Some(body) = running.body_mut().downcast_mut::<EnrichedBody>() else { return Ok(()) };
         let paint = &mut self.paint;
         let changed = std::mem::take(&mut paint.changed);
         // Without paint of the neutral, one shape does not change another.
@@ -147,12 +146,6 @@ impl Session {
         let header = StiffnessHeader { control, spots: self.paint.spots.len(), mu: arrays.add(&of_points) };
         self.send(arrays.into_message(kind::STIFFNESS, &header))
     }
-}
-
-/// A body as an enriched one, if it is that.
-fn enriched(body: &mut dyn Body) -> Option<&mut EnrichedBody> {
-    let body: &mut dyn std::any::Any = body;
-    body.downcast_mut()
 }
 
 fn rounded(value: f32) -> f64 {

@@ -83,9 +83,9 @@ impl Recording {
         }
         while self.poses.len() as f64 / FPS <= self.time {
             let late = self.time - self.poses.len() as f64 / FPS;
-            let share = if seconds > 0.0 { (late / seconds).clamp(0.0, 1.0) as f32 } else { 0.0 };
+            let fraction = if seconds > 0.0 { (late / seconds).clamp(0.0, 1.0) as f32 } else { 0.0 };
             let between =
-                || self.before.iter().zip(displacements).map(|(before, now)| now.lerp(*before, share));
+                || self.before.iter().zip(displacements).map(|(before, now)| now.lerp(*before, fraction));
             let step = scale_of(between());
             self.displacements.extend(between().map(|displacement| numbers(displacement, step)));
             self.steps.push(step);

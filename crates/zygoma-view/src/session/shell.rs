@@ -26,7 +26,7 @@ pub(crate) fn face_message(face: &FaceModel, shell: &FittedShell, model: &Model)
     };
     let corners: Vec<[u32; 3]> = face.coarse.on_mesh.iter().map(corner).collect();
     let shares: Vec<[f32; 3]> =
-        face.coarse.on_mesh.iter().map(|p| p.barycentric.map(|share| share as f32)).collect();
+        face.coarse.on_mesh.iter().map(|p| p.barycentric.map(|fraction| fraction as f32)).collect();
     let strain = field(face, part, |v| shell.stiffness.strain[v] as f32);
     let bending = field(face, part, |v| shell.stiffness.bending[v] as f32);
     let depth = field(face, part, |v| shell.depth[v] * face.height as f32);
@@ -60,7 +60,7 @@ fn field(face: &FaceModel, part: &Part, value: impl Fn(usize) -> f32) -> Vec<f32
 
 /// Whether the certificate of a shell holds with its present parameters, and why; `None` for other bodies.
 pub(crate) fn certificate(body: &dyn Body) -> Option<(bool, String)> {
-    let shell: &ShellBody = body.as_any().downcast_ref()?;
+    let shell: &ShellBody = body.downcast_ref()?;
     let holds = shell.within_certificate();
     let reason = match &shell.face().fitted.certified {
         None => "the stiffness is the same everywhere so far; nothing is certified".to_owned(),

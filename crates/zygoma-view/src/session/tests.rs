@@ -13,18 +13,18 @@ use crate::protocol::RecordingState;
 struct Rig {
     session: Session,
     inbox: Receiver<Command>,
-    told: tokio::sync::mpsc::Receiver<Outgoing>,
+    received: tokio::sync::mpsc::Receiver<Outgoing>,
 }
 
 impl Rig {
     fn showing(model: Arc<Model>) -> Self {
         let (commands, inbox) = sync_channel(16);
-        let (outgoing, told) = tokio::sync::mpsc::channel(64);
+        let (outgoing, received) = tokio::sync::mpsc::channel(64);
         let files = Arc::new(SessionFiles::new().unwrap());
         let link = Link { frames: Arc::default(), outgoing, files, commands };
         let mut session = Session::new(link, Work::new(Arc::new(Library::new(None))), model.clone());
         assert!(session.show(model, false).is_ok());
-        Self { session, inbox, told }
+        Self { session, inbox, received }
     }
 
     fn handle(&mut self, command: Command) {
@@ -38,10 +38,10 @@ impl Rig {
         self.inbox.recv().unwrap()
     }
 
-    /// States of recordings that the page was told.
+    /// States of recordings that the page was sent.
     fn recordings(&mut self) -> Vec<RecordingState> {
         let mut states = Vec::new();
-        while let Ok(message) = self.told.try_recv() {
+        while let Ok(message) = self.received.try_recv() {
             if let Outgoing::Text(ServerMessage::Recording { state, .. }) = message {
                 states.push(state);
             }

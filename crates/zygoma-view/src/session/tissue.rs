@@ -23,12 +23,12 @@ pub(crate) struct Inside {
 
 /// A body as tissue, if it is that.
 fn tissue(body: &dyn Body) -> Option<&TissueBody> {
-    body.as_any().downcast_ref()
+    body.downcast_ref()
 }
 
 /// A sentence about a body for its panel.
 pub(crate) fn note(body: &dyn Body) -> String {
-    if let Some(body) = body.as_any().downcast_ref::<EnrichedBody>() {
+    if let Some(body) = body.downcast_ref::<EnrichedBody>() {
         let count = body.enriched().node_count();
         return format!(
             "{count} nodes in one layer under the simulation mesh; “zygoma simulate” goes down to the bones."

@@ -9,9 +9,9 @@ use crate::client::{Running, Tab};
 async fn ask_for(tab: &mut Tab, body: &str) -> Value {
     tab.send(json!({ "type": "body", "body": body })).await;
     loop {
-        let told = tab.text("body").await;
-        if told["wanted"] == body {
-            return told;
+        let received = tab.text("body").await;
+        if received["wanted"] == body {
+            return received;
         }
     }
 }
@@ -19,9 +19,9 @@ async fn ask_for(tab: &mut Tab, body: &str) -> Value {
 /// Waits until a body is shown that was asked for.
 async fn is_shown(tab: &mut Tab, body: &str) -> Value {
     loop {
-        let told = tab.text("body").await;
-        if told["shown"] == body && told["wanted"] == body {
-            return told;
+        let received = tab.text("body").await;
+        if received["shown"] == body && received["wanted"] == body {
+            return received;
         }
     }
 }
@@ -46,12 +46,12 @@ async fn a_face_becomes_tissue_and_rig_and_keeps_its_expression() {
     let mut tab = open(&running).await;
     let shell = tab.frame(|frame| frame.farthest() > 0.004).await;
     tab.send(json!({ "type": "body", "body": "tissue" })).await;
-    let told = is_shown(&mut tab, "tissue").await;
-    assert!(told["note"].as_str().unwrap().contains("tetrahedra"), "{told}");
+    let received = is_shown(&mut tab, "tissue").await;
+    assert!(received["note"].as_str().unwrap().contains("tetrahedra"), "{received}");
     let index = index_of(&tab, "tissue");
     let tissue = tab.frame(|frame| frame.body == index).await;
-    assert_eq!(tissue.stages.len(), told["stages"].as_array().unwrap().len(), "a name for each time");
-    assert!(tissue.stages.len() > 3, "{told}");
+    assert_eq!(tissue.stages.len(), received["stages"].as_array().unwrap().len(), "a name for each time");
+    assert!(tissue.stages.len() > 3, "{received}");
     assert_eq!(tissue.weights, shell.weights);
     assert!(tissue.farthest() > 0.004, "it starts in the expression, {} m", tissue.farthest());
     let pace = tab.text("pace").await;
@@ -64,8 +64,8 @@ async fn a_face_becomes_tissue_and_rig_and_keeps_its_expression() {
     let rig = tab.frame(|frame| frame.flags & flag::SIMULATED == 0 && frame.farthest() > 0.004).await;
     assert_eq!(rig.weights, shell.weights);
     // Tissue that was built is still there.
-    let told = ask_for(&mut tab, "tissue").await;
-    assert_eq!((told["shown"].as_str(), told["buildStage"].as_str()), (Some("tissue"), Some("")));
+    let received = ask_for(&mut tab, "tissue").await;
+    assert_eq!((received["shown"].as_str(), received["buildStage"].as_str()), (Some("tissue"), Some("")));
     tab.send(json!({ "type": "body", "body": "shell" })).await;
     is_shown(&mut tab, "shell").await;
     let index = index_of(&tab, "shell");
@@ -103,8 +103,8 @@ async fn the_inside_of_tissue_is_sent_while_it_is_asked_for() {
 async fn tissue_that_is_not_wanted_any_more_is_cancelled() {
     let running = Running::start();
     let mut tab = open(&running).await;
-    let told = ask_for(&mut tab, "tissue").await;
-    assert_ne!(told["buildStage"], "", "it is under way");
+    let received = ask_for(&mut tab, "tissue").await;
+    assert_ne!(received["buildStage"], "", "it is under way");
     tab.send(json!({ "type": "cancelBuild" })).await;
     is_shown(&mut tab, "shell").await;
     // Changing one's mind many times leaves one tissue in the end.
@@ -126,8 +126,8 @@ async fn a_body_that_cannot_be_touched_says_so_once() {
     for input in 1..4 {
         tab.send(press(input)).await;
     }
-    let told = tab.text("error").await;
-    assert!(told["message"].as_str().unwrap().contains("the rig cannot be touched"), "{told}");
+    let received = tab.text("error").await;
+    assert!(received["message"].as_str().unwrap().contains("the rig cannot be touched"), "{received}");
     tab.send(json!({ "type": "release", "id": 7, "input": 4 })).await;
     tab.frame(|frame| frame.input == 4).await;
     tab.send(press(5)).await;
@@ -162,20 +162,20 @@ async fn parameters_reach_the_bodies_that_have_them() {
     let running = Running::start();
     let mut tab = Tab::open(&running).await;
     while tab.text("build").await["state"] != "ready" {}
-    let told = ask_for(&mut tab, "shell").await;
-    assert_eq!(told["params"].as_array().unwrap().len(), 6, "{told}");
+    let received = ask_for(&mut tab, "shell").await;
+    assert_eq!(received["params"].as_array().unwrap().len(), 6, "{received}");
     let stiff = json!([["stiffness", 4.0], ["stickiness", 1.0], ["nothing has this", 1.0]]);
     tab.send(json!({ "type": "params", "values": stiff })).await;
-    let told = tab.text("certificate").await;
-    assert!(told["reason"].as_str().unwrap().contains("stiffer"), "{told}");
+    let received = tab.text("certificate").await;
+    assert!(received["reason"].as_str().unwrap().contains("stiffer"), "{received}");
     // A body that is entered anew has them still.
     for body in ["rig", "shell"] {
         tab.send(json!({ "type": "body", "body": body })).await;
         is_shown(&mut tab, body).await;
     }
     tab.send(json!({ "type": "params", "values": [] })).await;
-    let told = tab.text("certificate").await;
-    assert!(told["reason"].as_str().unwrap().contains("stiffer"), "{told}");
+    let received = tab.text("certificate").await;
+    assert!(received["reason"].as_str().unwrap().contains("stiffer"), "{received}");
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn an_unknown_body_is_refused_by_name() {
     let running = Running::start();
     let mut tab = Tab::open(&running).await;
     tab.send(json!({ "type": "body", "body": "glass" })).await;
-    let told = tab.text("error").await;
-    let message = told["message"].as_str().unwrap();
-    assert!(message.contains("'glass'") && message.contains("rig, shell, tissue"), "{told}");
+    let received = tab.text("error").await;
+    let message = received["message"].as_str().unwrap();
+    assert!(message.contains("'glass'") && message.contains("rig, shell, tissue"), "{received}");
 }

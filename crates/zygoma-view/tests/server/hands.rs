@@ -69,12 +69,12 @@ async fn a_hand_of_another_program_touches_and_is_gone_when_it_falls_silent() {
 }
 
 #[tokio::test]
-async fn gestures_are_played_at_places_and_mistakes_are_told() {
+async fn gestures_are_played_at_places_and_mistakes_are_reported() {
     let running = Running::start();
     let mut tab = Tab::open(&running).await;
-    let told = tab.text("gestures").await;
+    let received = tab.text("gestures").await;
     let names = |key: &str| -> Vec<String> {
-        told[key].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+        received[key].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
     };
     assert!(
         names("gestures").contains(&"pinch".to_owned()) && names("places").contains(&"cheek-left".to_owned())

@@ -36,7 +36,7 @@ let frame: Frame | null = null;
 /** Scenes take a moment to read, and are read one after the other. */
 let opening: Promise<void> = Promise.resolve();
 
-/** Does something after what was begun before. What fails is told, and does not hold up what follows. */
+/** Does something after everything that was begun before it. A failure is reported, and does not hold up later work. */
 function inTurn(task: () => void | Promise<void>): Promise<void> {
   opening = opening.then(task).catch((error: unknown) => {
     state.loading.set(null);
@@ -146,7 +146,7 @@ function hear(message: ServerMessage): void {
 
 /** Sends the choices of the user to a new session; held expressions follow when its scene is there. */
 function greet(): void {
-  tellRate(true);
+  sendRate(true);
   shown = SHOWN;
   const { wanted } = state.body.value;
   if (wanted !== "" && wanted !== state.defaultBody.value) connection.send({ type: "body", body: wanted });
@@ -158,12 +158,12 @@ function greet(): void {
 
 /** Frames a second that the page shows, smoothed. */
 let rate = 60;
-let told = 0;
+let sentRate = 0;
 
-function tellRate(always: boolean): void {
+function sendRate(always: boolean): void {
   const wanted = document.hidden ? 0 : Math.min(Math.max(Math.round(rate / 5) * 5, 20), 240);
-  if (wanted === told && !always) return;
-  told = wanted;
+  if (wanted === sentRate && !always) return;
+  sentRate = wanted;
   connection.send({ type: "rate", hertz: wanted });
 }
 
@@ -220,14 +220,14 @@ function measure(now: number): void {
   rate += 0.05 * (1 / Math.max(seconds, 1 / 240) - rate);
   if (now - counted.at > 1000) {
     counted = { at: now, frames: connection.received, perSecond: (1000 * (connection.received - counted.frames)) / (now - counted.at) };
-    tellRate(false);
+    sendRate(false);
   }
   graph.draw(now, stage.governor.fps, counted.perSecond, latency.median);
 }
 
 document.addEventListener("visibilitychange", () => {
   stage.governor.pause();
-  tellRate(true);
+  sendRate(true);
 });
 
 const name = h("span", { class: "name" });

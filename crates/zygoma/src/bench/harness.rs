@@ -166,7 +166,7 @@ pub(crate) fn milliseconds(work: impl FnOnce()) -> f64 {
 impl Spread {
     pub(crate) fn of(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
-        let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
+        let at = |fraction: f64| times[((times.len() - 1) as f64 * fraction).round() as usize];
         Self { median_ms: at(0.5), p10_ms: at(0.1), p90_ms: at(0.9), samples: times.len() }
     }
 }

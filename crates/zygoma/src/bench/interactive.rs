@@ -1,8 +1,8 @@
 //! Frames of an interactive face: the full pipeline, on one thread.
 //!
 //! For a fair comparison with other programs: `rig` includes the shell's targets, its residual errors, and the fine
-//! detail of the whole mesh, which others may count as part of the warp; `gradient` and `solve` are those of the paper's
-//! Algorithm 1; `constraints` are depth, the limits of strain and speed, and the velocities. A bare Algorithm 1 moves
+//! detail of the whole mesh, which others may count as part of the warp; `gradient` and `solve` are those of
+//! IFA Algorithm 1; `constraints` are depth, the limits of strain and speed, and the velocities. IFA Algorithm 1 alone moves
 //! vertices of the shell out of a sphere; here `contact` is detected between them, on the whole mesh, by a sweep over
 //! many points: a stage that it does not have. Normals of the whole mesh are not part of a frame, and are reported separately.
 

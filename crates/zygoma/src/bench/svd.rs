@@ -170,16 +170,16 @@ fn memos(strain: f64, way: f64) -> [MemoResult; 2] {
         median((0..350).map(|i| timed(|| svd3_batch(black_box(&steps[1 + i % 7]), &mut svds))).collect());
     [Kept::Decomposition, Kept::Rotation].map(|kept| {
         let mut times = Vec::new();
-        let (mut shares, mut rotation_error) = ([0; 3], 0.0_f64);
+        let (mut counts, mut rotation_error) = ([0; 3], 0.0_f64);
         for repeat in 0..50 {
             let outcome = one_step(kept, &steps, &mut times);
             if repeat == 0 {
-                (shares, rotation_error) = outcome;
+                (counts, rotation_error) = outcome;
             }
         }
-        let total: usize = shares.iter().sum();
+        let total: usize = counts.iter().sum();
         let [kept_percent, approximated_percent, computed_percent] =
-            shares.map(|share| 100 * share / total.max(1));
+            counts.map(|count| 100 * count / total.max(1));
         MemoResult {
             strain,
             way,
@@ -201,21 +201,21 @@ fn one_step(kept: Kept, steps: &[Vec<Mat3x16>], times: &mut Vec<f64>) -> ([usize
     let mut rotations = vec![[[[0.0; LANES]; 3]; 3]; CHUNK];
     memo.update_rotations(&steps[0], Thresholds { keep: 0.0, approximate: 0.0 }, &mut rotations);
     let mut thresholds = Thresholds { keep: 0.01, approximate: 0.1 };
-    let mut shares = [0; 3];
+    let mut counts = [0; 3];
     for step in &steps[1..] {
-        let mut share = Default::default();
+        let mut count = Default::default();
         times.push(timed(|| {
-            share = match kept {
+            count = match kept {
                 Kept::Decomposition => memo.update(black_box(step), thresholds, &mut svds),
                 Kept::Rotation => memo.update_rotations(black_box(step), thresholds, &mut rotations),
             };
         }));
-        for (total, part) in shares.iter_mut().zip([share.kept, share.approximated, share.computed]) {
+        for (total, part) in counts.iter_mut().zip([count.kept, count.approximated, count.computed]) {
             *total += part;
         }
         thresholds = Thresholds { keep: 0.5 * thresholds.keep, approximate: 0.5 * thresholds.approximate };
     }
-    (shares, rotation_error(&steps[steps.len() - 1], kept, &svds, &rotations))
+    (counts, rotation_error(&steps[steps.len() - 1], kept, &svds, &rotations))
 }
 
 fn rotation_error(matrices: &[Mat3x16], kept: Kept, svds: &[Svd3x16], rotations: &[Mat3x16]) -> f64 {

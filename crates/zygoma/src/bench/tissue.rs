@@ -103,19 +103,19 @@ impl TissueStages {
         minimised + self.inertia + self.contact + self.constrain + self.part + self.output + self.other
     }
 
-    fn plus(self, share: f64, more: &Self) -> Self {
+    fn plus(self, fraction: f64, more: &Self) -> Self {
         Self {
-            evaluate: self.evaluate + share * more.evaluate,
-            solve: self.solve + share * more.solve,
-            search: self.search + share * more.search,
-            place: self.place + share * more.place,
-            control: self.control + share * more.control,
-            inertia: self.inertia + share * more.inertia,
-            contact: self.contact + share * more.contact,
-            constrain: self.constrain + share * more.constrain,
-            part: self.part + share * more.part,
-            output: self.output + share * more.output,
-            other: self.other + share * more.other,
+            evaluate: self.evaluate + fraction * more.evaluate,
+            solve: self.solve + fraction * more.solve,
+            search: self.search + fraction * more.search,
+            place: self.place + fraction * more.place,
+            control: self.control + fraction * more.control,
+            inertia: self.inertia + fraction * more.inertia,
+            contact: self.contact + fraction * more.contact,
+            constrain: self.constrain + fraction * more.constrain,
+            part: self.part + fraction * more.part,
+            output: self.output + fraction * more.output,
+            other: self.other + fraction * more.other,
         }
     }
 }
@@ -213,7 +213,7 @@ fn measure(triangles: usize, frames: usize) -> anyhow::Result<TissueSize> {
     let spread = Spread::of(times.iter().map(|timed| timed.ms).collect());
     let (middle, half) = (times.len() / 2, times.len() / 20);
     let about = &times[middle.saturating_sub(half)..(middle + half + 1).min(times.len())];
-    let share = 1.0 / about.len().max(1) as f64;
+    let fraction = 1.0 / about.len().max(1) as f64;
     Ok(TissueSize {
         triangles: scene.face.coarse.triangles.len(),
         vertices: 2 * scene.face.coarse.vertex_count(),
@@ -224,8 +224,8 @@ fn measure(triangles: usize, frames: usize) -> anyhow::Result<TissueSize> {
         frame_ms: spread.median_ms,
         p10_ms: spread.p10_ms,
         p90_ms: spread.p90_ms,
-        stages_ms: about.iter().fold(TissueStages::default(), |sum, timed| sum.plus(share, &timed.stages)),
-        all_iterations: share * about.iter().map(|timed| timed.iterations as f64).sum::<f64>(),
+        stages_ms: about.iter().fold(TissueStages::default(), |sum, timed| sum.plus(fraction, &timed.stages)),
+        all_iterations: fraction * about.iter().map(|timed| timed.iterations as f64).sum::<f64>(),
         plain_rig_ms: Spread::of(rig_times).median_ms,
         build_seconds,
     })

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     add_portraits(&mut report, &rig, folder)?;
     report
         .section("The anatomy")
-        .figure(&anatomy_sheet(&head, 2 * THUMBNAIL)?, "What lies under the skin.")?;
+        .figure(&anatomy_sheet(&head, 2 * THUMBNAIL)?, "The anatomy under the skin.")?;
     add_people(&mut report)?;
     report.section("The touch script").preformatted(SCRIPT);
     report.save(&folder.join("report.html"))?;

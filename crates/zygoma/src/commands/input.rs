@@ -73,7 +73,7 @@ pub(crate) fn read_origin(face: &FaceModel, file: &Path, named: Option<&Path>) -
                 file.display()
             ),
             None => bail!(
-                "{}: it does not tell which rig it was built from; name the rig with --rig",
+                "{}: it does not say which rig it was built from; name the rig with --rig",
                 file.display()
             ),
         }

@@ -16,7 +16,7 @@ use zygoma_rig::{Rig, RigMesh};
 use crate::cli::LandmarksArgs;
 use crate::commands::{animated, input};
 
-/// Triangles of the coarse skin, which only tells inside from outside here.
+/// Triangles of the coarse skin, which only separates inside from outside here.
 const TRIANGLES: usize = 1000;
 /// Skin that some shape moves farther than this is tracked, m.
 const MOVING: f32 = 1e-3;

@@ -197,7 +197,7 @@ fn add_convergence(page: &mut Report, report: &BuildReport) {
             lines: lines(&|now| now.loss),
             ..Chart::default()
         },
-        "How far the stiffness is from what is wanted (eq. 16).",
+        "How far the stiffness is from the one wanted (IFA eq. 16).",
     );
     page.chart(
         &Chart {

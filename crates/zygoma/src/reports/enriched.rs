@@ -55,7 +55,7 @@ impl EnrichedLog {
 
     /// Records a frame of an enriched face; ignores other bodies.
     pub(crate) fn note(&mut self, body: &dyn Body, frame: &Performed<'_>) {
-        let Some(body) = body.as_any().downcast_ref::<EnrichedBody>() else { return };
+        let Some(body) = body.downcast_ref::<EnrichedBody>() else { return };
         self.iterations.push(body.iterations());
         let displaced = |v: usize| frame.shown[v].distance(frame.plain[v]);
         for place in &mut self.places {

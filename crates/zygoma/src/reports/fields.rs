@@ -34,7 +34,7 @@ impl Field<'_> {
     fn range(&self) -> [f32; 2] {
         let mut known: Vec<f32> = self.values.iter().copied().filter(|v| v.is_finite()).collect();
         known.sort_by(f32::total_cmp);
-        let at = |share: f32| known.get((share * known.len() as f32) as usize).copied().unwrap_or(0.0);
+        let at = |fraction: f32| known.get((fraction * known.len() as f32) as usize).copied().unwrap_or(0.0);
         match self.scale {
             Scale::Linear => [0.0, known.last().copied().unwrap_or(1.0).max(f32::MIN_POSITIVE)],
             Scale::Log => {

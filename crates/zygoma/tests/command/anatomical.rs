@@ -9,15 +9,15 @@ fn a_take_is_corrected_and_followed_from_points() {
     let path = folder.path();
     succeed(path, &["head", "-o", "head.glb", "--level", "3.5k"]);
     let args = ["simulate", "head.glb", "--body", "anatomical", "--fps", "2", "-o", "out.pc2"];
-    let told = report(path, &[&args[..], &["--take", "speech"]].concat());
-    assert_eq!(told["body"], "anatomical");
-    let volume = &told["volume"];
+    let message = report(path, &[&args[..], &["--take", "speech"]].concat());
+    assert_eq!(message["body"], "anatomical");
+    let volume = &message["volume"];
     let [changed, plain] = ["mean_change", "plain"].map(|name| volume[name].as_f64().expect("a figure"));
     assert!(changed > 0.0 && changed < 0.5 * plain, "{volume}");
-    assert_eq!(told["lip_crossings"], 0);
-    assert!(told["deviation"]["mean_mm"].as_f64().expect("a figure") < 1.0, "{}", told["deviation"]);
-    assert!(told["jaw"]["degrees"].as_f64().expect("a figure") > 2.0, "{}", told["jaw"]);
-    assert!(told["miss_mm"].is_null() && told["tissue_ml"]["soft"].as_f64().expect("a figure") > 50.0);
+    assert_eq!(message["lip_crossings"], 0);
+    assert!(message["deviation"]["mean_mm"].as_f64().expect("a figure") < 1.0, "{}", message["deviation"]);
+    assert!(message["jaw"]["degrees"].as_f64().expect("a figure") > 2.0, "{}", message["jaw"]);
+    assert!(message["miss_mm"].is_null() && message["tissue_ml"]["soft"].as_f64().expect("a figure") > 50.0);
 
     let points = ["landmarks", "head.glb", "--take", "speech", "--fps", "2", "-o", "points.csv"];
     assert_eq!(report(path, &points)["points"], 150);
@@ -36,8 +36,8 @@ fn dials_and_flags_that_do_not_fit_are_refused_at_once() {
     assert!(correct("fatness=1").contains("there is no dial 'fatness'"));
     assert!(correct("fat=3").contains("fat is 3"));
     assert!(correct("palsy=0.8").contains("left:0.8"));
-    let told = fail(path, &["correct", "head.glb", "-o", "out.pc2"]);
-    assert!(told.contains(".glb"), "{told}");
+    let message = fail(path, &["correct", "head.glb", "-o", "out.pc2"]);
+    assert!(message.contains(".glb"), "{message}");
     let simulate = ["simulate", "head.glb", "--take", "speech", "-o", "out.pc2", "--dial", "fat=0.1"];
     assert!(fail(path, &simulate).contains("add --body anatomical"));
     assert!(!path.join("out.glb").exists());

@@ -170,8 +170,8 @@ fn a_rig_with_z_up_is_turned() {
         assert!((a - b).abs() < 1e-6, "{standing} {lying}");
     }
     assert!(lying["notes"].to_string().contains("+Z up"), "{lying}");
-    let told = report(path, &["info", "lying", "--up", "y"]);
-    assert_ne!(size(&standing), size(&told));
+    let message = report(path, &["info", "lying", "--up", "y"]);
+    assert_ne!(size(&standing), size(&message));
     // A face built from it finds its rig again, whichever way that was read.
     succeed(path, &["build", "lying", "-o", "face.safetensors", "--quick", "--triangles", "300"]);
     small_take(path);
@@ -278,7 +278,7 @@ fn heads_differ_by_seed_and_dial_and_are_the_same_bytes_again() {
 fn bones_are_fitted_into_a_rig_and_written_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     succeed(folder.path(), &["head", "-o", "someone.glb", "--seed", "9", "--level", "3.5k"]);
-    let told = [
+    let message = [
         "anatomy",
         "someone.glb",
         "--glb",
@@ -290,7 +290,7 @@ fn bones_are_fitted_into_a_rig_and_written_beside_it() {
         "-o",
         "head.safetensors",
     ];
-    let fitted = report(folder.path(), &told);
+    let fitted = report(folder.path(), &message);
     assert!(fitted["registration_mm"]["mean"].as_f64().unwrap() < 0.3, "{fitted}");
     assert_eq!(fitted["inverted"]["fill"], 0);
     assert_eq!(fitted["penetrating"], 0);

@@ -1,4 +1,4 @@
-//! What the command promises about files: no input is replaced, nothing that is not a file is read or written, nothing endless is read.
+//! Promises of the command about files: no input is replaced, nothing that is not a file is read or written, nothing endless is read.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -51,14 +51,17 @@ fn no_output_replaces_an_input() {
         [&tissue[..], &["-o", "params.glb", "--thickness", "params.glb"]].concat(),
     ];
     for args in &cases {
-        let told = fail(path, args);
-        assert!(told.contains("would replace") || told.contains("where a folder"), "{args:?}: {told}");
+        let message = fail(path, args);
+        assert!(
+            message.contains("would replace") || message.contains("where a folder"),
+            "{args:?}: {message}"
+        );
     }
     let after = ["rig.glb", "face.safetensors", "take.csv", "objs/neutral.obj"];
     assert!(after.iter().zip(&before).all(|(name, before)| bytes(&path.join(name)) == *before));
     assert_eq!(listing(path), names);
-    let told = fail(path, &[&face[..], &["-o", "out", "--report", "out"]].concat());
-    assert!(told.contains("two outputs go there"), "{told}");
+    let message = fail(path, &[&face[..], &["-o", "out", "--report", "out"]].concat());
+    assert!(message.contains("two outputs go there"), "{message}");
 }
 
 #[test]
@@ -76,8 +79,8 @@ fn files_that_a_rig_refers_to_are_inputs_too() {
     std::fs::write(path.join("apart.gltf"), apart.to_string()).unwrap();
     succeed(path, &["info", "apart.gltf"]);
     let before = bytes(&path.join("avatar.bin"));
-    let told = fail(path, &["info", "apart.gltf", "--sheet", "avatar.bin"]);
-    assert!(told.contains("would replace"), "{told}");
+    let message = fail(path, &["info", "apart.gltf", "--sheet", "avatar.bin"]);
+    assert!(message.contains("would replace"), "{message}");
     assert_eq!(bytes(&path.join("avatar.bin")), before);
 }
 
@@ -145,8 +148,8 @@ mod special {
             ([&perform[..], &["--thickness", "endless.txt"]].concat(), "this is a device"),
         ];
         for (args, wanted) in &cases {
-            let told = refuse(path, args);
-            assert!(told.contains(wanted), "{args:?}: {told}");
+            let message = refuse(path, args);
+            assert!(message.contains(wanted), "{args:?}: {message}");
         }
     }
 
@@ -194,8 +197,8 @@ mod special {
             (vec!["bench", "convergence", "--plot", "pipe.png"], "a pipe"),
         ];
         for (args, wanted) in &cases {
-            let told = refuse(path, args);
-            assert!(told.contains(wanted), "{args:?}: {told}");
+            let message = refuse(path, args);
+            assert!(message.contains(wanted), "{args:?}: {message}");
         }
         assert!(path.join("pipe").symlink_metadata().unwrap().file_type().is_fifo());
     }
@@ -211,8 +214,8 @@ mod special {
             return;
         }
         // The rig does not exist: the output is looked at first.
-        let told = refuse(path, &["build", "missing.glb", "-o", "closed/face.safetensors"]);
-        assert!(told.contains("the folder closed cannot be written to"), "{told}");
+        let message = refuse(path, &["build", "missing.glb", "-o", "closed/face.safetensors"]);
+        assert!(message.contains("the folder closed cannot be written to"), "{message}");
     }
 }
 
@@ -223,8 +226,8 @@ fn a_folder_with_foreign_files_is_refused_before_the_work() {
     std::fs::create_dir(path.join("full")).unwrap();
     std::fs::write(path.join("full/notes.txt"), "precious").unwrap();
     // The rig does not exist: the output is looked at first.
-    let told = fail(path, &["convert", "missing.glb", "full"]);
-    assert!(told.contains("holds files that zygoma did not write"), "{told}");
+    let message = fail(path, &["convert", "missing.glb", "full"]);
+    assert!(message.contains("holds files that zygoma did not write"), "{message}");
 }
 
 #[test]

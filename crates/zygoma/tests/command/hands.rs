@@ -70,8 +70,8 @@ fn hands_that_cannot_touch_are_refused_in_a_sentence() {
     let simulate = ["simulate", "face.safetensors", "--take", "still.csv", "--fps", "10", "-o", "out.pc2"];
     let refused = |more: &[&'static str]| fail(path, &[&simulate[..], more].concat());
     assert!(refused(&["--body", "rig", "--hands", "poke.csv"]).contains("the plain rig cannot be touched"));
-    let told = refused(&["--body", "shell", "--hands", "broken.csv"]);
-    assert!(told.contains("broken.csv") && told.contains("there is no column x"), "{told}");
-    let told = refused(&["--body", "shell", "--touch", "typo.toml"]);
-    assert!(told.contains("line 2: there is no gesture 'tickle'; there are poke, pinch"), "{told}");
+    let message = refused(&["--body", "shell", "--hands", "broken.csv"]);
+    assert!(message.contains("broken.csv") && message.contains("there is no column x"), "{message}");
+    let message = refused(&["--body", "shell", "--touch", "typo.toml"]);
+    assert!(message.contains("line 2: there is no gesture 'tickle'; there are poke, pinch"), "{message}");
 }

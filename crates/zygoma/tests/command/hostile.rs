@@ -11,9 +11,10 @@ use crate::support::{fail, report, small_folder, zygoma};
 fn builds(folder: &Path, rig: &str) -> bool {
     let args = ["build", rig, "-o", "face.safetensors", "--triangles", "200", "--fit-seconds", "2"];
     let output = zygoma(folder, &args);
-    let told = String::from_utf8_lossy(&output.stderr);
-    let is_sentence = output.status.code() == Some(1) && told.lines().any(|line| line.starts_with("error: "));
-    assert!(output.status.success() || is_sentence, "{rig}: {told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    let is_sentence =
+        output.status.code() == Some(1) && message.lines().any(|line| line.starts_with("error: "));
+    assert!(output.status.success() || is_sentence, "{rig}: {message}");
     output.status.success()
 }
 
@@ -70,7 +71,7 @@ fn rigs_that_hung_or_crashed_end() {
 #[test]
 fn a_build_ends_when_its_time_is_over() {
     let folder = small_folder();
-    let told = fail(folder.path(), &["build", "small", "-o", "face.safetensors", "--seconds", "0.000001"]);
-    assert!(told.contains("the time allowed is over"), "{told}");
+    let message = fail(folder.path(), &["build", "small", "-o", "face.safetensors", "--seconds", "0.000001"]);
+    assert!(message.contains("the time allowed is over"), "{message}");
     assert!(!folder.path().join("face.safetensors").exists());
 }

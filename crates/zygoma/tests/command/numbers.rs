@@ -55,9 +55,9 @@ fn every_number_has_a_range<T: Checked + Serialize + DeserializeOwned>(params: &
             let mut damaged = value.clone();
             *at(&mut damaged, &way) = bad.clone();
             let damaged: T = damaged.try_into().expect("parameters of the right kinds");
-            let told = damaged.check().expect_err(&format!("{way:?} = {bad}")).to_string();
+            let message = damaged.check().expect_err(&format!("{way:?} = {bad}")).to_string();
             let name = way.iter().rfind(|key| key.parse::<usize>().is_err()).expect("a name");
-            assert!(told.contains(name.as_str()), "{way:?}: {told}");
+            assert!(message.contains(name.as_str()), "{way:?}: {message}");
         }
     }
 }
@@ -71,7 +71,7 @@ fn every_number_of_every_parameter_set_is_checked() {
 }
 
 #[test]
-fn parameters_out_of_range_are_told_by_name() {
+fn parameters_out_of_range_are_reported_by_name() {
     let folder = small_folder();
     let path = folder.path();
     succeed(path, &["build", "small", "-o", "face.safetensors", "--triangles", "300"]);
@@ -87,13 +87,13 @@ fn parameters_out_of_range_are_told_by_name() {
     ];
     for (args, params, wanted) in cases {
         std::fs::write(path.join("p.toml"), params).unwrap();
-        let told = fail(path, args);
-        assert!(told.contains(wanted), "{params}: {told}");
+        let message = fail(path, args);
+        assert!(message.contains(wanted), "{params}: {message}");
     }
 }
 
 #[test]
-fn weights_that_look_like_percent_are_told() {
+fn weights_that_look_like_percent_are_reported() {
     let folder = small_folder();
     let path = folder.path();
     std::fs::write(path.join("percent.csv"), "time,jawOpen,cheekPuff\n0,0,0\n0.1,80,-2.5\n0.2,0,2\n")
@@ -106,8 +106,8 @@ fn weights_that_look_like_percent_are_told() {
         &["convert", "small", "out.pc2", "--take", "percent.csv"],
     ];
     for args in cases {
-        let told = succeed(path, args);
-        assert!(told.contains(wanted), "{args:?}: {told}");
+        let message = succeed(path, args);
+        assert!(message.contains(wanted), "{args:?}: {message}");
     }
     // No body holds at a weight of 80, and a simulation that had to be given up says so too.
     let bodies: [&[&str]; 2] = [
@@ -117,8 +117,8 @@ fn weights_that_look_like_percent_are_told() {
     for args in bodies {
         let output = zygoma(path, args);
         assert!(matches!(output.status.code(), Some(0 | 3)), "{args:?}: {output:?}");
-        let told = String::from_utf8_lossy(&output.stdout);
-        assert!(told.contains(wanted), "{args:?}: {told}");
+        let message = String::from_utf8_lossy(&output.stdout);
+        assert!(message.contains(wanted), "{args:?}: {message}");
     }
     let found = report(path, &["info", "percent.csv"]);
     assert_eq!(found["large_weights"][1]["shape"], "cheekPuff");
@@ -174,6 +174,6 @@ fn an_instruction_set_that_there_is_not_is_refused() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("ZYGOMA_SIMD is 'sse9'; it must be scalar, avx2 or avx512"), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(message.contains("ZYGOMA_SIMD is 'sse9'; it must be scalar, avx2 or avx512"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! What zygoma writes, opened in other people's programs: Blender's `bpy` and Pixar's `usd-core`.
+//! Outputs of zygoma, opened in other people's programs: Blender's `bpy` and Pixar's `usd-core`.
 //!
 //! `scripts/python-env` installs both; without them these tests are skipped with a message.
 

@@ -186,24 +186,58 @@ fn equations_are_cited_with_their_paper() {
     let references = read("docs/REFERENCES.md");
     let keys: Vec<&str> =
         references.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next()).collect();
-    for source in rust_sources(&root().join("crates")) {
-        let text = std::fs::read_to_string(&source).expect("a source file");
+    assert_eq!(before_numbers("after IFA eq. 3 and eq. x").collect::<Vec<_>>(), ["after IFA "]);
+    let mut texts = rust_sources(&root().join("crates"));
+    texts.extend(["README.md", "ARCHITECTURE.md"].map(|page| root().join(page)));
+    texts.extend(docs());
+    for source in texts {
+        let text = std::fs::read_to_string(&source).expect("a text");
         for (number, line) in (1..).zip(text.lines()) {
-            let Some(before) = before_equation(line) else { continue };
-            assert!(
-                keys.iter().any(|key| before.contains(key)),
-                "{}:{number} cites an equation without the key of its paper",
-                source.display()
-            );
+            for before in before_numbers(line) {
+                assert!(
+                    keys.iter().any(|key| before.contains(key)),
+                    "{}:{number} cites an equation or algorithm without the key of its paper",
+                    source.display()
+                );
+            }
         }
     }
 }
 
-/// The part of a comment before the number of an equation, if it names one.
-fn before_equation(line: &str) -> Option<&str> {
-    let (_, comment) = line.split_once("//")?;
-    let place = comment.find("eq. ").or_else(|| comment.find("Eq. "))?;
-    comment[place + 4..].starts_with(|c: char| c.is_ascii_digit()).then(|| &comment[..place])
+/// The pages in docs.
+fn docs() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join("docs")).expect("a folder of pages");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
+}
+
+/// The parts of a line before each number of an equation or algorithm.
+fn before_numbers(line: &str) -> impl Iterator<Item = &str> {
+    let words = ["eq. ", "Eq. ", "eqs. ", "Eqs. ", "equation ", "Equation ", "Algorithm ", "Algorithms "];
+    let places = words.into_iter().flat_map(|word| line.match_indices(word));
+    places
+        .filter(|(place, word)| line[place + word.len()..].starts_with(|c: char| c.is_ascii_digit()))
+        .map(|(place, _)| &line[..place])
+}
+
+/// "What was moved is shown" stops an English reader; the thing itself as subject does not.
+#[test]
+fn no_sentence_begins_with_what() {
+    let begins = |line: &str| {
+        let text = line.trim_start().trim_start_matches(['/', '!', '-', '*']).trim_start();
+        let sentences = text.split(". ").chain([text]);
+        sentences.into_iter().any(|sentence| sentence.starts_with("What ") && !sentence.contains('?'))
+    };
+    assert!(begins("    /// What is left.") && begins("- Done. What is left stays."));
+    assert!(!begins("//! What is left?") && !begins("## What it does"));
+    let comments = rust_sources(&root().join("crates")).into_iter().map(|path| (path, "//"));
+    for (path, start) in comments.chain(docs().into_iter().map(|path| (path, ""))) {
+        let text = std::fs::read_to_string(&path).expect("a text");
+        for (number, line) in (1..).zip(text.lines()) {
+            let is_prose = line.trim_start().starts_with(start);
+            assert!(!is_prose || !begins(line), "{}:{number}: {line}", path.display());
+        }
+    }
 }
 
 #[test]

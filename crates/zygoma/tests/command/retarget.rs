@@ -10,17 +10,17 @@ fn shapes_and_takes_are_carried_to_another_mesh() {
     succeed(path, &["head", "-o", "fine.glb", "--level", "7k"]);
     succeed(path, &["head", "-o", "coarse.glb", "--level", "3.5k"]);
     let shapes = ["retarget", "fine.glb", "coarse.glb", "-o", "out.glb", "--method", "dt"];
-    let told = report(path, &shapes);
-    assert_eq!((&told["method"], &told["expressions"]), (&"dt".into(), &52.into()));
-    assert!(told["registration_mm"]["target"]["mean"].as_f64().expect("a figure") < 0.5, "{told}");
+    let message = report(path, &shapes);
+    assert_eq!((&message["method"], &message["expressions"]), (&"dt".into(), &52.into()));
+    assert!(message["registration_mm"]["target"]["mean"].as_f64().expect("a figure") < 0.5, "{message}");
     let (before, after) = (report(path, &["info", "coarse.glb"]), report(path, &["info", "out.glb"]));
     assert_eq!(before["meshes"].as_array().map(Vec::len), after["meshes"].as_array().map(Vec::len));
 
     let take = ["retarget", "fine.glb", "coarse.glb", "-o", "out.pc2", "--take", "speech", "--fps", "0.5"];
-    let told = report(path, &take);
-    assert_eq!((&told["method"], &told["lip_crossings"]["after"]), (&"adt".into(), &0.into()));
+    let message = report(path, &take);
+    assert_eq!((&message["method"], &message["lip_crossings"]["after"]), (&"adt".into(), &0.into()));
     // A few tetrahedra behind the lips may invert (docs/retarget.md); they must be counted.
-    assert!(told["inverted"].is_u64(), "{told}");
+    assert!(message["inverted"].is_u64(), "{message}");
     assert!(path.join("out.pc2").exists());
 }
 
@@ -29,9 +29,9 @@ fn what_cannot_be_carried_is_refused_in_a_sentence() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path();
     crate::support::small_rig(path);
-    let told = fail(path, &["retarget", "small", "small", "-o", "out.glb"]);
-    assert!(told.contains("small"), "{told}");
-    let told = fail(path, &["retarget", "small", "small", "-o", "out.pc2"]);
-    assert!(told.contains("--take"), "{told}");
+    let message = fail(path, &["retarget", "small", "small", "-o", "out.glb"]);
+    assert!(message.contains("small"), "{message}");
+    let message = fail(path, &["retarget", "small", "small", "-o", "out.pc2"]);
+    assert!(message.contains("--take"), "{message}");
     assert!(!path.join("out.glb").exists() && !path.join("out.pc2").exists());
 }

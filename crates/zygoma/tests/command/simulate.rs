@@ -325,10 +325,10 @@ fn an_enriched_rig_is_exact_while_its_head_is_still() {
     assert_eq!(moving["rest"]["inverted_left"], 0);
     let naive = report(path, &[&args[..], &["--still-head", "--rebalance", "0"]].concat());
     assert!(naive["still_deviation_mm"].as_f64().unwrap() > 1e-3, "{naive}");
-    let told = fail(path, &[&args[..], &["--body", "shell", "--rebalance", "0"]].concat());
-    assert!(told.contains("add --body enriched"), "{told}");
-    let told = fail(path, &[&args[..], &["--rebalance", "2"]].concat());
-    assert!(told.contains("rebalance is 2"), "{told}");
+    let message = fail(path, &[&args[..], &["--body", "shell", "--rebalance", "0"]].concat());
+    assert!(message.contains("add --body enriched"), "{message}");
+    let message = fail(path, &[&args[..], &["--rebalance", "2"]].concat());
+    assert!(message.contains("rebalance is 2"), "{message}");
     write(path, "poke.toml", "[[push]]\nat = \"cheek-left\"\nfrom = 0.1\nto = 0.9\ndepth = 3\nradius = 9\n");
     paint_and_edit(path);
     let touched = report(path, &[&args[..], &["--still-head", "--touch", "poke.toml"]].concat());
@@ -340,7 +340,7 @@ fn paint_and_edit(path: &Path) {
     // Held so firmly that the layer itself has to swing.
     write(path, "layer.toml", "thickness = 0.01\nattachment = 2e6\nfirm_mu = 3000\n");
     let swing = |more: &[&str]| report(path, &shaken(more));
-    let largest = |told: &serde_json::Value| told["displacement_mm"]["max"].as_f64().expect("a length");
+    let largest = |message: &serde_json::Value| message["displacement_mm"]["max"].as_f64().expect("a length");
     let plain = swing(&["--record", "old.safetensors"]);
     assert_eq!(plain["copied_frames"], 0);
     let frames = std::fs::read(path.join("out.pc2")).expect("frames");

@@ -60,12 +60,12 @@ fn the_built_in_head_is_known_and_other_heads_bring_their_bones() {
     let known =
         [("head.glb", "built-in"), ("other.glb", "rig"), ("boneless.glb", "none"), ("lips.glb", "none")];
     for (rig, bones) in known {
-        let told = report(
+        let message = report(
             path,
             &["simulate", rig, "--take", "take.csv", "--triangles", "500", "--fps", "4", "-o", "out.pc2"],
         );
-        assert_eq!(told["bones"], bones, "{told}");
-        assert_eq!(told["free_parts"], serde_json::json!([]), "human ears are not that long");
+        assert_eq!(message["bones"], bones, "{message}");
+        assert_eq!(message["free_parts"], serde_json::json!([]), "human ears are not that long");
     }
 }
 
@@ -84,8 +84,8 @@ fn tissue_is_touched_and_follows_markers() {
 
     // The middle of the square and a corner of its inner part; the first is not seen in between.
     let header = "time,middle.x,middle.y,middle.z,side.x,side.y,side.z\nrest,#220,,,#110,,\n";
-    let told = report(path, &with(&["--take", "take.csv"]));
-    assert!(told.get("markers").is_none());
+    let message = report(path, &with(&["--take", "take.csv"]));
+    assert!(message.get("markers").is_none());
     let plain = |vertex: usize| small_position(path, vertex);
     let [a, b] = [plain(220), plain(110)].map(|p| format!("{},{},{}", p[0], p[1], p[2]));
     std::fs::write(path.join("m.csv"), format!("{header}0,{a},{b}\n0.2,,,,{b}\n0.4,{a},{b}\n"))
@@ -118,7 +118,7 @@ fn input_that_gives_no_tissue_is_refused_in_a_sentence() {
     let with = |more: &[&'static str]| {
         [&["simulate", "small", "--take", "take.csv", "-o", "out.pc2"][..], more].concat()
     };
-    for (params, told) in [
+    for (params, message) in [
         ("poisson = 0.6", "poisson is 0.6"),
         ("young = nan", "young is NaN"),
         ("step_time = 0", "step_time is 0"),
@@ -126,7 +126,7 @@ fn input_that_gives_no_tissue_is_refused_in_a_sentence() {
     ] {
         std::fs::write(path.join("bad.toml"), params).expect("a file");
         let error = fail(path, &with(&["--params", "bad.toml"]));
-        assert!(error.contains(&format!("bad.toml: {told}; it must be")), "{error}");
+        assert!(error.contains(&format!("bad.toml: {message}; it must be")), "{error}");
     }
     let error = fail(path, &with(&["--triangles", "3"]));
     assert!(error.contains("small: a mesh of 3 triangles") && error.contains("100 to 200000"), "{error}");
@@ -147,12 +147,15 @@ fn a_rig_without_the_shapes_of_a_take_says_so() {
     for shape in SMALL_SHAPES {
         std::fs::remove_file(path.join(format!("small/{shape}.obj"))).expect("a shape");
     }
-    let told = succeed(
+    let message = succeed(
         path,
         &["simulate", "small", "--take", "take.csv", "--triangles", "300", "--fps", "5", "-o", "out.pc2"],
     );
-    assert!(told.contains("no shape of the rig has the name of one of the take's 4 tracks"), "{told}");
-    assert!(told.contains("no lips were found") && told.contains("neither bones nor a shape"), "{told}");
+    assert!(message.contains("no shape of the rig has the name of one of the take's 4 tracks"), "{message}");
+    assert!(
+        message.contains("no lips were found") && message.contains("neither bones nor a shape"),
+        "{message}"
+    );
 }
 
 /// A take is performed alike at any frame rate: at the times that 25, 30 and 60 frames a second have in common, the surfaces are the same.
@@ -230,10 +233,10 @@ fn a_beard_rides_on_a_touched_cheek() {
     std::fs::write(path.join("press.toml"), press).expect("a file");
     let perform = ["simulate", "bearded.glb", "--take", "take.csv", "--touch", "press.toml"];
     let rest = ["--triangles", "300", "--fps", "10"];
-    let told = report(path, &[&perform[..], &rest[..], &["-o", "out.pc2"]].concat());
+    let message = report(path, &[&perform[..], &rest[..], &["-o", "out.pc2"]].concat());
     let caches: Vec<&str> =
-        told["caches"].as_array().unwrap().iter().map(|c| c["mesh"].as_str().unwrap()).collect();
-    assert!(caches.contains(&"beard"), "{told}");
+        message["caches"].as_array().unwrap().iter().map(|c| c["mesh"].as_str().unwrap()).collect();
+    assert!(caches.contains(&"beard"), "{message}");
     report(path, &[&perform[..], &rest[..], &["-o", "out.glb"]].concat());
 
     let rig = read_rig(&path.join("out.glb"), &Limits::default()).expect("the GLB");

@@ -117,8 +117,8 @@ fn a_brush_paints_what_its_file_says_and_can_be_taken_away() {
     body.repaint(Some(smile), &[]);
     assert_eq!(body.skin_stiffness(Some(smile)), before);
     let nowhere = MaterialSpot { at: SpotPlace::Landmark("moustache".into()), ..spot(None, false) };
-    let told = canvas.paint(&nowhere, &places, &mut []).unwrap_err().to_string();
-    assert!(told.contains("no place 'moustache'; there are"), "{told}");
+    let message = canvas.paint(&nowhere, &places, &mut []).unwrap_err().to_string();
+    assert!(message.contains("no place 'moustache'; there are"), "{message}");
 }
 
 /// An enriched face with one material everywhere, whatever the expression.
@@ -172,12 +172,12 @@ fn only_materials_that_change_with_the_expression_stiffen_the_side_that_smiles()
     let b = run(&[]);
     let c = run(&[painted(None, sides[0], stiff)]);
     let d = run(&[0, 1].map(|side| painted(Some(smiles[side]), sides[side], stiff)));
-    let told = format!("homogeneous {b:?}, constant {c:?}, changing {d:?}");
+    let message = format!("homogeneous {b:?}, constant {c:?}, changing {d:?}");
     // The same material everywhere lets tense flesh swing, and a constant one has one side only.
-    assert!(c[0][0] < 0.5 * b[0][0] && c[1][0] > 0.8 * b[1][0] && c[1][1] < 0.5 * b[1][1], "{told}");
+    assert!(c[0][0] < 0.5 * b[0][0] && c[1][0] > 0.8 * b[1][0] && c[1][1] < 0.5 * b[1][1], "{message}");
     for side in 0..2 {
-        assert!(d[side][0] < 0.5 * b[side][0], "the tense side is stiff: {told}");
-        assert!(d[side][1] > 0.7 * b[side][1], "the relaxed side is not: {told}");
+        assert!(d[side][0] < 0.5 * b[side][0], "the tense side is stiff: {message}");
+        assert!(d[side][1] > 0.7 * b[side][1], "the relaxed side is not: {message}");
     }
     let mut body = EnrichedBody::new(plain.clone()).unwrap();
     body.paint(&[0, 1].map(|side| painted(Some(smiles[side]), "lip-lower", stiff)));

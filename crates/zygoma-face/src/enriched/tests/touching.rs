@@ -98,8 +98,8 @@ fn lips_that_the_artist_has_in_each_other_stay_exact_unless_contact_is_absolute(
         let mut body = EnrichedBody::new(Arc::new(enriched)).unwrap();
         body.settle();
         for frame in 1..=20 {
-            let share = (frame as f32 / 10.0).min(1.0);
-            let now: Vec<f32> = shut.iter().map(|weight| share * weight).collect();
+            let fraction = (frame as f32 / 10.0).min(1.0);
+            let now: Vec<f32> = shut.iter().map(|weight| fraction * weight).collect();
             body.drive(Drive::Weights(&now)).unwrap();
             body.advance(FRAME);
         }

@@ -130,9 +130,9 @@ impl<'a> Player<'a> {
 
 /// Progress of a touch at a time: from 0 to 1 and back.
 fn progress(touch: &ScriptedTouch, time: f64, ease_in: f64, ease_out: f64) -> f32 {
-    let share = |seconds: f64, ease: f64| if ease > 0.0 { (seconds / ease).clamp(0.0, 1.0) } else { 1.0 };
-    let inwards = share(time - touch.from, ease_in);
-    let outwards = share(touch.to - time, ease_out);
+    let fraction = |seconds: f64, ease: f64| if ease > 0.0 { (seconds / ease).clamp(0.0, 1.0) } else { 1.0 };
+    let inwards = fraction(time - touch.from, ease_in);
+    let outwards = fraction(touch.to - time, ease_out);
     let smooth = |x: f64| x * x * (3.0 - 2.0 * x);
     (smooth(inwards) * smooth(outwards)) as f32
 }
@@ -189,8 +189,8 @@ fn pose(touch: &ScriptedTouch, start: &[(Vec3, Vec3)], moment: &Moment) -> Pose 
             let after = keys.partition_point(|key| key.time <= moment.time).clamp(1, keys.len());
             let (a, b) = (after - 1, after.min(keys.len() - 1));
             let length = (keys[b].time - keys[a].time).max(f64::MIN_POSITIVE);
-            let share = ((moment.time - keys[a].time) / length).clamp(0.0, 1.0) as f32;
-            Pose::at(at(a, &keys[a]).lerp(at(b, &keys[b]), share))
+            let fraction = ((moment.time - keys[a].time) / length).clamp(0.0, 1.0) as f32;
+            Pose::at(at(a, &keys[a]).lerp(at(b, &keys[b]), fraction))
         }
         Action::Pull { .. } => Pose::at(Vec3::ZERO),
     }

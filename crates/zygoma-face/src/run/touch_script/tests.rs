@@ -71,7 +71,7 @@ fn performed(script: &TouchScript, seconds: f64) -> Vec<Vec<Vec3>> {
 }
 
 #[test]
-fn mistakes_are_told_with_their_line_and_a_way_out() {
+fn mistakes_are_reported_with_their_line_and_a_way_out() {
     let push = |more: &str| format!("[[push]]\nat = \"chin\"\nfrom = 1\nto = 2\ndepth = 5\n{more}");
     for (text, wanted) in [
         (

@@ -22,7 +22,7 @@ pub use swing::Swing;
 pub const LIFE_HEIGHT: f64 = 0.24;
 
 /// Frame rate at which accelerations are reported.
-pub const TOLD_FPS: f64 = 60.0;
+pub const REPORTED_FPS: f64 = 60.0;
 
 /// Skin that is within this distance of the rig, mm at life size, crosses other skin by no more than can be seen. Ours.
 pub const GRAZE: f32 = 0.1;

@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use super::{Peak, TOLD_FPS};
+use super::{Peak, REPORTED_FPS};
 
 /// The largest jump relative to the plain rig, in mm per frame² at life size and at 60 frames per second.
 #[derive(Clone, Debug)]
@@ -18,8 +18,8 @@ impl Pops {
     /// Without frames yet, at a frame rate; `scale` is [`life_mm`](super::life_mm).
     pub fn new(scale: f32, fps: f64) -> Self {
         // The second difference of a smooth motion scales with the square of the frame's length.
-        let told = (fps / TOLD_FPS).powi(2) as f32;
-        Self { scale: scale * told, last: [Vec::new(), Vec::new()], frames: 0, worst: Peak::default() }
+        let rate = (fps / REPORTED_FPS).powi(2) as f32;
+        Self { scale: scale * rate, last: [Vec::new(), Vec::new()], frames: 0, worst: Peak::default() }
     }
 
     /// Adds a frame.
@@ -59,9 +59,9 @@ mod tests {
                 let jumped = if frame == 6 { 3e-3 } else { 0.0 };
                 pops.add(&plain, &[1e-4 * frame as f32 * Vec3::Z, plain[1] + jumped * Vec3::Y]);
             }
-            let (worst, told) = (pops.worst(), (fps / 60.0_f64).powi(2) as f32);
+            let (worst, rate) = (pops.worst(), (fps / 60.0_f64).powi(2) as f32);
             // Jumping off and back gives twice the jump.
-            assert!((worst.value - 6.0 * told).abs() < 1e-2 && worst.vertex == 1, "{worst:?}");
+            assert!((worst.value - 6.0 * rate).abs() < 1e-2 && worst.vertex == 1, "{worst:?}");
         }
     }
 }

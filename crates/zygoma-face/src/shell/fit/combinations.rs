@@ -128,9 +128,9 @@ pub fn reconstruct_certified(
         let before = fitted.len();
         fitted.extend(added);
         let start = Instant::now();
-        let mut tell = |now| progress(Stage::Fitting(now));
+        let mut report = |now| progress(Stage::Fitting(now));
         let from = Nearby { stiffness: &fit.stiffness, solutions: &review.solutions(&fitted) };
-        let refined = refine(shell, &fitted, &params, from, &mut tell);
+        let refined = refine(shell, &fitted, &params, from, &mut report);
         fit_seconds += start.elapsed().as_secs_f64();
         let is_combination = |name: &String| targets.iter().all(|target| target.name != *name);
         match refined {

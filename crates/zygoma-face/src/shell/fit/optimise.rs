@@ -128,7 +128,7 @@ const LITTLE: f64 = 0.02;
 /// Number of times that an infeasible start is softened.
 const SOFTENINGS: u32 = 20;
 
-/// Number of times that a step is changed before it is given up: replanned with the knowledge from its failure, and then shortened.
+/// Number of times that a step is changed before it is abandoned: replanned with the knowledge from its failure, and then shortened.
 const TRIALS: usize = 10;
 const REPLANS: usize = 4;
 
@@ -226,11 +226,11 @@ impl<'a> Fit<'a> {
             * params.target_strain.max(params.target_bending).powi(2)
             * shell.area.iter().sum::<f64>()
             / shell.vertex_count() as f64;
-        let share = match from {
+        let fraction = match from {
             Start::Afresh => FIRST_BARRIER,
             Start::Near(_) => FIRST_BARRIER_NEARBY,
         };
-        let barrier = (share * gain).max(params.barrier);
+        let barrier = (fraction * gain).max(params.barrier);
         let best = Best { loss: at.loss(params.barrier), logs: at.logs.clone(), kept: expressions.kept() };
         Ok(Self {
             shell,
@@ -275,10 +275,10 @@ impl<'a> Fit<'a> {
         };
         self.expressions.remember(model.rows());
         let mut gain = 0.0;
-        let mut share = 0.0;
+        let mut fraction = 0.0;
         if let Some(next) = found {
             let step: Vec<f64> = next.logs.iter().zip(&self.at.logs).map(|(next, now)| next - now).collect();
-            share = (dot(&step, &step) / dot(&direction, &direction)).sqrt();
+            fraction = (dot(&step, &step) / dot(&direction, &direction)).sqrt();
             self.expressions.update_multipliers(model.rows(), self.barrier, &step);
             let (before, after) = (self.at.loss(self.barrier), next.loss(self.barrier));
             gain = (before - after) / before.abs();
@@ -289,12 +289,12 @@ impl<'a> Fit<'a> {
                 self.best = Best { loss, logs: self.at.logs.clone(), kept: self.expressions.kept() };
             }
         }
-        if share < SHORT && self.raises < RAISES && RAISE * self.barrier <= self.first_barrier {
+        if fraction < SHORT && self.raises < RAISES && RAISE * self.barrier <= self.first_barrier {
             self.raises += 1;
             self.barrier *= RAISE;
         } else if gain < LITTLE && self.barrier > self.params.barrier {
             self.barrier = (LOWER * self.barrier).max(self.params.barrier);
-        } else if share == 0.0 {
+        } else if fraction == 0.0 {
             return Some(FitEnd::Stalled);
         } else if gain < self.params.tolerance {
             return Some(FitEnd::Converged);

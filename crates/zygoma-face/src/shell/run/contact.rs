@@ -143,7 +143,7 @@ pub(super) struct Bone<'a> {
     before: &'a mut Targets,
     now: &'a mut Targets,
     fans: &'a Fans,
-    share: f32,
+    fraction: f32,
     /// The shell's rest position.
     rested: &'a [Vec4],
     depth: &'a [f32],
@@ -154,11 +154,11 @@ impl<'a> Bone<'a> {
     pub(super) fn at(
         [before, now]: [&'a mut Targets; 2],
         fans: &'a Fans,
-        share: f32,
+        fraction: f32,
         rested: &'a [Vec4],
         depth: &'a [f32],
     ) -> Self {
-        Self { before, now, fans, share, rested, depth }
+        Self { before, now, fans, fraction, rested, depth }
     }
 
     /// Whether a vertex may be too deep: a conservative test of its distance from rest, without a square root.
@@ -171,7 +171,7 @@ impl<'a> Bone<'a> {
         self.before.find_normal(vertex, self.fans);
         self.now.find_normal(vertex, self.fans);
         let before = self.before.normal(vertex);
-        let normal = (before + self.share * (self.now.normal(vertex) - before)).normalize_or_zero();
+        let normal = (before + self.fraction * (self.now.normal(vertex) - before)).normalize_or_zero();
         ((position - self.rested[vertex]).xyz().dot(normal) + self.depth[vertex], normal)
     }
 }
@@ -269,13 +269,13 @@ impl Colliders {
         bone: &mut Bone<'_>,
         (next, current): (&mut [Vec4], &[Vec4]),
         matrices: &StepMatrices,
-        share: f32,
+        fraction: f32,
     ) {
-        self.gather(samples, supports, (next, current), matrices.compliance(), share);
+        self.gather(samples, supports, (next, current), matrices.compliance(), fraction);
         self.settle(samples, supports, bone, next, matrices);
         self.report(samples, next);
         for (_, pull) in &mut self.pulls {
-            pull.hold(share, next, matrices.resistance());
+            pull.hold(fraction, next, matrices.resistance());
         }
     }
 
@@ -316,7 +316,7 @@ impl Colliders {
         supports: &mut Supports,
         (next, current): (&[Vec4], &[Vec4]),
         compliance: &[f32],
-        share: f32,
+        fraction: f32,
     ) {
         self.near.clear();
         for vertex in supports.listed.drain(..) {
@@ -328,7 +328,8 @@ impl Colliders {
                 (candidate.anchor, candidate.side) = (None, None);
                 continue;
             }
-            let offset = candidate.offset_before + share * (candidate.offset_now - candidate.offset_before);
+            let offset =
+                candidate.offset_before + fraction * (candidate.offset_now - candidate.offset_before);
             let at = offset + samples.carried(candidate.sample, next);
             let earlier = offset + samples.carried(candidate.sample, current);
             let kept = candidate.side.take().filter(|side| side.holds(touch, at, 0.0));
@@ -454,6 +455,7 @@ impl Support {
 
 fn distance_to_segment(point: Vec3, from: Vec3, to: Vec3) -> f32 {
     let along = to - from;
-    let share = ((point - from).dot(along) / along.length_squared().max(f32::MIN_POSITIVE)).clamp(0.0, 1.0);
-    point.distance(from + share * along)
+    let fraction =
+        ((point - from).dot(along) / along.length_squared().max(f32::MIN_POSITIVE)).clamp(0.0, 1.0);
+    point.distance(from + fraction * along)
 }

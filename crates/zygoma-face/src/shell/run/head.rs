@@ -56,8 +56,8 @@ impl HeadMotion {
     }
 
     /// Inertial forces per mass in the head's frame at a fraction of the frame, in face heights.
-    pub(super) fn at(&self, share: f64, height: f64, params: &RunParams) -> FrameMotion {
-        let (pose, [rate, change]) = (self.path.at(share), self.path.motion(share));
+    pub(super) fn at(&self, fraction: f64, height: f64, params: &RunParams) -> FrameMotion {
+        let (pose, [rate, change]) = (self.path.at(fraction), self.path.motion(fraction));
         let to_head = pose.rotation.inverse();
         let pushed = to_head * change.velocity.clamp_length_max(HARDEST);
         FrameMotion {
@@ -68,8 +68,8 @@ impl HeadMotion {
     }
 
     pub(super) fn is_still(&self) -> bool {
-        [0.0, 1.0].iter().all(|share| {
-            let [rate, change] = self.path.motion(*share);
+        [0.0, 1.0].iter().all(|fraction| {
+            let [rate, change] = self.path.motion(*fraction);
             [rate.spin, change.velocity, change.spin].iter().all(|v| v.length() < QUIET)
         })
     }

@@ -1,4 +1,4 @@
-//! A face at run time: Algorithm 1 of IFA, with contact at full resolution.
+//! A face at run time: IFA Algorithm 1, with contact at full resolution.
 
 mod contact;
 mod head;
@@ -257,7 +257,7 @@ impl ShellBody {
 
     /// Sets the head's pose at the end of the next frame. A pose that is not finite is ignored.
     pub fn set_head_pose(&mut self, pose: &RigidMotion) {
-        if pose.translation.is_finite() && pose.rotation.is_finite() {
+        if pose.is_finite() {
             self.pose = *pose;
         }
     }
@@ -431,15 +431,15 @@ impl ShellBody {
         let length = (self.frame_time - start).max(1) as f64;
         while self.step_time + step_length <= self.frame_time {
             self.step_time += step_length;
-            // β of Algorithm 1.
-            let share = self.step_time.saturating_sub(start) as f64 / length;
-            let motion = self.head.at(share, self.face.height, &self.params);
-            let share = share as f32;
+            // β of IFA Algorithm 1.
+            let fraction = self.step_time.saturating_sub(start) as f64 / length;
+            let motion = self.head.at(fraction, self.face.height, &self.params);
+            let fraction = fraction as f32;
             let began = Instant::now();
             for ((target, before), now) in
                 self.target.iter_mut().zip(&self.before.target).zip(&self.now.target)
             {
-                *target = *before + share * (*now - *before);
+                *target = *before + fraction * (*now - *before);
             }
             self.stepper.assemble(&self.target, &motion);
             let assembled = Instant::now();
@@ -447,18 +447,18 @@ impl ShellBody {
             let solved = Instant::now();
             self.stages.gradient += assembled - began;
             self.stages.solve += solved - assembled;
-            self.touches.move_colliders(share, &self.head.way(), step);
+            self.touches.move_colliders(fraction, &self.head.way(), step);
             if touched {
-                self.pinch(share);
+                self.pinch(fraction);
             }
-            self.constrain(share, touched);
+            self.constrain(fraction, touched);
             self.stepper.finish();
             self.stages.constraints += solved.elapsed();
         }
     }
 
     /// Lets hands grab and release skin.
-    fn pinch(&mut self, share: f32) {
+    fn pinch(&mut self, fraction: f32) {
         if self.touches.hands().next().is_none() {
             return;
         }
@@ -468,21 +468,21 @@ impl ShellBody {
         let (layers, per_metre) = ([self.before.layer(), self.now.layer()], (1.0 / self.face.height) as f32);
         let sample = |sample: u32| {
             let [before, now] = layers.map(|layer| samples.offset(sample, &layer, per_metre, rest));
-            before + share * (now - before) + samples.carried(sample, next)
+            before + fraction * (now - before) + samples.carried(sample, next)
         };
         let vertex = |vertex: u32| next[vertex as usize].xyz();
         self.touches.update_pinches(&PinchedSkin { samples, free, sample: &sample, vertex: &vertex });
     }
 
     /// Applies depth, contact and the limits of strain and speed to the next positions.
-    fn constrain(&mut self, share: f32, touched: bool) {
-        if touched || self.stepper.is_overstretched() || self.is_far(share) {
-            self.find_rest(share);
+    fn constrain(&mut self, fraction: f32, touched: bool) {
+        if touched || self.stepper.is_overstretched() || self.is_far(fraction) {
+            self.find_rest(fraction);
             let matrices = self.stepper.matrices().clone();
             let free = self.stepper.order().free;
             let (next, current) = self.stepper.next_mut();
             let targets = [&mut self.before, &mut self.now];
-            let mut bone = Bone::at(targets, &self.fans, share, &self.rested, &self.depth);
+            let mut bone = Bone::at(targets, &self.fans, fraction, &self.rested, &self.depth);
             limit_depth(&mut next[..free], &mut bone);
             if touched {
                 let began = Instant::now();
@@ -492,7 +492,7 @@ impl ShellBody {
                     &mut bone,
                     (next, current),
                     &matrices,
-                    share,
+                    fraction,
                 );
                 self.stages.contact += began.elapsed();
             }
@@ -502,21 +502,21 @@ impl ShellBody {
     }
 
     /// Whether any vertex is so far from its rest position that it may be too deep. Most of the time none is, and no normals are needed.
-    fn is_far(&mut self, share: f32) -> bool {
+    fn is_far(&mut self, fraction: f32) -> bool {
         let free = self.stepper.order().free;
         let (next, _) = self.stepper.next_mut();
         let resting = self.before.rested[..free].iter().zip(&self.now.rested);
         let placed = next.iter().zip(&self.depth);
         resting.zip(placed).fold(false, |any, ((before, now), (next, depth))| {
-            any | is_beyond(*next - (*before + share * (*now - *before)), *depth)
+            any | is_beyond(*next - (*before + fraction * (*now - *before)), *depth)
         })
     }
 
     /// Computes the shell's rest position, at which its corrected surface is at the target: no limit applies there.
-    fn find_rest(&mut self, share: f32) {
+    fn find_rest(&mut self, fraction: f32) {
         let resting = self.before.rested.iter().zip(&self.now.rested);
         for (rested, (before, now)) in self.rested.iter_mut().zip(resting) {
-            *rested = *before + share * (*now - *before);
+            *rested = *before + fraction * (*now - *before);
         }
     }
 
@@ -552,11 +552,11 @@ impl ShellBody {
 
     /// Interpolates the shell between the last two steps.
     fn show_between_steps(&mut self) {
-        let (late, share) = (self.lateness(), self.shown_share());
+        let (late, fraction) = (self.lateness(), self.shown_fraction());
         let (positions, earlier) = (self.stepper.positions(), self.stepper.earlier());
         for i in 0..positions.len() {
             let x = positions[i] + late * (earlier[i] - positions[i]) + self.now.residual[i];
-            self.shown[i] = self.now.target[i] + share * (x - self.now.target[i]);
+            self.shown[i] = self.now.target[i] + fraction * (x - self.now.target[i]);
         }
     }
 

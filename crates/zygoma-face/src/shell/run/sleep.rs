@@ -14,7 +14,7 @@ pub(super) enum Wakefulness {
     /// Simulated; untouched for this many seconds.
     Awake { calm: f64 },
     /// Simulated, but only this fraction of its deviation from the target is shown.
-    Drowsy { share: f32 },
+    Drowsy { fraction: f32 },
     /// The plain rig.
     Asleep,
 }
@@ -25,33 +25,33 @@ impl ShellBody {
     }
 
     /// The fraction of the shell's deviation from its target that is shown.
-    pub(super) fn shown_share(&self) -> f32 {
-        if let Wakefulness::Drowsy { share } = self.wakefulness { share } else { 1.0 }
+    pub(super) fn shown_fraction(&self) -> f32 {
+        if let Wakefulness::Drowsy { fraction } = self.wakefulness { fraction } else { 1.0 }
     }
 
     /// Starts to simulate again, at the rig's velocity.
     pub(super) fn wake(&mut self, seconds: f64) {
         // From sleep it starts at the plain rig; when half asleep, where it was shown.
-        let share = match self.wakefulness {
+        let fraction = match self.wakefulness {
             Wakefulness::Awake { .. } => None,
-            Wakefulness::Drowsy { share } => Some(share),
+            Wakefulness::Drowsy { fraction } => Some(fraction),
             Wakefulness::Asleep => Some(0.0),
         };
-        if let Some(share) = share {
-            self.place_between(share, seconds);
+        if let Some(fraction) = fraction {
+            self.place_between(fraction, seconds);
         }
         self.wakefulness = Wakefulness::Awake { calm: 0.0 };
     }
 
     /// Blends the shell's state towards the rest position at the start of a frame and the rig's velocity, keeping a fraction of its
     /// deviation from both.
-    pub(super) fn place_between(&mut self, share: f32, seconds: f64) {
+    pub(super) fn place_between(&mut self, fraction: f32, seconds: f64) {
         let rate = if seconds > 0.0 { (1.0 / seconds) as f32 } else { 0.0 };
         for i in 0..self.scratch.len() {
             let (rested, now) = (self.before.rested[i], self.now.rested[i]);
-            self.rested[i] = rested + share * (self.stepper.positions()[i] - rested);
+            self.rested[i] = rested + fraction * (self.stepper.positions()[i] - rested);
             let velocity = rate * (now - rested);
-            self.scratch[i] = velocity + share * (self.stepper.velocities()[i] - velocity);
+            self.scratch[i] = velocity + fraction * (self.stepper.velocities()[i] - velocity);
         }
         self.stepper.place(&self.rested, &self.scratch);
     }
@@ -66,16 +66,18 @@ impl ShellBody {
         }
         self.wakefulness = match self.wakefulness {
             Wakefulness::Awake { calm } if calm < patience => Wakefulness::Awake { calm: calm + seconds },
-            Wakefulness::Awake { .. } if self.shell_deviation() < CLOSE => Wakefulness::Drowsy { share: 1.0 },
-            Wakefulness::Drowsy { share } => {
+            Wakefulness::Awake { .. } if self.shell_deviation() < CLOSE => {
+                Wakefulness::Drowsy { fraction: 1.0 }
+            }
+            Wakefulness::Drowsy { fraction } => {
                 let deviation = self.shell_deviation();
-                let share = share - (UNSEEN / deviation.max(UNSEEN)).min(0.5);
+                let fraction = fraction - (UNSEEN / deviation.max(UNSEEN)).min(0.5);
                 if deviation > 2.0 * CLOSE {
                     return self.wake(seconds);
-                } else if share <= 0.0 {
+                } else if fraction <= 0.0 {
                     Wakefulness::Asleep
                 } else {
-                    Wakefulness::Drowsy { share }
+                    Wakefulness::Drowsy { fraction }
                 }
             }
             same => same,

@@ -4,7 +4,7 @@ use zygoma_physics::contact::{ColliderShape, Pose};
 
 use super::touching::spot;
 use super::*;
-use crate::body::{Body, Drive};
+use crate::body::{Body, Drive, Snapshot};
 use crate::contact::ColliderMotion;
 use crate::shell::{RunParams, ShellBody};
 
@@ -56,12 +56,12 @@ fn bodies_go_on_from_a_saved_state_bit_for_bit() {
 
 /// Number of progress reports of a tissue build before it is cancelled, and the tissue if it is not.
 fn shapes_solved(face: &FaceModel, params: &TissueParams) -> (usize, Option<Tissue>) {
-    let mut told = 0;
+    let mut reported = 0;
     let tissue = Tissue::build(&TissueInput::new(face), params, &mut |_| {
-        told += 1;
+        reported += 1;
         Continue::Abandon
     });
-    (told, tissue.ok())
+    (reported, tissue.ok())
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn solved_tissue_is_taken_from_the_face() {
     let mut kept = FACE.1.clone();
     kept.add_section(&TISSUE.solved());
     let kept = FaceModel::from_bytes(&kept.to_bytes()).unwrap();
-    let (told, read) = shapes_solved(&kept, &params);
-    assert_eq!(told, 0, "no shape is solved again");
+    let (reported, read) = shapes_solved(&kept, &params);
+    assert_eq!(reported, 0, "no shape is solved again");
     assert_eq!(read.unwrap().solved(), TISSUE.solved());
     let softer = TissueParams { poisson: Some(0.4), ..params.clone() };
     assert_eq!(shapes_solved(&kept, &softer).0, 1, "other parameters are solved anew");
@@ -92,9 +92,9 @@ fn solved_forces_are_taken_from_the_face() {
     let mut kept = FACE.1.clone();
     kept.add_section(&solved.solved());
     let kept = FaceModel::from_bytes(&kept.to_bytes()).unwrap();
-    let (told, read) = shapes_solved(&kept, &params);
+    let (reported, read) = shapes_solved(&kept, &params);
     let read = read.unwrap();
-    assert_eq!((told, read.was_solved_before()), (0, true), "no shape is solved again");
+    assert_eq!((reported, read.was_solved_before()), (0, true), "no shape is solved again");
     assert_eq!(read.solved(), solved.solved());
     assert_eq!(read.tissue_mesh.mesh, solved.tissue_mesh.mesh, "the layer is as thin as it was made");
     assert_eq!(shapes_solved(&kept, &TissueParams::default()).0, 1, "shapes are driven otherwise");

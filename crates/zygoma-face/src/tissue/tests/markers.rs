@@ -45,10 +45,10 @@ fn markers_from_the_rig_give_its_expression_back() {
         let mut face = performing();
         face.follow(Markers::new(&TISSUE, &places).unwrap());
         for frame in 0..=40 {
-            let share = (frame as f32 / 25.0).min(1.0);
+            let fraction = (frame as f32 / 25.0).min(1.0);
             let rest: Vec<Vec3> =
                 vertices.iter().enumerate().map(|(i, v)| mesh.positions[*v as usize] + offset(i)).collect();
-            face.set_markers(&rest.iter().zip(&seen).map(|(a, b)| a.lerp(*b, share)).collect::<Vec<_>>());
+            face.set_markers(&rest.iter().zip(&seen).map(|(a, b)| a.lerp(*b, fraction)).collect::<Vec<_>>());
             if frame == 0 {
                 face.settle()
             } else {

@@ -348,9 +348,12 @@ fn teeth_before_the_lips_never_push_against_the_rig() {
     faces.iter_mut().for_each(|face| _ = face.settle());
     let mut most = 0.0_f32;
     for frame in 0..60 {
-        let share = (frame as f32 / 10.0).sin().abs();
-        let weights =
-            weights_of(&[("jawOpen", 0.6 * share), ("mouthRollLower", 1.0 - share), ("mouthPucker", 0.5)]);
+        let fraction = (frame as f32 / 10.0).sin().abs();
+        let weights = weights_of(&[
+            ("jawOpen", 0.6 * fraction),
+            ("mouthRollLower", 1.0 - fraction),
+            ("mouthPucker", 0.5),
+        ]);
         let [free, held] = faces.each_mut().map(|face| {
             face.set_weights(&weights);
             face.run(1.0 / 60.0);

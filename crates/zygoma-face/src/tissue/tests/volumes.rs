@@ -47,18 +47,18 @@ fn a_layer_given_as_a_mesh_in_any_order_moves_as_the_layer() {
 
 #[test]
 fn a_mesh_that_cannot_be_tissue_is_refused_in_a_sentence() {
-    let told = |volume: TissueVolume| made(&volume).map(|_| ()).unwrap_err().to_string();
+    let message = |volume: TissueVolume| made(&volume).map(|_| ()).unwrap_err().to_string();
     let good = reversed();
     let mut few = good.clone();
     few.ties.pop();
-    assert!(told(few).contains("ties"));
+    assert!(message(few).contains("ties"));
     let mut away = good.clone();
     away.mesh.positions.iter_mut().for_each(|p| *p *= 1000.0);
-    assert!(told(away).ends_with("it must be in metres, in the rig's own frame"));
+    assert!(message(away).ends_with("it must be in metres, in the rig's own frame"));
     let mut inverted = good.clone();
     inverted.mesh.tets[7].swap(0, 1);
-    assert!(told(inverted).contains("inverted or flat at rest"));
+    assert!(message(inverted).contains("inverted or flat at rest"));
     let mut beyond = good;
     beyond.mesh.tets[3][2] = u32::MAX;
-    assert!(told(beyond).contains("tetrahedron 3 has a corner beyond"));
+    assert!(message(beyond).contains("tetrahedron 3 has a corner beyond"));
 }

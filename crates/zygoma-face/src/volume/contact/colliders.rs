@@ -226,10 +226,10 @@ impl ColliderContact {
         skin: &SkinPoints,
         touches: &mut Colliders,
         (state, rig): (&Surface<'_>, Option<&[Row<f32>]>),
-        (way, share, seconds): (&HeadWay, f32, f32),
+        (way, fraction, seconds): (&HeadWay, f32, f32),
         skin_travel: f32,
     ) {
-        touches.move_colliders(share, way, seconds);
+        touches.move_colliders(fraction, way, seconds);
         pinch(skin, touches, state);
         // The forces of the system are set anew in every step.
         self.drags.clear();
@@ -241,7 +241,7 @@ impl ColliderContact {
         let reached = self.rows_in_reach(skin, touches, state, &travelled);
         for (index, (id, touch)) in (0u32..).zip(&mut touches.touches) {
             let is_driven = touch.drive != ColliderMotion::Kinematic;
-            let wanted = touch.wanted(way, share).translation;
+            let wanted = touch.wanted(way, fraction).translation;
             let collider = &touch.collider;
             let within = self.depth_behind(*id).max(travelled(touch))
                 + if is_driven { WATCH.max(APPROACH * seconds) } else { WATCH };
@@ -339,7 +339,7 @@ impl ColliderContact {
         skin: &SkinPoints,
         touches: &Colliders,
         state: &Surface<'_>,
-        share: f32,
+        fraction: f32,
         system: &mut System<f32>,
     ) {
         self.clear(system);
@@ -356,8 +356,8 @@ impl ColliderContact {
             system.group_mut(self.planes).push(&stencil, HalfSpace { weight, normal, offset });
             let Some(anchor) = point.anchor.filter(|_| touch.friction > 0.0) else { continue };
             if point.slides {
-                for (row, share) in skin.samples.follows_freely(point.candidate.sample) {
-                    let force = *share * point.dragging;
+                for (row, fraction) in skin.samples.follows_freely(point.candidate.sample) {
+                    let force = *fraction * point.dragging;
                     add_force(&mut system.forces[*row as usize], force);
                     self.drags.push((*row, force));
                 }
@@ -368,7 +368,7 @@ impl ColliderContact {
             }
         }
         for (_, pull) in &touches.pulls {
-            for (row, place) in pull.places(share) {
+            for (row, place) in pull.places(fraction) {
                 let weight = GRASP * f64::from(self.stiffness * skin.areas[row as usize]);
                 let target = (place - state.origin(row as usize)).to_array().map(f64::from);
                 system.group_mut(self.held).push(&Stencil::vertex(row), Target { weight, target });
@@ -476,7 +476,7 @@ impl ColliderContact {
         skin: &SkinPoints,
         touches: &mut Colliders,
         state: &Surface<'_>,
-        (share, seconds): (f32, f32),
+        (fraction, seconds): (f32, f32),
     ) {
         let x = state.x;
         self.find_forces(skin, touches, x);
@@ -511,7 +511,7 @@ impl ColliderContact {
         }
         for (_, pull) in &mut touches.pulls {
             let stiffness = GRASP as f32 * self.stiffness;
-            for (row, place) in pull.places(share).collect::<Vec<_>>() {
+            for (row, place) in pull.places(fraction).collect::<Vec<_>>() {
                 let missing = place - state.place(row as usize);
                 pull.load.add(stiffness * skin.areas[row as usize] * missing, place);
             }

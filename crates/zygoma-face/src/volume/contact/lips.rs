@@ -417,8 +417,8 @@ impl LipContact {
                 }
                 is_done = false;
                 let squares = |place: &LipPoint| place.weights.iter().map(|w| w * w).sum::<f32>();
-                let share = miss / (squares(&meeting.upper) + squares(&meeting.lower));
-                for (place, way) in [(&meeting.upper, share), (&meeting.lower, -share)] {
+                let fraction = miss / (squares(&meeting.upper) + squares(&meeting.lower));
+                for (place, way) in [(&meeting.upper, fraction), (&meeting.lower, -fraction)] {
                     for k in 0..3 {
                         let moved = &mut self.moved[place.vertices[k] as usize];
                         *moved = (*moved + way * place.weights[k] * meeting.axis).clamp_length_max(LAST);
@@ -453,10 +453,10 @@ impl LipContact {
 /// free tissue carries would move that tissue many times as far.
 fn yields(stencil: &Stencil<12, 1>, free: usize) -> bool {
     const SHARE: f64 = 0.3;
-    let shares =
+    let fractions =
         || stencil.vertices.iter().zip(&stencil.coefficients[0]).map(|(row, c)| (*row as usize, c.abs()));
-    let of_free: f64 = shares().filter(|(row, _)| *row < free).map(|(_, c)| c).sum();
-    of_free >= SHARE * shares().map(|(_, c)| c).sum::<f64>()
+    let of_free: f64 = fractions().filter(|(row, _)| *row < free).map(|(_, c)| c).sum();
+    of_free >= SHARE * fractions().map(|(_, c)| c).sum::<f64>()
 }
 
 /// The target gap of two points, given their gap in the rig.

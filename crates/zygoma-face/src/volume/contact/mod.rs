@@ -78,7 +78,7 @@ pub(crate) struct ContactStep {
     /// The head's motion in the frame.
     pub(crate) way: HeadWay,
     /// The fraction of the frame at which the step ends.
-    pub(crate) share: f32,
+    pub(crate) fraction: f32,
     /// Length of the step, s.
     pub(crate) seconds: f32,
     pub(crate) stiffness: Stiffness,
@@ -243,11 +243,11 @@ impl VolumeContact {
         (system, factor): (&mut System<f32>, &mut Prefactored<f32>),
     ) {
         let began = Instant::now();
-        let ContactStep { way, share, seconds, .. } = step;
+        let ContactStep { way, fraction, seconds, .. } = step;
         let rig = Surface { x: goal, ..*state };
-        self.touches.iter_mut().for_each(|touch| touch.pass(way, *share, |at| skin.below(at, &rig)));
+        self.touches.iter_mut().for_each(|touch| touch.pass(way, *fraction, |at| skin.below(at, &rig)));
         let skin_travel = (seconds * fastest).min(FARTHEST_SKIN);
-        let steps = (way, *share, *seconds);
+        let steps = (way, *fraction, *seconds);
         self.press.begin(skin, &mut self.touches, (state, None), steps, skin_travel);
         if let Some(mouth) = &mut self.mouth {
             // Teeth that stand before the skin in the rig itself would tear it from its shape: its own depth is always allowed.
@@ -284,9 +284,9 @@ impl VolumeContact {
     ) {
         const ROUNDS: usize = 3;
         let began = Instant::now();
-        let ContactStep { share, seconds, .. } = *step;
+        let ContactStep { fraction, seconds, .. } = *step;
         let now = Surface { x, ..*state };
-        self.press.react(skin, &mut self.touches, &now, (share, seconds));
+        self.press.react(skin, &mut self.touches, &now, (fraction, seconds));
         if let Some(mouth) = &mut self.mouth {
             mouth.press.react(skin, &mut mouth.touches, &now, (1.0, seconds));
         }
@@ -312,10 +312,10 @@ impl VolumeContact {
             let states = [*state, Surface { x: goal.unwrap_or(state.x), ..*state }];
             lips.prepare(&states[..if goal.is_some() { 2 } else { 1 }], step.stiffness, system);
         }
-        self.press.prepare(skin, &self.touches, state, step.share, system);
+        self.press.prepare(skin, &self.touches, state, step.fraction, system);
         let mut touched = self.press.rows(skin, &self.touches);
         if let Some(mouth) = &mut self.mouth {
-            mouth.press.prepare(skin, &mouth.touches, state, step.share, system);
+            mouth.press.prepare(skin, &mouth.touches, state, step.fraction, system);
             touched.extend(mouth.press.rows(skin, &mouth.touches));
         }
         if goal.is_some() {

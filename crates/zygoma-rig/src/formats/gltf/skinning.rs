@@ -70,14 +70,14 @@ pub(super) fn carried(
     if !follows.contains(&true) {
         return Ok(Vec::new());
     }
-    let mut shares = vec![0.0; plan.vertex_count()];
+    let mut fractions = vec![0.0; plan.vertex_count()];
     for_bindings(schema, accessors, plan, |vertex, joint, weight| {
         if follows.get(joint as usize).is_some_and(|follows| *follows) {
-            shares[vertex] += weight;
+            fractions[vertex] += weight;
         }
         Ok(())
     })?;
-    Ok((0u32..).zip(shares).filter(|(_, share)| *share > 0.0).collect())
+    Ok((0u32..).zip(fractions).filter(|(_, fraction)| *fraction > 0.0).collect())
 }
 
 /// The summed skin weights of each joint over the vertices of a mesh.

@@ -120,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn precision_is_told_from_the_digits() {
+    fn precision_is_found_from_the_digits() {
         let digits = |text: &str| parse(text.as_bytes()).unwrap().1;
         assert_eq!(digits("11.838700"), Digits { decimals: 6, significant: 8 });
         assert_eq!(digits("-2.48251"), Digits { decimals: 5, significant: 6 });

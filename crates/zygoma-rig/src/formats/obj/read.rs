@@ -165,7 +165,7 @@ fn find_neutral(folder: &Path, stems: &[String], prefix: usize) -> Result<usize>
     }
     let usual = ["base", "basis", "rest", "default"].into_iter().find_map(named);
     usual.or((lower.len() == 1).then_some(0)).ok_or_else(|| {
-        let problem = "which OBJ file is the neutral face cannot be told from the names; call it neutral.obj \
+        let problem = "the names do not show which OBJ file is the neutral face; call it neutral.obj \
                        (base.obj, basis.obj, rest.obj and default.obj are known too)";
         Error::malformed(folder, problem)
     })

@@ -61,15 +61,15 @@ export class Graph {
   draw(now: number, fps: number, served: number, latency: number | null): void {
     if (now - this.drawn < PACE) return;
     this.drawn = now;
-    const told: [string, string, string][] = [
+    const figures: [string, string, string][] = [
       [`${fps.toFixed(0)} /s`, "drawn", "Pictures drawn in a second"],
       [`${served.toFixed(0)} /s`, "received", "Frames of the simulation that arrived in a second"],
       [latency === null ? "–" : `${latency.toFixed(0)} ms`, "latency", "From an input to the picture that shows it"],
     ];
     const speed = this.state.pace.value?.speed ?? 1;
-    if (speed < 0.9) told.push([`${speed.toFixed(1)} ×`, "speed", "Speed of the body's time: it is too slow for real time here"]);
+    if (speed < 0.9) figures.push([`${speed.toFixed(1)} ×`, "speed", "Speed of the body's time: it is too slow for real time here"]);
     this.figures.replaceChildren(
-      ...told.map(([figure, name, title]) => h("span", { class: "figure", title }, h("b", {}, figure), " ", name)),
+      ...figures.map(([figure, name, title]) => h("span", { class: "figure", title }, h("b", {}, figure), " ", name)),
     );
     if (!this.state.graph.value) return;
     const context = this.canvas.getContext("2d");

@@ -103,7 +103,7 @@ export class Materials {
     this.texture?.dispose();
   }
 
-  /** Reads the materials of a scene. What cannot be read is left to our own. */
+  /** Reads the materials of a scene. Our own replace those that cannot be read. */
   static async read(container: Container<Scene>, renderer: THREE.WebGLRenderer): Promise<Materials> {
     const materials = new Materials();
     const { texture, materials: glb, meshes } = container.header;

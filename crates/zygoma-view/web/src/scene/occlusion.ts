@@ -41,7 +41,7 @@ const FRAGMENT = `
     float far = distanceAt( at );
     return vec3( ( 2.0 * at - 1.0 ) * slope * far, - far );
   }
-  // Across an edge the neighbour on the same side tells the slope.
+  // Across an edge, the slope comes from the neighbour on the same side.
   vec3 step2( vec3 before, vec3 here, vec3 after ) {
     vec3 a = here - before;
     vec3 b = after - here;

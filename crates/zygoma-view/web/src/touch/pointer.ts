@@ -13,7 +13,7 @@ import { TouchPinch } from "./pinch";
 const DEPTHS = { least: 0, most: 0.02, perNotch: 0.0015 };
 
 /** A fingertip aims no deeper than this share of its radius, nor than so many metres beyond where the skin can go: its
- * middle must stay above skin that cannot give way. */
+ * middle must stay above skin that cannot yield. */
 const DEEPEST = 0.85;
 const BEYOND_BONE = 0.004;
 
@@ -252,7 +252,7 @@ export class Pointer {
       });
       return;
     }
-    // Aiming at the plain rig's surface: the pressed one would give way for ever.
+    // Aiming at the plain rig's surface: the pressed one would yield for ever.
     const surface: Surface = head.hasRig ? head.rig : head.skin;
     const hit = surface.cast(ray) ?? this.beside(drag, ray);
     drag.start = { ...drag.start, nearest: hit.nearest };

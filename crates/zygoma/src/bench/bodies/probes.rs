@@ -81,9 +81,9 @@ impl<'a> Probed<'a> {
         };
         let mut times = outcome.frame_times.clone();
         times.sort_by(f64::total_cmp);
-        let time = |share: f64| {
+        let time = |fraction: f64| {
             let last = times.len().saturating_sub(1);
-            times.get((share * last as f64).round() as usize).copied().unwrap_or(0.0)
+            times.get((fraction * last as f64).round() as usize).copied().unwrap_or(0.0)
         };
         Measured {
             triangles: self.face.coarse.triangles.len(),

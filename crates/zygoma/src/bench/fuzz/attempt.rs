@@ -26,7 +26,7 @@ const MOST_SECONDS: f64 = 20.0;
 /// Frames that each body performs.
 const FRAMES: usize = 12;
 
-/// Makes a body from a face, or tells why it cannot.
+/// Makes a body from a face, or says why it cannot.
 type Make = fn(&FaceModel) -> Result<Box<dyn Body>, String>;
 
 /// The bodies that every rig is tried with.

@@ -62,8 +62,8 @@ type Damage = fn(&mut RigMesh, &mut Dice);
 /// Every kind of damage.
 pub(super) const DAMAGES: [(&str, Damage); 18] = [
     ("holes", |mesh, dice| {
-        let share = 0.3 * dice.number();
-        edit(mesh, |triangles| triangles.retain(|_| dice.number() > share));
+        let fraction = 0.3 * dice.number();
+        edit(mesh, |triangles| triangles.retain(|_| dice.number() > fraction));
     }),
     ("doubles", |mesh, dice| {
         edit(mesh, |triangles| {
@@ -80,9 +80,9 @@ pub(super) const DAMAGES: [(&str, Damage); 18] = [
         });
     }),
     ("flips", |mesh, dice| {
-        let share = 0.6 * dice.number();
+        let fraction = 0.6 * dice.number();
         edit(mesh, |triangles| {
-            triangles.iter_mut().filter(|_| dice.number() < share).for_each(|t| t.swap(1, 2));
+            triangles.iter_mut().filter(|_| dice.number() < fraction).for_each(|t| t.swap(1, 2));
         });
     }),
     ("islands", |mesh, dice| {
@@ -113,9 +113,9 @@ pub(super) const DAMAGES: [(&str, Damage); 18] = [
         }
     }),
     ("coincident points", |mesh, dice| {
-        let share = 0.4 * dice.number();
+        let fraction = 0.4 * dice.number();
         let place = mesh.positions.get(dice.below(mesh.positions.len())).copied().unwrap_or_default();
-        mesh.positions.iter_mut().filter(|_| dice.number() < share).for_each(|p| *p = place);
+        mesh.positions.iter_mut().filter(|_| dice.number() < fraction).for_each(|p| *p = place);
     }),
     ("split vertices", |mesh, _| {
         let triangles = mesh.faces.triangles();
@@ -126,9 +126,9 @@ pub(super) const DAMAGES: [(&str, Damage); 18] = [
         mesh.faces = Faces::from_triangles(&own);
     }),
     ("lines for triangles", |mesh, dice| {
-        let share = 0.1 * dice.number();
+        let fraction = 0.1 * dice.number();
         edit(mesh, |triangles| {
-            triangles.iter_mut().filter(|_| dice.number() < share).for_each(|t| t[2] = t[1]);
+            triangles.iter_mut().filter(|_| dice.number() < fraction).for_each(|t| t[2] = t[1]);
         });
     }),
     ("huge", |mesh, dice| scale(mesh, 10f32.powf(1.0 + 7.0 * dice.number()))),

@@ -179,8 +179,8 @@ fn read_end(child: Child, status: ExitStatus) -> anyhow::Result<End> {
     if status.success() {
         return Ok(End::Ended(serde_json::from_slice(&output.stdout).context("reading how an input ended")?));
     }
-    let told = String::from_utf8_lossy(&output.stderr);
-    Ok(End::Panicked(format!("{status}: {}", told.trim())))
+    let message = String::from_utf8_lossy(&output.stderr);
+    Ok(End::Panicked(format!("{status}: {}", message.trim())))
 }
 
 /// The peak memory of a process so far; only available on Linux.

@@ -38,8 +38,8 @@ impl Dice {
         self.random.uniform(self.drawn) as f32
     }
 
-    fn chance(&mut self, share: f32) -> bool {
-        self.number() < share
+    fn chance(&mut self, fraction: f32) -> bool {
+        self.number() < fraction
     }
 
     /// A vector whose components are from -1 to 1.

@@ -135,9 +135,9 @@ impl Performance {
     }
 
     fn advance(&mut self, seconds: f64, found: &mut TissueSoaked) -> anyhow::Result<()> {
-        let share = 1.0 - (-seconds / THROW).exp();
+        let fraction = 1.0 - (-seconds / THROW).exp();
         for [now, goal] in [&mut self.turn, &mut self.place] {
-            *now = now.lerp(*goal, share);
+            *now = now.lerp(*goal, fraction);
         }
         let rotation = DQuat::from_scaled_axis(self.turn[0]);
         self.body.drive(Drive::Weights(&self.weights))?;

@@ -44,7 +44,7 @@ pub(super) fn motions(rig: &Rig, fitted: &FittedHead) -> Vec<JawMotion> {
             let off = fitted.condyles_off_axis(&motion).map(|off| off.map(|length| MILLIMETRES * length));
             return Some(JawMotion::new(shape, "teeth", motion, off));
         }
-        // Without teeth only an opening can be told: other motions of the chin's skin say little about the bone.
+        // Without teeth only an opening can be found: other motions of the chin's skin say little about the bone.
         let motion = (*wanted == JAW_SHAPES[0]).then(|| chin_motion(rig, fitted, shape))?;
         Some(JawMotion::new(shape, "chin", motion, None))
     });

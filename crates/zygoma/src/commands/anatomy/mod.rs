@@ -38,7 +38,7 @@ struct Report {
     dials: serde_json::Map<String, serde_json::Value>,
     /// How fat the head is taken to be, from -1 to 1.
     fat: f64,
-    /// Whether that is an estimate from the skin; otherwise it was told.
+    /// Whether that is an estimate from the skin; otherwise it was given.
     fat_is_estimate: bool,
     /// Mesh units in a metre of the built-in head.
     scale: f64,
@@ -192,7 +192,7 @@ fn print(report: &Report) -> anyhow::Result<()> {
         "tissue         {} inverted tetrahedra, {} inverted prisms",
         report.inverted.fill, report.inverted.prisms
     )?;
-    let guess = if report.fat_is_estimate { " (an estimate; --fat tells it)" } else { "" };
+    let guess = if report.fat_is_estimate { " (an estimate; --fat sets it)" } else { "" };
     writeln!(out, "fat            {:.2}{guess}", report.fat)?;
     for motion in &report.jaw {
         writeln!(out, "{motion}")?;

@@ -127,7 +127,7 @@ impl Tools {
 impl AnatomicalLog {
     /// Records a frame of an anatomical face; ignores other bodies.
     pub(super) fn note(&mut self, body: &dyn Body, face: &FaceModel, frame: &Performed<'_>) {
-        let Some(body) = body.as_any().downcast_ref::<AnatomicalBody>() else { return };
+        let Some(body) = body.downcast_ref::<AnatomicalBody>() else { return };
         if self.tools.is_none() {
             self.tools = Tools::new(body, face);
         }

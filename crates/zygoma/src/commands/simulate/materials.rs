@@ -110,14 +110,14 @@ fn paint_picture(
     let (width, height) = (image.width(), image.height());
     for (stroke, uv) in strokes.iter_mut().zip(coordinates) {
         let Some(uv) = uv else { continue };
-        let texel = |share: f32, count: usize| {
-            ((share - share.floor()) * count as f32).min(count as f32 - 1.0).max(0.0) as usize
+        let texel = |fraction: f32, count: usize| {
+            ((fraction - fraction.floor()) * count as f32).min(count as f32 - 1.0).max(0.0) as usize
         };
         let Some([value, _, _, alpha]) = image.pixel(texel(uv.x, width), texel(uv.y, height)) else {
             continue;
         };
-        let share = |byte: u8| f64::from(byte) / 255.0;
-        *coat(stroke, constant) = Coat { value: WHITE * share(value), cover: share(alpha) };
+        let fraction = |byte: u8| f64::from(byte) / 255.0;
+        *coat(stroke, constant) = Coat { value: WHITE * fraction(value), cover: fraction(alpha) };
     }
     Ok(())
 }
@@ -179,7 +179,7 @@ mod tests {
             assert!(strokes.iter().all(|stroke| stroke.mu == Coat::default()));
         }
         let bare = RigMesh { uvs: None, ..skin(None) };
-        let told = paint_picture(&image, Constant::Mu, &bare, &mut []).unwrap_err().to_string();
-        assert!(told.contains("materials.toml"), "{told}");
+        let message = paint_picture(&image, Constant::Mu, &bare, &mut []).unwrap_err().to_string();
+        assert!(message.contains("materials.toml"), "{message}");
     }
 }

@@ -66,11 +66,11 @@ impl Made {
     }
 
     fn enriched(&self) -> Option<&EnrichedBody> {
-        self.body.as_any().downcast_ref()
+        self.body.downcast_ref()
     }
 
     fn anatomical(&self) -> Option<&AnatomicalBody> {
-        self.body.as_any().downcast_ref()
+        self.body.downcast_ref()
     }
 }
 

@@ -87,7 +87,7 @@ impl TissueObserver {
 
     /// Records a frame of tissue; ignores other bodies.
     pub(super) fn note(&mut self, body: &dyn Body, frame: &Performed<'_>) {
-        let Some(body) = body.as_any().downcast_ref::<TissueBody>() else { return };
+        let Some(body) = body.downcast_ref::<TissueBody>() else { return };
         let (tissue, log) = (body.tissue(), &mut self.log);
         log.crossings.push([tissue.lip_crossings(frame.shown), tissue.lip_crossings(frame.plain)]);
         log.touches.push([body.penetration(), body.colliders().head_load().force.length()]);
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn volume_is_told_of_the_frames_that_there_are() {
+    fn volume_is_reported_for_the_frames_that_there_are() {
         let volume = |total: f64| [VolumeReport { total, ..VolumeReport::default() }; 2];
         let mut log = FrameLog {
             volumes: vec![volume(0.97), volume(1.02)],

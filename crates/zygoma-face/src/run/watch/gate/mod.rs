@@ -7,7 +7,7 @@ mod region;
 use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 
-use super::{Crossings, GRAZE, Lasting, TOLD_FPS, life_mm};
+use super::{Crossings, GRAZE, Lasting, REPORTED_FPS, life_mm};
 use crate::model::{FaceModel, Landmarks};
 use blend::Blend;
 use inertia::Felt;
@@ -27,7 +27,7 @@ const TOLERATED: usize = 2;
 const LOOKS: f64 = 15.0;
 /// Lips that are closer to the rig than this, mm at life size, cross no more than the rig's do.
 const NEAR: f32 = 0.2;
-/// A body that is put back at one place for this long, s, is given up there. Ours.
+/// A body that has been put back at one place for this long, s, has failed there. Ours.
 const PATIENCE: f64 = 0.5;
 /// The rig may replace this fraction of all vertices in all frames; more no longer counts as simulation. Ours; the goal is 1 %.
 const MOST_RETURNED: f64 = 0.1;
@@ -120,10 +120,10 @@ pub struct Gate {
     follows_rig: bool,
     /// Fault counter of each vertex: grows by two in each faulty frame, and falls by one in others.
     in_trouble: Vec<u32>,
-    /// Weights of the rig where the body was given up: it is shown there from then on.
+    /// Weights of the rig at which the body failed: that pose is shown from then on.
     given_up: Vec<f32>,
     offsets: Vec<Vec3>,
-    share: Vec<f32>,
+    fraction: Vec<f32>,
     since_look: f64,
     counted: [u64; 2],
     times_returned: Vec<u32>,
@@ -152,7 +152,7 @@ impl Gate {
             in_trouble: vec![0; count],
             given_up: vec![0.0; count],
             offsets: vec![Vec3::ZERO; count],
-            share: vec![0.0; count],
+            fraction: vec![0.0; count],
             since_look: f64::INFINITY,
             counted: [0; 2],
             times_returned: vec![0; count],
@@ -193,7 +193,7 @@ impl Gate {
         let jumped = self.blend.show(&mut self.offsets, pop, frame.seconds, farthest, around);
         self.report.pops += usize::from(jumped);
         self.write(frame);
-        put_back.then_some(&self.share[..])
+        put_back.then_some(&self.fraction[..])
     }
 
     /// The interventions so far.
@@ -224,8 +224,8 @@ impl Gate {
         if frame.touched || frame.seconds <= 0.0 {
             return f32::INFINITY;
         }
-        let told = (frame.seconds * TOLD_FPS).powi(2) as f32;
-        POP * told + self.felt.jolt_mm(frame.seconds)
+        let rate = (frame.seconds * REPORTED_FPS).powi(2) as f32;
+        POP * rate + self.felt.jolt_mm(frame.seconds)
     }
 
     /// Computes offsets from the rig, and finds the vertices where the body is lost.
@@ -274,21 +274,21 @@ impl Gate {
     /// Computes the weight by which each vertex goes back to the rig, applies it, and gives up where that never helps. Returns whether
     /// any vertex goes back.
     fn put_back(&mut self, frame: &Watched<'_>, troubles: &[(u32, Trouble)]) -> bool {
-        self.share.copy_from_slice(&self.given_up);
+        self.fraction.copy_from_slice(&self.given_up);
         if !troubles.is_empty() {
             self.report.put_back += 1;
             let seeds: Vec<u32> = troubles.iter().map(|(vertex, _)| *vertex).collect();
-            self.surroundings.spread(&seeds, &mut self.share);
+            self.surroundings.spread(&seeds, &mut self.fraction);
             // Once any value is not finite, soon no value is.
             if troubles.iter().any(|(_, trouble)| *trouble == Trouble::NotFinite) {
-                self.share.fill(1.0);
+                self.fraction.fill(1.0);
             }
         }
         self.lose_patience(frame, troubles);
         let mut returned = false;
-        for (offset, share) in self.offsets.iter_mut().zip(&self.share) {
-            if *share > 0.0 {
-                *offset *= 1.0 - *share;
+        for (offset, fraction) in self.offsets.iter_mut().zip(&self.fraction) {
+            if *fraction > 0.0 {
+                *offset *= 1.0 - *fraction;
                 returned = true;
             }
         }
@@ -314,7 +314,7 @@ impl Gate {
             }
         }
         if let Some((vertex, trouble)) = worst {
-            self.given_up.copy_from_slice(&self.share);
+            self.given_up.copy_from_slice(&self.fraction);
             let place = self.place(vertex as usize);
             let why = trouble.why().to_owned();
             self.report.failed.get_or_insert(Failure { time: frame.time, place, why });
@@ -323,12 +323,13 @@ impl Gate {
 
     /// Clamps offsets that are too long.
     fn limit_offsets(&mut self, limit: f32) {
-        for ((offset, share), spared) in self.offsets.iter_mut().zip(&mut self.share).zip(&self.spared) {
+        for ((offset, fraction), spared) in self.offsets.iter_mut().zip(&mut self.fraction).zip(&self.spared)
+        {
             let length = offset.length_squared();
             if length > limit * limit && !spared {
                 *offset *= limit / length.sqrt();
                 // Only counted: the body itself may continue.
-                *share = share.max(f32::MIN_POSITIVE);
+                *fraction = fraction.max(f32::MIN_POSITIVE);
             }
         }
     }
@@ -337,7 +338,7 @@ impl Gate {
         let mut returned = 0;
         let per_mm = 1.0 / self.scale;
         for vertex in 0..self.offsets.len() {
-            let is_returned = self.share[vertex] > 0.0 || self.blend.is_blending(vertex);
+            let is_returned = self.fraction[vertex] > 0.0 || self.blend.is_blending(vertex);
             if is_returned {
                 frame.shown[vertex] = frame.plain[vertex] + per_mm * self.offsets[vertex];
                 returned += 1;

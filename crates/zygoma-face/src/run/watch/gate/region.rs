@@ -60,17 +60,17 @@ impl Surroundings {
     }
 
     /// Raises weights to 1 at some vertices, with a smooth falloff around them.
-    pub(super) fn spread(&self, seeds: &[u32], shares: &mut [f32]) {
+    pub(super) fn spread(&self, seeds: &[u32], fractions: &mut [f32]) {
         let mut starts: Vec<u32> = seeds.iter().map(|v| self.points[*v as usize]).collect();
         starts.sort_unstable();
         starts.dedup();
         let sources: Vec<Source> =
             starts.iter().map(|point| Source { vertex: *point, distance: 0.0, label: 0 }).collect();
         let found = nearest_sources(&self.positions, &self.triangles, &sources);
-        for (share, point) in shares.iter_mut().zip(&self.points) {
+        for (fraction, point) in fractions.iter_mut().zip(&self.points) {
             let Some(nearest) = found[*point as usize] else { continue };
             let near = (1.0 - nearest.distance / self.fade).max(0.0) as f32;
-            *share = share.max(near * near * (3.0 - 2.0 * near));
+            *fraction = fraction.max(near * near * (3.0 - 2.0 * near));
         }
     }
 }

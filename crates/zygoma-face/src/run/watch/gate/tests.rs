@@ -108,7 +108,7 @@ fn a_sound_body_is_left_alone() {
 #[test]
 fn skin_that_goes_too_far_is_held_near_the_rig_at_any_scale() {
     let large = Stage::new(20.0);
-    let told: Vec<f64> = [stage(), &large]
+    let limits: Vec<f64> = [stage(), &large]
         .into_iter()
         .map(|stage| {
             let bump = stage.bump("cheek-left", 9.0);
@@ -119,7 +119,7 @@ fn skin_that_goes_too_far_is_held_near_the_rig_at_any_scale() {
             seen.report.returned
         })
         .collect();
-    assert!((told[0] - told[1]).abs() < 0.05 * told[0], "{told:?}");
+    assert!((limits[0] - limits[1]).abs() < 0.05 * limits[0], "{limits:?}");
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn a_drowsy_face_wakes_unseen() {
     }
     let pulled = running.shell_deviation();
     assert!(pulled > 5e-4, "{pulled} heights");
-    running.wakefulness = Wakefulness::Drowsy { share: 0.5 };
+    running.wakefulness = Wakefulness::Drowsy { fraction: 0.5 };
     running.show_between_steps();
     running.warp();
     let before = running.output.clone();
