@@ -11,7 +11,7 @@ use zygoma_picture::{
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::formats::Limits;
-use zygoma_rig::formats::gltf::{Document, base_colors, look};
+use zygoma_rig::formats::gltf::{Document, base_colors, material_ranges};
 use zygoma_rig::{Region, Rig, RigMesh, Source, Take};
 
 use crate::props::PROP;
@@ -29,12 +29,14 @@ pub(crate) struct Portrait<'a> {
     textures: Textures,
 }
 
+/// Consecutive triangles of a mesh, with the index of the image that they are painted with.
+type Run = (Range<usize>, Option<usize>);
+
 /// The images that meshes are painted with.
-#[derive(Default)]
 struct Textures {
     images: Vec<Image>,
-    /// For each mesh, runs of its triangles with the index of their image.
-    runs: Vec<Vec<(Range<usize>, Option<usize>)>>,
+    /// The runs of each mesh that the images were made for.
+    runs: Vec<Vec<Run>>,
 }
 
 /// One picture to draw.
@@ -83,7 +85,7 @@ impl<'a> Portrait<'a> {
         let bounds = face_bounds(rig.skin()).context("the rig has no vertices to draw")?;
         let textures = Textures::of(rig)?;
         let mesh = |(index, mesh): (usize, &RigMesh)| {
-            let pieces = pieces(mesh, &textures.runs[index]).into_iter();
+            let pieces = pieces(mesh, &textures.runs_of(index, mesh)).into_iter();
             let pieces = pieces.flat_map(|piece| piece.with_iris(&mesh.positions)).collect();
             PortraitMesh { evaluator: Evaluator::new(mesh), pieces }
         };
@@ -174,15 +176,21 @@ impl<'a> Portrait<'a> {
 impl Textures {
     /// The textures of a rig made by code or read from glTF; other formats have none.
     fn of(rig: &Rig) -> anyhow::Result<Self> {
-        let plain = || rig.meshes.iter().map(|mesh| vec![(0..mesh.faces.triangle_count(), None)]).collect();
         match &rig.source {
             Source::Generated { texture: Some(png) } => {
                 let whole = |mesh: &RigMesh| vec![(0..mesh.faces.triangle_count(), Some(0))];
                 Ok(Self { images: vec![Image::from_png(png)?], runs: rig.meshes.iter().map(whole).collect() })
             }
             Source::Gltf(document) => Self::of_document(document),
-            _ => Ok(Self { images: Vec::new(), runs: plain() }),
+            _ => Ok(Self { images: Vec::new(), runs: Vec::new() }),
         }
+    }
+
+    /// The runs of a mesh. One that was added to a file's own meshes, or changed since, is plain.
+    fn runs_of(&self, index: usize, mesh: &RigMesh) -> Vec<Run> {
+        let count = mesh.faces.triangle_count();
+        let known = self.runs.get(index).filter(|runs| runs.last().is_some_and(|run| run.0.end == count));
+        known.cloned().unwrap_or_else(|| vec![(0..count, None)])
     }
 
     /// Images of opaque materials. Others are left plain: without its alpha, an image of lashes is a black strip.
@@ -197,7 +205,7 @@ impl Textures {
                 images.len() - 1
             }));
         }
-        let ranges = look(document, &Limits::default())?.ranges;
+        let ranges = material_ranges(document, &Limits::default())?;
         let image = |material: Option<usize>| of_material.get(material?).copied().flatten();
         let runs = ranges
             .into_iter()
@@ -238,7 +246,7 @@ fn widened(bounds: &Bounds, fraction: f32) -> Bounds {
 }
 
 /// Splits the triangles of a mesh by texture, and by its named regions if it has any.
-fn pieces(mesh: &RigMesh, runs: &[(Range<usize>, Option<usize>)]) -> Vec<Piece> {
+fn pieces(mesh: &RigMesh, runs: &[Run]) -> Vec<Piece> {
     let triangles = mesh.faces.triangles();
     let corners: Vec<[u32; 3]> = match mesh.uvs.as_ref().and_then(|uvs| uvs.corners.as_ref()) {
         Some(corners) => {
@@ -246,7 +254,7 @@ fn pieces(mesh: &RigMesh, runs: &[(Range<usize>, Option<usize>)]) -> Vec<Piece> 
         }
         None => triangles.clone(),
     };
-    let piece = |name: &str, run: &(Range<usize>, Option<usize>), inside: &dyn Fn(&[u32; 3]) -> bool| {
+    let piece = |name: &str, run: &Run, inside: &dyn Fn(&[u32; 3]) -> bool| {
         let both = triangles.iter().zip(&corners).skip(run.0.start).take(run.0.len());
         let (triangles, corners) = both.filter(|(triangle, _)| inside(triangle)).unzip();
         Piece { part: Part::named(name), image: run.1, triangles, corners }
@@ -360,6 +368,26 @@ mod tests {
             assert!(corners().any(|p| p.x > 0.0) && corners().any(|p| p.x < 0.0));
         }
         assert_eq!(piece(Part::Tooth).with_iris(&positions).len(), 1);
+    }
+
+    #[test]
+    fn meshes_that_the_file_does_not_have_are_plain() {
+        let rig = zygoma_head::Head::new(&zygoma_head::HeadOptions::default()).rig_with_texture(None);
+        let mesh = rig.skin();
+        let count = mesh.faces.triangle_count();
+        let textures = Textures { images: Vec::new(), runs: vec![vec![(0..count, Some(0))]] };
+        assert_eq!(textures.runs_of(0, mesh), [(0..count, Some(0))]);
+        assert_eq!(textures.runs_of(1, mesh), [(0..count, None)]);
+        let fewer = Textures { images: Vec::new(), runs: vec![vec![(0..count - 1, Some(0))]] };
+        assert_eq!(fewer.runs_of(0, mesh), [(0..count, None)]);
+    }
+
+    #[test]
+    fn a_closed_mouth_is_drawn_over_an_open_jaw() {
+        let rig = zygoma_head::Head::new(&zygoma_head::HeadOptions::default()).rig_with_texture(None);
+        let portrait = Portrait::new(&rig).unwrap();
+        assert_eq!(portrait.opened_below("mouthClose"), Some("jawOpen"));
+        assert_eq!(portrait.opened_below("mouthPucker"), None);
     }
 
     #[test]

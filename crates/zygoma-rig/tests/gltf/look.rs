@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use zygoma_rig::formats::Limits;
-use zygoma_rig::formats::gltf::{Document, Look, look};
+use zygoma_rig::formats::gltf::{BaseColor, Document, Look, base_colors, look, material_ranges};
 
 use crate::support::{Maker, SQUARE, U16};
 
@@ -64,4 +64,19 @@ fn materials_come_with_their_pictures_and_nothing_else() {
         texture["extensions"].get("KHR_texture_transform").is_none(),
         "the rig's texture coordinates are transformed already: {texture}"
     );
+}
+
+#[test]
+fn base_colours_come_as_image_files_and_say_whether_they_are_opaque() {
+    let mut maker = square();
+    maker.push("materials", json!({ "name": "plain" }));
+    let cut_out =
+        json!({ "alphaMode": "MASK", "pbrMetallicRoughness": { "baseColorTexture": { "index": 0 } } });
+    maker.push("materials", cut_out);
+    maker.push("materials", json!({ "pbrMetallicRoughness": { "baseColorTexture": { "index": 9 } } }));
+    let limits = Limits::default();
+    let document = Document::from_slice(&maker.glb(), Path::new("made.glb"), &limits).unwrap();
+    let painted = |opaque| Some(BaseColor { image: PICTURE.to_vec(), opaque });
+    assert_eq!(base_colors(&document), [painted(true), None, painted(false), None]);
+    assert_eq!(material_ranges(&document, &limits).unwrap(), look_of(&maker).ranges);
 }

@@ -64,6 +64,20 @@ pub fn base_colors(document: &Document) -> Vec<Option<BaseColor>> {
 
 /// Reads the appearance of a document's meshes.
 pub fn look(document: &Document, limits: &Limits) -> Result<Look> {
+    let (ranges, placed) = ranges_and_placed(document, limits)?;
+    Ok(Look { ranges, materials: materials_only(document, &placed)? })
+}
+
+/// For each mesh of the rig the materials of its triangles, without their images.
+pub fn material_ranges(document: &Document, limits: &Limits) -> Result<Vec<Vec<MaterialRange>>> {
+    Ok(ranges_and_placed(document, limits)?.0)
+}
+
+/// The materials of every mesh, and those whose texture transforms have been applied to the rig's coordinates.
+fn ranges_and_placed(
+    document: &Document,
+    limits: &Limits,
+) -> Result<(Vec<Vec<MaterialRange>>, BTreeSet<usize>)> {
     let schema = Schema::read(document)?;
     let tree = Tree::new(document, &schema)?;
     let accessors = Accessors::new(document, &schema, limits)?;
@@ -84,7 +98,7 @@ pub fn look(document: &Document, limits: &Limits) -> Result<Look> {
         }
         ranges.push(of_mesh);
     }
-    Ok(Look { ranges, materials: materials_only(document, &placed)? })
+    Ok((ranges, placed))
 }
 
 /// The materials alone. Those in `placed` have had their texture transforms applied to the rig's coordinates.

@@ -45,7 +45,7 @@ pub use animated::{Beside, MorphAnimation, MorphTarget, SkinMotion, write_animat
 pub use document::Document;
 pub use export::write_rig;
 pub use import::{read_rig, rig_from_document};
-pub use materials::{BaseColor, Look, MaterialRange, base_colors, look};
+pub use materials::{BaseColor, Look, MaterialRange, base_colors, look, material_ranges};
 pub use props::AnimatedProp;
 pub use reshaped::write_reshaped;
 pub use surface::imported_order;
