@@ -29,7 +29,7 @@ pub(super) fn contact_of(model: &Anatomical, inverse: &mut Inverse) -> VolumeCon
         &mut inverse.system,
     );
     if let Some(teeth) = model.teeth.clone() {
-        contact.set_teeth(&model.touchable, teeth, &mut inverse.system);
+        contact.set_teeth(teeth);
     }
     let lips = contact.lip_rows(inverse.system.free_count());
     inverse.global.add_candidates(&lips, lips.len());

@@ -95,7 +95,7 @@ impl Anatomical {
         Ok(rest)
     }
 
-    /// The equilibrium for a share of the dials, from a start, with the skin free.
+    /// The equilibrium for a fraction of the dials, from a start, with the skin free.
     fn grow_to(
         &self,
         dials: &Dials,

@@ -90,25 +90,46 @@ impl Stage {
 }
 
 /// A parameter that can be changed between frames.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BodyParam {
     /// Its name, such as `stickiness`.
     pub name: &'static str,
     /// Its present value.
     pub value: f64,
+    /// Its sensible values, such as those of a slider. A body may accept others.
+    pub range: RangeInclusive<f64>,
+    /// Whether its effect goes with its logarithm, as that of a factor.
+    pub is_factor: bool,
 }
 
 impl BodyParam {
-    /// Parameters from names and values, and the components of gravity.
-    pub(crate) fn list<const N: usize>(params: [(&'static str, f64); N], gravity: &[f64; 3]) -> Vec<Self> {
-        let gravity = ["gravity.x", "gravity.y", "gravity.z"].into_iter().zip(*gravity);
-        params.into_iter().chain(gravity).map(|(name, value)| Self { name, value }).collect()
+    /// A parameter and its sensible values.
+    pub fn new(name: &'static str, value: f64, range: RangeInclusive<f64>) -> Self {
+        Self { name, value, range, is_factor: false }
+    }
+
+    /// A factor on the value that the face was built with. Ours: up to 32, within which steps stay solvable and the motion bounded.
+    pub fn factor(name: &'static str, value: f64) -> Self {
+        Self { is_factor: true, ..Self::new(name, value, 1.0 / 32.0..=32.0) }
+    }
+
+    /// A value within the range. NaN is the present value.
+    pub fn limited(&self, value: f64) -> f64 {
+        if value.is_nan() { self.value } else { value.clamp(*self.range.start(), *self.range.end()) }
+    }
+
+    /// The components of gravity, m/s²: up to ten times that of Earth.
+    pub(crate) fn gravity(gravity: &[f64; 3]) -> [Self; 3] {
+        [0, 1, 2].map(|axis| Self::new(GRAVITY_NAMES[axis], gravity[axis], -100.0..=100.0))
     }
 }
 
+/// Names of the components of gravity.
+const GRAVITY_NAMES: [&str; 3] = ["gravity.x", "gravity.y", "gravity.z"];
+
 /// The component of gravity that a parameter's name stands for.
 pub(crate) fn gravity_axis(name: &str) -> Option<usize> {
-    ["gravity.x", "gravity.y", "gravity.z"].iter().position(|axis| *axis == name)
+    GRAVITY_NAMES.iter().position(|axis| *axis == name)
 }
 
 /// Why a parameter cannot be changed.
@@ -251,6 +272,9 @@ pub trait Body: Any + Send + Snapshot {
     fn set_param(&mut self, name: &str, _value: f64) -> Result<(), BadBodyParam> {
         Err(BadBodyParam::unknown(self.name(), name, &[]))
     }
+
+    /// Waits until changed parameters are in use: a body may prepare for them in the background.
+    fn finish_params(&mut self) {}
 
     /// Timings of the last frame by stage.
     fn stages(&self) -> Vec<Stage> {

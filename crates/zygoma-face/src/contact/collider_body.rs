@@ -66,6 +66,8 @@ pub struct ColliderBody {
     /// Coulomb friction between it and the skin; 0 as in the paper.
     pub friction: f32,
     frame: ColliderFrame,
+    /// Whether it belongs to the face itself, as teeth do.
+    pub(crate) is_own: bool,
     pub(crate) shape: ColliderShape,
     /// In the body's unit of length, in the head's frame.
     pub(crate) collider: Collider,
@@ -107,6 +109,8 @@ pub(crate) struct Load {
     torque: Vec3,
     deepest: f32,
     steps: u32,
+    /// Number of forces in the last step.
+    contacts: usize,
     /// The next step is the first of a frame.
     is_over: bool,
 }
@@ -122,11 +126,18 @@ impl Load {
             *self = Self::default();
         }
         self.steps += 1;
+        self.contacts = 0;
     }
 
     pub(crate) fn add(&mut self, force: Vec3, at: Vec3) {
         self.force += force;
         self.torque += at.cross(force);
+        self.contacts += usize::from(force != Vec3::ZERO);
+    }
+
+    /// Number of points of the skin that were pushed in the last step.
+    pub(crate) fn contacts(&self) -> usize {
+        self.contacts
     }
 
     pub(crate) fn note_depth(&mut self, depth: f32) {
@@ -161,6 +172,7 @@ impl ColliderBody {
             place: pose,
             shape,
             frame,
+            is_own: false,
             pose,
             drive,
             friction: 0.0,
@@ -233,10 +245,21 @@ impl ColliderBody {
         (is_rotation && translation.is_finite()).then(|| Pose { rotation: rotation.normalize(), translation })
     }
 
-    /// Begins a frame, from the last goal pose to the next one. Invalid poses leave the goal where it is.
-    pub(crate) fn begin_frame(&mut self) {
+    /// Moves a collider of the face itself: it is at its new pose at the end of the next step.
+    pub(crate) fn follow_rig(&mut self, pose: Pose) {
+        self.pose = pose;
+        self.aim();
+    }
+
+    /// Starts from the last goal pose, towards the next one. Invalid poses leave the goal where it is.
+    fn aim(&mut self) {
         let last = self.way.map(|[_, now]| now);
         self.way = self.goal_pose().or(last).map(|now| [last.unwrap_or(now), now]);
+    }
+
+    /// Begins a frame.
+    pub(crate) fn begin_frame(&mut self) {
+        self.aim();
         self.load.end_frame();
         if let (Some(deforming), ColliderShape::Mesh(own)) = (&mut self.deforming, &mut self.collider.shape) {
             deforming.is_now = std::mem::take(&mut deforming.is_next);
@@ -267,6 +290,8 @@ impl ColliderBody {
     /// The collider's goal at a fraction of the frame, in the head's frame, in the body's unit.
     pub(crate) fn wanted(&self, head: &HeadWay, fraction: f32) -> Pose {
         let Some([before, now]) = &self.way else { return NOWHERE };
+        // The rig moves its colliders step by step.
+        let fraction = if self.is_own { 1.0 } else { fraction };
         let Pose { rotation, translation } = self.passing(before, now, fraction);
         let per_metre = self.handling.per_metre;
         if self.frame == ColliderFrame::Head {

@@ -7,7 +7,8 @@ use super::HeadWay;
 use super::collider_body::{ColliderBody, ColliderFrame, ColliderMotion, ContactScale};
 use super::grab::Grab;
 use super::hand::{HandBody, HandId};
-use super::points::{Candidate, Kept, Near};
+use super::point::ContactPoint;
+use super::points::Kept;
 
 /// Identifies a collider; never reused by the same face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,26 +44,24 @@ pub struct HeadLoad {
     pub torque: Vec3,
 }
 
-/// All colliders and grabs of a face.
+/// Memory is reserved for this many colliders that all of the skin is near to. Ours: more never touch all of it at once.
+const MOST_AT_ONCE: usize = 4;
+
+/// All colliders and grabs of a face: those that others add, which this lists and reports, and those of the face itself, such as its teeth.
 #[derive(Clone, Debug)]
 pub struct Colliders {
     pub(crate) touches: Vec<(ColliderId, ColliderBody)>,
     pub(crate) pulls: Vec<(GrabId, Grab)>,
     pub(super) hands: Vec<(HandId, HandBody)>,
-    /// Vertices of the body that are within reach of a hand, while its contacts are searched for.
-    pub(crate) reached: Vec<u32>,
     /// Number of identifiers given so far.
     names: u64,
     pub(crate) handling: ContactScale,
     /// Number of contact points of the skin, for reserving memory.
     samples: usize,
-    /// Points that may touch a collider in this frame, and those that are near one in this step.
-    pub(crate) candidates: Vec<Candidate>,
-    pub(crate) near: Vec<Near>,
-    /// The near points that are visited in a sweep.
-    pub(crate) pressed: Vec<u32>,
-    /// State of contact points at the end of the last frame.
-    pub(crate) kept: Vec<Kept>,
+    /// Points that may touch a collider, sorted by collider and point.
+    pub(crate) candidates: Vec<ContactPoint>,
+    /// State of contact points when they were last given up to be found anew.
+    pub(super) kept: Vec<Kept>,
     pub(crate) contacts: Vec<Contact>,
 }
 
@@ -73,13 +72,10 @@ impl Colliders {
             touches: Vec::new(),
             pulls: Vec::new(),
             hands: Vec::new(),
-            reached: Vec::new(),
             names: 0,
             handling,
             samples,
             candidates: Vec::new(),
-            near: Vec::new(),
-            pressed: Vec::new(),
             kept: Vec::new(),
             contacts: Vec::new(),
         }
@@ -101,6 +97,16 @@ impl Colliders {
         let id = ColliderId(self.next_name());
         self.touches.push((id, ColliderBody::new(shape, (frame, pose), drive, self.handling)));
         self.reserve();
+        id
+    }
+
+    /// Adds a collider of the face itself, which the rig moves in the head's frame ([`ColliderBody::follow_rig`]). Skin may be as deep in it
+    /// as the rig itself has it there.
+    pub(crate) fn add_own(&mut self, shape: ColliderShape, pose: Pose) -> ColliderId {
+        let id = self.add_in(ColliderFrame::Head, shape, pose, ColliderMotion::Kinematic);
+        if let Some(added) = self.get_mut(id) {
+            added.is_own = true;
+        }
         id
     }
 
@@ -127,14 +133,14 @@ impl Colliders {
         self.candidates.clear();
     }
 
-    /// All colliders, with their identifiers.
+    /// All colliders but those of the face itself, with their identifiers.
     pub fn iter(&self) -> impl Iterator<Item = (ColliderId, &ColliderBody)> {
-        self.touches.iter().map(|(name, touch)| (*name, touch))
+        self.touches.iter().filter(|(_, touch)| !touch.is_own).map(|(name, touch)| (*name, touch))
     }
 
-    /// All colliders, mutable.
+    /// The same, mutable.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut ColliderBody> {
-        self.touches.iter_mut().map(|(_, touch)| touch)
+        self.touches.iter_mut().map(|(_, touch)| touch).filter(|touch| !touch.is_own)
     }
 
     /// Drags a grab to a position, in metres in the head's frame, but no farther from its origin than skin stretches. A position that is
@@ -158,17 +164,14 @@ impl Colliders {
         self.pulls.retain(|(name, _)| *name != id);
     }
 
-    /// Removes all colliders and hands, and releases all grabs.
+    /// Removes all colliders but those of the face itself and all hands, and releases all grabs.
     pub fn clear(&mut self) {
-        self.touches.clear();
+        self.touches.retain(|(_, touch)| touch.is_own);
         self.pulls.clear();
         self.hands.clear();
         self.contacts.clear();
-        // These lists refer to colliders by index.
-        self.candidates.clear();
-        self.near.clear();
-        self.pressed.clear();
-        self.kept.clear();
+        // The points refer to colliders by index.
+        self.forget_points();
     }
 
     /// Contacts between colliders and the skin in the last step.
@@ -178,7 +181,7 @@ impl Colliders {
 
     /// Mean force and torque on the head in the last frame.
     pub fn head_load(&self) -> HeadLoad {
-        let touches = self.touches.iter().map(|(_, touch)| &touch.load);
+        let touches = self.iter().map(|(_, touch)| &touch.load);
         let mut sum = HeadLoad::default();
         for load in touches.chain(self.pulls.iter().map(|(_, pull)| &pull.load)) {
             sum.force += load.force(self.handling.per_metre);
@@ -211,9 +214,9 @@ impl Colliders {
         worst
     }
 
-    /// Whether there is neither a collider nor a grab.
+    /// Whether there is neither a grab nor a collider besides those of the face itself.
     pub fn is_empty(&self) -> bool {
-        self.touches.is_empty() && self.pulls.is_empty()
+        self.iter().next().is_none() && self.pulls.is_empty()
     }
 
     pub(super) fn next_name(&mut self) -> u64 {
@@ -240,10 +243,8 @@ impl Colliders {
 
     /// Reserves memory, so that frames do not allocate.
     fn reserve(&mut self) {
-        let wanted = self.samples * self.touches.len();
+        let wanted = self.samples * self.touches.len().min(MOST_AT_ONCE);
         reserve(&mut self.candidates, wanted);
-        reserve(&mut self.near, wanted);
-        reserve(&mut self.pressed, wanted);
         reserve(&mut self.kept, wanted);
         reserve(&mut self.contacts, wanted);
     }
@@ -270,7 +271,7 @@ impl Colliders {
         self.contacts.clear();
     }
 
-    /// Begins a step: clears the contacts and moves colliders to the step's end, at the fraction `share` of the frame.
+    /// Begins a step: clears the contacts and moves colliders to the step's end, at the given fraction of the frame.
     pub(crate) fn move_colliders(&mut self, fraction: f32, head: &HeadWay, step: f32) {
         self.contacts.clear();
         self.move_hands(fraction, head);

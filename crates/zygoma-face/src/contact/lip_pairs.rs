@@ -79,6 +79,8 @@ pub(crate) struct LipContactDetector {
     /// Vertices of other parts, and vertices that penetrate in the rest pose: their order is unknown, and the artist's own intersections
     /// are kept.
     is_unordered: Vec<bool>,
+    /// The way of each vertex along the skin to the corner of the mouth, less an edge, m: see [`Lips::from_corner`].
+    from_corner: Vec<f32>,
     /// Penetration of each vertex into the other lip in the rig itself, m.
     depths: Vec<f32>,
     /// The rig's lips.
@@ -113,7 +115,7 @@ const UNORDERED: f32 = 3e-4;
 impl LipContactDetector {
     /// Determines the order in a part of the lips at rest; `positions` are those of all lip points, of which the first `upper` are the
     /// upper lip.
-    pub(crate) fn new(lips: &LipPart, upper: usize, positions: &[Vec3]) -> Self {
+    pub(crate) fn new(lips: &LipPart, upper: usize, positions: &[Vec3], from_corner: &[f32]) -> Self {
         let axis = lips.axis;
         let across = [axis.any_orthonormal_vector(), axis.cross(axis.any_orthonormal_vector())];
         let edges = lips.triangles.each_ref().map(|triangles| edges(triangles));
@@ -134,6 +136,7 @@ impl LipContactDetector {
             triangles: lips.triangles.clone(),
             edges,
             is_unordered,
+            from_corner: from_corner.to_vec(),
             depths: vec![0.0; positions.len()],
             followed: positions.to_vec(),
             next_depths: vec![0.0; positions.len()],
@@ -334,6 +337,9 @@ impl LipContactDetector {
         let flat = |v: u32| self.flat[v as usize];
         let mut best: Option<ContactPair> = None;
         let mut consider = |upper: LipPoint, lower: LipPoint| {
+            if !self.is_between_lips(&upper, &lower) {
+                return;
+            }
             let gap = upper.of(|v| flat(v).z) - lower.of(|v| flat(v).z);
             if best.is_none_or(|best| gap < best.gap) {
                 best = Some(ContactPair { upper, lower, gap, axis: self.axis });
@@ -396,7 +402,21 @@ impl LipContactDetector {
         let own = LipPoint::vertex(vertex);
         let there = LipPoint { vertices: self.triangles[other][hit.triangle as usize], weights: hit.weights };
         let (upper, lower) = if is_upper { (own, there) } else { (there, own) };
-        Some(ContactPair { upper, lower, gap: hit.height - height, axis: self.axis })
+        self.is_between_lips(&upper, &lower).then_some(ContactPair {
+            upper,
+            lower,
+            gap: hit.height - height,
+            axis: self.axis,
+        })
+    }
+
+    /// Whether two points belong to two lips, and are not neighbours in a corner of the mouth.
+    fn is_between_lips(&self, upper: &LipPoint, lower: &LipPoint) -> bool {
+        let way = |place: &LipPoint| {
+            let corners = (0..3).filter(|k| place.weights[*k] > 0.0);
+            corners.map(|k| self.from_corner[place.vertices[k] as usize]).fold(f32::INFINITY, f32::min)
+        };
+        way(upper) + way(lower) >= 0.0
     }
 
     /// Finds pairs of edges that cross in projection.
@@ -425,13 +445,10 @@ impl LipContactDetector {
                             continue;
                         }
                         let gap = at.z - others[0].lerp(others[1], t).z;
-                        if gap < margin && gap > -DEEPEST_EDGE {
-                            found.push(ContactPair {
-                                upper: LipPoint::on_edge(edge.ends, s),
-                                lower: LipPoint::on_edge(other.ends, t),
-                                gap,
-                                axis: self.axis,
-                            });
+                        let (upper, lower) =
+                            (LipPoint::on_edge(edge.ends, s), LipPoint::on_edge(other.ends, t));
+                        if gap < margin && gap > -DEEPEST_EDGE && self.is_between_lips(&upper, &lower) {
+                            found.push(ContactPair { upper, lower, gap, axis: self.axis });
                         }
                     }
                 }
@@ -640,12 +657,17 @@ mod tests {
         (LipPart { axis: Vec3::Y, triangles }, positions)
     }
 
+    /// A detector for lips that grow together nowhere.
+    fn detector(lips: &LipPart, upper: usize, positions: &[Vec3]) -> LipContactDetector {
+        LipContactDetector::new(lips, upper, positions, &vec![f32::INFINITY; positions.len()])
+    }
+
     const NEAR: Margins = Margins { vertex: 5e-4, edge: 5e-4 };
 
     #[test]
     fn sheets_apart_do_not_meet_and_close_ones_meet_everywhere() {
         let (lips, apart) = sheets(8, |_, _| 0.001, |_, _| 0.0);
-        let mut order = LipContactDetector::new(&lips, apart.len() / 2, &apart);
+        let mut order = detector(&lips, apart.len() / 2, &apart);
         assert!(order.find(&apart, NEAR).is_empty());
         let close: Vec<Vec3> = sheets(8, |_, _| 0.0003, |_, _| 0.0).1;
         let found = order.find(&close, NEAR);
@@ -659,7 +681,7 @@ mod tests {
     #[test]
     fn a_sheet_far_on_the_wrong_side_is_found_at_its_depth() {
         let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
-        let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest);
+        let mut order = detector(&lips, rest.len() / 2, &rest);
         let (_, through) = sheets(8, |x, _| 0.2 * x, |_, _| 0.008);
         order.follow(&through);
         let deepest = order.find(&through, NEAR).iter().map(|m| m.gap).fold(0.0, f32::min);
@@ -676,11 +698,11 @@ mod tests {
             beside.iter().enumerate().map(shift).collect()
         };
         let apart = shifted(0.03 * Vec3::X);
-        let mut order = LipContactDetector::new(&lips, upper, &apart);
+        let mut order = detector(&lips, upper, &apart);
         let below = shifted(0.01 * Vec3::X);
         order.follow(&below);
         assert_eq!(order.find(&below, NEAR), []);
-        let mut pushed = LipContactDetector::new(&lips, upper, &shifted(0.009 * Vec3::Y + 0.01 * Vec3::X));
+        let mut pushed = detector(&lips, upper, &shifted(0.009 * Vec3::Y + 0.01 * Vec3::X));
         pushed.follow(&below);
         assert!(pushed.find(&below, NEAR).len() > 20);
         pushed.forget(&apart);
@@ -692,7 +714,7 @@ mod tests {
     fn following_the_rig_asks_for_no_memory() {
         let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
         let (_, through) = sheets(8, |x, _| 0.2 * x, |_, _| 0.008);
-        let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest);
+        let mut order = detector(&lips, rest.len() / 2, &rest);
         let mut there_and_back = || [&through, &rest].map(|positions| order.follow(positions));
         // A thread pool of its own: handing work to another thread may allocate.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -711,7 +733,7 @@ mod tests {
     fn what_crosses_at_rest_stays_as_it_is() {
         let slope = |x: f32, _: f32| 0.002 - 0.25 * x;
         let (lips, rest) = sheets(8, slope, |_, _| 0.0);
-        let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest);
+        let mut order = detector(&lips, rest.len() / 2, &rest);
         let ordered = |meeting: &ContactPair| meeting.upper.of(|v| rest[v as usize]).x < 0.01 + 0.02 / 8.0;
         order.find(&rest, NEAR);
         assert!(order.find_crossings().iter().all(ordered), "only where it does not cross");
@@ -720,12 +742,29 @@ mod tests {
         assert!(!order.find(&lower, NEAR).is_empty(), "and there it is parted");
     }
 
+    /// Neighbours in a corner of the mouth may lie on either side of each other.
+    #[test]
+    fn neighbours_where_the_lips_grow_together_are_no_pair() {
+        let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
+        // The lips grow together at x = 0; an edge is 2.5 mm long.
+        let from_corner: Vec<f32> = rest.iter().map(|p| p.x - 0.0025).collect();
+        let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest, &from_corner);
+        let (_, through) = sheets(8, |_, _| -0.001, |_, _| 0.0);
+        order.follow(&through);
+        order.find(&through, NEAR);
+        let along: Vec<f32> =
+            order.find_crossings().iter().map(|pair| pair.upper.of(|v| through[v as usize]).x).collect();
+        let nearest = along.iter().copied().fold(f32::INFINITY, f32::min);
+        assert!(nearest > 0.002 && nearest < 0.006, "{nearest}");
+        assert!(along.iter().any(|x| *x > 0.015), "farther off they are parted");
+    }
+
     #[test]
     fn edges_find_what_vertices_miss() {
         // Two saddles, rotated against each other and touching at the middle: ridges cross where there is no vertex.
         let saddle = |x: f32, z: f32| 40.0 * ((x - 0.01) * (x - 0.01) - (z - 0.01) * (z - 0.01));
         let (lips, rest) = sheets(6, |x, z| 0.01 + saddle(x, z), saddle);
-        let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest);
+        let mut order = detector(&lips, rest.len() / 2, &rest);
         let (_, near) = sheets(6, |x, z| 0.0001 + saddle(x, z), saddle);
         let found = order.find(&near, Margins { vertex: 0.0, edge: 0.0 });
         assert!(found.iter().any(|m| m.upper.weights[0] != 1.0 && m.lower.weights[0] != 1.0));
@@ -741,7 +780,7 @@ mod tests {
                 let [a, b, c] = t.map(|v| rest[v as usize]);
                 t.iter().for_each(|v| areas[*v as usize] += (b - a).cross(c - a).length() / 6.0);
             }
-            let mut found = LipContactDetector::new(&lips, rest.len() / 2, &rest).find(&rest, NEAR).to_vec();
+            let mut found = detector(&lips, rest.len() / 2, &rest).find(&rest, NEAR).to_vec();
             let area = area_of(&areas, &found);
             // The upper sheet is shifted by a part of a square.
             let shared = (0.02 * (1.0 - 0.31 / count as f32)).powi(2);

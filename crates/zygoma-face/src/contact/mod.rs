@@ -9,9 +9,11 @@ mod grab;
 mod hand;
 mod lip_pairs;
 mod pinch;
+mod point;
 mod points;
 mod samples;
 mod side;
+mod thin;
 mod through;
 
 use zygoma_geometry::rigid::RigidMotion;
@@ -25,9 +27,10 @@ pub(crate) use hand::Reach;
 pub use hand::{HAND_FRICTION, HandBody, HandId};
 pub(crate) use lip_pairs::{ContactPair, LipContactDetector, LipPoint, Margins, area_of};
 pub(crate) use pinch::PinchedSkin;
-pub(crate) use points::{Candidate, Hold, Layer, Near};
+pub(crate) use point::{ContactPoint, Hold, Home};
+pub(crate) use points::Layer;
 pub(crate) use samples::{Order, SampledSkin, Samples};
-pub(crate) use side::Side;
+pub(crate) use thin::{Thinned, thin};
 pub(crate) use through::Below;
 
 /// The head's motion over a frame.

@@ -79,7 +79,8 @@ impl Body for EnrichedBody {
     }
 
     fn params(&self) -> Vec<BodyParam> {
-        BodyParam::list([("rebalance", self.rebalance)], &self.gravity.to_array())
+        let rebalance = BodyParam::new("rebalance", self.rebalance, 0.0..=1.0);
+        [rebalance].into_iter().chain(BodyParam::gravity(&self.gravity.to_array())).collect()
     }
 
     fn set_param(&mut self, name: &str, value: f64) -> Result<(), BadBodyParam> {

@@ -97,8 +97,6 @@ impl EnrichedBody {
         let enriched = &self.enriched;
         let surface = &mut self.surface;
         if !std::mem::take(&mut self.surface_is_stale) {
-            // Teeth that have stopped no longer move.
-            self.contact.rest_teeth();
             return;
         }
         surface.base.copy_from_slice(&enriched.skin.neutral);

@@ -1,7 +1,7 @@
 //! Secondary motion on top of the artist's own, after *Blendvolumes*.
 //!
 //! [`Enriched`] is a volume of soft tissue under a face's skin with one rest shape for each blendshape. An [`EnrichedBody`] blends them as the rig blends
-//! its shapes, and simulates the displacement from that blend: flesh swings when the head moves, and where nothing pushes the face is exactly the rig's.
+//! its shapes, and simulates the displacement from that blend: tissue swings when the head moves, and where nothing pushes the face is exactly the rig's.
 
 mod blend_materials;
 mod blend_volumes;

@@ -114,7 +114,7 @@ impl EnrichedBody {
             &mut solid.system,
         );
         if let Some(teeth) = enriched.teeth.clone() {
-            contact.set_teeth(&enriched.touchable, teeth, &mut solid.system);
+            contact.set_teeth(teeth);
         }
         solid.expect_constraints(&contact.lip_rows(enriched.layout.free));
         let none = vec![0.0; enriched.volumes.shapes.len()];

@@ -11,6 +11,7 @@ mod inside;
 mod inside_file;
 mod jaw_motion;
 mod landmarks;
+mod lip_sides;
 mod lips;
 mod origin;
 mod prepare;

@@ -226,7 +226,7 @@ impl HandSummary {
     }
 }
 
-/// A share in %; all of nothing is 100 %.
+/// A fraction in %; all of nothing is 100 %.
 fn percent(part: usize, whole: usize) -> f64 {
     if whole == 0 { 100.0 } else { 100.0 * part as f64 / whole as f64 }
 }

@@ -6,7 +6,7 @@ mod performance;
 mod recording;
 mod spool;
 pub mod toml_file;
-pub mod touch_script;
+mod touch_script;
 pub mod watch;
 
 pub use hand_measure::{COLLISION, HandFrameMeasure, HandProbe, HandRow, HandSummary, Penetration};
@@ -14,4 +14,4 @@ pub use hands::HandProp;
 pub use performance::{DeviationSummary, FrameDeviation, Observer, Outcome, Performance, Performed};
 pub use recording::{About, Recording};
 pub use spool::SpooledFrames;
-pub use touch_script::{Prop, TouchScript};
+pub use touch_script::{Moment, Player, Prop, ScriptedHand, ScriptedTouch, TouchScript};

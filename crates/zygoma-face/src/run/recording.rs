@@ -19,7 +19,7 @@ const KIND: &str = "zygoma_recording";
 const VERSION: u64 = 1;
 /// Seconds from state to state. Ours: a state is as large as some frames.
 const BETWEEN_STATES: f64 = 0.2;
-/// States closer than this are the same: displacements in m, and velocities in m/s, with which flesh that swings at 5 Hz goes as far. Ours.
+/// States closer than this are the same: displacements in m, and velocities in m/s, with which tissue that swings at 5 Hz goes as far. Ours.
 const SAME: f32 = 1e-5;
 const SAME_SPEED: f32 = 3e-4;
 

@@ -62,12 +62,12 @@ impl Body for ShellBody {
     fn params(&self) -> Vec<BodyParam> {
         let built = &self.face().fitted.params;
         let now = self.params().shell.as_ref().unwrap_or(built);
-        let params = [
-            ("stiffness", self.params().stiffness_scale),
-            ("density", now.density / built.density),
-            ("damping", now.damping / built.damping),
+        let factors = [
+            BodyParam::factor("stiffness", self.params().stiffness_scale),
+            BodyParam::factor("density", now.density / built.density),
+            BodyParam::factor("damping", now.damping / built.damping),
         ];
-        BodyParam::list(params, &self.params().gravity)
+        factors.into_iter().chain(BodyParam::gravity(&self.params().gravity)).collect()
     }
 
     fn set_param(&mut self, name: &str, value: f64) -> Result<(), BadBodyParam> {
@@ -85,6 +85,10 @@ impl Body for ShellBody {
         params.check()?;
         self.set_params(params);
         Ok(())
+    }
+
+    fn finish_params(&mut self) {
+        self.finish_params();
     }
 
     fn stages(&self) -> Vec<Stage> {

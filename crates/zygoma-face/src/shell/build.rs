@@ -218,7 +218,7 @@ pub fn build_with_report(
             };
             let mut fit_params = params.fit.clone();
             fit_params.held = (0..is_held.len() as u32).filter(|v| is_held[*v as usize]).collect();
-            fit_params.budget = budget.share(CERTIFY_FRACTION);
+            fit_params.budget = budget.fraction(CERTIFY_FRACTION);
             let for_fit = budget.seconds_left().map(|left| FIT_SHARE * left);
             fit_params.seconds = [params.fit.seconds, for_fit].into_iter().flatten().reduce(f64::min);
             let mut relay = |now: Stage| {

@@ -4,6 +4,7 @@ use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::Checked;
 
+use super::STICKY;
 use super::run::TissueBody;
 use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, Stage, gravity_axis};
 use crate::contact::{Colliders, GrabId};
@@ -54,15 +55,17 @@ impl Body for TissueBody {
         Some(self.grab(at, radius))
     }
 
+    /// Stickiness is a multiple of the usual one, [`STICKY`].
     fn params(&self) -> Vec<BodyParam> {
         let live = self.live();
-        BodyParam::list([("stickiness", live.stickiness)], &live.gravity)
+        let stickiness = BodyParam::new("stickiness", live.stickiness / STICKY, 0.0..=10.0);
+        [stickiness].into_iter().chain(BodyParam::gravity(&live.gravity)).collect()
     }
 
     fn set_param(&mut self, name: &str, value: f64) -> Result<(), BadBodyParam> {
         let mut live = self.live();
         match (name, gravity_axis(name)) {
-            ("stickiness", _) => live.stickiness = value,
+            ("stickiness", _) => live.stickiness = value * STICKY,
             (_, Some(axis)) => live.gravity[axis] = value,
             _ => return Err(BadBodyParam::unknown("tissue", name, &Body::params(self))),
         }

@@ -37,7 +37,7 @@ impl TissueBody {
     /// motion: where the expression itself has the skin in the teeth, or they stand before it, the skin stays there. Artists let lips
     /// roll over teeth that they have not made thin enough, and to resolve all of it would tear the lips from their shapes.
     pub fn set_teeth(&mut self, teeth: Teeth) {
-        self.contact.set_teeth(&self.tissue.touchable, teeth, &mut self.system);
+        self.contact.set_teeth(teeth);
     }
 
     /// State of the contact between tissue and teeth.

@@ -118,7 +118,7 @@ impl Default for AnatomyOptions {
     }
 }
 
-/// Fits the built-in head to a rig's skin; the other meshes occlude the surfaces behind them.
+/// Fits the built-in head to a rig's skin, with bones that stay under it in the rig's shapes. The other meshes occlude the surfaces behind them.
 pub fn fit_head(rig: &Rig, options: &AnatomyOptions) -> Result<FittedHead, FitError> {
     let positions = |mesh: &RigMesh| -> Vec<DVec3> { mesh.positions.iter().map(|p| p.as_dvec3()).collect() };
     let others = rig.meshes.iter().enumerate().filter(|(index, _)| *index != rig.skin);
@@ -127,13 +127,14 @@ pub fn fit_head(rig: &Rig, options: &AnatomyOptions) -> Result<FittedHead, FitEr
     let inner: Vec<(&[DVec3], &[[u32; 3]])> = inner.iter().map(|(p, t)| (&p[..], &t[..])).collect();
     let (skin, triangles) = (positions(rig.skin()), rig.skin().faces.triangles());
     let AnatomyOptions { landmarks, fat, fill } = options;
-    fit::fit(&FitInput {
+    let fitted = fit::fit(&FitInput {
         inner: &inner,
         landmarks,
         fat: *fat,
         fill: *fill,
         ..FitInput::new(&skin, &triangles)
-    })
+    })?;
+    Ok(fitted.covered_in_shapes(rig, *fill))
 }
 
 impl BodySection for TissueVolume {

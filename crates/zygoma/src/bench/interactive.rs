@@ -72,8 +72,8 @@ pub(crate) struct Size {
 /// A subset of the frames.
 #[derive(Debug, Serialize)]
 pub(crate) struct Part {
-    /// Their share of all frames.
-    pub(crate) share: f64,
+    /// Their fraction of all frames.
+    pub(crate) fraction: f64,
     /// Their median, ms.
     pub(crate) frame_ms: f64,
     /// Milliseconds by stage of those around their median.
@@ -173,7 +173,7 @@ impl Part {
     /// Summarises frames sorted by time, out of so many in all.
     fn new(frames: &[&Timed], count: f64) -> Self {
         Self {
-            share: frames.len() as f64 / count,
+            fraction: frames.len() as f64 / count,
             frame_ms: frames.get(frames.len() / 2).map_or(0.0, |frame| frame.ms),
             stages_ms: StagesMs::about_the_median(frames),
         }
@@ -199,19 +199,19 @@ impl StagesMs {
     fn about_the_median(frames: &[&Timed]) -> Self {
         let (middle, half) = (frames.len() / 2, frames.len() / 20);
         let about = &frames[middle.saturating_sub(half)..(middle + half + 1).min(frames.len())];
-        let share = 1.0 / about.len().max(1) as f64;
-        about.iter().fold(Self::default(), |sum, frame| sum.plus(share, &frame.stages))
+        let weight = 1.0 / about.len().max(1) as f64;
+        about.iter().fold(Self::default(), |sum, frame| sum.plus(weight, &frame.stages))
     }
 
-    fn plus(self, share: f64, other: &Self) -> Self {
+    fn plus(self, weight: f64, other: &Self) -> Self {
         Self {
-            rig: self.rig + share * other.rig,
-            gradient: self.gradient + share * other.gradient,
-            solve: self.solve + share * other.solve,
-            constraints: self.constraints + share * other.constraints,
-            contact: self.contact + share * other.contact,
-            warp: self.warp + share * other.warp,
-            other: self.other + share * other.other,
+            rig: self.rig + weight * other.rig,
+            gradient: self.gradient + weight * other.gradient,
+            solve: self.solve + weight * other.solve,
+            constraints: self.constraints + weight * other.constraints,
+            contact: self.contact + weight * other.contact,
+            warp: self.warp + weight * other.warp,
+            other: self.other + weight * other.other,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use zygoma_rig::JointRole;
 use zygoma_rig::formats::Limits;
-use zygoma_rig::take::{Interpolation, MotionTrack, Take, WeightCurve, WeightTrack};
+use zygoma_rig::{Interpolation, MotionTrack, Take, WeightCurve, WeightTrack};
 
 use super::*;
 use crate::run::{About, Outcome, Performance, Recording, TouchScript};

@@ -173,7 +173,7 @@ fn only_materials_that_change_with_the_expression_stiffen_the_side_that_smiles()
     let c = run(&[painted(None, sides[0], stiff)]);
     let d = run(&[0, 1].map(|side| painted(Some(smiles[side]), sides[side], stiff)));
     let message = format!("homogeneous {b:?}, constant {c:?}, changing {d:?}");
-    // The same material everywhere lets tense flesh swing, and a constant one has one side only.
+    // The same material everywhere lets tense tissue swing, and a constant one has one side only.
     assert!(c[0][0] < 0.5 * b[0][0] && c[1][0] > 0.8 * b[1][0] && c[1][1] < 0.5 * b[1][1], "{message}");
     for side in 0..2 {
         assert!(d[side][0] < 0.5 * b[side][0], "the tense side is stiff: {message}");

@@ -23,7 +23,7 @@ use crate::contact::{
 };
 use crate::model::FaceModel;
 use crate::shell::model::ShellModel;
-use contact::{Bone, Skin, Supports, Travel, is_beyond};
+use contact::{Bone, ShellContact, Skin, Travel, is_beyond};
 use head::HeadMotion;
 pub use measure::Deviation;
 use params::Pending;
@@ -96,7 +96,7 @@ pub struct ShellBody {
     rig: CoarseRig,
     samples: Samples,
     touches: Colliders,
-    supports: Supports,
+    contact: ShellContact,
     head: HeadMotion,
     pose: RigidMotion,
     weights: Vec<f32>,
@@ -191,7 +191,7 @@ impl ShellBody {
         let triangles: Vec<[u32; 3]> = face.shell.triangles.iter().map(|t| t.map(place)).collect();
         Ok(Self {
             touches: Colliders::new(handling(face.height), samples.len()),
-            supports: Supports::new(rest.len()),
+            contact: ShellContact::new(rest.len(), samples.len()),
             samples,
             head: HeadMotion::new(),
             pose: RigidMotion { rotation: glam::DQuat::IDENTITY, translation: glam::DVec3::ZERO },
@@ -419,7 +419,8 @@ impl ShellBody {
         let below = |at| Below::new(at, target.iter().map(|p| p.xyz()), |v| self.fans.normal(v, target));
         self.touches.begin_frame();
         self.touches.iter_mut().for_each(|touch| touch.pass(&way, 1.0, below));
-        self.touches.find_candidates(&skin, &way, if asleep { WAKING } else { WATCH });
+        let margin = if asleep { WAKING } else { WATCH };
+        self.contact.find_candidates(&mut self.touches, &skin, &way, margin);
         self.stages.contact = began.elapsed();
         self.stages.constraints = self.stages.contact;
         self.touches.is_near() || self.touches.is_pulling()
@@ -486,13 +487,12 @@ impl ShellBody {
             limit_depth(&mut next[..free], &mut bone);
             if touched {
                 let began = Instant::now();
-                self.touches.resolve(
+                self.contact.resolve(
+                    &mut self.touches,
                     &self.samples,
-                    &mut self.supports,
                     &mut bone,
                     (next, current),
-                    &matrices,
-                    fraction,
+                    (&matrices, fraction),
                 );
                 self.stages.contact += began.elapsed();
             }

@@ -4,6 +4,7 @@
 
 mod colliders;
 mod lips;
+mod search;
 mod skin_points;
 mod teeth;
 
@@ -108,13 +109,11 @@ pub(crate) struct VolumeContact {
     /// The colliders and grabs.
     pub(crate) touches: Colliders,
     press: ColliderContact,
-    /// The teeth that collide with the volume, if any.
+    /// The teeth among the colliders, if any.
     mouth: Option<Mouth>,
     /// `None` if the face has no lips.
     pub(crate) lips: Option<LipContact>,
     pub(crate) times: ContactTimes,
-    stiffness: f64,
-    step_time: f64,
 }
 
 impl VolumeContact {
@@ -134,26 +133,24 @@ impl VolumeContact {
             mouth: None,
             lips,
             times: ContactTimes::default(),
-            stiffness,
-            step_time,
         }
     }
 
     /// Keeps lips and cheeks out of the given teeth from now on, which replace earlier ones.
-    pub(crate) fn set_teeth(&mut self, skin: &SkinPoints, teeth: Teeth, system: &mut System<f32>) {
-        let mut press = match self.mouth.take() {
-            Some(mouth) => mouth.press,
-            None => ColliderContact::new(self.stiffness, system),
-        };
-        press.clear(system);
-        press.forget();
-        let touches = Colliders::new(skin_points::handling(self.step_time, skin.height), skin.samples.len());
-        self.mouth = Some(Mouth::new(touches, teeth, press));
+    pub(crate) fn set_teeth(&mut self, teeth: Teeth) {
+        self.remove_teeth();
+        self.mouth = Some(Mouth::new(teeth, &mut self.touches));
+    }
+
+    fn remove_teeth(&mut self) {
+        if let Some(mouth) = self.mouth.take() {
+            mouth.remove(&mut self.touches);
+        }
     }
 
     /// State of the contact with teeth.
     pub(crate) fn teeth(&self) -> TeethReport {
-        self.mouth.as_ref().map_or_else(TeethReport::default, Mouth::report)
+        self.mouth.as_ref().map_or_else(TeethReport::default, |mouth| mouth.report(&self.touches))
     }
 
     /// Free rows that contact between the lips may act on.
@@ -174,7 +171,7 @@ impl VolumeContact {
 
     /// Whether a collider or a grab may act on the skin.
     pub(crate) fn is_touched(&self) -> bool {
-        !self.touches.touches.is_empty() || !self.touches.pulls.is_empty()
+        !self.touches.is_empty()
     }
 
     /// Sum of the friction of all sliding points on the free rows, N.
@@ -189,9 +186,6 @@ impl VolumeContact {
             lips.clear(system);
         }
         self.press.clear(system);
-        if let Some(mouth) = &self.mouth {
-            mouth.press.clear(system);
-        }
     }
 
     /// Forgets all contacts after the face was teleported.
@@ -199,31 +193,21 @@ impl VolumeContact {
         if let Some(lips) = &mut self.lips {
             lips.forget();
         }
-        if let Some(mouth) = &mut self.mouth {
-            mouth.press.forget();
-            mouth.touches.teleport(way);
-        }
-        self.press.forget();
+        self.press.forget(&mut self.touches);
         self.touches.teleport(way);
     }
 
     /// Moves the teeth to their poses for the given weights and pose of the jaw.
     pub(crate) fn place_teeth(&mut self, weights: &[f32], jaw: &RigidMotion) {
-        if let Some(mouth) = &mut self.mouth {
-            mouth.place(weights, jaw);
-        }
-    }
-
-    /// Keeps the teeth where they are.
-    pub(crate) fn rest_teeth(&mut self) {
-        if let Some(mouth) = &mut self.mouth {
-            mouth.touches.begin_frame();
+        if let Some(mouth) = &self.mouth {
+            mouth.place(weights, jaw, &mut self.touches);
         }
     }
 
     /// Leaves contact between the lips and with teeth out from now on. Their constraints must have been cleared.
     pub(crate) fn leave_inner_contact_out(&mut self) {
-        (self.lips, self.mouth) = (None, None);
+        self.lips = None;
+        self.remove_teeth();
     }
 
     /// Follows the lips of the rig itself, before each step in which it has moved.
@@ -248,12 +232,7 @@ impl VolumeContact {
         self.touches.iter_mut().for_each(|touch| touch.pass(way, *fraction, |at| skin.below(at, &rig)));
         let skin_travel = (seconds * fastest).min(FARTHEST_SKIN);
         let steps = (way, *fraction, *seconds);
-        self.press.begin(skin, &mut self.touches, (state, None), steps, skin_travel);
-        if let Some(mouth) = &mut self.mouth {
-            // Teeth that stand before the skin in the rig itself would tear it from its shape: its own depth is always allowed.
-            let steps = (way, 1.0, *seconds);
-            mouth.press.begin(skin, &mut mouth.touches, (state, Some(goal)), steps, 0.0);
-        }
+        self.press.begin(skin, &mut self.touches, (state, goal), steps, skin_travel);
         self.times.detect += began.elapsed();
         self.prepare(skin, step, (state, Some(goal)), (system, factor));
     }
@@ -267,9 +246,6 @@ impl VolumeContact {
         parts: (&mut System<f32>, &mut Prefactored<f32>),
     ) {
         self.press.find_forces(skin, &self.touches, state.x);
-        if let Some(mouth) = &mut self.mouth {
-            mouth.press.find_forces(skin, &mouth.touches, state.x);
-        }
         self.prepare(skin, step, (state, None), parts);
     }
 
@@ -287,14 +263,8 @@ impl VolumeContact {
         let ContactStep { fraction, seconds, .. } = *step;
         let now = Surface { x, ..*state };
         self.press.react(skin, &mut self.touches, &now, (fraction, seconds));
-        if let Some(mouth) = &mut self.mouth {
-            mouth.press.react(skin, &mut mouth.touches, &now, (1.0, seconds));
-        }
         self.part(skin, ROUNDS, state, factor, x);
         self.press.end(skin, &mut self.touches, x);
-        if let Some(mouth) = &mut self.mouth {
-            mouth.press.end(skin, &mut mouth.touches, x);
-        }
         self.times.part += began.elapsed();
     }
 
@@ -314,10 +284,6 @@ impl VolumeContact {
         }
         self.press.prepare(skin, &self.touches, state, step.fraction, system);
         let mut touched = self.press.rows(skin, &self.touches);
-        if let Some(mouth) = &mut self.mouth {
-            mouth.press.prepare(skin, &mouth.touches, state, step.fraction, system);
-            touched.extend(mouth.press.rows(skin, &mouth.touches));
-        }
         if goal.is_some() {
             touched.extend(self.press.rows_ahead(skin, &self.touches, state.x));
         }
@@ -350,9 +316,6 @@ impl VolumeContact {
             }
             let first = lifts.rows.len();
             self.press.missing(skin, &self.touches, x, &mut lifts);
-            if let Some(mouth) = &self.mouth {
-                mouth.press.missing(skin, &mouth.touches, x, &mut lifts);
-            }
             if lifts.rows.is_empty() {
                 break;
             }

@@ -1,18 +1,14 @@
-//! Contact between a volume and teeth.
+//! Teeth: colliders of the face itself that the rig moves.
 
 use zygoma_geometry::rigid::RigidMotion;
-use zygoma_physics::contact::Pose;
 
-use super::colliders::ColliderContact;
-use crate::contact::{ColliderFrame, ColliderId, ColliderMotion, Colliders};
+use crate::contact::{ColliderBody, ColliderId, Colliders};
 use crate::model::Teeth;
 
-/// Teeth as colliders in the head's frame that the rig moves.
+/// Teeth among the colliders of a face.
 #[derive(Clone)]
 pub(super) struct Mouth {
-    pub(super) teeth: Teeth,
-    pub(super) touches: Colliders,
-    pub(super) press: ColliderContact,
+    teeth: Teeth,
     rows: Vec<ColliderId>,
 }
 
@@ -26,32 +22,33 @@ pub struct TeethReport {
 }
 
 impl Mouth {
-    /// Teeth in the neutral, as colliders of their own beside `touches`.
-    pub(super) fn new(mut touches: Colliders, teeth: Teeth, press: ColliderContact) -> Self {
-        let poses: Vec<Pose> = teeth.poses(&[], &RigidMotion::IDENTITY);
-        let rows = teeth
-            .arches()
-            .zip(&poses)
-            .map(|(arch, pose)| touches.add_in(ColliderFrame::Head, arch, *pose, ColliderMotion::Kinematic));
-        let rows = rows.collect();
-        Self { teeth, touches, press, rows }
+    /// Adds teeth in the neutral to the colliders.
+    pub(super) fn new(teeth: Teeth, touches: &mut Colliders) -> Self {
+        let poses = teeth.poses(&[], &RigidMotion::IDENTITY);
+        let rows = teeth.arches().zip(&poses).map(|(arch, pose)| touches.add_own(arch, *pose)).collect();
+        Self { teeth, rows }
+    }
+
+    /// Removes the teeth from the colliders.
+    pub(super) fn remove(&self, touches: &mut Colliders) {
+        self.rows.iter().for_each(|row| touches.remove(*row));
     }
 
     /// Moves the teeth to their poses for the given weights and pose of the jaw.
-    pub(super) fn place(&mut self, weights: &[f32], jaw: &RigidMotion) {
+    pub(super) fn place(&self, weights: &[f32], jaw: &RigidMotion, touches: &mut Colliders) {
         for (row, pose) in self.rows.iter().zip(self.teeth.poses(weights, jaw)) {
-            if let Some(touch) = self.touches.get_mut(*row) {
-                touch.pose = pose;
+            if let Some(row) = touches.get_mut(*row) {
+                row.follow_rig(pose);
             }
         }
-        self.touches.begin_frame();
     }
 
     /// State of the contact.
-    pub(super) fn report(&self) -> TeethReport {
+    pub(super) fn report(&self, touches: &Colliders) -> TeethReport {
+        let rows = || self.rows.iter().filter_map(|row| touches.get(*row));
         TeethReport {
-            contacts: self.touches.contacts().len(),
-            penetration: self.touches.iter().map(|(_, touch)| touch.deepest()).fold(0.0, f32::max),
+            contacts: rows().map(|row| row.load.contacts()).sum(),
+            penetration: rows().map(ColliderBody::deepest).fold(0.0, f32::max),
         }
     }
 }

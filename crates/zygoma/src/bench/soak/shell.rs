@@ -10,9 +10,9 @@ use std::time::Instant;
 use anyhow::ensure;
 use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
+use zygoma_face::body::{Body, BodyParam, Drive, RigBody};
 use zygoma_face::contact::{ColliderId, ColliderMotion, GrabId};
-use zygoma_face::model::Continue;
-use zygoma_face::model::FaceModel;
+use zygoma_face::model::{Continue, FaceModel};
 use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::contact::{ColliderShape, Pose};
@@ -28,6 +28,9 @@ const FARTHEST: f32 = 1.0;
 /// Largest distance that may remain after the release, in percent of the height, and the time to recover, in seconds.
 const LEFT_PERCENT: f32 = 0.1;
 const RECOVERY: f64 = 2.0;
+
+/// Parameters vary in this part of their range: density from 0.35 to 2.8 times that of the face, gravity up to 30 m/s².
+const VARIED: f64 = 0.3;
 
 /// Simulated seconds from one release to the next.
 const ROUND: f64 = 8.0;
@@ -61,20 +64,20 @@ pub(crate) fn run(path: Option<&Path>, seconds: f64, seed: u64) -> anyhow::Resul
 
 fn soak(face: &FaceModel, seconds: f64, seed: u64) -> anyhow::Result<Soaked> {
     let mut fuzzer = Fuzzer::new(face, seed)?;
+    let usual = fuzzer.body.params();
     let mut found = Soaked { all_finite: true, ..Soaked::default() };
     while found.simulated_seconds < seconds {
         let end = found.simulated_seconds + ROUND.min(seconds);
         while found.simulated_seconds < end {
-            let frame = fuzzer.act();
+            let frame = fuzzer.act()?;
             fuzzer.advance(frame, &mut found);
         }
-        fuzzer.let_go();
+        fuzzer.let_go(&usual)?;
         let recovered = found.simulated_seconds + RECOVERY;
         while found.simulated_seconds < recovered {
             fuzzer.advance(0.01, &mut found);
         }
-        let left = fuzzer.running.deviation().worst / face.height as f32;
-        found.left_percent = found.left_percent.max(100.0 * left);
+        found.left_percent = found.left_percent.max(100.0 * fuzzer.farthest());
         found.releases += 1;
     }
     Ok(found)
@@ -95,135 +98,165 @@ impl Soaked {
     }
 }
 
-/// Generates violent random input to a face.
+/// Generates violent random input to a body.
 struct Fuzzer {
-    running: ShellBody,
+    body: Box<dyn Body>,
+    /// The plain rig, which the body returns to.
+    rig: RigBody,
+    /// Length of a step of the physics, s.
+    step: f64,
+    height: f32,
     dice: Dice,
-    touches: Vec<ColliderId>,
-    pulls: Vec<GrabId>,
+    colliders: Vec<ColliderId>,
+    grabs: Vec<GrabId>,
     weights: Vec<f32>,
     middle: Vec3,
-    reach: f32,
+    extent: f32,
 }
 
 impl Fuzzer {
     fn new(face: &FaceModel, seed: u64) -> anyhow::Result<Self> {
-        let running = ShellBody::new(face, RunParams::default())?;
+        let body = ShellBody::new(face, RunParams::default())?;
         let points = || face.skin.iter().map(|v| face.neutral[*v as usize]);
         let low = points().fold(Vec3::MAX, Vec3::min);
         let high = points().fold(Vec3::MIN, Vec3::max);
         Ok(Self {
-            running,
+            step: body.face().fitted.params.step_time,
+            height: face.height as f32,
+            body: Box::new(body),
+            rig: RigBody::new(face),
             dice: Dice::new(seed),
-            touches: Vec::new(),
-            pulls: Vec::new(),
+            colliders: Vec::new(),
+            grabs: Vec::new(),
             weights: vec![0.0; face.shapes.len()],
             middle: 0.5 * (low + high),
-            reach: 0.7 * (high - low).max_element(),
+            extent: 0.7 * (high - low).max_element(),
         })
     }
 
     /// Makes a random, violent change, and returns the length of the next frame.
-    fn act(&mut self) -> f64 {
-        let place = self.middle + self.reach * self.dice.vector();
-        if self.touches.len() < 4 && self.dice.chance(0.1) {
+    fn act(&mut self) -> anyhow::Result<f64> {
+        let place = self.middle + self.extent * self.dice.vector();
+        self.press(place);
+        self.pull(place);
+        if self.dice.chance(0.3) {
+            for shape in 0..self.weights.len() {
+                self.weights[shape] = if self.dice.chance(0.15) { 1.3 * self.dice.number() } else { 0.0 };
+            }
+            self.drive()?;
+        }
+        if self.dice.chance(0.2) {
+            let turn = 0.8 * self.dice.vector();
+            let rotation = DQuat::from_scaled_axis(turn.as_dvec3());
+            let translation: DVec3 = 0.2 * self.dice.vector().as_dvec3();
+            self.body.set_head_pose(&RigidMotion { rotation, translation });
+        }
+        if self.dice.chance(0.01) {
+            self.change_params()?;
+        }
+        Ok(self.dice.frame())
+    }
+
+    fn drive(&mut self) -> anyhow::Result<()> {
+        self.rig.drive(Drive::Weights(&self.weights))?;
+        Ok(self.body.drive(Drive::Weights(&self.weights))?)
+    }
+
+    fn press(&mut self, place: Vec3) {
+        let Some(colliders) = self.body.colliders_mut() else { return };
+        if self.colliders.len() < 4 && self.dice.chance(0.1) {
             let radius = 0.002 + 0.03 * self.dice.number();
             let shape = if self.dice.chance(0.5) {
                 ColliderShape::Sphere { radius }
             } else {
                 ColliderShape::Capsule { half_length: 0.05 * self.dice.number(), radius }
             };
-            let drive = if self.dice.chance(0.5) {
+            let motion = if self.dice.chance(0.5) {
                 ColliderMotion::Kinematic
             } else {
                 ColliderMotion::Bounded { force: 20.0 * self.dice.number().powi(4) }
             };
-            self.touches.push(self.running.colliders_mut().add(shape, Pose::at(place), drive));
+            self.colliders.push(colliders.add(shape, Pose::at(place), motion));
         }
-        for index in 0..self.touches.len() {
+        for id in &self.colliders {
             if self.dice.chance(0.4) {
-                let at = self.middle + self.reach * self.dice.vector();
+                let at = self.middle + self.extent * self.dice.vector();
                 let friction = if self.dice.chance(0.5) { self.dice.number() } else { 0.0 };
-                if let Some(touch) = self.running.colliders_mut().get_mut(self.touches[index]) {
-                    (touch.pose, touch.friction) = (Pose::at(at), friction);
+                if let Some(collider) = colliders.get_mut(*id) {
+                    (collider.pose, collider.friction) = (Pose::at(at), friction);
                 }
             }
         }
-        if self.dice.chance(0.05) && !self.touches.is_empty() {
-            let touch = self.touches.remove(0);
-            self.running.colliders_mut().remove(touch);
+        if self.dice.chance(0.05) && !self.colliders.is_empty() {
+            colliders.remove(self.colliders.remove(0));
         }
-        self.pull(place);
-        if self.dice.chance(0.3) {
-            for shape in 0..self.weights.len() {
-                self.weights[shape] = if self.dice.chance(0.15) { 1.3 * self.dice.number() } else { 0.0 };
-            }
-            self.running.set_weights(&self.weights);
-        }
-        if self.dice.chance(0.2) {
-            let turn = 0.8 * self.dice.vector();
-            let rotation = DQuat::from_scaled_axis(turn.as_dvec3());
-            let translation: DVec3 = 0.2 * self.dice.vector().as_dvec3();
-            self.running.set_head_pose(&RigidMotion { rotation, translation });
-        }
-        if self.dice.chance(0.01) {
-            self.change_params();
-        }
-        self.dice.frame()
     }
 
     fn pull(&mut self, place: Vec3) {
-        if self.pulls.len() < 2 && self.dice.chance(0.05) {
+        if self.grabs.len() < 2 && self.dice.chance(0.05) {
             let radius = 0.02 * self.dice.number();
-            self.pulls.push(self.running.grab(place, radius));
+            self.grabs.extend(self.body.grab(place, radius));
         }
-        for index in 0..self.pulls.len() {
-            let to = self.middle + self.reach * self.dice.vector();
-            self.running.colliders_mut().drag(self.pulls[index], to);
+        let Some(colliders) = self.body.colliders_mut() else { return };
+        for grab in &self.grabs {
+            colliders.drag(*grab, self.middle + self.extent * self.dice.vector());
         }
-        if self.dice.chance(0.05) && !self.pulls.is_empty() {
-            let pull = self.pulls.remove(0);
-            self.running.colliders_mut().release(pull);
+        if self.dice.chance(0.05) && !self.grabs.is_empty() {
+            colliders.release(self.grabs.remove(0));
         }
     }
 
-    fn change_params(&mut self) {
-        let mut shell = self.running.face().fitted.params.clone();
-        shell.density *= f64::from(0.2 + 3.0 * self.dice.number());
-        shell.damping = f64::from(5.0 * self.dice.number());
-        shell.max_pressure *= f64::from(0.5 + 2.0 * self.dice.number());
-        let gravity = (20.0 * self.dice.vector()).as_dvec3().to_array();
-        let stiffness_scale = f64::from(10f32.powf(self.dice.number() - 0.5));
-        let params = RunParams { shell: Some(shell), stiffness_scale, gravity, ..RunParams::default() };
-        self.running.set_params(params);
+    /// Gives every parameter a random value around the middle of its range.
+    fn change_params(&mut self) -> anyhow::Result<()> {
+        for param in self.body.params() {
+            let (least, most) = (*param.range.start(), *param.range.end());
+            let t = 0.5 + VARIED * (f64::from(self.dice.number()) - 0.5);
+            let value =
+                if param.is_factor { least * (most / least).powf(t) } else { least + t * (most - least) };
+            self.body.set_param(param.name, value)?;
+        }
         // Waiting makes the result depend on the seed alone, however fast the machine is.
-        self.running.finish_params();
+        self.body.finish_params();
+        Ok(())
     }
 
-    fn let_go(&mut self) {
-        self.running.colliders_mut().clear();
-        self.touches.clear();
-        self.pulls.clear();
+    fn let_go(&mut self, usual: &[BodyParam]) -> anyhow::Result<()> {
+        if let Some(colliders) = self.body.colliders_mut() {
+            colliders.clear();
+        }
+        self.colliders.clear();
+        self.grabs.clear();
         self.weights.fill(0.0);
-        self.running.set_weights(&self.weights);
-        self.running.set_head_pose(&RigidMotion::IDENTITY);
-        self.running.set_params(RunParams::default());
-        self.running.finish_params();
+        self.drive()?;
+        self.body.set_head_pose(&RigidMotion::IDENTITY);
+        for param in usual {
+            self.body.set_param(param.name, param.value)?;
+        }
+        self.body.finish_params();
+        Ok(())
+    }
+
+    /// The largest distance from the rig, in heights.
+    fn farthest(&mut self) -> f32 {
+        let plain = self.rig.frame_before(0.0).positions;
+        let shown = self.body.frame_before(0.0).positions;
+        shown.iter().zip(plain).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max) / self.height
     }
 
     fn advance(&mut self, seconds: f64, found: &mut Soaked) {
-        let steps = (seconds / self.running.face().fitted.params.step_time).ceil().max(1.0);
+        let steps = (seconds / self.step).ceil().max(1.0);
         let began = Instant::now();
-        let frame = self.running.advance(seconds);
+        let frame = self.body.advance(seconds);
         let spent = began.elapsed().as_secs_f64();
         found.seconds += spent;
         found.slowest_step_ms = found.slowest_step_ms.max(1e3 * spent / steps);
         found.all_finite &= frame.positions.iter().all(|p| p.is_finite());
         found.frames += 1;
         found.simulated_seconds += seconds;
-        found.top_speed = found.top_speed.max(self.running.top_speed());
-        let farthest = self.running.deviation().worst / self.running.face().height as f32;
-        found.farthest = found.farthest.max(farthest);
+        if let Some(shell) = self.body.downcast_ref::<ShellBody>() {
+            found.top_speed = found.top_speed.max(shell.top_speed());
+        }
+        found.farthest = found.farthest.max(self.farthest());
     }
 }
 

@@ -169,7 +169,7 @@ impl Performance {
         found.distance_left = found.distance_left.max(farthest(surface, &self.plain));
         found.inverted_left = found.inverted_left.max(self.body.inverted().len());
         found.rests += 1;
-        Ok(self.body.set_param("stickiness", STICKY)?)
+        Ok(self.body.set_param("stickiness", 1.0)?)
     }
 }
 
