@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_geometry::icp::IcpTarget;
-use zygoma_geometry::normals::vertex_normals;
+use zygoma_geometry::normals::{vertex_areas, vertex_normals};
 use zygoma_geometry::similarity::{Similarity, fit_similarity};
 use zygoma_rig::{Rig, RigMesh, arkit};
 
@@ -113,11 +113,7 @@ impl Default for Canvas {
         let base = &Template::of(Level::High).base;
         let positions: Vec<DVec3> = base.rest.iter().map(|p| *p / 1e3).collect();
         let is_skin = |v: usize| matches!(base.parts[v], Part::Outer | Part::UpperLip | Part::LowerLip);
-        let mut areas = vec![0.0; positions.len()];
-        for t in &base.triangles {
-            let [a, b, c] = t.map(|v| positions[v as usize]);
-            t.iter().for_each(|v| areas[*v as usize] += (b - a).cross(c - a).length() / 6.0);
-        }
+        let mut areas = vertex_areas(&positions, &base.triangles);
         (0..areas.len()).filter(|v| !is_skin(*v)).for_each(|v| areas[v] = 0.0);
         let normals = normals(&positions, &base.triangles);
         let is_face = |v: &usize| areas[*v] > 0.0 && base.rest[*v].z > 30.0 && base.rest[*v].y > -95.0;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
-use zygoma_rig::take::{MotionTrack, WeightCurve, WeightTrack};
 use zygoma_rig::{JointRole, Take};
+use zygoma_rig::{MotionTrack, WeightCurve, WeightTrack};
 
 use crate::sculpt::field::{bell, ramp};
 

@@ -3,9 +3,10 @@
 use glam::{DQuat, DVec3};
 use zygoma_geometry::shapes;
 use zygoma_geometry::similarity::Similarity;
-use zygoma_head::anatomy::{Anatomy, Bone, Inverted};
+use zygoma_head::anatomy::{Anatomy, Bone, FillDetail, Inverted};
 use zygoma_head::fit::{BoneModel, Fat, FitError, FitInput, FittedHead, Registration, fit, truth};
 use zygoma_head::{Head, HeadOptions, Level};
+use zygoma_rig::RigMesh;
 use zygoma_rig::formats::{Limits, read_rig};
 use zygoma_testing::real_data;
 
@@ -166,6 +167,25 @@ fn the_ict_head_is_registered_and_its_withheld_landmarks_are_met() {
     assert!((degrees - 25.3).abs() < 0.3, "{degrees}");
     let off = fitted.condyles_off_axis(&motion).expect("an axis");
     assert!(off.into_iter().all(|length| length < 8.0 * MILLIMETRE), "{off:?}");
+}
+
+#[test]
+fn bones_of_a_rig_stay_under_its_skin_in_all_its_shapes() {
+    let Some(path) = real_data("mpfb/mixed_child.glb") else { return };
+    let rig = read_rig(&path, &Limits::default()).unwrap();
+    let points = |mesh: &RigMesh| mesh.positions.iter().map(|p| p.as_dvec3()).collect::<Vec<DVec3>>();
+    let (positions, triangles) = (points(rig.skin()), rig.skin().faces.triangles());
+    let input = FitInput { fill: FillDetail::Coarse, ..FitInput::new(&positions, &triangles) };
+    let at_rest = fit(&input).unwrap();
+    let poses = at_rest.poses(&rig);
+    assert_eq!(poses.len(), rig.skin().shapes.len());
+    let outside = |head: &FittedHead| head.covers(&poses).iter().map(|cover| cover.outside).sum::<usize>();
+    // A bone that fits under the skin at rest sticks out where a smile thins the cheek.
+    assert!(outside(&at_rest) > 0);
+    let fitted = at_rest.covered_in_shapes(&rig, FillDetail::Coarse);
+    assert_sound("mixed_child", &fitted);
+    assert_eq!(outside(&fitted), 0);
+    assert_eq!(fitted.report.posed.map(|posed| (posed.shapes, posed.outside)), Some((poses.len(), 0)));
 }
 
 /// The rig of a fitted head has the shapes of the head that it was fitted to, and its eyes in the same place.

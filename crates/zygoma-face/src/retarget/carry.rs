@@ -4,14 +4,13 @@ use std::time::Instant;
 
 use glam::DVec3;
 use zygoma_geometry::deformation::TransferError;
-use zygoma_head::fit::FitError;
+use zygoma_head::fit::{FitError, JawPose};
 use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite};
 
 use super::characteristics::Characteristics;
 use super::forward::{Forward, ForwardInput, Solved};
 use super::head::{Expression, RetargetHead};
 use super::inverse::Inverse;
-use super::jaw::{self, JawPose};
 use super::lips::LipCrossings;
 use super::params::RetargetParams;
 use super::surface::SurfaceTransfer;
@@ -107,8 +106,8 @@ impl Carrier {
                 forward: Forward::new(&to, &target.rest, &lips.vertices(), params)?,
                 source: from,
                 target: to,
-                source_joint: jaw::joint(a),
-                joint: jaw::joint(b),
+                source_joint: a.joint(),
+                joint: b.joint(),
             }),
             _ => None,
         };

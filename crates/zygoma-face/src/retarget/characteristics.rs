@@ -11,7 +11,7 @@ use zygoma_head::fit::{SharedSkin, SkinPart};
 const PAIRS: usize = 11;
 /// Half the width and half the height of an eye socket around the middle of the lids, in millimetres of template space.
 const SOCKET: [f64; 2] = [25.0, 19.0];
-/// Triangles smaller than this share of their strip's mean say nothing about the eye: near the corners, and between closed lids.
+/// Triangles smaller than this fraction of their strip's mean say nothing about the eye: near the corners, and between closed lids.
 pub(super) const LEAST_AREA: f64 = 0.05;
 /// Range of area ratios: closed lids leave no area at all, and a ratio of two small areas can be any number.
 const RATIOS: [f64; 2] = [0.005, 4.0];

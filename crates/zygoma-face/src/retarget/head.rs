@@ -4,11 +4,11 @@ use glam::{DVec3, Vec3};
 use zygoma_geometry::rigid::fit_rigid_motion;
 use zygoma_geometry::similarity::Similarity;
 use zygoma_head::anatomy::FillDetail;
-use zygoma_head::fit::{FitError, FitInput, FittedHead, Registration, SharedSkin};
+use zygoma_head::fit::{
+    FitError, FitInput, FittedHead, JawPose, JawShapes, Registration, SharedSkin, SkinMap,
+};
 use zygoma_rig::{Rig, RigMesh};
 
-use super::jaw::{self, JawPose, JawShapes};
-use super::map::SkinMap;
 use crate::model::built_in_head;
 use crate::volume::{AnatomyOptions, fit_head};
 
@@ -93,27 +93,20 @@ impl RetargetHead {
     /// The expression that displacements of the rig's skin make, with the weights of the rig's shapes, which give the jaw's pose.
     pub fn expression(&mut self, offsets: &[Vec3], weights: &[f32]) -> Expression {
         let jaw = self.jaw.pose(weights);
-        let motion = self.anatomy.as_ref().map(|fitted| jaw.motion(jaw::joint(fitted)));
-        let fractions = SharedSkin::get().jaw;
-        let rest = &self.rest;
-        let with_jaw = |v: usize| {
-            motion.map_or(DVec3::ZERO, |motion| fractions[v] * (motion.transform_point3(rest[v]) - rest[v]))
-        };
-        let field = self.map.read(|v| offsets[v].as_dvec3(), with_jaw);
-        Expression { skin: self.posed(&field), jaw }
+        let motion = self.anatomy.as_ref().map(|fitted| jaw.motion(fitted.joint()));
+        Expression { skin: self.map.posed(|v| offsets[v].as_dvec3(), motion.as_ref()), jaw }
     }
 
     /// The expression of a surface with the rig's vertices, such as a tracked mesh: the motion of the whole head is removed, and the chin gives the
     /// jaw's pose.
     pub fn expression_of_surface(&mut self, neutral: &[Vec3], surface: &[Vec3]) -> Expression {
-        let field = self.map.read(|v| (surface[v] - neutral[v]).as_dvec3(), |_| DVec3::ZERO);
-        let mut skin = self.posed(&field);
+        let mut skin = self.map.posed(|v| (surface[v] - neutral[v]).as_dvec3(), None);
         self.stabilise(&mut skin);
         let chin = SharedSkin::get().region("jaw_rigid");
         let pick = |points: &[DVec3]| chin.iter().map(|v| points[*v as usize]).collect::<Vec<DVec3>>();
         let jaw = self.anatomy.as_ref().map_or_else(JawPose::default, |fitted| {
             let back = self.to_rig.inverse();
-            jaw::pose_of_chin(&pick(&self.rest), &pick(&skin), fitted.condyles().map(|p| back.apply(p)))
+            JawPose::of_chin(&pick(&self.rest), &pick(&skin), fitted.condyles().map(|p| back.apply(p)))
         });
         Expression { skin, jaw }
     }
@@ -126,20 +119,16 @@ impl RetargetHead {
         skin.iter_mut().for_each(|p| *p = home.apply(*p));
     }
 
-    fn posed(&self, field: &[DVec3]) -> Vec<DVec3> {
-        self.rest.iter().zip(field).map(|(p, by)| *p + *by).collect()
-    }
-
     /// Displacements of the rig's skin in an expression of this head.
     pub fn displacements(&mut self, expression: &Expression) -> Vec<Vec3> {
         let field: Vec<DVec3> = expression.skin.iter().zip(&self.rest).map(|(p, rest)| *p - *rest).collect();
-        let jaw = self.anatomy.as_ref().map(|fitted| expression.jaw.motion(jaw::joint(fitted)));
+        let jaw = self.anatomy.as_ref().map(|fitted| expression.jaw.motion(fitted.joint()));
         self.map.write(&field, |p| jaw.map_or(p, |motion| motion.transform_point3(p)))
     }
 
     /// The motion of the jaw in the rig, in an expression of this head; `None` without anatomy.
     pub fn jaw_motion(&self, expression: &Expression) -> Option<glam::DAffine3> {
-        let motion = expression.jaw.motion(jaw::joint(self.anatomy.as_ref()?));
+        let motion = expression.jaw.motion(self.anatomy.as_ref()?.joint());
         Some(self.to_rig.to_affine() * motion * self.to_rig.inverse().to_affine())
     }
 

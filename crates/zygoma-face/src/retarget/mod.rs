@@ -6,13 +6,10 @@
 
 mod carry;
 mod characteristics;
-mod extend;
 mod forward;
 mod head;
 mod inverse;
-mod jaw;
 mod lips;
-mod map;
 mod params;
 mod rig;
 mod surface;
@@ -22,6 +19,5 @@ mod volume;
 
 pub use carry::{Carrier, CarryReport, RetargetError, Transfer};
 pub use head::{Expression, RetargetHead};
-pub use jaw::JawPose;
 pub use params::RetargetParams;
 pub use rig::{CarriedMesh, CarriedShape, RigRetarget, SourceFace};

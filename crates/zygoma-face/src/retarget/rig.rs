@@ -8,7 +8,6 @@ use zygoma_rig::{Rig, RigMesh, Shape, SparseDeltas, arkit};
 
 use super::carry::{Carrier, CarryReport, RetargetError, Transfer};
 use super::head::{Expression, RetargetHead};
-use super::jaw;
 use super::params::RetargetParams;
 
 /// Share of a part's points that lie where lower teeth are: above, the part moves with the jaw. Ours.
@@ -57,7 +56,7 @@ impl<'a> SourceFace<'a> {
 
     /// The shape that another one is sculpted on: `mouthClose` is made for an open jaw.
     pub fn base_shape(&self, shape: usize) -> Option<usize> {
-        let is = |shape: usize, name: &str| jaw::is(&self.rig.skin().shapes[shape].name, name);
+        let is = |shape: usize, name: &str| arkit::is(&self.rig.skin().shapes[shape].name, name);
         let open = || (0..self.shapes.len()).find(|other| is(*other, "jawOpen"));
         is(shape, "mouthClose").then(open).flatten()
     }

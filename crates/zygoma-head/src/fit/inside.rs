@@ -1,5 +1,7 @@
 //! The anatomy under a fitted skin: bones and wraps mapped along and pushed under it, and the fill between them.
 
+use std::time::Instant;
+
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 use zygoma_geometry::icp::IcpTarget;
@@ -24,6 +26,8 @@ pub(super) struct Inside {
     pub(super) anatomy: Anatomy,
     /// After mapping, with the boundary on skin and bone, before the interior was relaxed.
     pub(super) inverted_carried: usize,
+    /// Seconds for the fill.
+    pub(super) fill_seconds: f64,
 }
 
 /// Maps the template's anatomy under a fitted skin, around the given bones.
@@ -40,6 +44,7 @@ pub(super) fn fit_inside(under: &Skin<'_>, found: Bones, detail: FillDetail) -> 
     place_muscles(&mut anatomy);
     repair_wraps(&mut anatomy);
 
+    let started = Instant::now();
     let reference = carried_fill(detail, by_dials);
     let bones = [(&anatomy.cranium, &carried[0]), (&anatomy.mandible, &carried[1])];
     let bones = bones.map(|(bone, carried)| Pushed::new(bone, carried));
@@ -57,7 +62,7 @@ pub(super) fn fit_inside(under: &Skin<'_>, found: Bones, detail: FillDetail) -> 
     }
     let inverted_carried = anatomy.fill.inverted();
     settle(&reference, &mut anatomy)?;
-    Ok(Inside { anatomy, inverted_carried })
+    Ok(Inside { anatomy, inverted_carried, fill_seconds: started.elapsed().as_secs_f64() })
 }
 
 /// The warp that carries the head that dials alone make to the fitted skin and bones.

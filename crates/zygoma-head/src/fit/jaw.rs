@@ -120,16 +120,25 @@ impl FittedHead {
     /// The rotation about the condyles' axis that best maps chin points from rest to a pose. The axis is fixed: a free rigid fit to
     /// skin would drag the condyles out of their joints.
     pub fn hinge_motion(&self, rest: &[DVec3], posed: &[DVec3]) -> DAffine3 {
-        let [left, right] = self.condyles();
-        let (axis, joint) = ((left - right).normalize_or_zero(), 0.5 * (left + right));
-        let across = |p: DVec3| (p - joint) - axis * (p - joint).dot(axis);
-        let (mut sine, mut cosine) = (0.0, 0.0);
-        for (p, q) in rest.iter().zip(posed) {
-            let (p, q) = (across(*p), across(*q));
-            sine += p.cross(q).dot(axis);
-            cosine += p.dot(q);
-        }
-        let turn = DQuat::from_axis_angle(axis, sine.atan2(cosine));
+        let (axis, joint) = hinge(self.condyles());
+        let turn = DQuat::from_axis_angle(axis, hinge_angle(rest, posed, axis, joint));
         DAffine3::from_translation(joint) * DAffine3::from_quat(turn) * DAffine3::from_translation(-joint)
     }
+}
+
+/// The axis through both condyles, and the middle between them.
+pub(super) fn hinge([left, right]: [DVec3; 2]) -> (DVec3, DVec3) {
+    ((left - right).normalize_or_zero(), 0.5 * (left + right))
+}
+
+/// The angle about an axis that best maps points from rest to a pose.
+pub(super) fn hinge_angle(rest: &[DVec3], posed: &[DVec3], axis: DVec3, joint: DVec3) -> f64 {
+    let across = |p: DVec3| (p - joint) - axis * (p - joint).dot(axis);
+    let (mut sine, mut cosine) = (0.0, 0.0);
+    for (p, q) in rest.iter().zip(posed) {
+        let (p, q) = (across(*p), across(*q));
+        sine += p.cross(q).dot(axis);
+        cosine += p.dot(q);
+    }
+    sine.atan2(cosine)
 }

@@ -4,7 +4,9 @@ use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_geometry::icp::IcpTarget;
 
+use super::FitError;
 use super::inside::Inside;
+use super::poses::PosedReport;
 use super::register::data_weights;
 use super::target::Target;
 use crate::anatomy::{Inverted, checks};
@@ -52,33 +54,50 @@ pub struct FitReport {
     pub penetrating: usize,
     /// Smallest depth of bone, except ridges, under the skin, in metres.
     pub cover: f64,
-    /// Seconds for alignment, dials, skin, and the anatomy below it.
-    pub seconds: [f64; 4],
+    /// Bones under the skin in the shapes of the rig, if those were looked at.
+    pub posed: Option<PosedReport>,
+    /// Seconds for alignment, dials, skin, bones with wraps, and fill.
+    pub seconds: [f64; 5],
 }
 
-/// Measures a fit in the head's own frame.
-pub(super) fn report(
+/// Measures a registered skin in the head's own frame.
+pub(super) fn registration(
     template: &Template,
     target: &Target,
     by_dials: &[DVec3],
     skin: &[DVec3],
-    inside: &Inside,
 ) -> FitReport {
     let weights = data_weights(&template.base);
     let rest = |v: usize| at(template.base.rest[v].x.abs(), template.base.rest[v].y, template.base.rest[v].z);
     // In front of the ears, above the neck: the part that counts as the face.
     let is_face = |v: usize| weights[v] == 1.0 && rest(v).z > 20.0 && rest(v).y > -92.0 && rest(v).y < 90.0;
     let is_ear = |v: usize| ear::is_ear(rest(v));
-    let covers = checks::skin_covers(&template.base, skin, &inside.anatomy);
     FitReport {
         registration: distances(template, target, skin, &is_face),
         by_dials: distances(template, target, by_dials, &is_face),
         ears: distances(template, target, skin, &is_ear),
-        inverted_carried: inside.inverted_carried,
-        inverted: checks::inverted(&inside.anatomy),
-        penetrating: covers.iter().filter(|depth| **depth < 0.0).count(),
-        cover: covers.iter().copied().fold(f64::MAX, f64::min),
-        seconds: [0.0; 4],
+        ..FitReport::default()
+    }
+}
+
+impl FitReport {
+    /// Measures the anatomy under a skin, in the head's own frame; an error if it is not sound.
+    pub(super) fn measure_inside(
+        &mut self,
+        template: &Template,
+        skin: &[DVec3],
+        inside: &Inside,
+    ) -> Result<(), FitError> {
+        let covers = checks::skin_covers(&template.base, skin, &inside.anatomy);
+        self.inverted_carried = inside.inverted_carried;
+        self.inverted = checks::inverted(&inside.anatomy);
+        self.penetrating = covers.iter().filter(|depth| **depth < 0.0).count();
+        self.cover = covers.iter().copied().fold(f64::MAX, f64::min);
+        let inverted = self.inverted.prisms + self.inverted.fill;
+        match inverted + self.penetrating {
+            0 => Ok(()),
+            _ => Err(FitError::Tangled { inverted, penetrating: self.penetrating }),
+        }
     }
 }
 

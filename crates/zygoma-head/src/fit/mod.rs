@@ -9,14 +9,19 @@ mod align;
 mod bones;
 mod dials;
 mod elastic;
+mod extend;
 mod fill;
 mod inside;
 mod jaw;
+mod jaw_shapes;
 mod measure;
 mod performing;
 mod population;
+mod posed_bones;
+mod poses;
 mod register;
 mod shared;
+mod skin_map;
 mod target;
 mod truth;
 mod wraps;
@@ -33,8 +38,11 @@ use crate::anatomy::{Anatomy, FillDetail};
 use crate::dials::{DialValues, Warp};
 use crate::template::Template;
 pub use bones::{BoneModel, Fat};
+pub use jaw_shapes::{JawPose, JawShape, JawShapes};
 pub use measure::{Distances, FitReport};
+pub use poses::{HeadPose, PosedCover, PosedReport};
 pub use shared::{FillSkin, Seat, SharedSkin, SkinPart};
+pub use skin_map::SkinMap;
 use target::Target;
 pub use truth::{BoneError, TruthErrors, truth};
 
@@ -189,8 +197,7 @@ impl Registration {
         let near = mesh.around_head(&start, low / METRE - WIDE_MARGIN, high / METRE + WIDE_MARGIN)?;
         let dial_fit = dials::fit_dials(&near);
         let warp = Warp::new(&dial_fit.dials);
-        let carried = |v: usize| warp.apply(base.rest[v], template.softness[v]) / METRE;
-        let by_dials: Vec<DVec3> = (0..base.rest.len()).into_par_iter().map(carried).collect();
+        let by_dials = dialled_skin(&warp);
         let dialled = started.elapsed();
 
         let to_mesh = start.after(&dial_fit.pose);
@@ -233,13 +240,11 @@ impl Registration {
         let skin = self.skin(&warp);
         let (bones, fat) = skin.bones(model, fat)?;
         let inside = inside::fit_inside(&skin, bones, fill)?;
-        let mut report = measure::report(template, &self.mesh, &self.by_dials, &self.skin, &inside);
-        let inverted = report.inverted.prisms + report.inverted.fill;
-        if inverted + report.penetrating > 0 {
-            return Err(FitError::Tangled { inverted, penetrating: report.penetrating });
-        }
+        let mut report = measure::registration(template, &self.mesh, &self.by_dials, &self.skin);
+        report.measure_inside(template, &self.skin, &inside)?;
         let [align, dials, register] = self.seconds;
-        report.seconds = [align, dials, register, started.elapsed().as_secs_f64()];
+        let (all, fill) = (started.elapsed().as_secs_f64(), inside.fill_seconds);
+        report.seconds = [align, dials, register, all - fill, fill];
         Ok(FittedHead {
             to_mesh: self.to_mesh,
             dials: self.dials,
@@ -250,6 +255,13 @@ impl Registration {
             report,
         })
     }
+}
+
+/// The skin of the head that dials alone make, in metres.
+fn dialled_skin(warp: &Warp) -> Vec<DVec3> {
+    let Template { base, softness, .. } = Template::of(Level::High);
+    let carried = |v: usize| warp.apply(base.rest[v], softness[v]) / METRE;
+    (0..base.rest.len()).into_par_iter().map(carried).collect()
 }
 
 /// Margin around the head within which the mesh counts, in metres; the rest is body.

@@ -24,7 +24,7 @@ pub(super) fn eye_color(palette: &Palette, s: f64, t: f64) -> Color {
     color.lerp(at(0.97, 0.98, 1.0), 0.8 * ramp(0.105, 0.045, window))
 }
 
-/// The iris at an angle around the pupil and a share of its radius: fibres, a collarette around the pupil, a dark rim.
+/// The iris at an angle around the pupil and a fraction of its radius: fibres, a collarette around the pupil, a dark rim.
 fn iris_color(palette: &Palette, around: f64, place: f64) -> Color {
     let spoke = |count: f64, depth: f64| {
         let turn = DVec2::from_angle(around) * count;

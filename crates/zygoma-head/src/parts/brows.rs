@@ -56,7 +56,7 @@ impl BrowLine {
         Self { from: first - 1.0, to: last + 3.0, curve }
     }
 
-    /// The point at a share of the brow's length.
+    /// The point at a fraction of the brow's length.
     pub(crate) fn point(&self, along: f64) -> DVec2 {
         let x = self.from + along * (self.to - self.from);
         let u = x - 0.5 * (self.from + self.to - 2.0);

@@ -81,7 +81,7 @@ pub(crate) fn jaw_shapes() -> [(&'static str, JawWeights); 5] {
     ]
 }
 
-/// The jaw shapes of points that each follow the jaw by a share.
+/// The jaw shapes of points that each follow the jaw by a fraction.
 pub(crate) fn following_jaw(positions: &[DVec3], share: impl Fn(DVec3) -> f64) -> Vec<(String, Vec<DVec3>)> {
     jaw_shapes()
         .map(|(name, weights)| {

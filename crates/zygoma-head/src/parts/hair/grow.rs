@@ -17,13 +17,13 @@ pub(super) struct Clump<'a> {
     pub(super) half: f64,
     /// Height above the skin in which it lies, by the share of its length.
     pub(super) height: &'a dyn Fn(f64) -> f64,
-    /// The direction in which it wants to grow, at a point and a share of its length.
+    /// The direction in which it wants to grow, at a point and a fraction of its length.
     pub(super) flow: &'a dyn Fn(DVec3, f64) -> DVec3,
     /// Length of its last step relative to the others: small for hair that was cut straight.
     pub(super) tip: f64,
     /// How far it leans to one side, as a slope.
     pub(super) tilt: f64,
-    /// How much it is pulled down onto the skin at a share of its length, from 0 to 1.
+    /// How much it is pulled down onto the skin at a fraction of its length, from 0 to 1.
     pub(super) hugs: &'a dyn Fn(DVec3) -> f64,
 }
 

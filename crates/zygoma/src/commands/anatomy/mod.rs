@@ -6,6 +6,7 @@ mod pictures;
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use glam::DVec3;
@@ -46,6 +47,9 @@ struct Report {
     cover_mm: f64,
     /// Bone vertices outside the skin.
     penetrating: usize,
+    /// Bones under the skin in the rig's shapes; a shape that is made for an open jaw is posed over that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shapes: Option<Shapes>,
     inverted: Inverted,
     /// Centres of the left and the right condyle, in metres of rig space.
     condyles: [[f64; 3]; 2],
@@ -82,8 +86,20 @@ struct Inverted {
 }
 
 #[derive(Debug, Serialize)]
+struct Shapes {
+    count: usize,
+    /// Bone vertices outside the skin, summed over all shapes.
+    penetrating: usize,
+    /// The shape in which bone comes nearest to the skin, or sticks out most.
+    worst: String,
+    /// Smallest depth of bone there.
+    cover_mm: f64,
+}
+
+#[derive(Debug, Serialize)]
 struct Checks {
     no_bone_outside: bool,
+    no_bone_outside_in_shapes: bool,
     nothing_inverted: bool,
 }
 
@@ -92,7 +108,9 @@ struct Seconds {
     align: f64,
     dials: f64,
     skin: f64,
-    inside: f64,
+    /// Bones and wraps.
+    layers: f64,
+    fill: f64,
     all: f64,
 }
 
@@ -105,7 +123,9 @@ pub(crate) fn run(args: &AnatomyArgs) -> anyhow::Result<()> {
     // Bodies run on fewer tetrahedra than pictures show.
     let fill = if args.out.is_some() { FillDetail::Coarse } else { FillDetail::default() };
     let options = AnatomyOptions { landmarks: marks, fat: args.fat, fill };
+    let started = Instant::now();
     let fitted = fit_head(&rig, &options).with_context(|| args.rig.rig.display().to_string())?;
+    let seconds = started.elapsed().as_secs_f64();
     let motions = jaw::motions(&rig, &fitted);
     if let Some(out) = &args.glb {
         animated::make_folder_for(out)?;
@@ -118,7 +138,7 @@ pub(crate) fn run(args: &AnatomyArgs) -> anyhow::Result<()> {
     if let Some(out) = &args.out {
         write_face(&rig, &fitted, args, out)?;
     }
-    let report = report(&rig, &fitted, motions, args);
+    let report = report(&rig, &fitted, motions, args, seconds);
     if let Some(folder) = &args.report {
         pictures::write(&rig, &fitted, &report, folder)?;
     }
@@ -144,9 +164,9 @@ fn write_face(rig: &Rig, fitted: &FittedHead, args: &AnatomyArgs, out: &Path) ->
     Ok(face.write(out)?)
 }
 
-fn report(rig: &Rig, fitted: &FittedHead, jaw: Vec<JawMotion>, args: &AnatomyArgs) -> Report {
+fn report(rig: &Rig, fitted: &FittedHead, jaw: Vec<JawMotion>, args: &AnatomyArgs, all: f64) -> Report {
     let found = &fitted.report;
-    let [align, dials, skin, inside] = found.seconds;
+    let [align, dials, skin, layers, fill] = found.seconds;
     let turned = DIALS.iter().map(|dial| (dial.name.to_owned(), fitted.dials.get(dial.name)));
     Report {
         rig: rig.name.clone(),
@@ -159,6 +179,12 @@ fn report(rig: &Rig, fitted: &FittedHead, jaw: Vec<JawMotion>, args: &AnatomyArg
         scale: fitted.to_mesh.scale,
         cover_mm: MILLIMETRES * found.cover,
         penetrating: found.penetrating,
+        shapes: found.posed.as_ref().map(|posed| Shapes {
+            count: posed.shapes,
+            penetrating: posed.outside,
+            worst: posed.worst.clone(),
+            cover_mm: MILLIMETRES * posed.cover.least,
+        }),
         inverted: Inverted {
             fill: found.inverted.fill,
             prisms: found.inverted.prisms,
@@ -168,9 +194,10 @@ fn report(rig: &Rig, fitted: &FittedHead, jaw: Vec<JawMotion>, args: &AnatomyArg
         jaw,
         checks: Checks {
             no_bone_outside: found.penetrating == 0,
+            no_bone_outside_in_shapes: found.posed.as_ref().is_none_or(|posed| posed.outside == 0),
             nothing_inverted: found.inverted == Default::default(),
         },
-        seconds: Seconds { align, dials, skin, inside, all: found.seconds.iter().sum() },
+        seconds: Seconds { align, dials, skin, layers, fill, all },
         glb: args.glb.as_ref().map(|path| path.display().to_string()),
     }
 }
@@ -187,6 +214,13 @@ fn print(report: &Report) -> anyhow::Result<()> {
         "bone           {:.1} mm under the skin at least, {} points outside",
         report.cover_mm, report.penetrating
     )?;
+    if let Some(shapes) = &report.shapes {
+        writeln!(
+            out,
+            "in {} shapes   {:.1} mm at least ({}), {} points outside",
+            shapes.count, shapes.cover_mm, shapes.worst, shapes.penetrating
+        )?;
+    }
     writeln!(
         out,
         "tissue         {} inverted tetrahedra, {} inverted prisms",

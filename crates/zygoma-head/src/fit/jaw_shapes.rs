@@ -1,9 +1,11 @@
 //! The jaw as a rigid body: its motion in a rig's shapes, and the same motion in another head.
 
 use glam::{DAffine3, DQuat, DVec3, Vec3};
-use zygoma_head::fit::FittedHead;
 use zygoma_rig::jaw::jaw_driven_shapes;
 use zygoma_rig::{Rig, RigMesh, arkit};
+
+use super::FittedHead;
+use super::jaw::{hinge, hinge_angle};
 
 /// Teeth that move less than this in every jaw shape are not part of the rig's motion, m.
 const MOVED: f32 = 1e-4;
@@ -32,74 +34,75 @@ impl JawPose {
             * DAffine3::from_translation(-joint)
     }
 
+    /// The pose that the skin of the chin gives by itself, for surfaces without shapes; everything is in the fitted head's frame.
+    pub fn of_chin(rest: &[DVec3], posed: &[DVec3], condyles: [DVec3; 2]) -> Self {
+        let (axis, joint) = hinge(condyles);
+        Self { turn: axis * hinge_angle(rest, posed, axis, joint), glide: DVec3::ZERO }
+    }
+
     /// The same pose in a head of another size: turns stay, glides grow with the head.
     pub fn scaled(&self, ratio: f64) -> Self {
         Self { glide: ratio * self.glide, ..*self }
     }
 
-    /// This pose and a share of another.
+    /// This pose and a fraction of another.
     pub fn plus(&self, fraction: f64, other: &Self) -> Self {
         Self { turn: self.turn + fraction * other.turn, glide: self.glide + fraction * other.glide }
     }
 }
 
+/// A shape of a rig that moves the jaw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JawShape {
+    /// The shape of the skin.
+    pub shape: usize,
+    /// The pose at full weight.
+    pub pose: JawPose,
+    /// Whether the rig's lower teeth say so; otherwise its chin does.
+    pub from_teeth: bool,
+}
+
 /// The poses of the jaw in the shapes of a rig.
 #[derive(Clone, Debug, Default)]
-pub(super) struct JawShapes {
-    /// Shapes of the skin with their poses.
-    poses: Vec<(usize, JawPose)>,
+pub struct JawShapes {
+    /// The shapes that move it.
+    pub shapes: Vec<JawShape>,
 }
 
 impl JawShapes {
     /// Finds the pose in every shape that moves the jaw, from the rig's lower teeth or else from its chin.
-    pub(super) fn of(rig: &Rig, fitted: &FittedHead) -> Self {
+    pub fn of(rig: &Rig, fitted: &FittedHead) -> Self {
         let skin = rig.skin();
         let mut jaw_shapes = jaw_driven_shapes(skin);
-        jaw_shapes.retain(|shape| !is(&skin.shapes[*shape].name, "mouthClose"));
+        jaw_shapes.retain(|shape| !arkit::is(&skin.shapes[*shape].name, "mouthClose"));
         let teeth = Teeth::of(rig, fitted);
-        let back = fitted.to_mesh.inverse();
-        let joint = joint(fitted);
-        let pose = |shape: &usize| {
-            let name = &skin.shapes[*shape].name;
-            let motion = teeth.motion(rig, fitted, name).unwrap_or_else(|| chin_motion(skin, fitted, *shape));
-            let at_home = back.to_affine() * motion * fitted.to_mesh.to_affine();
-            (*shape, JawPose::of(&at_home, joint))
+        let (joint, back) = (fitted.joint(), fitted.to_mesh.inverse());
+        let at_home = |motion: &DAffine3| back.to_affine() * *motion * fitted.to_mesh.to_affine();
+        let of_shape = |shape: usize| {
+            let by_teeth = teeth.motion(rig, fitted, &skin.shapes[shape].name);
+            let motion = by_teeth.unwrap_or_else(|| chin_motion(skin, fitted, shape));
+            let pose = JawPose::of(&at_home(&motion), joint);
+            JawShape { shape, pose, from_teeth: by_teeth.is_some() }
         };
-        Self { poses: jaw_shapes.iter().map(pose).collect() }
+        Self { shapes: jaw_shapes.into_iter().map(of_shape).collect() }
     }
 
     /// The pose at the weights of all shapes of the skin.
-    pub(super) fn pose(&self, weights: &[f32]) -> JawPose {
-        let add = |sum: JawPose, (shape, pose): &(usize, JawPose)| match weights.get(*shape) {
-            Some(weight) => sum.plus(f64::from(*weight), pose),
+    pub fn pose(&self, weights: &[f32]) -> JawPose {
+        let add = |sum: JawPose, own: &JawShape| match weights.get(own.shape) {
+            Some(weight) => sum.plus(f64::from(*weight), &own.pose),
             None => sum,
         };
-        self.poses.iter().fold(JawPose::default(), add)
+        self.shapes.iter().fold(JawPose::default(), add)
     }
 }
 
-/// The middle between the condyles, in the fitted head's frame.
-pub(super) fn joint(fitted: &FittedHead) -> DVec3 {
-    let [left, right] = fitted.condyles();
-    fitted.to_mesh.inverse().apply(0.5 * (left + right))
-}
-
-/// The pose that the skin of the chin gives by itself, for surfaces without shapes; `rest` and `posed` are in the fitted head's frame.
-pub(super) fn pose_of_chin(rest: &[DVec3], posed: &[DVec3], condyles: [DVec3; 2]) -> JawPose {
-    let [left, right] = condyles;
-    let (axis, joint) = ((left - right).normalize_or_zero(), 0.5 * (left + right));
-    let across = |p: DVec3| (p - joint) - axis * (p - joint).dot(axis);
-    let (mut sine, mut cosine) = (0.0, 0.0);
-    for (p, q) in rest.iter().zip(posed) {
-        let (p, q) = (across(*p), across(*q));
-        sine += p.cross(q).dot(axis);
-        cosine += p.dot(q);
+impl FittedHead {
+    /// The middle between the condyles, in the fitted head's frame.
+    pub fn joint(&self) -> DVec3 {
+        let [left, right] = self.condyles();
+        self.to_mesh.inverse().apply(0.5 * (left + right))
     }
-    JawPose { turn: axis * sine.atan2(cosine), glide: DVec3::ZERO }
-}
-
-pub(super) fn is(name: &str, wanted: &str) -> bool {
-    arkit::recognise(name).is_some_and(|found| found.shape == wanted)
 }
 
 /// Vertices of a rig where lower teeth are, by mesh.
@@ -146,7 +149,7 @@ fn chin_motion(skin: &RigMesh, fitted: &FittedHead, shape: usize) -> DAffine3 {
     let from: Vec<DVec3> = chin.iter().map(|v| rest[*v as usize]).collect();
     let to: Vec<DVec3> = chin.iter().map(|v| rest[*v as usize] + moved[*v as usize].as_dvec3()).collect();
     let hinge = fitted.hinge_motion(&from, &to);
-    if is(&skin.shapes[shape].name, "jawOpen") || from.is_empty() {
+    if arkit::is(&skin.shapes[shape].name, "jawOpen") || from.is_empty() {
         return hinge;
     }
     let left: DVec3 = from.iter().zip(&to).map(|(p, q)| *q - hinge.transform_point3(*p)).sum();

@@ -1,14 +1,17 @@
-//! Fitting anatomy: bones found under the skin of generated heads whose bones are known, and the time for meshes.
+//! Fitting anatomy: bones found under the skin of generated heads whose bones are known, and soundness, accuracy and time on meshes.
 
-use std::path::PathBuf;
+mod changes;
+mod meshes;
+mod withheld;
 
 use anyhow::Context;
-use glam::DVec3;
 use rayon::prelude::*;
 use serde::Serialize;
 use zygoma_head::anatomy::depths::DEPTHS;
-use zygoma_head::fit::{BoneError, BoneModel, FitInput, TruthErrors, fit, truth};
-use zygoma_rig::formats::{Limits, read_rig};
+use zygoma_head::fit::{BoneError, BoneModel, TruthErrors, truth};
+
+use crate::cli::BenchAnatomyArgs;
+pub(crate) use meshes::MeshFit;
 
 /// The first seed of held-out heads; what a fit expects is drawn from other streams.
 const FIRST_SEED: u64 = 5000;
@@ -47,22 +50,9 @@ pub(crate) struct DepthSpread {
     pub(crate) deviation_mm: f64,
 }
 
-/// A mesh that was fitted.
-#[derive(Debug, Serialize)]
-pub(crate) struct MeshFit {
-    pub(crate) mesh: String,
-    /// Why it was refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) refused: Option<String>,
-    pub(crate) mean_mm: f64,
-    pub(crate) p95_mm: f64,
-    pub(crate) cover_mm: f64,
-    /// Alignment, dials, skin and anatomy.
-    pub(crate) seconds: [f64; 4],
-}
-
-/// Fits generated heads and meshes.
-pub(crate) fn run(heads: usize, meshes: &[PathBuf]) -> anyhow::Result<AnatomyReport> {
+/// Fits generated heads and meshes; `done` is called after each mesh.
+pub(crate) fn run(args: &BenchAnatomyArgs, done: impl FnMut(&MeshFit)) -> anyhow::Result<AnatomyReport> {
+    let heads = args.heads;
     let seeds = FIRST_SEED..FIRST_SEED + heads as u64;
     let found: Vec<TruthErrors> = seeds
         .into_par_iter()
@@ -93,41 +83,11 @@ pub(crate) fn run(heads: usize, meshes: &[PathBuf]) -> anyhow::Result<AnatomyRep
         fat_error: mean(found.iter().map(|head| (head.fat[0] - head.fat[1]).abs())),
         depths: marks.map(spread).collect(),
         models,
-        meshes: meshes.iter().map(|path| fit_mesh(path)).collect::<anyhow::Result<_>>()?,
+        meshes: meshes::run(args, done)?,
     })
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
     sum / f64::max(count, 1.0)
-}
-
-fn fit_mesh(path: &std::path::Path) -> anyhow::Result<MeshFit> {
-    let rig = read_rig(path, &Limits::default())?;
-    let points =
-        |mesh: &zygoma_rig::RigMesh| mesh.positions.iter().map(|p| p.as_dvec3()).collect::<Vec<DVec3>>();
-    let others = rig.meshes.iter().enumerate().filter(|(i, _)| *i != rig.skin);
-    let inner: Vec<(Vec<DVec3>, Vec<[u32; 3]>)> =
-        others.map(|(_, mesh)| (points(mesh), mesh.faces.triangles())).collect();
-    let inner: Vec<(&[DVec3], &[[u32; 3]])> = inner.iter().map(|(p, t)| (&p[..], &t[..])).collect();
-    let (positions, triangles) = (points(rig.skin()), rig.skin().faces.triangles());
-    let mesh = path.display().to_string();
-    Ok(match fit(&FitInput { inner: &inner, ..FitInput::new(&positions, &triangles) }) {
-        Ok(fitted) => MeshFit {
-            mesh,
-            refused: None,
-            mean_mm: MILLIMETRES * fitted.report.registration.mean,
-            p95_mm: MILLIMETRES * fitted.report.registration.p95,
-            cover_mm: MILLIMETRES * fitted.report.cover,
-            seconds: fitted.report.seconds,
-        },
-        Err(error) => MeshFit {
-            mesh,
-            refused: Some(error.to_string()),
-            mean_mm: 0.0,
-            p95_mm: 0.0,
-            cover_mm: 0.0,
-            seconds: [0.0; 4],
-        },
-    })
 }

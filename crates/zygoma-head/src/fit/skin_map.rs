@@ -1,15 +1,15 @@
 //! How the skin of a rig and the skin that all fitted heads share correspond.
 
-use glam::{DVec3, Vec3};
+use glam::{DAffine3, DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_geometry::closest::TriangleTree;
 use zygoma_geometry::similarity::Similarity;
 use zygoma_geometry::topology::connected_parts;
-use zygoma_head::fit::{FittedHead, Seat, SharedSkin, SkinPart};
 use zygoma_rig::weld::Weld;
 use zygoma_rig::{RigMesh, arkit};
 
 use super::extend::Extension;
+use super::{FittedHead, Seat, SharedSkin, SkinPart};
 
 /// Points of the two skins farther apart than this do not correspond, in metres of a life-size head. Ours, as those below.
 const REACH: f64 = 0.006;
@@ -21,7 +21,7 @@ const SAME: f64 = 1e-3;
 const NEARLY_ALL: f64 = 0.9;
 /// Smallest cosine between the normals of corresponding points.
 const AGREEMENT: f64 = 0.2;
-/// Largest difference between the shares of the jaw's motion that corresponding points follow: it distinguishes the lips.
+/// Largest difference between the fractions of the jaw's motion that corresponding points follow: it distinguishes the lips.
 const JAW_AGREEMENT: f64 = 0.5;
 /// Motion fades over this length where the mesh leaves the fitted head, such as towards the shoulders, m.
 const FADE: f64 = 0.03;
@@ -44,8 +44,9 @@ enum Motion {
 }
 
 /// The correspondence of one mesh with the shared skin. Everything is in the fitted head's frame, in metres.
-pub(super) struct SkinMap {
+pub struct SkinMap {
     to_mesh: Similarity,
+    rest: Vec<DVec3>,
     weld: Weld,
     points: Vec<DVec3>,
     motions: Vec<Motion>,
@@ -54,18 +55,13 @@ pub(super) struct SkinMap {
     places: Vec<Option<Seat>>,
     skin_extension: Extension,
     /// Distances from the mesh's points on the face to their places on the shared skin, in metres.
-    pub(super) distances: Vec<f64>,
+    pub distances: Vec<f64>,
 }
 
 impl SkinMap {
     /// Finds the correspondence of a rig's skin; `rest` is the shared skin in the head's frame. Without a fitted anatomy no teeth are
     /// found.
-    pub(super) fn new(
-        mesh: &RigMesh,
-        rest: &[DVec3],
-        to_mesh: &Similarity,
-        fitted: Option<&FittedHead>,
-    ) -> Self {
+    pub fn new(mesh: &RigMesh, rest: &[DVec3], to_mesh: &Similarity, fitted: Option<&FittedHead>) -> Self {
         let shared = SharedSkin::get();
         let weld = Weld::new(mesh);
         let back = to_mesh.inverse();
@@ -131,21 +127,18 @@ impl SkinMap {
             counts(&seat).then_some(distance)
         };
         let distances = (0..points.len()).filter_map(on_face).collect();
-        Self { to_mesh: *to_mesh, weld, points, motions, extension, places, skin_extension, distances }
+        let rest = rest.to_vec();
+        Self { to_mesh: *to_mesh, rest, weld, points, motions, extension, places, skin_extension, distances }
     }
 
     /// For each vertex of the shared skin whether the mesh determines its position; otherwise it is guessed.
-    pub(super) fn is_seen(&self) -> Vec<bool> {
+    pub fn is_seen(&self) -> Vec<bool> {
         self.places.iter().map(Option::is_some).collect()
     }
 
     /// Displacements of the shared skin from those of the mesh's vertices, which are in the mesh's frame. Skin without a counterpart moves as
     /// `guess` says, in the head's frame, and as the skin around it differs from its own guess.
-    pub(super) fn read(
-        &mut self,
-        offset: impl Fn(usize) -> DVec3,
-        guess: impl Fn(usize) -> DVec3,
-    ) -> Vec<DVec3> {
+    pub fn read(&mut self, offset: impl Fn(usize) -> DVec3, guess: impl Fn(usize) -> DVec3) -> Vec<DVec3> {
         let back = self.to_mesh.inverse();
         let at = |seat: &Seat| {
             let moved: DVec3 = (0..3).map(|k| seat.shares[k] * offset(seat.corners[k] as usize)).sum();
@@ -159,8 +152,21 @@ impl SkinMap {
         field
     }
 
+    /// The shared skin in the pose that displacements of the mesh's vertices make, which are in the mesh's frame. Where the mesh says nothing, the
+    /// skin follows the jaw.
+    pub fn posed(&mut self, offset: impl Fn(usize) -> DVec3, jaw: Option<&DAffine3>) -> Vec<DVec3> {
+        let rest = std::mem::take(&mut self.rest);
+        let fractions = SharedSkin::get().jaw;
+        let by_jaw = |v: usize| {
+            jaw.map_or(DVec3::ZERO, |jaw| fractions[v] * (jaw.transform_point3(rest[v]) - rest[v]))
+        };
+        let field = self.read(offset, by_jaw);
+        self.rest = rest;
+        self.rest.iter().zip(&field).map(|(p, by)| *p + *by).collect()
+    }
+
     /// Displacements of the mesh's vertices, in the mesh's frame, from those of the shared skin and from the motion of the jaw.
-    pub(super) fn write(&mut self, field: &[DVec3], jaw: impl Fn(DVec3) -> DVec3) -> Vec<Vec3> {
+    pub fn write(&mut self, field: &[DVec3], jaw: impl Fn(DVec3) -> DVec3) -> Vec<Vec3> {
         let moved = |(motion, p): (&Motion, &DVec3)| match motion {
             Motion::Skin(seat) => seat.mix(field),
             Motion::Jaw => jaw(*p) - *p,
@@ -174,7 +180,7 @@ impl SkinMap {
     }
 }
 
-/// The share of the jaw's motion that each vertex of a mesh follows in its own jawOpen; `None` if it has no such shape.
+/// The fraction of the jaw's motion that each vertex of a mesh follows in its own jawOpen; `None` if it has no such shape.
 fn jaw_fractions(mesh: &RigMesh) -> Option<Vec<f64>> {
     let is_open = |name: &str| arkit::recognise(name).is_some_and(|found| found.shape == "jawOpen");
     let shape = mesh.shapes.iter().find(|shape| is_open(&shape.name))?;
@@ -183,7 +189,7 @@ fn jaw_fractions(mesh: &RigMesh) -> Option<Vec<f64>> {
     (largest > 0.0).then(|| shape.deltas.to_dense(mesh.positions.len()).iter().map(fraction).collect())
 }
 
-/// The share of the jaw's motion that the lips of the shared skin follow; not a number elsewhere. Near the hinge, skin that follows all of it
+/// The fraction of the jaw's motion that the lips of the shared skin follow; not a number elsewhere. Near the hinge, skin that follows all of it
 /// moves little, and only the lips need to be distinguished.
 fn lip_fractions(shared: &SharedSkin) -> Vec<f64> {
     let fraction = |(part, fraction): (&SkinPart, &f64)| match part {
