@@ -298,6 +298,35 @@ describe("seeing the physics", () => {
     await page.getByLabel("Simulation mesh", { exact: true }).uncheck();
   });
 
+  test("the skin fades to muscles and skull, and the jaw opens below it", async () => {
+    const { page } = viewer;
+    await viewer.rest();
+    const skin = await viewer.picture();
+    const depth = page.getByLabel("Under the skin");
+    await depth.fill("0.5");
+    await viewer.until(() => window.zygoma.state.anatomy.value.state === "ready");
+    const muscles = await viewer.picture();
+    assert.ok(difference(skin, muscles) > 0.08, "muscles instead of skin");
+    await viewer.screenshot("muscles");
+    const muscle = () => page.evaluate(() => Array.from(window.zygoma.stage.anatomy.muscle.geometry.getAttribute("position").array));
+    const turned = () => page.evaluate(() => window.zygoma.stage.anatomy.mandible.quaternion.x);
+    const before = await muscle();
+    assert.equal(await turned(), 0);
+    await depth.fill("1");
+    const skull = await viewer.picture();
+    assert.ok(difference(muscles, skull) > 0.08, "a skull instead of muscles");
+    await page.getByLabel("Jaw open").fill("1");
+    await viewer.until(() => window.zygoma.stage.anatomy.mandible.quaternion.x > 0.1);
+    await viewer.settled();
+    const moved = (await muscle()).reduce((most, value, i) => Math.max(most, Math.abs(value - before[i])), 0);
+    assert.ok(moved > 0.008, `muscles go with the jaw: ${moved}`);
+    await viewer.screenshot("skull");
+    await page.getByRole("button", { name: "Release all expressions" }).click();
+    await viewer.rest();
+    await depth.fill("0");
+    assert.ok(difference(skin, await viewer.picture()) < 0.02, "and skin is skin again");
+  });
+
   test("the split view shows the rig on one side only", async () => {
     const { page } = viewer;
     await page.getByLabel("Split: rig | simulated").check();
@@ -660,6 +689,12 @@ describe("other heads", () => {
     };
     if (facecap) await viewer.until(hasPicture);
     await viewer.screenshot("dropped");
+    // A head gets its anatomy, anything else a sentence.
+    await page.getByLabel("Under the skin").fill("0.6");
+    await viewer.until((wanted) => window.zygoma.state.anatomy.value.state === wanted, facecap ? "ready" : "failed");
+    await viewer.moreFrames();
+    await viewer.screenshot("dropped-anatomy");
+    await page.getByLabel("Under the skin").fill("0");
     await page.getByRole("button", { name: "Make it touchable" }).click();
     await page.getByRole("button", { name: "Cancel" }).waitFor();
     await viewer.screenshot("building");

@@ -5,7 +5,18 @@
 //!
 //! The page is embedded in the program: nothing on disk is served. Uploads of a tab are read by the same importers as any
 //! file, from a temporary folder that is removed with the tab.
+//!
+//! ```
+//! use zygoma_view::{Options, Server};
+//!
+//! let server = Server::new(&Options { keep_faces: false, ..Options::default() })?;
+//! println!("The built-in head is at {}", server.url());
+//! # server.stopper().stop();
+//! server.run()?; // Until its `stopper` is used.
+//! # Ok::<(), zygoma_view::Error>(())
+//! ```
 
+mod anatomy;
 mod body_builder;
 mod builder;
 mod container;

@@ -13,14 +13,14 @@ use crate::protocol::SceneRange;
 /// Triangles that are aimed at; meshes that have fewer stay as they are. Ours.
 const WANTED: usize = 7000;
 
-/// Where a shape stretches or shears an edge by more than this share of its length, every vertex stays: lips and lids fold there.
+/// Where a shape stretches or shears an edge by more than this fraction of its length, every vertex stays: lips and lids fold there.
 /// Ours.
 const STRETCH: f32 = 0.4;
 
 /// So many rings of triangles beside an open edge stay, too: the page fades skin out there.
 const RINGS: usize = 7;
 
-/// How far the surface may move, as a share of its size. Ours: half a millimetre of a head.
+/// How far the surface may move, as a fraction of its size. Ours: half a millimetre of a head.
 const LARGEST_ERROR: f32 = 0.002;
 
 /// Fewer triangles for a mesh that is drawn with `triangles` over vertices at `points`, and the runs that they have then.

@@ -188,6 +188,11 @@ impl Model {
         Ok(Self { takes, names, ..self })
     }
 
+    /// The options of the built-in head, if it is one.
+    pub(crate) fn built_in_options(&self) -> Option<&HeadOptions> {
+        self.head.as_ref().map(|head| &head.options)
+    }
+
     /// Finds what is inside its face, as far as it is known.
     pub(crate) fn look_inside(&self, face: &mut FaceModel) {
         match &self.head {

@@ -35,7 +35,7 @@ const HEAD_REGIONS: [(&str, &str); 19] = [
     ("mouth_bag", "inner mouth"),
 ];
 
-/// A point belongs to the group whose shape moves it by at least this share of what that shape moves most. Ours.
+/// A point belongs to the group whose shape moves it by at least this fraction of what that shape moves most. Ours.
 const MOVED: f32 = 0.15;
 
 impl Regions {

@@ -2,9 +2,9 @@
 
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_head::built_in_takes;
+use zygoma_rig::MotionTrack;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::name_map::NameMap;
-use zygoma_rig::take::MotionTrack;
 use zygoma_rig::{JointRole, Rig, Take};
 
 use crate::protocol::TakeEntry;
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use crate::model::{HeadChoice, Model};
     use zygoma_rig::name_map::MappedShapes;
-    use zygoma_rig::take::{WeightCurve, WeightTrack};
+    use zygoma_rig::{WeightCurve, WeightTrack};
 
     fn names(track: &str, shape: &str) -> NameMap {
         NameMap { tracks: [(track.to_owned(), MappedShapes::One(shape.to_owned()))].into() }

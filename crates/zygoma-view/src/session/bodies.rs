@@ -12,7 +12,7 @@ use super::running::RunningBody;
 use super::{Closed, Command, Session, shell, tissue, tracked};
 use crate::builder::{Outcome, Progress, background_pool};
 use crate::kinds::{self, DEFAULT, KINDS, Kind, Make, RIG};
-use crate::protocol::{ClientMessage, ServerMessage};
+use crate::protocol::{ClientMessage, ParamEntry, ServerMessage};
 
 /// Bodies by kind, and the one that was asked for.
 pub(crate) struct Bodies {
@@ -296,13 +296,12 @@ impl Session {
         let progress = if is_building { progress.unwrap_or_else(starting) } else { Progress::default() };
         let running = bodies.running[shown].as_ref();
         let body = running.map(RunningBody::body);
-        let names = |names: Vec<&'static str>| names.into_iter().map(str::to_owned).collect();
         self.send_message(ServerMessage::Body {
             shown: KINDS[shown].name.into(),
             wanted: KINDS[bodies.wanted].name.into(),
             is_touchable: body.is_some_and(|body| body.colliders().is_some()),
-            stages: names(running.map_or_else(Vec::new, |running| running.stage_names().to_vec())),
-            params: names(body.map_or_else(Vec::new, |b| b.params().iter().map(|p| p.name).collect())),
+            stages: running.map_or_else(Vec::new, |running| owned(running.stage_names())),
+            params: body.map_or_else(Vec::new, |body| body.params().iter().map(ParamEntry::new).collect()),
             build_stage: progress.stage.into(),
             fraction: progress.fraction,
             seconds: progress.seconds,
@@ -373,4 +372,8 @@ impl Session {
         }
         self.fail(format!("the {} cannot be touched; choose another body", KINDS[shown].name))
     }
+}
+
+fn owned(names: &[&'static str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }

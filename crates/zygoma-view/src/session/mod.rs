@@ -3,6 +3,7 @@
 //! The page's messages arrive by a bounded channel and are dealt with between frames. Every frame advances the face by the time
 //! that has really passed, whatever the rate of frames. Frames leave by a [`Mailbox`], everything else by a bounded queue.
 
+mod anatomy;
 mod bodies;
 mod frames;
 mod hands;
@@ -31,6 +32,7 @@ use crate::mailbox::Mailbox;
 use crate::model::{HeadChoice, Model};
 use crate::protocol::{BuildState, ClientMessage, ServerMessage};
 use crate::server::SessionFiles;
+use anatomy::AnatomyJobs;
 use bodies::Bodies;
 use hands::Hands;
 use paint::{Dab, Paint};
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     BuildingBody(bodies::BodyNews),
     /// A recording was written.
     Recorded(Result<Vec<u8>, String>),
+    /// An anatomy was fitted.
+    Anatomy(anatomy::FittedAnatomy),
 }
 
 /// A model that was loaded.
@@ -114,6 +118,7 @@ pub(crate) struct Session {
     params: Params,
     paint: Paint,
     recorder: Recorder,
+    anatomy: AnatomyJobs,
     /// Seconds between frames; `None` while the page is hidden.
     period: Option<Duration>,
     shows_rig: bool,
@@ -154,6 +159,7 @@ impl Session {
             params: Params::default(),
             paint: Paint::default(),
             recorder: Recorder::default(),
+            anatomy: AnatomyJobs::default(),
             bodies: Bodies::default(),
             period: Some(Duration::from_secs_f64(1.0 / 60.0)),
             shows_rig: false,
@@ -272,6 +278,7 @@ impl Session {
             Command::Building(news) => self.handle_build_news(news),
             Command::BuildingBody(news) => self.handle_body_news(news),
             Command::Recorded(result) => self.finish_recording(result),
+            Command::Anatomy(fitted) => self.finish_anatomy(fitted),
         }
     }
 
@@ -328,6 +335,7 @@ impl Session {
             ClientMessage::AddTake { upload } => self.add_take(&upload)?,
             ClientMessage::Build { triangles } => self.start_build(Some(triangles))?,
             ClientMessage::CancelBuild => self.cancel_build()?,
+            ClientMessage::Anatomy => self.fit_anatomy()?,
             ClientMessage::Record { on } => self.record(on)?,
         }
         Ok(())
@@ -390,6 +398,7 @@ impl Session {
         } else {
             self.paint = Paint::default();
         }
+        self.forget_anatomy();
         self.start_bodies();
         self.leave_body();
         self.surfaces = self.model.rig.meshes.iter().map(|mesh| mesh.positions.clone()).collect();

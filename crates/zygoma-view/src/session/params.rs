@@ -1,22 +1,11 @@
 //! Parameters of bodies, as the page sets them.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 use zygoma_face::body::{BadBodyParam, Body};
-use zygoma_face::tissue::STICKY;
 
 /// Parameters that a page may set.
 const MOST_PARAMS: usize = 64;
-
-/// Factors within which a step stays solvable and the motion bounded. Ours.
-const FACTORS: RangeInclusive<f64> = 0.01..=100.0;
-
-/// Gravity along an axis, m/s²: ten times that of Earth.
-const GRAVITY: RangeInclusive<f64> = -100.0..=100.0;
-
-/// Stickiness over the usual one.
-const STICKINESS: RangeInclusive<f64> = 0.0..=10.0;
 
 /// Values that the page has set, by name. Each body takes those that it has.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,58 +14,81 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// Takes values over, within reason.
+    /// Takes over values that are finite.
     pub(crate) fn set(&mut self, values: Vec<(String, f64)>) {
         for (name, value) in values {
             let is_known = self.values.contains_key(&name);
             if value.is_finite() && (is_known || self.values.len() < MOST_PARAMS) {
-                let value = limited(&name, value);
                 self.values.insert(name, value);
             }
         }
     }
 
-    /// Gives a body the values that it has parameters for.
+    /// Gives a body the values that it has parameters for, within their ranges.
     pub(crate) fn apply(&self, body: &mut dyn Body) -> Result<(), BadBodyParam> {
         for param in body.params() {
-            if let Some(value) = self.values.get(param.name).filter(|value| **value != param.value) {
-                body.set_param(param.name, *value)?;
+            let value = self.values.get(param.name).map(|value| param.limited(*value));
+            if let Some(value) = value.filter(|value| *value != param.value) {
+                body.set_param(param.name, value)?;
             }
         }
         Ok(())
     }
 }
 
-/// A value within its limits, in the body's unit.
-fn limited(name: &str, value: f64) -> f64 {
-    let clamped = |range: RangeInclusive<f64>| value.clamp(*range.start(), *range.end());
-    match name {
-        "stiffness" | "density" | "damping" => clamped(FACTORS),
-        "gravity.x" | "gravity.y" | "gravity.z" => clamped(GRAVITY),
-        // The page's unit is the usual stickiness.
-        "stickiness" => clamped(STICKINESS) * STICKY,
-        _ => value,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zygoma_face::body::{BadDrive, BodyParam, Drive, Frame};
+    use zygoma_geometry::rigid::RigidMotion;
+
+    /// A body with one parameter.
+    #[derive(Clone)]
+    struct Soft(f64);
+
+    impl Body for Soft {
+        fn name(&self) -> &'static str {
+            "soft"
+        }
+
+        fn drive(&mut self, _drive: Drive<'_>) -> Result<(), BadDrive> {
+            Ok(())
+        }
+
+        fn set_head_pose(&mut self, _pose: &RigidMotion) {}
+
+        fn settle(&mut self) {}
+
+        fn advance(&mut self, _seconds: f64) -> Frame<'_> {
+            self.frame_before(0.0)
+        }
+
+        fn frame_before(&mut self, _seconds: f64) -> Frame<'_> {
+            Frame { positions: &[], asleep: true }
+        }
+
+        fn params(&self) -> Vec<BodyParam> {
+            vec![BodyParam::factor("stiffness", self.0)]
+        }
+
+        fn set_param(&mut self, _name: &str, value: f64) -> Result<(), BadBodyParam> {
+            self.0 = value;
+            Ok(())
+        }
+    }
 
     #[test]
-    fn values_of_a_page_are_few_finite_and_within_limits() {
+    fn values_of_a_page_are_few_finite_and_within_their_ranges() {
         let mut params = Params::default();
-        params.set(vec![
-            ("stiffness".into(), 1e9),
-            ("gravity.y".into(), f64::NAN),
-            ("stickiness".into(), 2.0),
-        ]);
-        assert_eq!(params.values.get("stiffness"), Some(&100.0));
+        params.set(vec![("stiffness".into(), 1e9), ("gravity.y".into(), f64::NAN)]);
         assert_eq!(params.values.get("gravity.y"), None);
-        assert_eq!(params.values.get("stickiness"), Some(&(2.0 * STICKY)));
+        let mut body = Soft(1.0);
+        params.apply(&mut body).unwrap();
+        assert_eq!(body.0, 32.0);
         params.set((0..1000).map(|i| (format!("p{i}"), 0.0)).collect());
         assert_eq!(params.values.len(), MOST_PARAMS);
         params.set(vec![("stiffness".into(), 0.5)]);
-        assert_eq!(params.values.get("stiffness"), Some(&0.5), "known ones can still be changed");
+        params.apply(&mut body).unwrap();
+        assert_eq!(body.0, 0.5, "known ones can still be changed");
     }
 }

@@ -8,8 +8,8 @@ use zygoma_rig::bake::{BakeOptions, bake};
 use zygoma_rig::follow::bake_riders;
 use zygoma_rig::formats::gltf;
 use zygoma_rig::frames::Frames;
-use zygoma_rig::take::{MotionTrack, WeightCurve, WeightTrack};
 use zygoma_rig::{JointRole, Take};
+use zygoma_rig::{MotionTrack, WeightCurve, WeightTrack};
 
 use crate::frame::{numbers, scale_of};
 use crate::model::Model;

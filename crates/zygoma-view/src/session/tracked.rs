@@ -4,8 +4,8 @@ use glam::{Quat, Vec3};
 use zygoma_face::body::Body;
 use zygoma_face::contact::{ColliderFrame, HAND_FRICTION, HandId};
 use zygoma_face::model::{FaceModel, Landmarks};
+use zygoma_face::run::ScriptedHand;
 use zygoma_face::run::TouchScript;
-use zygoma_face::run::touch_script::ScriptedHand;
 use zygoma_hand::trackers::{TrackedJoint, from_webxr};
 use zygoma_hand::{Gesture, HandPose, Joint, Side, pinch_between};
 

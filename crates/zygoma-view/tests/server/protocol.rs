@@ -7,7 +7,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use zygoma_view::protocol::{
-    ClientMessage, FaceHeader, Scene, ServerMessage, StiffnessHeader, VERSION, flag, kind, section,
+    AnatomyHeader, ClientMessage, FaceHeader, Scene, ServerMessage, StiffnessHeader, VERSION, flag, kind,
+    section,
 };
 
 fn page_source(name: &str) -> String {
@@ -58,6 +59,10 @@ fn headers_agree() {
         let face: FaceHeader = serde_json::from_value(sample.clone()).unwrap();
         assert_eq!(serde_json::to_value(face).unwrap(), sample);
     }
+    for sample in samples("anatomySamples") {
+        let anatomy: AnatomyHeader = serde_json::from_value(sample.clone()).unwrap();
+        assert_eq!(serde_json::to_value(anatomy).unwrap(), sample);
+    }
     for sample in samples("stiffnessSamples") {
         let stiffness: StiffnessHeader = serde_json::from_value(sample.clone()).unwrap();
         assert_eq!(serde_json::to_value(stiffness).unwrap(), sample);
@@ -70,11 +75,12 @@ fn numbers_agree() {
     let wanted = [
         format!("VERSION = {VERSION};"),
         format!(
-            "KIND = {{ frame: {}, scene: {}, face: {}, stiffness: {} }}",
+            "KIND = {{ frame: {}, scene: {}, face: {}, stiffness: {}, anatomy: {} }}",
             kind::FRAME,
             kind::SCENE,
             kind::FACE,
-            kind::STIFFNESS
+            kind::STIFFNESS,
+            kind::ANATOMY
         ),
         format!(
             "FLAG = {{ simulated: {}, asleep: {}, playing: {}, recording: {} }}",

@@ -9,6 +9,7 @@ export interface Listener {
   scene(buffer: ArrayBuffer): Promise<void>;
   face(buffer: ArrayBuffer): void;
   stiffness(buffer: ArrayBuffer): void;
+  anatomy(buffer: ArrayBuffer): void;
   /** A frame that a newer one overtook before it was drawn. */
   overtaken(frame: ArrayBuffer): void;
 }
@@ -110,6 +111,9 @@ export class Connection {
         break;
       case KIND.stiffness:
         this.listener.stiffness(buffer);
+        break;
+      case KIND.anatomy:
+        this.listener.anatomy(buffer);
         break;
     }
   }

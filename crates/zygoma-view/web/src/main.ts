@@ -9,6 +9,7 @@ import { Connection } from "./connection";
 import { h, icon, iconButton } from "./dom";
 import { Files } from "./files";
 import { listenToKeys } from "./keys";
+import { anatomySection, askForAnatomy } from "./panels/anatomy";
 import { bodySwitch, chooser, bodyBuildCard, sendStickiness, tissueSection } from "./panels/body";
 import { dialsSection } from "./panels/dials";
 import { Expressions } from "./panels/expressions";
@@ -23,7 +24,7 @@ import { buildCard, curtain, errorBar, statusChip, welcomeCard } from "./panels/
 import { Transport } from "./panels/transport";
 import { type CutPlane, type Frame, readFrame, type ServerMessage } from "./protocol";
 import { Stage } from "./scene/stage";
-import { MATERIALS, State } from "./state";
+import { MATERIALS, NO_ANATOMY, State } from "./state";
 import { chooseTheme } from "./theme";
 import { Latency } from "./touch/latency";
 import { Pointer } from "./touch/pointer";
@@ -59,6 +60,8 @@ const connection = new Connection(state, {
       state.face.set(null);
       state.certificate.set(null);
       state.gestures.set({ gestures: [], places: [] });
+      state.anatomy.set(NO_ANATOMY);
+      askForAnatomy(state, connection);
       if (!head.scene.same) {
         state.recording.set({ state: "none", bytes: null });
         state.spots.set(0);
@@ -69,6 +72,7 @@ const connection = new Connection(state, {
     }),
   overtaken: (buffer) => stage.head?.showParts(readFrame(buffer)),
   face: (buffer) => void inTurn(() => state.face.set(stage.setFace(buffer))),
+  anatomy: (buffer) => void inTurn(() => stage.setAnatomy(buffer)),
   stiffness: (buffer) => void inTurn(() => state.spots.set(stage.setStiffness(buffer).spots)),
 });
 
@@ -136,6 +140,9 @@ function hear(message: ServerMessage): void {
       break;
     case "recording":
       state.recording.set({ state: message.state, bytes: message.bytes });
+      break;
+    case "anatomy":
+      state.anatomy.set({ state: message.state, note: message.note });
       break;
     case "error":
       state.loading.set(null);
@@ -265,6 +272,7 @@ const physics = h(
     touchSection(state),
     handsSection(state, connection, latency, headset),
     viewSection(state),
+    anatomySection(state, connection),
     tissueSection(state, connection),
     paintSection(state, connection),
     materialsSection(state, connection),

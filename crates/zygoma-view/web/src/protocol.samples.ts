@@ -1,6 +1,6 @@
 // One message of every kind. The type checker compares them with our types, and tests/server/protocol.rs with the server's.
 
-import type { ClientMessage, FaceHeader, Scene, ServerMessage, StiffnessHeader } from "./protocol";
+import type { AnatomyHeader, ClientMessage, FaceHeader, Scene, ServerMessage, StiffnessHeader } from "./protocol";
 
 export const clientSamples = [
   { "type": "rate", "hertz": 60.0 },
@@ -32,6 +32,7 @@ export const clientSamples = [
   { "type": "addTake", "upload": "take.csv" },
   { "type": "build", "triangles": 2000 },
   { "type": "cancelBuild" },
+  { "type": "anatomy" },
   { "type": "record", "on": true }
 ] satisfies ClientMessage[];
 
@@ -40,13 +41,14 @@ export const serverSamples = [
   { "type": "loading", "name": "rig.glb" },
   { "type": "report", "report": { "name": "rig", "skin": "face", "meshes": [{ "name": "face", "vertices": 3, "triangles": 1, "shapes": ["jawOpen"], "size": [0.5, 0.25, 0.125] }], "arkit": { "count": 1, "of": 52, "missing": [] }, "units": { "metres_per_unit": 1.0, "reason": "why" }, "notes": [], "problems": [] } },
   { "type": "build", "state": "running", "stage": "fitting", "fraction": 0.5, "seconds": 1.5, "worst": null },
-  { "type": "body", "shown": "shell", "wanted": "tissue", "isTouchable": true, "stages": ["solve"], "params": ["stiffness"], "buildStage": "starting", "fraction": 0.25, "seconds": 1.5, "note": "" },
+  { "type": "body", "shown": "shell", "wanted": "tissue", "isTouchable": true, "stages": ["solve"], "params": [{ "name": "stiffness", "value": 1.0, "least": 0.03125, "most": 32.0, "isFactor": true }], "buildStage": "starting", "fraction": 0.25, "seconds": 1.5, "note": "" },
   { "type": "pace", "milliseconds": 12.5, "speed": 1.0 },
   { "type": "tissue", "tetrahedra": 6000, "contacts": 50, "sticky": 110, "penetration": 0.0, "volume": 1.0, "change": 0.25, "inverted": 0 },
   { "type": "certificate", "holds": true, "reason": "why" },
   { "type": "gestures", "gestures": ["poke"], "places": ["cheek-left"] },
   { "type": "takes", "takes": [{ "name": "tour", "duration": 12.0, "headMotion": true, "unmatched": 0 }], "current": 0 },
   { "type": "recording", "state": "ready", "seconds": 2.5, "bytes": 1000 },
+  { "type": "anatomy", "state": "ready", "note": "why" },
   { "type": "error", "message": "why" }
 ] satisfies ServerMessage[];
 
@@ -61,3 +63,7 @@ export const faceSamples = [
 export const stiffnessSamples = [
   { "control": 3, "spots": 12, "mu": { "start": 0, "bytes": 4 } }
 ] satisfies StiffnessHeader[];
+
+export const anatomySamples = [
+  { "muscle": { "positions": { "start": 0, "bytes": 12 }, "triangles": { "start": 12, "bytes": 12 } }, "corners": { "start": 24, "bytes": 12 }, "shares": { "start": 36, "bytes": 12 }, "cranium": { "positions": { "start": 48, "bytes": 12 }, "triangles": { "start": 60, "bytes": 12 } }, "mandible": { "positions": { "start": 72, "bytes": 12 }, "triangles": { "start": 84, "bytes": 12 } }, "joint": [0.0, 0.5, 0.25], "jaw": [{ "control": 4, "turn": [0.5, 0.0, 0.0], "glide": [0.0, 0.0, 0.25] }] }
+] satisfies AnatomyHeader[];

@@ -1,10 +1,10 @@
-// Messages between server and page. The source is `src/protocol.rs`; a test checks that this says the same.
+// Messages between server and page. The source is `src/protocol/`; a test checks that this says the same.
 
 /** Raised whenever a message changes. */
-export const VERSION = 6;
+export const VERSION = 7;
 
 /** Kinds of binary messages. */
-export const KIND = { frame: 1, scene: 2, face: 3, stiffness: 4 } as const;
+export const KIND = { frame: 1, scene: 2, face: 3, stiffness: 4, anatomy: 5 } as const;
 
 /** Bits of a frame's flags. */
 export const FLAG = { simulated: 1, asleep: 2, playing: 4, recording: 8 } as const;
@@ -58,6 +58,7 @@ export type ClientMessage =
   | { type: "addTake"; upload: string }
   | { type: "build"; triangles: number }
   | { type: "cancelBuild" }
+  | { type: "anatomy" }
   | { type: "record"; on: boolean };
 
 /** A body that can be chosen. Frames name it by its index in the list of them. */
@@ -100,6 +101,7 @@ export interface TissueReport {
 }
 
 export type BuildState = "none" | "preview" | "running" | "ready" | "cancelled" | "failed";
+export type AnatomyState = "running" | "ready" | "failed";
 export type RecordingState = "running" | "writing" | "ready" | "failed";
 
 export interface TakeEntry {
@@ -107,6 +109,17 @@ export interface TakeEntry {
   duration: number;
   headMotion: boolean;
   unmatched: number;
+}
+
+/** A parameter of a body, for a slider. */
+export interface ParamEntry {
+  name: string;
+  value: number;
+  /** Its sensible values. */
+  least: number;
+  most: number;
+  /** Whether its effect goes with its logarithm. */
+  isFactor: boolean;
 }
 
 /** Messages of the server. */
@@ -128,7 +141,7 @@ export type ServerMessage =
       wanted: string;
       isTouchable: boolean;
       stages: string[];
-      params: string[];
+      params: ParamEntry[];
       buildStage: string;
       fraction: number | null;
       seconds: number;
@@ -140,6 +153,7 @@ export type ServerMessage =
   | { type: "gestures"; gestures: string[]; places: string[] }
   | { type: "takes"; takes: TakeEntry[]; current: number }
   | { type: "recording"; state: RecordingState; seconds: number; bytes: number | null }
+  | { type: "anatomy"; state: AnatomyState; note: string }
   | { type: "error"; message: string };
 
 /** The report of `zygoma info --json`, as far as the page shows it. */
@@ -228,6 +242,26 @@ export interface StiffnessHeader {
   spots: number;
   /** Per point of the skin, in Pa; 0 where nothing is simulated. */
   mu: ArrayPlace;
+}
+
+/** A surface of an anatomy, at rest. */
+export interface AnatomyMesh {
+  positions: ArrayPlace;
+  triangles: ArrayPlace;
+}
+
+/** Header of an anatomy. */
+export interface AnatomyHeader {
+  muscle: AnatomyMesh;
+  /** Points of the skin that a vertex of the muscles moves with, and their shares. */
+  corners: ArrayPlace;
+  shares: ArrayPlace;
+  cranium: AnatomyMesh;
+  mandible: AnatomyMesh;
+  /** The middle between the condyles. */
+  joint: Vec3;
+  /** Poses of the jaw at full weight: a turn about the joint, as axis times angle, and the joint's way. */
+  jaw: { control: number; turn: Vec3; glide: Vec3 }[];
 }
 
 /** A header with its arrays. */

@@ -1,6 +1,6 @@
 // The state of the page and the choices of the user, in one place. Panels watch it; nothing else is shared.
 
-import type { BodyEntry, BuildState, DialEntry, FaceHeader, Pace, RecordingState, Report, Scene, TakeEntry, TissueReport } from "./protocol";
+import type { AnatomyState, BodyEntry, BuildState, DialEntry, FaceHeader, Pace, ParamEntry, RecordingState, Report, Scene, TakeEntry, TissueReport } from "./protocol";
 import { Signal } from "./signal";
 
 /** Tools for dragging on the face. */
@@ -26,8 +26,7 @@ export interface ShownBody {
   /** Empty until the server or the user has chosen one. */
   wanted: string;
   isTouchable: boolean;
-  /** Names of its parameters. */
-  params: string[];
+  params: ParamEntry[];
   buildStage: string;
   fraction: number | null;
   seconds: number;
@@ -46,10 +45,9 @@ export interface Cut {
   position: number;
 }
 
+/** Parameters of bodies that the user has set, by name, and gravity. */
 export interface Materials {
-  stiffness: number;
-  density: number;
-  damping: number;
+  values: Record<string, number>;
   /** m/s². */
   gravity: number;
   /** Where gravity points: degrees from straight down, towards the character's left and towards the front. */
@@ -57,7 +55,7 @@ export interface Materials {
   front: number;
 }
 
-export const MATERIALS: Materials = { stiffness: 1, density: 1, damping: 1, gravity: 9.81, side: 0, front: 0 };
+export const MATERIALS: Materials = { values: {}, gravity: 9.81, side: 0, front: 0 };
 
 /** The control of the relaxed face. */
 export const RELAXED = -1;
@@ -74,6 +72,14 @@ export interface Brush {
   radius: number;
   erases: boolean;
 }
+
+/** The anatomy under the skin: "none" until it is asked for. */
+export interface Anatomy {
+  state: AnatomyState | "none";
+  note: string;
+}
+
+export const NO_ANATOMY: Anatomy = { state: "none", note: "" };
 
 export interface Recording {
   state: RecordingState | "none";
@@ -134,6 +140,10 @@ export class State {
   readonly brush = new Signal<Brush>({ control: RELAXED, mu: 20, lambda: null, radius: 0.01, erases: false });
   /** Spots that are painted. */
   readonly spots = new Signal(0);
+
+  readonly anatomy = new Signal<Anatomy>(NO_ANATOMY);
+  /** How deep the picture looks: 0 shows the skin, 0.5 the muscles, 1 the skull. */
+  readonly layer = new Signal(0);
 
   readonly overlay = new Signal<Overlay>("none");
   readonly wireframe = new Signal(false);

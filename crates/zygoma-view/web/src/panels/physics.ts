@@ -2,7 +2,7 @@
 
 import type { Connection } from "../connection";
 import { h, section, Slider, toggle } from "../dom";
-import type { Vec3 } from "../protocol";
+import type { ParamEntry, Vec3 } from "../protocol";
 import { MATERIALS, type Materials, type Overlay, type State } from "../state";
 
 const OVERLAYS: [Overlay, string][] = [
@@ -117,12 +117,9 @@ export function gravityOf({ gravity, side, front }: Materials): Vec3 {
 
 /** Sends the materials as parameters; every body takes those that it has. */
 export function sendMaterials(state: State, connection: Connection): void {
-  const { stiffness, density, damping } = state.materials.value;
   const [x, y, z] = gravityOf(state.materials.value);
   const values: [string, number][] = [
-    ["stiffness", stiffness],
-    ["density", density],
-    ["damping", damping],
+    ...Object.entries(state.materials.value.values),
     ["gravity.x", x],
     ["gravity.y", y],
     ["gravity.z", z],
@@ -130,29 +127,59 @@ export function sendMaterials(state: State, connection: Connection): void {
   connection.send({ type: "params", values });
 }
 
+/** Parameters with controls of their own. */
+const isSpecial = (name: string) => name.startsWith("gravity.") || name === "stickiness";
+
+/** A slider for a parameter of a body. Factors are felt by their ratio, so their sliders run over the logarithm. */
+function paramSlider({ name, value, least, most, isFactor }: ParamEntry, input: (value: number) => void): { slider: Slider; show: (value: number) => void } {
+  const to = isFactor ? Math.log2 : (value: number) => value;
+  const from = isFactor ? (value: number) => 2 ** value : (value: number) => value;
+  const slider = new Slider({
+    label: name.charAt(0).toUpperCase() + name.slice(1),
+    min: to(least),
+    max: to(most),
+    step: isFactor ? 0.05 : (most - least) / 100,
+    value: to(value),
+    format: (value) => (isFactor ? `${from(value).toPrecision(2)} ×` : value.toPrecision(2)),
+    input: (value) => input(from(value)),
+  });
+  return { slider, show: (value) => slider.show(to(value)) };
+}
+
+/** Sliders for the parameters of the body that is shown. */
+function paramSliders(state: State, set: (name: string, value: number) => void) {
+  const place = h("div", { class: "params" });
+  /** The values that parameters had before anybody changed them. */
+  const initial: Record<string, number> = {};
+  let names = "";
+  let rows: { name: string; show: (value: number) => void }[] = [];
+  const show = () => {
+    const { values } = state.materials.value;
+    for (const row of rows) row.show(values[row.name] ?? initial[row.name] ?? 0);
+  };
+  state.body.watch(({ params }) => {
+    const shown = params.filter(({ name }) => !isSpecial(name));
+    for (const { name, value } of shown) initial[name] ??= value;
+    const wanted = shown.map(({ name }) => name).join();
+    if (wanted === names) return;
+    names = wanted;
+    const made = shown.map((param) => ({ name: param.name, ...paramSlider(param, (value) => set(param.name, value)) }));
+    place.replaceChildren(...made.map(({ slider }) => slider.element));
+    rows = made;
+    show();
+  });
+  state.materials.watch(show);
+  return { place, initial };
+}
+
 export function materialsSection(state: State, connection: Connection): HTMLElement {
   const change = (part: Partial<Materials>) => {
     state.materials.set({ ...state.materials.value, ...part });
     sendMaterials(state, connection);
   };
-  // Factors are felt by their ratio, so their sliders run over the logarithm.
-  const factor = (label: string, key: "stiffness" | "density" | "damping", most: number) =>
-    ({
-      key,
-      slider: new Slider({
-        label,
-        min: -Math.log2(most),
-        max: Math.log2(most),
-        step: 0.05,
-        value: 0,
-        format: (value) => `${(2 ** value).toPrecision(2)} ×`,
-        input: (value) => change({ [key]: 2 ** value }),
-      }),
-      show: (materials: Materials) => Math.log2(materials[key]),
-    }) as const;
+  const params = paramSliders(state, (name, value) => change({ values: { ...state.materials.value.values, [name]: value } }));
   const angle = (label: string, key: "side" | "front", title: string) =>
     ({
-      key,
       slider: new Slider({
         label,
         min: -180,
@@ -166,11 +193,7 @@ export function materialsSection(state: State, connection: Connection): HTMLElem
       show: (materials: Materials) => materials[key],
     }) as const;
   const rows = [
-    factor("Stiffness", "stiffness", 32),
-    factor("Density", "density", 32),
-    factor("Damping", "damping", 32),
     {
-      key: "gravity",
       slider: new Slider({
         label: "Gravity",
         min: 0,
@@ -187,10 +210,8 @@ export function materialsSection(state: State, connection: Connection): HTMLElem
   ];
   state.materials.watch((materials) => rows.forEach((row) => row.slider.show(row.show(materials))));
   state.body.watch(({ params }) => {
-    for (const row of rows) {
-      const param = row.key === "gravity" || row.key === "side" || row.key === "front" ? "gravity.y" : row.key;
-      row.slider.input.disabled = !params.includes(param);
-    }
+    const hasGravity = params.some(({ name }) => name === "gravity.y");
+    for (const row of rows) row.slider.input.disabled = !hasGravity;
   });
   const badge = h("p", { class: "badge", role: "status" });
   state.certificate.watch((certificate) => {
@@ -199,6 +220,6 @@ export function materialsSection(state: State, connection: Connection): HTMLElem
     badge.classList.toggle("good", certificate.holds);
     badge.textContent = `${certificate.holds ? "Certified" : "Not certified"}: ${certificate.reason}.`;
   });
-  const reset = h("button", { type: "button", class: "button small", click: () => change(MATERIALS) }, "Reset materials");
-  return section("Materials", false, badge, ...rows.map((row) => row.slider.element), reset);
+  const reset = h("button", { type: "button", class: "button small", click: () => change({ ...MATERIALS, values: { ...params.initial } }) }, "Reset materials");
+  return section("Materials", false, badge, params.place, ...rows.map((row) => row.slider.element), reset);
 }

@@ -2,8 +2,8 @@
 
 import * as THREE from "three";
 
-/** An opening is an end of the head, not an eye or the back of a mouth, if it spans this share of the skin's shorter side and lies
- * within these shares of the skin's extent from one of its outermost ends: its nearest point, its farthest. Ours. */
+/** An opening is an end of the head, not an eye or the back of a mouth, if it spans this fraction of the skin's shorter side and lies
+ * within these fractions of the skin's extent from one of its outermost ends: its nearest point, its farthest. Ours. */
 const WIDE = 0.4;
 const OUTERMOST = [0.04, 0.35] as const;
 

@@ -57,7 +57,7 @@ function write(colors: Float32Array, share: number, out: Float32Array, at: numbe
   out[at + 2] = colors[i + 2] as number;
 }
 
-/** Writes the colour of a share between 0 and 1. */
+/** Writes the colour of a fraction between 0 and 1. */
 export function writeColor(share: number, out: Float32Array, at: number): void {
   write(RISING, share, out, at);
 }

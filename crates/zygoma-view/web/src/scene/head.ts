@@ -2,6 +2,7 @@
 
 import * as THREE from "three";
 import { Container, type Frame, type Look, type Scene, type SceneRange, SECTION } from "../protocol";
+import { ALL_SKIN, type Layers, opacityOf } from "./anatomy";
 import { fadeAtOpenEnds } from "./border";
 import { Materials } from "./materials";
 import { LAYER } from "./occlusion";
@@ -72,11 +73,13 @@ export class Head {
     return new Head(container, await Materials.read(container, renderer));
   }
 
-  /** With the rig's own colours or in plain ones; with all of the light or with less; with fine hairs or without. */
-  dress(withTexture: boolean, rich: boolean, fine: boolean): void {
+  /** With the rig's own colours or in plain ones; with all of the light or with less; with fine hairs or without; opaque or faded. */
+  dress(withTexture: boolean, rich: boolean, fine: boolean, layers: Layers = ALL_SKIN): void {
+    this.materials.opacity = (look) => opacityOf(look, layers);
     for (const { surface, mesh, look, ranges, isFine } of this.parts) {
       mesh.material = this.materials.of(look, ranges, withTexture, rich);
-      mesh.visible = fine || !isFine;
+      mesh.visible = (fine || !isFine) && (look !== "hair" || layers.skin > 0.5);
+      mesh.castShadow = look !== "hair" && layers.skin > 0.5;
       surface.simplify(!rich);
     }
     this.rig.simplify(!rich);

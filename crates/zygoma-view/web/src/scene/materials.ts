@@ -50,6 +50,8 @@ export class Materials {
   private readonly ofFile = new Map<number, THREE.Material>();
   private readonly dressed = new Map<string, THREE.Material>();
   private texture: THREE.Texture | null = null;
+  /** How opaque things of a look are. */
+  opacity: (look: Look) => number = () => 1;
   /** Called when pictures have come late. */
   changed: () => void = () => {};
   private readonly plain = new Map<Look, THREE.MeshPhysicalMaterial>();
@@ -57,9 +59,12 @@ export class Materials {
 
   /** Materials for a mesh: one for each of its ranges, or one for all. */
   of(look: Look, ranges: SceneRange[], withTexture: boolean, rich: boolean): THREE.Material | THREE.Material[] {
-    const materials = this.richOf(look, ranges, withTexture);
-    if (rich) return materials;
-    return Array.isArray(materials) ? materials.map((material) => this.cheapOf(material)) : this.cheapOf(materials);
+    const materials = this.richOf(look, ranges, withTexture).map(([material, look]) => {
+      const made = rich ? material : this.cheapOf(material);
+      setOpacity(made, this.opacity(look));
+      return made;
+    });
+    return materials.length === 1 ? (materials[0] as THREE.Material) : materials;
   }
 
   private cheapOf(material: THREE.Material): THREE.Material {
@@ -68,11 +73,10 @@ export class Materials {
     return made;
   }
 
-  private richOf(look: Look, ranges: SceneRange[], withTexture: boolean): THREE.Material | THREE.Material[] {
+  private richOf(look: Look, ranges: SceneRange[], withTexture: boolean): [THREE.Material, Look][] {
     const ours = (look: Look) => (withTexture ? this.cached(this.textured, look, this.texture) : this.cached(this.plain, look, null));
-    if (ranges.length === 0) return ours(look);
-    const materials = ranges.map(({ material, look }) => (withTexture && this.fileOf(material, look)) || ours(look));
-    return materials.length === 1 ? (materials[0] as THREE.Material) : materials;
+    if (ranges.length === 0) return [[ours(look), look]];
+    return ranges.map(({ material, look }) => [(withTexture && this.fileOf(material, look)) || ours(look), look]);
   }
 
   private fileOf(index: number, look: Look): THREE.Material | null {
@@ -139,6 +143,17 @@ export class Materials {
       compressed.dispose();
     }
   }
+}
+
+/** Makes a material as opaque as wanted; one that the file made transparent stays so. */
+function setOpacity(material: THREE.Material, opacity: number): void {
+  const own = (material.userData["own"] ??= { opacity: material.opacity, transparent: material.transparent }) as { opacity: number; transparent: boolean };
+  const transparent = own.transparent || opacity < 1;
+  if (material.transparent !== transparent) material.needsUpdate = true;
+  material.transparent = transparent;
+  material.opacity = own.opacity * opacity;
+  material.visible = opacity > 0;
+  if (material instanceof THREE.ShaderMaterial && material.uniforms["opacity"]) material.uniforms["opacity"].value = opacity;
 }
 
 /** A file's material with the light of ours. */

@@ -10,7 +10,7 @@ import { FullScreenQuad } from "three/addons/postprocessing/Pass.js";
 /** Layers: hair is full of holes that depth does not know of, and fingers are made of glass. */
 export const LAYER = { solid: 0, thin: 1 } as const;
 
-/** How far things darken each other, as a share of the head's size. Ours: about 2.5 cm. */
+/** How far things darken each other, as a fraction of the head's size. Ours: about 2.5 cm. */
 const RADIUS = 0.09;
 
 const VERTEX = `

@@ -37,6 +37,7 @@ const FRAGMENT = `
   #include <clipping_planes_pars_fragment>
   uniform vec3 color;
   uniform float cutoff;
+  uniform float opacity;
   #ifdef USE_PICTURE
     uniform sampler2D picture;
   #endif
@@ -66,6 +67,7 @@ const FRAGMENT = `
     #ifdef FADES
       gl_FragColor *= vFade;
     #endif
+    gl_FragColor *= opacity;
   }`;
 
 /** The same colours at a fraction of the cost. */
@@ -73,7 +75,7 @@ export function plainMaterial(material: THREE.Material): THREE.Material {
   if (!(material instanceof THREE.MeshStandardMaterial)) return material;
   const { color, map, side, alphaTest, transparent, userData } = material;
   return new THREE.ShaderMaterial({
-    uniforms: { color: { value: color }, picture: { value: map }, cutoff: { value: transparent ? 0.5 : alphaTest } },
+    uniforms: { color: { value: color }, picture: { value: map }, cutoff: { value: transparent ? 0.5 : alphaTest }, opacity: { value: 1 } },
     defines: {
       ...(map ? { USE_PICTURE: "" } : {}),
       ...(userData["fades"] ? { FADES: "" } : {}),
@@ -82,6 +84,7 @@ export function plainMaterial(material: THREE.Material): THREE.Material {
     vertexShader: VERTEX,
     fragmentShader: FRAGMENT,
     clipping: true,
+    premultipliedAlpha: true,
     side,
   });
 }

@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 
-/** Light that comes out of skin beside where it went in: red goes farthest. The light wraps around by these shares. */
+/** Light that comes out of skin beside where it went in: red goes farthest. The light wraps around by these fractions. */
 const WRAP = "vec3( 0.32, 0.13, 0.08 )";
 
 /** Softens the edge between light and shadow and reddens it, as scattering under the skin does. */

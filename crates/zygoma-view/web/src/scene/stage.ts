@@ -2,8 +2,9 @@
 
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
-import { Container, type CutPlane, type FaceHeader, type Frame, type StiffnessHeader } from "../protocol";
+import { type AnatomyHeader, Container, type CutPlane, type FaceHeader, type Frame, type StiffnessHeader } from "../protocol";
 import type { State } from "../state";
+import { AnatomyView, layersAt } from "./anatomy";
 import { Fingers } from "./fingers";
 import { HandView } from "./hands";
 import { cutThrough, planeOf, TissueView } from "./tissue";
@@ -37,6 +38,7 @@ export class Stage {
   /** The legend of a cut, where that of the skin does not cover it. */
   readonly cutLegend = new Signal<Legend | null>(null);
   readonly tissue = new TissueView();
+  anatomy: AnatomyView | null = null;
   head: Head | null = null;
   private readonly scene = new THREE.Scene();
   private readonly light: Light;
@@ -71,6 +73,8 @@ export class Stage {
     this.governor = new Governor(software, (quality) => this.setQuality(quality));
     state.overlay.watch(() => this.recolor());
     state.texture.watch(() => this.recolor());
+    state.layer.watch(() => this.recolor());
+    state.anatomy.watch(() => this.recolor());
     state.cut.watch(() => this.explainCut());
     state.body.watch(() => this.explainCut());
   }
@@ -108,6 +112,7 @@ export class Stage {
     this.shell?.dispose();
     this.shell = null;
     this.overlays?.dispose();
+    this.setAnatomy(null);
     this.fingers.clear();
     this.fingers.group.removeFromParent();
     if (shown) {
@@ -141,6 +146,15 @@ export class Stage {
     return container.header;
   }
 
+  /** Takes the anatomy under the skin, or forgets it. */
+  setAnatomy(buffer: ArrayBuffer | null): void {
+    this.anatomy?.group.removeFromParent();
+    this.anatomy?.dispose();
+    this.anatomy = buffer && new AnatomyView(new Container<AnatomyHeader>(buffer));
+    if (this.anatomy) this.head?.group.add(this.anatomy.group);
+    this.recolor();
+  }
+
   /** Takes the stiffness of an expression. */
   setStiffness(buffer: ArrayBuffer): StiffnessHeader {
     const container = new Container<StiffnessHeader>(buffer);
@@ -149,7 +163,9 @@ export class Stage {
   }
 
   private recolor(): void {
-    this.head?.dress(this.state.texture.value, this.rich, this.pixels >= FINE);
+    const layers = layersAt(this.anatomy ? this.state.layer.value : 0);
+    this.anatomy?.fade(layers);
+    this.head?.dress(this.state.texture.value, this.rich, this.pixels >= FINE, layers);
     this.legend.set(this.overlays?.choose(this.state.overlay.value) ?? null);
     this.explainCut();
   }
@@ -234,6 +250,7 @@ export class Stage {
     this.head?.show(frame);
     this.overlays?.update(frame);
     this.tissue.show(frame);
+    if (this.head && this.state.layer.value > 0) this.anatomy?.follow(frame, this.head.skin);
     this.fingers.follow(frame.touches);
     this.hands.follow(frame);
   }

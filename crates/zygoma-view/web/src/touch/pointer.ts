@@ -12,15 +12,15 @@ import { TouchPinch } from "./pinch";
 /** Depths that the wheel reaches, in metres. */
 const DEPTHS = { least: 0, most: 0.02, perNotch: 0.0015 };
 
-/** A fingertip aims no deeper than this share of its radius, nor than so many metres beyond where the skin can go: its
+/** A fingertip aims no deeper than this fraction of its radius, nor than so many metres beyond where the skin can go: its
  * middle must stay above skin that cannot yield. */
 const DEEPEST = 0.85;
 const BEYOND_BONE = 0.004;
 
-/** Skin is taken hold of within this share of the fingertip's radius. */
+/** Skin is taken hold of within this fraction of the fingertip's radius. */
 const GRIP = 0.6;
 
-/** Spots of a stroke of the brush are this share of its radius apart. */
+/** Spots of a stroke of the brush are this fraction of its radius apart. */
 const SPACING = 0.4;
 
 /** Radians that the head turns per pixel. */
