@@ -6,8 +6,8 @@ use zygoma_face::anatomical::AnatomicalBody;
 use zygoma_face::tissue::{Markers, Tissue};
 use zygoma_rig::formats::Limits;
 use zygoma_rig::formats::markers::{MarkerPlace, MarkerTake, read_markers};
-use zygoma_rig::take::{WeightCurve, WeightTrack};
 use zygoma_rig::{Rig, Take};
+use zygoma_rig::{WeightCurve, WeightTrack};
 
 /// Markers, and the weights with which the plain rig fits them.
 pub(crate) struct FollowedMarkers {

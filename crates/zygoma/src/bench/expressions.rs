@@ -10,7 +10,7 @@ use zygoma_rig::formats::{Limits, read_rig};
 
 const MILLIMETRES: f64 = 1e3;
 
-/// A shape's largest displacement should lie within these shares of the smallest and largest reference.
+/// A shape's largest displacement should lie within these fractions of the smallest and largest reference.
 const WITHIN: [f64; 2] = [0.75, 1.25];
 
 /// The built-in head beside references.
@@ -157,14 +157,14 @@ fn add(canvas: &Canvas, path: &Path, references: &mut Vec<Reference>) -> anyhow:
 }
 
 fn mean(forms: impl ExactSizeIterator<Item = Form>) -> Lengths {
-    let share = MILLIMETRES / forms.len().max(1) as f64;
+    let weight = MILLIMETRES / forms.len().max(1) as f64;
     forms.fold(Lengths::default(), |sum, form| Lengths {
-        eye_height: sum.eye_height + share * form.eye_height,
-        eye_width: sum.eye_width + share * form.eye_width,
-        eye_distance: sum.eye_distance + share * form.eye_distance,
-        head_height: sum.head_height + share * form.head_height,
-        mouth_width: sum.mouth_width + share * form.mouth_width,
-        chin: sum.chin + share * form.chin,
+        eye_height: sum.eye_height + weight * form.eye_height,
+        eye_width: sum.eye_width + weight * form.eye_width,
+        eye_distance: sum.eye_distance + weight * form.eye_distance,
+        head_height: sum.head_height + weight * form.head_height,
+        mouth_width: sum.mouth_width + weight * form.mouth_width,
+        chin: sum.chin + weight * form.chin,
     })
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use zygoma_face::body::Body;
 use zygoma_face::contact::{ColliderFrame, Colliders, HAND_FRICTION, HandId};
 use zygoma_face::model::{Continue, FaceModel, Landmarks};
-use zygoma_face::run::touch_script::ScriptedHand;
+use zygoma_face::run::ScriptedHand;
 use zygoma_face::run::{HandFrameMeasure, HandProbe, HandSummary, TouchScript};
 use zygoma_face::tissue::{Tissue, TissueBody, TissueInput, TissueParams};
 use zygoma_geometry::normals::vertex_normals;

@@ -74,9 +74,25 @@ pub(crate) struct BenchAnatomyArgs {
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) heads: usize,
 
-    /// A rig or scan to fit as well; may be given several times.
-    #[arg(long = "rig", value_name = "RIG")]
+    /// Rigs and scans to fit as well: bones under the skin at rest and in all shapes, and time.
+    #[arg(long = "rig", value_name = "RIG", num_args = 1..)]
     pub(crate) rigs: Vec<PathBuf>,
+
+    /// Fit ICT-FaceKit folders with each of their identity modes at plus and minus this, too.
+    #[arg(long, value_name = "VALUE")]
+    pub(crate) modes: Option<f64>,
+
+    /// Fit the built-in heads of this many seeds as well.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seeds: u64,
+
+    /// Fit the rigs a second time without their teeth and eyes, and compare the bones with these.
+    #[arg(long)]
+    pub(crate) withheld: bool,
+
+    /// Fit the rigs mirrored, rescaled, with +Z up, noisy and with other triangles, too: how far the bones move.
+    #[arg(long)]
+    pub(crate) changed: bool,
 
     /// Print the report as JSON.
     #[arg(long)]

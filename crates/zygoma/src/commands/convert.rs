@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::bail;
 use serde::Serialize;
+use zygoma_rig::LargeWeight;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Performance;
 use zygoma_rig::follow::Followers;
 use zygoma_rig::formats::{Limits, gltf, obj};
-use zygoma_rig::take::LargeWeight;
 use zygoma_rig::{Rig, Source, Take};
 
 use crate::cli::ConvertArgs;

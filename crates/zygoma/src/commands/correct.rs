@@ -9,8 +9,9 @@ use serde::Serialize;
 use zygoma_face::anatomical::{AnatomicalParams, Corrected, Dials};
 use zygoma_face::model::Continue;
 use zygoma_picture::{Image, View, grid};
+use zygoma_rig::follow::Followers;
 use zygoma_rig::formats::{gltf, obj};
-use zygoma_rig::{Rig, Source, SparseDeltas};
+use zygoma_rig::{Rig, SparseDeltas};
 
 use crate::cli::CorrectArgs;
 use crate::commands::animated::{self, Format};
@@ -103,7 +104,7 @@ pub(crate) fn run(args: &CorrectArgs) -> anyhow::Result<()> {
     animated::make_folder_for(&args.out)?;
     match format {
         Format::ObjFolder => obj::write_rig(&written, &args.out)?,
-        _ => gltf::write_rig(&written, &args.out)?,
+        _ => gltf::write_reshaped(&rig, &written, &args.out)?,
     }
     if let Some(path) = &args.sheet {
         sheet(&rig, &written)?.save(path)?;
@@ -112,19 +113,20 @@ pub(crate) fn run(args: &CorrectArgs) -> anyhow::Result<()> {
     print(&summary, args.json)
 }
 
-/// The rig with the corrected skin, as a new file: the old document holds the old shapes.
+/// The rig with the corrected skin. Lashes, beards and glasses follow a changed neutral.
 fn baked(rig: &Rig, corrected: &Corrected) -> Rig {
-    let mut rig = rig.clone();
-    if matches!(rig.source, Source::Gltf(_)) {
-        rig.source = Source::Generated { texture: None };
+    let mut baked = rig.clone();
+    let still = vec![0.0; rig.skin().shapes.len()];
+    for rider in Followers::new(rig).riders() {
+        rider.ride(&still, &corrected.neutral, &mut baked.meshes[rider.mesh()].positions);
     }
-    let skin = &mut rig.meshes[rig.skin];
+    let skin = &mut baked.meshes[rig.skin];
     skin.positions.clone_from(&corrected.neutral);
     for (shape, offsets) in skin.shapes.iter_mut().zip(&corrected.shapes) {
         let still = |offset: &Vec3| if offset.length() < UNMOVED { Vec3::ZERO } else { *offset };
         shape.deltas = SparseDeltas::from_dense(&offsets.iter().map(still).collect::<Vec<_>>());
     }
-    rig
+    baked
 }
 
 /// Expressions that show most of what dials do.

@@ -1,4 +1,4 @@
-//! The report of an enriched face: how far its flesh swings, where and when.
+//! The report of an enriched face: how far its tissue swings, where and when.
 
 use std::path::Path;
 

@@ -88,6 +88,17 @@ fn words_of_the_glossary_exist_in_the_code() {
     }
 }
 
+/// The front page of a library answers its question and shows how to call it.
+#[test]
+fn every_library_opens_with_an_example() {
+    for layer in layers().iter().filter(|layer| !["zygoma", "zygoma-testing"].contains(&layer.as_str())) {
+        let text = read(&format!("crates/{layer}/src/lib.rs"));
+        let front: Vec<&str> = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        assert!(front[0].ends_with("?**"), "{layer} opens with no question: {}", front[0]);
+        assert!(front.iter().filter(|line| **line == "//! ```").count() >= 2, "{layer} shows no example");
+    }
+}
+
 #[test]
 fn every_crate_has_its_layer() {
     let folders = std::fs::read_dir(root().join("crates")).expect("the crates folder");

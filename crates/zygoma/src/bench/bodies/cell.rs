@@ -107,7 +107,7 @@ pub(crate) struct Shaken {
     pub(crate) left_mm: f64,
 }
 
-/// Goals for tissue: p95 and worst distance (mm), pops (mm/frame²), swing (mm), remaining swing (mm), ms per frame and share returned (%).
+/// Goals for tissue: p95 and worst distance (mm), pops (mm/frame²), swing (mm), remaining swing (mm), ms per frame and fraction returned (%).
 const P95: f64 = 1.0;
 const WORST: f64 = 5.0;
 const POP: f64 = 2.0;

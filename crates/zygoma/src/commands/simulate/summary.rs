@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use zygoma_face::run::{DeviationSummary, Outcome};
+use zygoma_rig::LargeWeight;
 use zygoma_rig::binding::Binding;
-use zygoma_rig::take::LargeWeight;
 
 use super::anatomical::AnatomicalSummary;
 use super::enriched::EnrichedSummary;

@@ -1,135 +1,18 @@
-//! `zygoma bench`
+//! Benchmarks of bodies that perform: their cost, their accuracy and their limits.
 
 use std::io::Write;
 use std::path::Path;
 
 use zygoma_head::{Head, HeadOptions};
 
-use crate::bench::anatomy::AnatomyReport;
+use crate::bench;
 use crate::bench::bodies::{Matrix, cell::Cell, table};
-use crate::bench::fit::FitReport;
-use crate::bench::retarget::{PairFigures, RetargetBench};
-use crate::bench::{self, Report};
 use crate::cli::{
-    BenchAnatomyArgs, BenchArgs, BenchBodiesArgs, BenchConvergenceArgs, BenchEnrichedArgs, BenchFuzzArgs,
-    BenchHandsArgs, BenchHeadArgs, BenchInteractiveArgs, BenchRetargetArgs, BenchSoakArgs, BenchSvdArgs,
-    BenchTissueArgs, BenchWhat,
+    BenchBodiesArgs, BenchEnrichedArgs, BenchFuzzArgs, BenchHandsArgs, BenchInteractiveArgs, BenchSoakArgs,
+    BenchTissueArgs,
 };
 
-pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
-    match &args.what {
-        BenchWhat::Anatomy(args) => anatomy(args),
-        BenchWhat::Retarget(args) => retarget(args),
-        BenchWhat::Bodies(args) => bodies(args),
-        BenchWhat::Fuzz(args) => fuzz(args),
-        BenchWhat::Fit(args) => print_fits(&bench::fit::run(&args.rigs, &args.triangles)?, args.json),
-        BenchWhat::Head(args) => head(args),
-        BenchWhat::Rig(args) => print(&bench::rig::run(&args.rigs)?, args.json),
-        BenchWhat::Interactive(args) => interactive(args),
-        BenchWhat::Soak(args) => soak(args),
-        BenchWhat::Tissue(args) => tissue(args),
-        BenchWhat::Enriched(args) => enriched(args),
-        BenchWhat::Hands(args) => hands(args),
-        BenchWhat::Convergence(args) => convergence(args),
-        BenchWhat::Svd(args) => svd(args),
-        #[cfg(feature = "view")]
-        BenchWhat::View(args) => print_tab(&bench::view::run(args.rig.as_deref(), args.seconds)?, args.json),
-    }
-}
-
-fn anatomy(args: &BenchAnatomyArgs) -> anyhow::Result<()> {
-    let report = bench::anatomy::run(args.heads, &args.rigs)?;
-    if args.json {
-        return crate::json::print(&report);
-    }
-    let mut out = std::io::stdout().lock();
-    if report.heads > 0 {
-        print_truth(&report, &mut out)?;
-    }
-    for mesh in &report.meshes {
-        match &mesh.refused {
-            Some(reason) => writeln!(out, "{}: {reason}", mesh.mesh)?,
-            None => writeln!(
-                out,
-                "{}: {:.2} mm mean, {:.2} p95, {:.1} s",
-                mesh.mesh,
-                mesh.mean_mm,
-                mesh.p95_mm,
-                mesh.seconds.iter().sum::<f64>()
-            )?,
-        }
-    }
-    Ok(())
-}
-
-fn head(args: &BenchHeadArgs) -> anyhow::Result<()> {
-    let report = bench::head::run(&args.rigs);
-    if args.json {
-        return crate::json::print(&report);
-    }
-    print(&report.times, false)?;
-    if let Some(expressions) = &report.expressions {
-        expressions.write(&mut std::io::stdout().lock())?;
-    }
-    Ok(())
-}
-
-fn retarget(args: &BenchRetargetArgs) -> anyhow::Result<()> {
-    let BenchRetargetArgs { heads, expressions, rigs, json } = args;
-    let asked = RetargetBench { heads: *heads, expressions: *expressions, rigs: rigs.clone() };
-    let report = bench::retarget::run(&asked)?;
-    if *json {
-        return crate::json::print(&report);
-    }
-    let mut out = std::io::stdout().lock();
-    for figures in &report.built_in {
-        writeln!(
-            out,
-            "{:<4} {:.3} mm from the truth on average, {:.2} at most; eyes {:.1} % off, lips {:.2} mm; volumes {:.2} % off; {:.0} ms",
-            figures.method,
-            figures.mean_mm,
-            figures.worst_mm,
-            100.0 * figures.eye,
-            figures.lips_mm,
-            100.0 * figures.volume_change,
-            figures.ms_per_expression
-        )?;
-    }
-    for pair in &report.pairs {
-        let PairFigures { source, target, shapes, plain_cosine, cosine, .. } = pair;
-        match &pair.refused {
-            Some(reason) => writeln!(out, "{source} to {target}: {reason}")?,
-            None => writeln!(
-                out,
-                "{source} to {target}: median cosine {cosine:.3} over {shapes} shapes ({plain_cosine:.3} by plain transfer)"
-            )?,
-        }
-    }
-    Ok(())
-}
-
-/// The errors of all models of bones, and the spread of the tissue's depth.
-fn print_truth(report: &AnatomyReport, out: &mut impl Write) -> anyhow::Result<()> {
-    writeln!(out, "bones of {} generated heads, mean error   face     all   worst face", report.heads)?;
-    for model in &report.models {
-        writeln!(
-            out,
-            "{:<36} {:>6.2} {:>7.2} {:>8.2} mm",
-            model.model, model.face_mm, model.all_mm, model.worst_face_mm
-        )?;
-    }
-    writeln!(out, "error of the estimated fat {:.2}", report.fat_error)?;
-    for depth in &report.depths {
-        writeln!(
-            out,
-            "{:<24} {:>5.1} mm deep, deviation {:.1}",
-            depth.landmark, depth.mean_mm, depth.deviation_mm
-        )?;
-    }
-    Ok(())
-}
-
-fn bodies(args: &BenchBodiesArgs) -> anyhow::Result<()> {
+pub(super) fn bodies(args: &BenchBodiesArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.from {
         return print_cells(&table::read(path)?, args.table.as_deref());
     }
@@ -163,7 +46,7 @@ fn print_cells(cells: &[Cell], page: Option<&Path>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn interactive(args: &BenchInteractiveArgs) -> anyhow::Result<()> {
+pub(super) fn interactive(args: &BenchInteractiveArgs) -> anyhow::Result<()> {
     let report = bench::interactive::run(args.rig.as_deref(), &args.triangles, args.seconds)?;
     if args.json {
         return crate::json::print(&report);
@@ -199,7 +82,7 @@ fn interactive(args: &BenchInteractiveArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn enriched(args: &BenchEnrichedArgs) -> anyhow::Result<()> {
+pub(super) fn enriched(args: &BenchEnrichedArgs) -> anyhow::Result<()> {
     let rig = match &args.rig {
         Some(path) => zygoma_rig::formats::read_rig(path, &Default::default())?,
         None => Head::new(&HeadOptions::default()).rig_with_texture(None),
@@ -276,7 +159,7 @@ fn volumes(args: &BenchEnrichedArgs, rig: &zygoma_rig::Rig) -> anyhow::Result<()
     Ok(())
 }
 
-fn hands(args: &BenchHandsArgs) -> anyhow::Result<()> {
+pub(super) fn hands(args: &BenchHandsArgs) -> anyhow::Result<()> {
     let rig = match &args.rig {
         Some(path) => zygoma_rig::formats::read_rig(path, &Default::default())?,
         None => Head::new(&HeadOptions::default()).rig_with_texture(None),
@@ -344,7 +227,7 @@ fn hands(args: &BenchHandsArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tissue(args: &BenchTissueArgs) -> anyhow::Result<()> {
+pub(super) fn tissue(args: &BenchTissueArgs) -> anyhow::Result<()> {
     let report = bench::tissue::run(&args.triangles, args.frames)?;
     if args.json {
         return crate::json::print(&report);
@@ -388,71 +271,7 @@ fn tissue(args: &BenchTissueArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn convergence(args: &BenchConvergenceArgs) -> anyhow::Result<()> {
-    let report = bench::convergence::run(args.triangles)?;
-    if let Some(path) = &args.plot {
-        zygoma_files::write(path, report.chart().to_svg().as_bytes())?;
-    }
-    if args.json {
-        return crate::json::print(&report);
-    }
-    let mut out = std::io::stdout().lock();
-    writeln!(
-        out,
-        "{} vertices, {} tetrahedra, {} constraints, {} threads",
-        report.vertices, report.tetrahedra, report.constraints, report.threads
-    )?;
-    for way in &report.ways {
-        let after = |k: usize| way.relative_errors[k.min(way.relative_errors.len() - 1)];
-        writeln!(
-            out,
-            "{:<36} change {:>7.2} ms, iteration {:>5.2} ms; relative error {:.1e} at 16 ms, {:.1e} after 8 iterations, {:.1e} after 40",
-            way.name,
-            way.change_ms,
-            way.iteration_ms,
-            way.at_16_ms,
-            after(8),
-            after(40),
-        )?;
-    }
-    Ok(())
-}
-
-fn svd(args: &BenchSvdArgs) -> anyhow::Result<()> {
-    let report = bench::svd::run(args.matrices);
-    if args.json {
-        return crate::json::print(&report);
-    }
-    let mut out = std::io::stdout().lock();
-    writeln!(
-        out,
-        "{} matrices on {}, median ns per matrix: sixteen at a time {:.1}, scalar twin {:.1}, nalgebra {:.1}",
-        report.matrices, report.instruction_set, report.wide_ns, report.scalar_ns, report.nalgebra_ns
-    )?;
-    writeln!(
-        out,
-        "error ‖UDVᵀ − F‖: mean {:.1e}, worst {:.1e}; nalgebra's worst {:.1e}",
-        report.mean_error, report.worst_error, report.nalgebra_worst_error
-    )?;
-    for memo in &report.memos {
-        writeln!(
-            out,
-            "strain {}, way {}, memo of the {}: kept {} %, approximated {} %, computed {} %; {:.1} ns, {:.1} always computed; R off by {:.1e}",
-            memo.strain,
-            memo.way,
-            memo.kept,
-            memo.kept_percent,
-            memo.approximated_percent,
-            memo.computed_percent,
-            memo.mean_ns,
-            memo.always_ns,
-            memo.rotation_error,
-        )?;
-    }
-    Ok(())
-}
-
-fn soak(args: &BenchSoakArgs) -> anyhow::Result<()> {
+pub(super) fn soak(args: &BenchSoakArgs) -> anyhow::Result<()> {
     if args.tissue {
         return soak_tissue(args);
     }
@@ -500,7 +319,7 @@ fn soak_tissue(args: &BenchSoakArgs) -> anyhow::Result<()> {
     found.check()
 }
 
-fn fuzz(args: &BenchFuzzArgs) -> anyhow::Result<()> {
+pub(super) fn fuzz(args: &BenchFuzzArgs) -> anyhow::Result<()> {
     if let Some(input) = args.only {
         return crate::json::print(&bench::fuzz::Tried::new(input));
     }
@@ -527,80 +346,4 @@ fn fuzz(args: &BenchFuzzArgs) -> anyhow::Result<()> {
         }
     }
     found.check()
-}
-
-fn print(report: &Report, json: bool) -> anyhow::Result<()> {
-    if json {
-        return crate::json::print(report);
-    }
-    let mut out = std::io::stdout().lock();
-    for result in &report.results {
-        let time = &result.time;
-        write!(
-            out,
-            "{:<44} {:>9.4} ms  ({:.4} – {:.4}, {} samples)",
-            result.name, time.median_ms, time.p10_ms, time.p90_ms, time.samples
-        )?;
-        if let Some(goal) = result.goal_ms {
-            write!(out, "  goal {goal} ms")?;
-        }
-        if let Some(reference) = &result.reference {
-            write!(
-                out,
-                "  = {:.2} × {} ({:.4} ms)",
-                reference.ratio, reference.name, reference.time.median_ms
-            )?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
-}
-
-#[cfg(feature = "view")]
-fn print_tab(report: &Report<bench::view::Tab>, json: bool) -> anyhow::Result<()> {
-    if json {
-        return crate::json::print(report);
-    }
-    let mut out = std::io::stdout().lock();
-    for tab in &report.results {
-        writeln!(out, "{tab}")?;
-    }
-    Ok(())
-}
-
-fn print_fits(report: &FitReport, json: bool) -> anyhow::Result<()> {
-    if json {
-        return crate::json::print(report);
-    }
-    let mut out = std::io::stdout().lock();
-    for found in &report.results {
-        let percent = |worst: Option<f64>| {
-            worst.map_or_else(|| "no equilibrium".to_owned(), |worst| format!("worst {:.1} %", 100.0 * worst))
-        };
-        writeln!(
-            out,
-            "{} at {} triangles: fitted in {:.1} s and {} iterations; {} of {} shapes hold ({}), {} of {} \
-             combinations ({}); ears and crown are {:.1} × as stiff as lips and cheeks",
-            found.rig,
-            found.triangles,
-            found.fit_seconds,
-            found.iterations,
-            found.shapes.holding,
-            found.shapes.count,
-            percent(found.shapes.worst),
-            found.combinations.holding,
-            found.combinations.count,
-            percent(found.combinations.worst),
-            found.strain_ratio
-        )?;
-    }
-    for pair in &report.correlations {
-        let [a, b] = pair.triangles;
-        writeln!(
-            out,
-            "{}: log stiffness at {a} and {b} triangles correlates at {:.3} (strain) and {:.3} (bending)",
-            pair.rig, pair.strain, pair.bending
-        )?;
-    }
-    Ok(())
 }
