@@ -84,7 +84,7 @@ pub struct Alignment {
     pub rms: f64,
 }
 
-/// A step smaller than this, as a share of the points' radius, ends the iteration.
+/// A step smaller than this, as a fraction of the points' radius, ends the iteration.
 const CONVERGED: f64 = 1e-7;
 
 /// Aligns points with a surface from a start, by trimmed iterated closest points \[Chetverikov et al. 2005\].
@@ -108,7 +108,7 @@ pub fn align(points: &[DVec3], surface: &IcpTarget, start: Similarity, options: 
     Alignment { similarity, rms: (squares / pairs.len().max(1) as f64).sqrt() }
 }
 
-/// The moved points with their closest points, the nearest share of them.
+/// The moved points with their closest points, the nearest fraction of them.
 fn kept_pairs(
     points: &[DVec3],
     surface: &IcpTarget,
@@ -135,7 +135,7 @@ fn point_step(pairs: &[(DVec3, SurfaceHit)]) -> Option<(Similarity, f64)> {
     (from.len() > 2).then_some((similarity, f64::MAX))
 }
 
-/// One Gauss–Newton step on the distances to the tangent planes: the similarity to apply next, and its size as a share of the
+/// One Gauss–Newton step on the distances to the tangent planes: the similarity to apply next, and its size as a fraction of the
 /// points' radius. `None` if there are too few pairs.
 fn plane_step(pairs: &[(DVec3, SurfaceHit)], free_scale: bool) -> Option<(Similarity, f64)> {
     const UNKNOWNS: usize = 7;

@@ -56,8 +56,8 @@ impl Budget {
 
     /// The same budget, limited to a fraction of the time left.
     #[must_use]
-    pub fn share(&self, share: f64) -> Self {
-        self.within(self.seconds_left().map(|left| share * left))
+    pub fn fraction(&self, fraction: f64) -> Self {
+        self.within(self.seconds_left().map(|left| fraction * left))
     }
 
     /// The seconds to the deadline, if there is one.
@@ -115,9 +115,9 @@ mod tests {
         assert_eq!(budget.within(Some(f64::NAN)).check(), Err(Stop::Late));
         let late = budget.within(Some(0.0)).within(Some(1000.0));
         assert_eq!(late.check(), Err(Stop::Late), "a later deadline does not extend an earlier one");
-        assert_eq!(late.share(0.5).check(), Err(Stop::Late));
+        assert_eq!(late.fraction(0.5).check(), Err(Stop::Late));
         flag.store(true, Ordering::Relaxed);
         assert_eq!(late.check(), Err(Stop::Cancelled), "who cancels does not care for the time");
-        assert_eq!(budget.share(0.5).check(), Err(Stop::Cancelled));
+        assert_eq!(budget.fraction(0.5).check(), Err(Stop::Cancelled));
     }
 }

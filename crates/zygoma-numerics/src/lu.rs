@@ -19,7 +19,7 @@ pub struct LuFactor {
     places: Vec<usize>,
 }
 
-/// A diagonal entry of U below this share of the largest one counts as zero.
+/// A diagonal entry of U below this fraction of the largest one counts as zero.
 const SMALLEST_PIVOT: f64 = 1e-15;
 
 impl LuFactor {

@@ -5,8 +5,7 @@
 
 use glam::{Mat3, Vec3};
 
-/// A colour as seen on a display: sRGB, each channel from 0 to 1.
-pub type Rgb = [f32; 3];
+use crate::Rgb;
 
 /// Light skin, the default paint of heads.
 pub const SKIN: Rgb = [0.83, 0.65, 0.575];

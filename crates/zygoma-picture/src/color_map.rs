@@ -5,7 +5,8 @@
 
 use glam::Vec3;
 
-use crate::color::{Rgb, linear_from_oklab, oklab_from_linear, to_linear, to_srgb};
+use crate::Rgb;
+use crate::color::{linear_from_oklab, oklab_from_linear, to_linear, to_srgb};
 
 /// The colour of a NaN.
 pub const UNKNOWN: Rgb = [0.55, 0.55, 0.55];

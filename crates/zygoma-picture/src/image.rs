@@ -3,7 +3,8 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use crate::color::{Rgb, to_bytes};
+use crate::Rgb;
+use crate::color::to_bytes;
 use crate::error::{Error, Result};
 
 /// The most pixels (or samples) that one picture may have: 512 MB of RGBA.

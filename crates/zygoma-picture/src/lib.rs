@@ -45,7 +45,6 @@ mod ticks;
 pub use camera::{Bounds, Camera, Lens, View};
 pub use chart::{Chart, Line, Scale};
 pub use clip::Clip;
-pub use color::Rgb;
 pub use color_map::{ColorMap, UNKNOWN, lightness};
 pub use error::{Error, Result};
 pub use image::Image;
@@ -56,3 +55,6 @@ pub use scene::{Background, Cut, Finish, Paint, RenderOptions, Scene, Surface, W
 pub use sheet::{grid, side_by_side, titled};
 pub use text::{TextSize, TextStyle};
 pub use ticks::{Tick, log_ticks, ticks};
+
+/// A colour as seen on a display: sRGB, each channel from 0 to 1.
+pub type Rgb = [f32; 3];

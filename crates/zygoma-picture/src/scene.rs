@@ -2,8 +2,9 @@
 
 use glam::{Vec2, Vec3};
 
+use crate::Rgb;
 use crate::camera::Bounds;
-use crate::color::{Rgb, SKIN};
+use crate::color::SKIN;
 use crate::color_map::ColorMap;
 use crate::image::Image;
 

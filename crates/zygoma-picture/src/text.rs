@@ -2,7 +2,7 @@
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 
-use crate::color::Rgb;
+use crate::Rgb;
 use crate::image::Image;
 
 /// The sizes of text.

@@ -146,6 +146,11 @@ pub fn recognise(name: &str) -> Option<Recognised> {
     }
 }
 
+/// Whether a name stands for an ARKit shape, or for one half of it.
+pub fn is(name: &str, shape: &str) -> bool {
+    recognise(name).is_some_and(|found| found.shape == shape)
+}
+
 /// Which of the 52 shapes a list of names holds. A shape that comes in halves needs both.
 pub fn present<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'static str> {
     let found: Vec<Recognised> = names.into_iter().filter_map(recognise).collect();

@@ -9,14 +9,14 @@ use zygoma_geometry::rigid::fit_rigid_motion;
 
 use crate::{RigMesh, Shape, arkit};
 
-/// A patch moves rigidly if the best rigid motion fits it to within this share of its displacement. Ours:
+/// A patch moves rigidly if the best rigid motion fits it to within this fraction of its displacement. Ours:
 /// on the rigs seen, jaw shapes move the chin to within 0.17, all others not even to within 1.6.
 const RIGID_RESIDUAL: f64 = 0.4;
 
-/// Threshold for the patch that a shape moves, as a share of its largest displacement. Ours.
+/// Threshold for the patch that a shape moves, as a fraction of its largest displacement. Ours.
 const CARRIED: f64 = 0.6;
 
-/// A jaw shape moves the chin by at least this share of the height of the moving face. Ours: 2.4 mm on a
+/// A jaw shape moves the chin by at least this fraction of the height of the moving face. Ours: 2.4 mm on a
 /// life-size face.
 const LEAST_MOTION: f64 = 0.01;
 

@@ -41,7 +41,7 @@ pub mod report;
 mod rig;
 pub mod skin;
 pub mod suggest;
-pub mod take;
+mod take;
 #[cfg(test)]
 mod test_rigs;
 pub mod units;
@@ -53,4 +53,4 @@ pub use rig::{
     Carried, Expression, ExpressionBind, Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas,
     Units, UvMap,
 };
-pub use take::Take;
+pub use take::{Interpolation, LargeWeight, MotionTrack, Take, WeightCurve, WeightTrack};

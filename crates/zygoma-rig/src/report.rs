@@ -179,7 +179,7 @@ impl Report {
     }
 }
 
-/// Another mesh may be the face if its moving area is at least this share of the skin's. Ours: lashes, brows and teeth are far below.
+/// Another mesh may be the face if its moving area is at least this fraction of the skin's. Ours: lashes, brows and teeth are far below.
 const SECOND_FACE: f64 = 0.3;
 
 /// Warnings for every user of a rig: shapes that takes drive but that do nothing, and other meshes that could be the face.

@@ -11,7 +11,7 @@ use glam::DVec3;
 use proptest::prelude::*;
 use tempfile::tempdir;
 use zygoma_rig::formats::{self, Limits, live_link, plain_csv};
-use zygoma_rig::take::{Interpolation, WeightCurve, WeightTrack};
+use zygoma_rig::{Interpolation, WeightCurve, WeightTrack};
 use zygoma_rig::{JointRole, Result, Take};
 use zygoma_testing::real_data;
 

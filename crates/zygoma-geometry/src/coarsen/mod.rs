@@ -29,7 +29,7 @@ const CORRECTIONS: usize = 5;
 /// however short its edges are.
 const LARGEST_CORRECTION: f64 = 2.0;
 
-/// The number of triangles may differ from the wanted one by this share.
+/// The number of triangles may differ from the wanted one by this fraction.
 const COUNT_TOLERANCE: f64 = 0.01;
 
 /// A coarse mesh and where its vertices lie on the fine one.

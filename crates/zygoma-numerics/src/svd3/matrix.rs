@@ -3,12 +3,7 @@
 //! Everything is spelt out and inlined: a closure or an iterator in between would leave the instruction set that a
 //! kernel was compiled for.
 
-use super::Lane;
-
-/// A vector.
-pub type Vec3<T> = [T; 3];
-/// A matrix as three columns.
-pub type Mat3<T> = [Vec3<T>; 3];
+use super::{Lane, Mat3, Vec3};
 
 /// a · b.
 #[inline(always)]

@@ -20,6 +20,11 @@ pub use batch::{
 };
 pub use decompose::{Svd3, svd3};
 pub use lane::{Lane, Pair, Wide};
-pub use matrix::{Mat3, Vec3};
 pub use memo::{Kept, Memo, Thresholds, UpdateCounts};
 use taylor::{Expansion, RotationExpansion};
+
+/// A vector.
+pub type Vec3<T> = [T; 3];
+
+/// A matrix as three columns.
+pub type Mat3<T> = [Vec3<T>; 3];

@@ -122,7 +122,7 @@ pub(super) fn edges(triangles: &[[u32; 3]]) -> Vec<Edge> {
 }
 
 /// Voronoi areas, with the usual split of obtuse triangles (half to the obtuse corner).
-pub(super) fn vertex_areas(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<f64> {
+pub(super) fn voronoi_areas(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<f64> {
     let mut areas = vec![0.0; positions.len()];
     for triangle in triangles {
         let p = triangle.map(|v| positions[v as usize]);
@@ -191,7 +191,7 @@ mod tests {
         fn areas_of_vertices_add_up_to_the_area(a in point(), b in point(), c in point()) {
             let doubled = (b - a).cross(c - a).length();
             prop_assume!(doubled > 1e-3);
-            let areas = vertex_areas(&[a, b, c], &[[0, 1, 2]]);
+            let areas = voronoi_areas(&[a, b, c], &[[0, 1, 2]]);
             prop_assert!(areas.iter().all(|area| *area > 0.0));
             prop_assert!((areas.iter().sum::<f64>() - 0.5 * doubled).abs() < 1e-12);
         }

@@ -69,7 +69,7 @@ impl Shell {
     /// The shell of a mesh in its rest shape.
     pub fn new(rest: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Result<Self, ShellError> {
         check(&rest, &triangles)?;
-        let area = elements::vertex_areas(&rest, &triangles);
+        let area = elements::voronoi_areas(&rest, &triangles);
         if let Some(loose) = area.iter().position(|a| *a <= 0.0) {
             return Err(ShellError::Loose(loose));
         }

@@ -27,12 +27,12 @@ const LARGEST: f32 = 4.0;
 /// Skin that lies over a part within this distance hides it: 10 cm, more than a mouth is deep.
 const COVER: f32 = 0.5;
 
-/// A part lies on the skin if this share of it does, and is inside the head if the skin hides more than the rest of it. Ours: roots
+/// A part lies on the skin if this fraction of it does, and is inside the head if the skin hides more than the rest of it. Ours: roots
 /// and ends of lashes may be under lids.
 const MOST: f32 = 0.8;
 const HIDDEN: f32 = 0.5;
 
-/// A rigid part turns with the skin that it sits on if the contact is at least this share of its size. A strand, which hangs from a
+/// A rigid part turns with the skin that it sits on if the contact is at least this fraction of its size. A strand, which hangs from a
 /// spot, only translates. Ours.
 const SEAT: f32 = 0.3;
 

@@ -2,8 +2,8 @@
 
 use glam::{DQuat, DVec3};
 use serde_json::json;
+use zygoma_rig::Interpolation;
 use zygoma_rig::JointRole;
-use zygoma_rig::take::Interpolation;
 
 use crate::support::{Maker, U8, lift};
 

@@ -12,7 +12,7 @@ use zygoma_rig::formats::gltf::{
     AnimatedProp, Beside, Document, MorphAnimation, MorphTarget, SkinMotion, read_rig, write_animated,
     write_reshaped, write_rig,
 };
-use zygoma_rig::take::{Interpolation, MotionTrack, WeightCurve, WeightTrack};
+use zygoma_rig::{Interpolation, MotionTrack, WeightCurve, WeightTrack};
 use zygoma_rig::{Joint, JointRole, Region, Rig, RigMesh, Shape, Source, SparseDeltas, Take, Units, UvMap};
 use zygoma_testing::real_data;
 
@@ -559,6 +559,29 @@ fn shapes_of_another_rig_join_those_of_a_document_and_leave_all_else() {
     assert_eq!(json["extensions"], maker.json["extensions"]);
     assert_eq!(json["materials"], maker.json["materials"]);
     assert_eq!(back.expressions[0].binds, before.expressions[0].binds);
+}
+
+#[test]
+fn a_changed_neutral_moves_the_base_of_a_document_and_leaves_all_else() {
+    let maker = treasured();
+    let before = maker.rig();
+    let mut rig = before.clone();
+    rig.meshes[before.skin].positions.iter_mut().for_each(|p| *p += Vec3::new(0.0, 0.02, 0.5 * p.x));
+    let (back, json) = again(|path| write_reshaped(&before, &rig, path).unwrap());
+    for (written, wanted) in back.skin().positions.iter().zip(&rig.skin().positions) {
+        assert!(written.distance(*wanted) < 1e-6, "{written} {wanted}");
+    }
+    assert_same_shapes(rig.skin(), back.skin());
+    for (mesh, unchanged) in (0..).zip(&before.meshes).filter(|(mesh, _)| *mesh != before.skin) {
+        assert_eq!(back.meshes[mesh].positions, unchanged.positions);
+    }
+    for kept in ["materials", "skins", "extensions"] {
+        assert_eq!(json[kept], maker.json[kept]);
+    }
+    let moments = |rig: &Rig| -> Vec<f32> {
+        rig.takes[0].weights.iter().map(|track| track.curve.sample(0.75)).collect()
+    };
+    assert_eq!(moments(&back), moments(&before));
 }
 
 #[test]
