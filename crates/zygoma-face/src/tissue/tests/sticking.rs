@@ -107,9 +107,11 @@ fn lips_part_alike_at_any_rate() {
     println!(
         "springs at 25, 60 and 144 Hz: {runs:?}; with steps half as long: {shorter:?}; a step sooner and later {sooner:?} {later:?}"
     );
-    let most = runs[1][0];
-    assert!(most > 20 && 4 * runs[1][4] < most, "they stick and part: {:?}", runs[1]);
-    // Three standard deviations of the random number of remaining springs, for both runs.
+    let first = runs[1][0];
+    assert!(first > 20 && 4 * runs[1][4] < first, "they stick and part: {:?}", runs[1]);
+    // Three standard deviations of the random number of remaining springs, for both runs. Lips still meet while they begin to part, so that
+    // there are more springs later than at first.
+    let most = runs[1].iter().copied().max().unwrap_or_default();
     let chance = 3.0 * (2.0 * 0.25 * most as f64).sqrt();
     for other in [&runs[0], &runs[2], &shorter] {
         for (moment, count) in other.iter().enumerate() {
