@@ -4,6 +4,7 @@ pub(crate) mod anatomy;
 pub(crate) mod bodies;
 pub(crate) mod convergence;
 pub(crate) mod enriched;
+pub(crate) mod exact;
 pub(crate) mod expressions;
 pub(crate) mod fit;
 pub(crate) mod fuzz;

@@ -210,6 +210,11 @@ pub(crate) struct BenchEnrichedArgs {
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "rig", requires = "volumes")]
     pub(crate) seeds: u64,
 
+    /// Measure instead how exactly the artist's surface comes back, in so many seconds of speech with a still head and after one second with a
+    /// shaken head.
+    #[arg(long, value_name = "SECONDS", conflicts_with = "volumes", value_parser = positive_number)]
+    pub(crate) exact: Option<f64>,
+
     /// Print the report as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use zygoma_head::{Head, HeadOptions};
+use anyhow::Context;
+use zygoma_head::{Head, HeadOptions, built_in_takes};
 
 use crate::bench;
 use crate::bench::bodies::{Matrix, cell::Cell, table};
@@ -90,6 +91,9 @@ pub(super) fn enriched(args: &BenchEnrichedArgs) -> anyhow::Result<()> {
     if args.volumes {
         return volumes(args, &rig);
     }
+    if let Some(seconds) = args.exact {
+        return exact(&rig, seconds, args.json);
+    }
     let report = bench::enriched::run(&rig, args.frames)?;
     if args.json {
         return crate::json::print(&report);
@@ -139,6 +143,17 @@ pub(super) fn enriched(args: &BenchEnrichedArgs) -> anyhow::Result<()> {
         "solved by Newton's method {:.1} ms a step: worst vertex {:.3} mm away, {:.4} mm on average",
         report.newton_step_ms, report.worst_error_mm, report.mean_error_mm
     )?;
+    Ok(())
+}
+
+/// Measures how exactly the artist's surface comes back in a speech.
+fn exact(rig: &zygoma_rig::Rig, seconds: f64, json: bool) -> anyhow::Result<()> {
+    let speech = built_in_takes().into_iter().find(|take| take.name == "speech");
+    let report = bench::exact::run(rig, &speech.context("there is no built-in speech")?, seconds)?;
+    if json {
+        return crate::json::print(&report);
+    }
+    writeln!(std::io::stdout().lock(), "{}", report.line())?;
     Ok(())
 }
 
