@@ -7,6 +7,7 @@
 mod blendforces;
 mod body;
 mod build;
+mod cartilage;
 mod clock;
 mod contact;
 mod contraction;
