@@ -4,7 +4,8 @@
 //! comes as one: the built-in hand ([`Posture`]), a recorded [`HandTake`], and what trackers deliver ([`trackers`]).
 //!
 //! - [`Bone`]s carry capsules, with which a hand presses.
-//! - [`HandMesh`] is the skin of the built-in hand: one closed surface around the bones, skinned to the joints.
+//! - [`HandMesh`] is a closed surface that is skinned to the joints: that of the built-in hand, or of a glTF file.
+//! - [`CachedHand`] is any closed mesh with a point cache. It has no joints, so it presses but does not pinch.
 //! - [`Gesture`]s move it: poke, pinch, stroke, pull, punch, slap, press.
 //! - [`Finger`]tips that pinch are joined to the thumb's ([`HandPose::pinch_points`]).
 //!
@@ -17,15 +18,18 @@
 //! ```
 
 mod bones;
+mod cached;
 mod gesture;
 mod joints;
 mod mesh;
 mod pose;
 mod posture;
+mod skinned;
 mod take;
 pub mod trackers;
 
 pub use bones::{Bone, Capsule};
+pub use cached::CachedHand;
 pub use gesture::{Extent, Gesture, Spot, pinch_between};
 pub use joints::{Finger, Joint, Side};
 pub use mesh::HandMesh;

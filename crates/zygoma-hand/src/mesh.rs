@@ -25,7 +25,7 @@ const JOIN: f64 = 2e-3;
 /// Distance over which the influence of a bone falls to a third, m.
 const FALLOFF: f32 = 2.5e-3;
 /// Number of joints that a vertex follows.
-const INFLUENCES: usize = 4;
+pub(crate) const INFLUENCES: usize = 4;
 /// Passes of the remeshing.
 const PASSES: usize = 4;
 
@@ -90,7 +90,8 @@ impl HandMesh {
         Self { rest: TriMesh { positions, triangles: mesh.triangles }, bind, weights }
     }
 
-    fn mirrored(&self) -> Self {
+    /// The skin of the other hand: its mirror image in the plane x = 0.
+    pub fn mirrored(&self) -> Self {
         let positions = self.rest.positions.iter().map(|p| Vec3::new(-p.x, p.y, p.z)).collect();
         let triangles = self.rest.triangles.iter().map(|t| [t[0], t[2], t[1]]).collect();
         Self {

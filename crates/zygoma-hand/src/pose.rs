@@ -5,7 +5,7 @@ use std::ops::Index;
 use glam::{Quat, Vec3};
 use zygoma_physics::contact::Pose;
 
-use crate::joints::{Finger, Joint};
+use crate::joints::{Finger, Joint, Side};
 
 /// A hand at one time: the pose and the radius of each joint, in metres.
 ///
@@ -54,6 +54,13 @@ impl HandPose {
     /// Unit vector out of the palm's side at a joint.
     pub fn palmar(&self, joint: Joint) -> Vec3 {
         self[joint].rotation * Vec3::NEG_Y
+    }
+
+    /// Which hand it is: seen from the back of a right hand, the index finger is on the left.
+    pub fn side(&self) -> Side {
+        let across = |joint: Joint| self.at(joint) - self.at(Joint::Wrist);
+        let towards_palm = across(Joint::IndexProximal).cross(across(Joint::PinkyProximal));
+        if towards_palm.dot(self.palmar(Joint::Wrist)) > 0.0 { Side::Right } else { Side::Left }
     }
 
     /// The point of a tip's pad that pinches: on the skin, half way between the end of the finger and its palmar side.
@@ -138,7 +145,7 @@ fn composed(frame: &Pose, local: &Pose) -> Pose {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Posture, Side};
+    use crate::Posture;
 
     #[test]
     fn a_hand_between_two_keeps_its_bones() {
@@ -163,6 +170,7 @@ mod tests {
         assert!(back.at(Joint::RingTip).distance(hand.at(Joint::RingTip)) < 1e-6);
         // −Z of a mirrored joint still points along its bone.
         let left = hand.mirrored();
+        assert_eq!((hand.side(), left.side()), (Side::Right, Side::Left));
         let along = (left.at(Joint::IndexTip) - left.at(Joint::IndexDistal)).normalize();
         assert!(along.dot(left.forward(Joint::IndexDistal)) > 0.999);
     }

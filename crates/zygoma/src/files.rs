@@ -83,6 +83,8 @@ mod tests {
             "face",
             "touch",
             "hands",
+            "hand_cache",
+            "hand_meshes",
             "markers",
             "thickness",
             "file",

@@ -5,7 +5,7 @@ use std::f32::consts::{PI, TAU};
 use glam::Vec3;
 use zygoma_face::run::{HandProp, Prop};
 use zygoma_geometry::TriMesh;
-use zygoma_hand::{Bone, HandMesh, HandPose};
+use zygoma_hand::Bone;
 use zygoma_physics::contact::{ColliderShape, Pose};
 use zygoma_picture::Rgb;
 
@@ -45,12 +45,6 @@ pub(crate) fn prop_mesh(shape: &ColliderShape) -> TriMesh<Vec3> {
         }
     }
     TriMesh { positions, triangles }
-}
-
-/// The skin of a hand.
-pub(crate) fn hand_mesh(hand: &HandProp, pose: &HandPose) -> TriMesh<Vec3> {
-    let skin = HandMesh::built_in(hand.side);
-    TriMesh { positions: skin.posed(pose), triangles: skin.rest.triangles.clone() }
 }
 
 /// The capsules of a hand, which move as rigid props in any program.

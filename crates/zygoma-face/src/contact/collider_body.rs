@@ -272,6 +272,20 @@ impl ColliderBody {
     pub(crate) fn end_frame(&mut self, earlier: f32) {
         let Pose { rotation, translation } = self.collider.now.between(&self.collider.before, earlier);
         self.place = Pose { rotation, translation: translation / self.handling.per_metre };
+        self.show_deformed(earlier);
+    }
+
+    /// Gives the shape in metres the vertices of a mesh that deforms, a fraction of a step before the end of the last step.
+    fn show_deformed(&mut self, earlier: f32) {
+        let is_deforming = self.deforming.is_some() || self.hand.is_some();
+        if let (true, ColliderShape::Mesh(own), ColliderShape::Mesh(shown)) =
+            (is_deforming, &self.collider.shape, &mut self.shape)
+        {
+            let mut metres = own.positions_earlier(earlier);
+            metres.iter_mut().for_each(|p| *p /= self.handling.per_metre);
+            let fits = shown.deform(&metres, 0.0);
+            debug_assert!(fits.is_ok(), "vertices are as many as before, and finite");
+        }
     }
 
     /// Teleports the collider to its goal while nothing is simulated.
@@ -405,6 +419,14 @@ impl ColliderBody {
         deforming.between.iter_mut().zip(ends).for_each(|(between, (a, b))| *between = a.lerp(*b, fraction));
         let fits = own.deform(&deforming.between, seconds);
         debug_assert!(fits.is_ok(), "vertices are as many as before, and finite");
+    }
+
+    /// Gives a mesh its vertices at the end of a step of some seconds, in the body's unit.
+    pub(super) fn bend(&mut self, vertices: &[Vec3], seconds: f32) {
+        if let ColliderShape::Mesh(own) = &mut self.collider.shape {
+            // Vertices that are not finite, or too many, leave it as it is.
+            let _ = own.deform(vertices, seconds);
+        }
     }
 
     /// Translates a driven collider without changing its velocity.

@@ -274,7 +274,7 @@ impl Colliders {
     /// Begins a step: clears the contacts and moves colliders to the step's end, at the given fraction of the frame.
     pub(crate) fn move_colliders(&mut self, fraction: f32, head: &HeadWay, step: f32) {
         self.contacts.clear();
-        self.move_hands(fraction, head);
+        self.move_hands(fraction, head, step);
         for (_, touch) in &mut self.touches {
             touch.load.begin_step();
             touch.step(head, fraction, step);

@@ -1,11 +1,14 @@
-//! Hands: groups of capsules that ride on bones, and fingers that pinch.
+//! Hands: groups of capsules that ride on bones, or a skin that deforms with them; and fingers that pinch.
 //!
 //! A hand is one group of colliders with one reach test: a body first lists the skin near the whole hand, and tests capsules against that
 //! skin only. Between two given poses each joint turns in the frame of its parent, so that sweeps follow a curling finger along its arc.
 
+use std::sync::Arc;
+
 use glam::Vec3;
-use zygoma_hand::{Bone, Finger, HandPose, Joint};
-use zygoma_physics::contact::Pose;
+use zygoma_geometry::TriMesh;
+use zygoma_hand::{Bone, Finger, HandMesh, HandPose, Joint};
+use zygoma_physics::contact::{ColliderMesh, ColliderShape, MeshError, Pose};
 
 use super::HeadWay;
 use super::collider_body::{ColliderBody, ColliderFrame, ColliderMotion};
@@ -24,12 +27,32 @@ const MOST_PARTS: f32 = 12.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandId(pub(super) u64);
 
+impl HandId {
+    /// A number of its own.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+}
+
+/// The surface with which a hand presses.
+#[derive(Clone, Debug, Default)]
+pub enum HandSurface {
+    /// A capsule on each bone.
+    #[default]
+    Capsules,
+    /// A closed mesh that is skinned to the joints.
+    Skin(Arc<HandMesh>),
+}
+
 /// A hand that touches a face.
 #[derive(Clone, Debug)]
 pub struct HandBody {
     frame: ColliderFrame,
-    /// The collider of each bone.
-    bones: [ColliderId; Bone::COUNT],
+    /// The collider of each bone in the order of [`Bone::ALL`], or that of the skin.
+    colliders: Vec<ColliderId>,
+    surface: HandSurface,
+    /// Vertices of the skin in the wrist's frame, in the body's unit; kept to save memory allocations.
+    vertices: Vec<Vec3>,
     /// The goal at the end of the next frame, in metres in its frame.
     goal: HandPose,
     /// The goals at the start and at the end of the present frame.
@@ -53,9 +76,22 @@ impl HandBody {
         self.pinches.iter().any(Pinch::is_holding)
     }
 
-    /// Colliders of the bones, in the order of [`Bone::ALL`].
-    pub fn bones(&self) -> &[ColliderId; Bone::COUNT] {
-        &self.bones
+    /// Its colliders: one for each bone in the order of [`Bone::ALL`], or one for the skin.
+    pub fn colliders(&self) -> &[ColliderId] {
+        &self.colliders
+    }
+
+    /// The surface with which it presses.
+    pub fn surface(&self) -> &HandSurface {
+        &self.surface
+    }
+
+    /// Bends the skin, if it presses with one, to the hand at a fraction of the frame.
+    fn bend_skin(&mut self, fraction: f32, per_metre: f32) -> Option<(ColliderId, &[Vec3])> {
+        let HandSurface::Skin(skin) = &self.surface else { return None };
+        let [before, now] = &self.way;
+        in_wrist(skin, &before.between(now, fraction), per_metre, &mut self.vertices);
+        Some((*self.colliders.first()?, &self.vertices))
     }
 
     /// The hand at a fraction of the frame, in the head's frame, in the body's unit.
@@ -76,6 +112,13 @@ impl HandBody {
         let most = Joint::ALL.into_iter().map(angle).fold(0.0, f32::max);
         (most / TURN).ceil().clamp(1.0, MOST_PARTS) as usize
     }
+}
+
+/// The vertices of a skin in the frame of the wrist, in the body's unit.
+fn in_wrist(skin: &HandMesh, hand: &HandPose, per_metre: f32, vertices: &mut Vec<Vec3>) {
+    skin.pose_into(hand, vertices);
+    let wrist = hand[Joint::Wrist];
+    vertices.iter_mut().for_each(|p| *p = per_metre * wrist.apply_inverse(*p));
 }
 
 /// A ball around a hand on its way through a frame.
@@ -104,26 +147,54 @@ impl Reach {
 }
 
 impl Colliders {
-    /// Adds a hand whose poses are in a frame, in metres. It always reaches the given pose.
+    /// Adds a hand whose poses are in a frame, in metres. It always reaches the given pose, and presses with a capsule on each bone.
     pub fn add_hand(&mut self, frame: ColliderFrame, pose: &HandPose, friction: f32) -> HandId {
-        let bones = Bone::ALL.map(|bone| {
+        let colliders = Bone::ALL.map(|bone| {
             let capsule = bone.capsule(pose);
-            let id = self.add_in(frame, capsule.shape(), capsule.pose, ColliderMotion::Kinematic);
-            if let Some(added) = self.get_mut(id) {
-                added.friction = friction;
-            }
-            id
+            self.add_in(frame, capsule.shape(), capsule.pose, ColliderMotion::Kinematic)
         });
+        self.add_hand_of(frame, pose, friction, (colliders.to_vec(), HandSurface::Capsules))
+    }
+
+    /// Adds a hand that presses with a surface.
+    ///
+    /// # Errors
+    /// If its skin is not closed.
+    pub fn add_hand_with(
+        &mut self,
+        frame: ColliderFrame,
+        pose: &HandPose,
+        friction: f32,
+        surface: &HandSurface,
+    ) -> Result<HandId, MeshError> {
+        let HandSurface::Skin(skin) = surface else { return Ok(self.add_hand(frame, pose, friction)) };
+        let mut positions = Vec::new();
+        in_wrist(skin, pose, 1.0, &mut positions);
+        let TriMesh { triangles, .. } = &skin.rest;
+        let mesh = ColliderMesh::new(positions, triangles.clone())?;
+        let shape = ColliderShape::Mesh(Box::new(mesh));
+        let collider = self.add_in(frame, shape, pose[Joint::Wrist], ColliderMotion::Kinematic);
+        Ok(self.add_hand_of(frame, pose, friction, (vec![collider], surface.clone())))
+    }
+
+    fn add_hand_of(
+        &mut self,
+        frame: ColliderFrame,
+        pose: &HandPose,
+        friction: f32,
+        (colliders, surface): (Vec<ColliderId>, HandSurface),
+    ) -> HandId {
         let id = HandId(self.next_name());
-        for bone in bones {
-            if let Some(added) = self.get_mut(bone) {
-                added.hand = Some(id);
+        for collider in &colliders {
+            if let Some(added) = self.get_mut(*collider) {
+                (added.hand, added.friction) = (Some(id), friction);
             }
         }
         let now = pose.scaled(self.handling.per_metre);
         let [before, shown] = [now; 2];
-        let pinches = Default::default();
-        let hand = HandBody { frame, bones, goal: *pose, way: [*pose; 2], before, now, shown, pinches };
+        let (goal, way) = (*pose, [*pose; 2]);
+        let (vertices, pinches) = Default::default();
+        let hand = HandBody { frame, colliders, surface, vertices, goal, way, before, now, shown, pinches };
         self.hands.push((id, hand));
         id
     }
@@ -141,7 +212,7 @@ impl Colliders {
     pub fn remove_hand(&mut self, id: HandId) {
         let Some(place) = self.hands.iter().position(|(name, _)| *name == id) else { return };
         let (_, hand) = self.hands.remove(place);
-        hand.bones.iter().for_each(|bone| self.remove(*bone));
+        hand.colliders.iter().for_each(|collider| self.remove(*collider));
         for grab in hand.pinches.iter().filter_map(Pinch::grab) {
             self.release(grab);
         }
@@ -166,7 +237,7 @@ impl Colliders {
     pub fn hand_force(&self, id: HandId) -> Option<Vec3> {
         let hand = self.hand(id)?;
         let pressing: Vec3 =
-            hand.bones.iter().filter_map(|bone| self.get(*bone)).map(ColliderBody::force).sum();
+            hand.colliders.iter().filter_map(|collider| self.get(*collider)).map(ColliderBody::force).sum();
         let holding: Vec3 = hand.pinches.iter().filter_map(|pinch| self.pull_force(pinch.grab()?)).sum();
         Some(pressing + holding)
     }
@@ -180,10 +251,17 @@ impl Colliders {
         }
     }
 
-    /// Gives the bones of a hand their goals, and their shapes where a tracker changes them.
+    /// Gives the colliders of a hand their goals, and bones their shapes where a tracker changes them.
     fn aim_bones(&mut self, index: usize) {
-        let goal = self.hands[index].1.goal;
-        for (bone, id) in Bone::ALL.into_iter().zip(self.hands[index].1.bones) {
+        let HandBody { goal, colliders, surface, .. } = &self.hands[index].1;
+        let (goal, colliders) = (*goal, colliders.clone());
+        if let (HandSurface::Skin(_), Some(skin)) = (surface, colliders.first()) {
+            if let Some(collider) = self.get_mut(*skin) {
+                collider.pose = goal[Joint::Wrist];
+            }
+            return;
+        }
+        for (bone, id) in Bone::ALL.into_iter().zip(colliders) {
             let capsule = bone.capsule(&goal);
             if let Some(collider) = self.get_mut(id) {
                 collider.pose = capsule.pose;
@@ -196,7 +274,10 @@ impl Colliders {
     pub(super) fn bend_hands(&mut self) {
         for index in 0..self.hands.len() {
             let hand = &self.hands[index].1;
-            let (parts, [before, now], ids) = (hand.parts(), hand.way, hand.bones);
+            if matches!(hand.surface, HandSurface::Skin(_)) {
+                continue;
+            }
+            let (parts, [before, now], ids) = (hand.parts(), hand.way, hand.colliders.clone());
             let passed: Vec<HandPose> =
                 (1..parts).map(|part| before.between(&now, part as f32 / parts as f32)).collect();
             for (bone, id) in Bone::ALL.into_iter().zip(ids) {
@@ -223,22 +304,34 @@ impl Colliders {
                 *pinch = Pinch::open(&now, finger);
             }
             self.aim_bones(index);
-            for id in self.hands[index].1.bones {
+            for id in self.hands[index].1.colliders.clone() {
                 if let Some(collider) = self.get_mut(id) {
                     collider.passes.clear();
                     collider.spared.clear();
                 }
             }
+            self.bend_skin(index, 1.0, 0.0);
         }
         released.into_iter().for_each(|grab| self.release(grab));
     }
 
-    /// Moves hands to the end of a step, at a fraction of the frame.
-    pub(super) fn move_hands(&mut self, fraction: f32, head: &HeadWay) {
+    /// Moves hands to the end of a step of some seconds, at a fraction of the frame.
+    pub(super) fn move_hands(&mut self, fraction: f32, head: &HeadWay, seconds: f32) {
         let per_metre = self.handling.per_metre;
-        for (_, hand) in &mut self.hands {
+        for index in 0..self.hands.len() {
+            let hand = &mut self.hands[index].1;
             hand.before = hand.now;
             hand.now = hand.at(head, fraction, per_metre);
+            self.bend_skin(index, fraction, seconds);
+        }
+    }
+
+    /// Bends the skin of a hand, if it presses with one, within some seconds.
+    fn bend_skin(&mut self, index: usize, fraction: f32, seconds: f32) {
+        let per_metre = self.handling.per_metre;
+        let Some((id, vertices)) = self.hands[index].1.bend_skin(fraction, per_metre) else { return };
+        if let Some((_, collider)) = self.touches.iter_mut().find(|(name, _)| *name == id) {
+            collider.bend(vertices, seconds);
         }
     }
 

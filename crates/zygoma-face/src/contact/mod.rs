@@ -24,7 +24,7 @@ pub(crate) use collider_body::{ContactScale, LONGEST_GRAB};
 pub use colliders::{ColliderId, Colliders, Contact, GrabId, HeadLoad};
 pub(crate) use grab::Grab;
 pub(crate) use hand::Reach;
-pub use hand::{HAND_FRICTION, HandBody, HandId};
+pub use hand::{HAND_FRICTION, HandBody, HandId, HandSurface};
 pub(crate) use lip_pairs::{ContactPair, LipContactDetector, LipPoint, Margins, area_of};
 pub(crate) use pinch::PinchedSkin;
 pub(crate) use point::{ContactPoint, Hold, Home};

@@ -10,6 +10,7 @@ use zygoma_hand::{Bone, Capsule, Finger, HandPose, Joint};
 
 use super::colliders::{Colliders, GrabId};
 use super::grab::Grab;
+use super::hand::HandSurface;
 use super::samples::Samples;
 
 /// Radius r of a cylinder and its length l_min below which it grabs (NePHIM Table 8), m, for a hand of the size `PALM`.
@@ -252,11 +253,14 @@ impl Colliders {
             });
             ends.any(|end| end == joint)
         };
-        let spared: Vec<_> = zygoma_hand::Bone::ALL
-            .iter()
-            .zip(hand.bones())
-            .map(|(bone, id)| (*id, if spares(bone.from) { all.clone() } else { Vec::new() }))
-            .collect();
+        let spared: Vec<_> = match hand.surface() {
+            HandSurface::Skin(_) => hand.colliders().iter().map(|id| (*id, all.clone())).collect(),
+            HandSurface::Capsules => Bone::ALL
+                .iter()
+                .zip(hand.colliders())
+                .map(|(bone, id)| (*id, if spares(bone.from) { all.clone() } else { Vec::new() }))
+                .collect(),
+        };
         for (id, vertices) in spared {
             if let Some(collider) = self.get_mut(id) {
                 collider.spared = vertices;

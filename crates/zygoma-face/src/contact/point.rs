@@ -1,7 +1,7 @@
 //! A point of the skin near a collider: the plane that it must not cross, and the force that holds it there.
 
 use glam::Vec3;
-use zygoma_physics::contact::SignedDistance;
+use zygoma_physics::contact::{MaterialPoint, SignedDistance};
 
 use super::collider_body::ColliderBody;
 use super::side::Side;
@@ -92,18 +92,16 @@ impl ContactPoint {
         (distance <= near).then(|| ContactPlane { distance, normal, through: surface - allowed * normal })
     }
 
-    /// Starts friction in a step at a position: a new contact is held where the collider met it, and a deforming collider takes its points along.
-    pub(crate) fn begin_friction(&mut self, touch: &ColliderBody, at: Vec3) {
-        self.hold.anchor = (touch.friction > 0.0).then(|| {
-            let met = || touch.collider.before.apply_inverse(self.start);
-            self.hold.anchor.unwrap_or_else(met) + touch.collider.deformed_at(at)
-        });
+    /// Starts friction in a step: a new contact is held where the collider met it.
+    pub(crate) fn begin_friction(&mut self, touch: &ColliderBody) {
+        let met = || touch.collider.material_before(self.start);
+        self.hold.anchor = (touch.friction > 0.0).then(|| self.hold.anchor.unwrap_or_else(met));
     }
 }
 
-/// The point that friction holds a contact point at, in the collider's own frame. Measured from the position one step ago instead, the
-/// small error of each step would accumulate, and resting contacts would creep.
-pub(crate) type Anchor = Vec3;
+/// The point of the collider that friction holds a contact point at. Measured from the position one step ago instead, the small error of
+/// each step would accumulate, and resting contacts would creep.
+pub(crate) type Anchor = MaterialPoint;
 
 /// Contact force of a collider on a point in a step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -127,7 +125,7 @@ impl Hold {
     /// How far a point has slid from its anchor along the surface; `None` without friction.
     pub(crate) fn slip(&self, touch: &ColliderBody, at: Vec3, normal: Vec3) -> Option<Vec3> {
         let anchor = self.anchor.filter(|_| touch.friction > 0.0)?;
-        Some((at - touch.collider.now.apply(anchor)).reject_from_normalized(normal))
+        Some((at - touch.collider.place_of(&anchor)).reject_from_normalized(normal))
     }
 
     /// Coulomb friction: takes the force that would return the point to its anchor, at most μ times the normal force. Returns the change.
@@ -144,6 +142,6 @@ impl Hold {
         if self.pressing <= 0.0 || touch.friction <= 0.0 {
             return None;
         }
-        if self.slides { Some(touch.collider.now.apply_inverse(limit)) } else { self.anchor }
+        if self.slides { Some(touch.collider.material_now(limit)) } else { self.anchor }
     }
 }

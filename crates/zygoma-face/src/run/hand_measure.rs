@@ -1,4 +1,4 @@
-//! Measures hands on a face as NePHIM Table 3 does, at full resolution: the skin's vertices against the skin of the built-in hand.
+//! Measures hands on a face as NePHIM Table 3 does, at full resolution: the skin's vertices against the skin of the hand.
 
 use glam::Vec3;
 use serde::Serialize;
@@ -48,17 +48,24 @@ pub struct HandFrameMeasure {
 
 /// Finds penetrations of a face into hands.
 pub struct HandProbe {
-    surfaces: [SignedSurface; 2],
-    vertices: Vec<Vec3>,
+    /// One for each hand.
+    surfaces: Vec<SignedSurface>,
     bones: Vec<SignedSurface>,
 }
 
+/// A hand of a [`HandProbe`], by its number, and its vertices.
+pub type MeasuredHand = (usize, Vec<Vec3>);
+
 impl HandProbe {
-    /// `None` if the built-in hand cannot be measured, which a test excludes.
+    /// The left and the right built-in hand; `None` if they cannot be measured, which a test excludes.
     pub fn new() -> Option<Self> {
-        let surface = |side: Side| SignedSurface::new(HandMesh::built_in(side).rest.clone()).ok();
-        let surfaces = [surface(Side::Left)?, surface(Side::Right)?];
-        Some(Self { surfaces, vertices: Vec::new(), bones: Vec::new() })
+        Self::of([Side::Left, Side::Right].map(|side| HandMesh::built_in(side).rest.clone()))
+    }
+
+    /// Hands of any meshes; `None` if one is not closed.
+    pub fn of(meshes: impl IntoIterator<Item = TriMesh<Vec3>>) -> Option<Self> {
+        let surfaces: Option<_> = meshes.into_iter().map(|mesh| SignedSurface::new(mesh).ok()).collect();
+        Some(Self { surfaces: surfaces?, bones: Vec::new() })
     }
 
     /// Counts apart what is at the bones of a face at rest, where they are closed.
@@ -71,20 +78,30 @@ impl HandProbe {
         self
     }
 
-    /// Measures the hands of a frame on the plain and on the simulated surface.
+    /// Measures built-in hands of a frame on the plain and on the simulated surface.
     pub fn measure<'a>(
         &mut self,
         hands: impl Iterator<Item = (Side, &'a HandPose)>,
+        skin: &[u32],
+        surfaces: (&[Vec3], &[Vec3]),
+    ) -> HandFrameMeasure {
+        let hands: Vec<MeasuredHand> = hands.map(posed).collect();
+        self.measure_meshes(&hands, skin, surfaces)
+    }
+
+    /// Measures the hands of a frame on the plain and on the simulated surface.
+    pub fn measure_meshes(
+        &mut self,
+        hands: &[MeasuredHand],
         skin: &[u32],
         (plain, shown): (&[Vec3], &[Vec3]),
     ) -> HandFrameMeasure {
         let apart = |v: &u32| plain[*v as usize].distance(shown[*v as usize]);
         let deformation = skin.iter().map(apart).sum::<f32>() / skin.len().max(1) as f32;
         let mut found = HandFrameMeasure { deformation, ..HandFrameMeasure::default() };
-        for (side, pose) in hands {
-            HandMesh::built_in(side).pose_into(pose, &mut self.vertices);
-            let surface = &mut self.surfaces[side as usize];
-            if surface.deform(&self.vertices).is_ok() {
+        for (hand, vertices) in hands {
+            let surface = &mut self.surfaces[*hand];
+            if surface.deform(vertices).is_ok() {
                 found.tracked.add(surface, &self.bones, skin, plain);
                 found.simulated.add(surface, &self.bones, skin, shown);
             }
@@ -92,7 +109,7 @@ impl HandProbe {
         found
     }
 
-    /// Resolves collisions as methods before NePHIM do: every colliding vertex goes inwards along its normal until it is free, up to a
+    /// Resolves collisions with built-in hands as methods before NePHIM do: every colliding vertex goes inwards along its normal until it is free, up to a
     /// distance.
     pub fn project<'a>(
         &mut self,
@@ -101,10 +118,9 @@ impl HandProbe {
         (plain, normals): (&[Vec3], &[Vec3]),
     ) -> Vec<Vec3> {
         let mut moved = plain.to_vec();
-        for (side, pose) in hands {
-            HandMesh::built_in(side).pose_into(pose, &mut self.vertices);
-            let surface = &mut self.surfaces[side as usize];
-            if surface.deform(&self.vertices).is_err() {
+        for (hand, vertices) in hands.map(posed) {
+            let surface = &mut self.surfaces[hand];
+            if surface.deform(&vertices).is_err() {
                 continue;
             }
             let (low, high) = surface.bounds();
@@ -125,6 +141,11 @@ impl HandProbe {
         }
         moved
     }
+}
+
+/// A built-in hand in a pose.
+fn posed((side, pose): (Side, &HandPose)) -> MeasuredHand {
+    (side as usize, HandMesh::built_in(side).posed(pose))
 }
 
 impl Penetration {

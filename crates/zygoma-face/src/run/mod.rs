@@ -9,8 +9,10 @@ pub mod toml_file;
 mod touch_script;
 pub mod watch;
 
-pub use hand_measure::{COLLISION, HandFrameMeasure, HandProbe, HandRow, HandSummary, Penetration};
-pub use hands::HandProp;
+pub use hand_measure::{
+    COLLISION, HandFrameMeasure, HandProbe, HandRow, HandSummary, MeasuredHand, Penetration,
+};
+pub use hands::{HandProp, Hands};
 pub use performance::{DeviationSummary, FrameDeviation, Observer, Outcome, Performance, Performed};
 pub use recording::{About, Recording};
 pub use spool::SpooledFrames;

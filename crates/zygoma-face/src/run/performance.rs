@@ -7,7 +7,7 @@ use std::time::Instant;
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_geometry::rigid::RigidMotion;
-use zygoma_hand::{HandPose, HandTake, Side};
+use zygoma_hand::HandTake;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
 use zygoma_rig::formats::markers::MarkerTake;
@@ -15,7 +15,7 @@ use zygoma_rig::frames::Frames;
 use zygoma_rig::{Error, JointRole, Result, Rig, Take};
 
 use super::hand_measure::{HandFrameMeasure, HandProbe};
-use super::hands::{HandPlayer, HandProp};
+use super::hands::{HandPlayer, HandProp, Hands};
 use super::recording::{Recording, hash_of};
 use super::spool::SpooledFrames;
 use super::touch_script::{Moment, Player, Prop, TouchScript};
@@ -25,6 +25,14 @@ use crate::model::{FaceModel, Landmarks};
 
 /// Seconds after a touch during which skin may still be returning. Ours.
 const AFTERMATH: f64 = 0.5;
+
+/// No hands.
+static NO_HANDS: Hands = Hands {
+    take: HandTake { left: Vec::new(), right: Vec::new() },
+    cached: Vec::new(),
+    skins: [None, None],
+    press_with_skin: false,
+};
 
 /// A take for a face, with its touches and output settings.
 #[derive(Clone, Copy)]
@@ -45,8 +53,8 @@ pub struct Performance<'a> {
     pub edit_of: Option<&'a Recording>,
     /// The touches.
     pub touches: &'a TouchScript,
-    /// Hands that touch the face, besides those of the touches.
-    pub hands: Option<&'a HandTake>,
+    /// Hands that touch the face besides those of the touches, and the skin of them all.
+    pub hands: Option<&'a Hands>,
     /// Frames per second.
     pub fps: f64,
     /// A folder in which frames are spooled until they are exported.
@@ -150,7 +158,8 @@ impl Performance<'_> {
         mut record: Option<&mut Recording>,
     ) -> Result<Outcome> {
         let Self { face, rig, take, fps, .. } = *self;
-        let is_touched = !self.touches.is_empty() || self.hands.is_some();
+        let has_own_hands = self.hands.is_some_and(|hands| !hands.is_empty());
+        let is_touched = !self.touches.is_empty() || has_own_hands;
         if is_touched && (self.edit_of.is_some() || record.is_some()) {
             let problem = "a face that is touched cannot be recorded or edited; leave the touches out";
             return Err(Error::Request(problem.to_owned()));
@@ -176,8 +185,8 @@ impl Performance<'_> {
             _ => (0..count).map(|frame| inputs.hash(frame as f64 / fps)).collect(),
         };
         let mut edit = self.edit_of.map(|recording| recording.edit(&inputs_of_frames));
-        let has_hands = self.hands.is_some() || !self.touches.hands.is_empty();
-        let mut probe = if has_hands { self.hand_probe() } else { None };
+        let has_hands = has_own_hands || !self.touches.hands.is_empty();
+        let mut probe = if has_hands { self.hand_probe(&inputs.hands) } else { None };
         for frame in 0..count {
             let time = frame as f64 / fps;
             let began = Instant::now();
@@ -220,8 +229,7 @@ impl Performance<'_> {
             inputs.hands.after(body);
             let touched = self.is_touched(time);
             let head = inputs.head(time);
-            let hands: Vec<(Side, HandPose)> =
-                inputs.hands.shown().map(|(side, hand)| (side, *hand)).collect();
+            let hands = inputs.hands.shown();
             let (weights, plain) = inputs.plain(time);
             let began = Instant::now();
             let mut watched = Watched {
@@ -252,8 +260,7 @@ impl Performance<'_> {
             outcome.hand_measures.push(if hands.is_empty() {
                 None
             } else {
-                let hands = hands.iter().map(|(side, hand)| (*side, hand));
-                probe.as_mut().map(|probe| probe.measure(hands, &face.skin, (plain, &shown)))
+                probe.as_mut().map(|probe| probe.measure_meshes(&hands, &face.skin, (plain, &shown)))
             });
             observer.frame(body, &Performed { weights, shown: &shown, plain });
             outcome.frames.push(&shown)?;
@@ -273,17 +280,13 @@ impl Performance<'_> {
 
     /// Whether anything touches the face at a time, or did a moment ago.
     fn is_touched(&self, time: f64) -> bool {
-        let is_there = |side: Side| {
-            let frames = self.hands.map_or(&[][..], |take| take.frames(side));
-            let before = frames.partition_point(|frame| frame.time <= time);
-            before.checked_sub(1).is_some_and(|last| time <= frames[last].time + AFTERMATH)
-        };
-        self.touches.is_touched(time, AFTERMATH) || [Side::Left, Side::Right].into_iter().any(is_there)
+        self.touches.is_touched(time, AFTERMATH)
+            || self.hands.is_some_and(|hands| hands.is_there(time, AFTERMATH))
     }
 
     /// Measures hands, apart from bone where there is any.
-    fn hand_probe(&self) -> Option<HandProbe> {
-        let probe = HandProbe::new()?;
+    fn hand_probe(&self, hands: &HandPlayer<'_>) -> Option<HandProbe> {
+        let probe = HandProbe::of(hands.meshes())?;
         Some(match &self.face.inside.bones {
             Some(bones) => probe.with_bones(bones),
             None => probe,
@@ -323,7 +326,7 @@ impl<'a> Inputs<'a> {
             materials: materials.map(|take| (take, Binding::new(rig, take))),
             binding: Binding::new(rig, take),
             player: Player::new(touches),
-            hands: HandPlayer::new(hands, &touches.hands),
+            hands: HandPlayer::new(hands.unwrap_or(&NO_HANDS), &touches.hands),
             weights: vec![0.0; evaluator.shape_count()],
             plain: vec![Vec3::ZERO; rig.skin().positions.len()],
             evaluator,
@@ -382,8 +385,7 @@ impl<'a> Inputs<'a> {
         body.set_head_pose(&head);
         let moment = Moment { time: since, plain: &self.plain, shown };
         self.player.before(body, &moment);
-        self.hands.before(body, &moment);
-        Ok(())
+        self.hands.before(body, &moment).map_err(|problem| Error::Request(problem.to_string()))
     }
 }
 

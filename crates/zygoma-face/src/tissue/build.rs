@@ -144,7 +144,9 @@ impl Tissue {
             Actuation::Shapes => {
                 let soft = surface.moves.iter().enumerate().filter(|(shape, _)| !jaw.contains(shape));
                 let moves = soft.map(|(_, moves)| &moves[..]);
-                StiffnessMap::by_motion(moves, surface.positions.len(), face.height)
+                let mut map = StiffnessMap::by_motion(moves, surface.positions.len(), face.height);
+                map.stiffen_cartilage(face, &surface, params.cartilage);
+                map
             }
             Actuation::Forces => StiffnessMap::uniform(surface.positions.len()),
         };

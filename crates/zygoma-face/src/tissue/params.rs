@@ -48,6 +48,9 @@ pub struct TissueParams {
     /// Stiffness of the attachment to the bone, N/m per m² of skin: tissue slides on bone by some millimetres in a quick turn. Defaults
     /// to 2e4, or to 5e4 where forces drive the tissue.
     pub attachment: Option<f64>,
+    /// Factor by which the cartilage of nose and ears is stiffer than soft tissue, where shapes drive it; 1 for none. Real cartilage is
+    /// stiffer by far, but it is thin.
+    pub cartilage: f64,
     /// Stiffness with which active muscles hold the skin at the expression where forces drive it, N/m per m² of skin. Forces alone would
     /// let a strongly puckered mouth buckle.
     pub tone: f64,
@@ -93,6 +96,7 @@ impl Default for TissueParams {
             young: 3e4,
             poisson: None,
             attachment: None,
+            cartilage: 4.0,
             tone: 6e4,
             fit_stiffness: false,
             stiffness_regions: 32,
@@ -125,6 +129,7 @@ impl Checked for TissueParams {
             Ranged::new("young", self.young, 1.0..=1e9),
             Ranged::new("poisson", self.poisson(), 0.0..=0.499),
             Ranged::new("attachment", self.attachment(), 1.0..=1e9),
+            Ranged::new("cartilage", self.cartilage, 1.0..=1e3),
             Ranged::new("tone", self.tone, 0.0..=1e9),
             Ranged::count("stiffness_regions", self.stiffness_regions, 1..=10_000),
             Ranged::new("stiffness_bounds[0]", soft, 1e-3..=1e3),

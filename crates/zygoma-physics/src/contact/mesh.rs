@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 use zygoma_geometry::TriMesh;
-use zygoma_geometry::closest::{SignedSurface, SignedSurfaceError};
+use zygoma_geometry::closest::{Nearest, SignedSurface, SignedSurfaceError};
 
 use super::sweep::turned;
 use super::{MeshPoint, Probe};
@@ -74,8 +74,26 @@ impl ColliderMesh {
         &self.surface.mesh().positions
     }
 
+    /// Vertices a fraction of the current step before its end.
+    pub fn positions_earlier(&self, fraction: f32) -> Vec<Vec3> {
+        let fraction = if self.duration > 0.0 { fraction } else { 0.0 };
+        let pairs = self.positions().iter().zip(self.positions_before());
+        pairs.map(|(now, before)| now.lerp(*before, fraction)).collect()
+    }
+
     fn positions_before(&self) -> &[Vec3] {
         &self.surface_before().mesh().positions
+    }
+
+    /// The mesh now.
+    pub(super) fn surface(&self) -> &SignedSurface {
+        &self.surface
+    }
+
+    /// Position of a point of the surface now, in the mesh's own frame.
+    pub(super) fn place_of(&self, point: &MeshPoint) -> Vec3 {
+        let corners = self.triangles()[point.triangle as usize];
+        (0..3).map(|i| point.barycentric[i] * self.positions()[corners[i] as usize]).sum()
     }
 
     /// The mesh before its last deformation.
@@ -98,8 +116,7 @@ impl ColliderMesh {
             let [a, b, c] = triangle.map(|v| positions[v as usize]);
             (b - a).cross(c - a).normalize_or_zero()
         };
-        let surface =
-            (0..3).map(|i| found.nearest.barycentric[i] * self.positions()[triangle[i] as usize]).sum();
+        let surface = self.place_of(&point_of(&found.nearest));
         let [before, now] = [self.positions_before(), self.positions()].map(normal);
         Some((surface, turned(found.normal, before, now)))
     }
@@ -137,9 +154,14 @@ impl ColliderMesh {
             normal: found.normal,
             point: nearest.point,
             velocity,
-            on_mesh: Some(MeshPoint { triangle: nearest.triangle, barycentric: nearest.barycentric }),
+            on_mesh: Some(point_of(&nearest)),
         })
     }
+}
+
+/// A nearest point by triangle and barycentric coordinates.
+pub(super) fn point_of(nearest: &Nearest) -> MeshPoint {
+    MeshPoint { triangle: nearest.triangle, barycentric: nearest.barycentric }
 }
 
 #[cfg(test)]

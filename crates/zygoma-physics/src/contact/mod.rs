@@ -7,6 +7,7 @@ mod mesh;
 mod sweep;
 
 use glam::{Quat, Vec3};
+use zygoma_geometry::closest::SignedSurface;
 
 pub use mesh::{ColliderMesh, MeshError};
 pub use sweep::Swept;
@@ -53,6 +54,15 @@ pub struct MeshPoint {
     pub triangle: u32,
     /// Its barycentric coordinates.
     pub barycentric: [f32; 3],
+}
+
+/// A point that moves with a collider.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MaterialPoint {
+    /// In the frame of a collider that does not deform.
+    Fixed(Vec3),
+    /// On a triangle of a mesh, however it deforms.
+    OnMesh(MeshPoint),
 }
 
 /// The answer of a collider to a query.
@@ -230,13 +240,37 @@ impl Collider {
         Some(SignedDistance { distance, normal: self.now.rotation * normal })
     }
 
-    /// Displacement of the surface nearest to a point in the collider's own frame; 0 unless it is a deforming mesh.
-    pub fn deformed_at(&self, point: Vec3) -> Vec3 {
-        if !matches!(self.shape, ColliderShape::Mesh(_)) {
-            return Vec3::ZERO;
-        }
-        let local = self.shape.probe(self.now.apply_inverse(point), f32::INFINITY);
-        local.map_or(Vec3::ZERO, |local| self.duration * local.velocity)
+    /// The point of the material nearest to a position at the start of the step.
+    pub fn material_before(&self, at: Vec3) -> MaterialPoint {
+        self.material(&self.before, at, |mesh| mesh.surface_before())
+    }
+
+    /// The point of the material nearest to a position at the end of the step.
+    pub fn material_now(&self, at: Vec3) -> MaterialPoint {
+        self.material(&self.now, at, |mesh| mesh.surface())
+    }
+
+    fn material(
+        &self,
+        pose: &Pose,
+        at: Vec3,
+        surface: impl Fn(&ColliderMesh) -> &SignedSurface,
+    ) -> MaterialPoint {
+        let local = pose.apply_inverse(at);
+        let ColliderShape::Mesh(mesh) = &self.shape else { return MaterialPoint::Fixed(local) };
+        surface(mesh).closest(local, f32::INFINITY).map_or(MaterialPoint::Fixed(local), |found| {
+            MaterialPoint::OnMesh(mesh::point_of(&found.nearest))
+        })
+    }
+
+    /// Where a point of the material is at the end of the step.
+    pub fn place_of(&self, point: &MaterialPoint) -> Vec3 {
+        let local = match (point, &self.shape) {
+            (MaterialPoint::Fixed(local), _) => *local,
+            (MaterialPoint::OnMesh(point), ColliderShape::Mesh(mesh)) => mesh.place_of(point),
+            (MaterialPoint::OnMesh(_), _) => Vec3::ZERO,
+        };
+        self.now.apply(local)
     }
 
     /// Queries a point; none beyond a distance from the surface.

@@ -93,9 +93,35 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "SCRIPT")]
     pub(crate) touch: Option<PathBuf>,
 
-    /// Hands that press, pinch and pull the face, as a CSV file of their joints over time: see docs/hands.md.
+    /// Hands that press, pinch and pull the face, as a CSV file of their joints over time, or as a closed mesh with --hand-cache: see
+    /// docs/hands.md.
     #[arg(long, value_name = "FILE")]
     pub(crate) hands: Option<PathBuf>,
+
+    /// The vertices over time of a mesh that is given as --hands, as a point cache (.pc2, .mdd).
+    #[arg(long, value_name = "FILE", requires = "hands")]
+    pub(crate) hand_cache: Option<PathBuf>,
+
+    /// The skin of the left or of the right hand, as a .glb file with joints named as in WebXR; may be given twice. Where only one is given, the
+    /// other is its mirror image.
+    #[arg(long = "hand-mesh", value_name = "FILE")]
+    pub(crate) hand_meshes: Vec<PathBuf>,
+
+    /// The surface with which hands press [default: capsules].
+    #[arg(long, value_enum, value_name = "SURFACE")]
+    pub(crate) hand_surface: Option<HandSurfaceArg>,
+
+    /// How tissue yields to hands [default: simulated]. 'published' is NePHIM's own method at 20 Hz, for comparison only.
+    #[arg(long, value_enum, value_name = "METHOD")]
+    pub(crate) hands_method: Option<HandsMethodArg>,
+
+    /// With --hands-method published, the stiffness of bones, from 0 to 1.
+    #[arg(long, value_name = "FRACTION", requires = "hands_method")]
+    pub(crate) hands_bones: Option<f64>,
+
+    /// With --hands-method published, leave a step of the method out.
+    #[arg(long, value_enum, value_name = "STEP", requires = "hands_method")]
+    pub(crate) hands_without: Vec<HandsStepArg>,
 
     /// Parameters of the body, as a TOML file.
     #[arg(long, value_name = "FILE")]
@@ -130,6 +156,33 @@ pub(crate) struct SimulateArgs {
 
     #[command(flatten)]
     pub(crate) performance: PerformanceArgs,
+}
+
+/// How tissue yields to hands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HandsMethodArg {
+    /// Contact of live tissue.
+    Simulated,
+    /// The method of NePHIM.
+    Published,
+}
+
+/// A step of NePHIM's method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HandsStepArg {
+    /// The paths along which hands drag skin.
+    Paths,
+    /// The correction of what is still inside a hand.
+    Correction,
+}
+
+/// The surface of a hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HandSurfaceArg {
+    /// A capsule on each bone.
+    Capsules,
+    /// The skin, which deforms with the joints.
+    Skin,
 }
 
 /// Penetrations of the rig's own lips.

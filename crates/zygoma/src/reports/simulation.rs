@@ -12,9 +12,8 @@ use zygoma_rig::frames::Frames;
 use zygoma_rig::{Rig, Take};
 
 use crate::pictures::{Portrait, Shot};
-use crate::props::{hand_mesh, placed, prop_mesh};
+use crate::props::{placed, prop_mesh};
 use zygoma_face::run::{HandProp, Outcome, Prop, TouchScript};
-use zygoma_hand::Joint;
 
 /// Pixels of one picture.
 const SIZE: usize = 360;
@@ -89,16 +88,17 @@ impl ReportInput<'_> {
         size: usize,
     ) -> anyhow::Result<Option<[(Image, String); 2]>> {
         let depth = |frame: usize| self.outcome.hand_measures[frame].map_or(0.0, |found| found.tracked.sum);
-        let there = (0..hand.poses.len()).filter(|frame| hand.poses[*frame].is_some());
+        let there = (0..hand.frame_count()).filter(|frame| hand.is_there(*frame));
         let Some(frame) = there.max_by(|a, b| depth(*a).total_cmp(&depth(*b))) else { return Ok(None) };
-        let Some(pose) = &hand.poses[frame] else { return Ok(None) };
+        let (Some([at, outward]), Some(mesh)) = (hand.reach(frame), hand.mesh(frame)) else {
+            return Ok(None);
+        };
         let mut surfaces = portrait.at(binding, self.take, self.time(frame));
         surfaces[self.rig.skin] = self.outcome.frames.frame(frame)?;
-        let at = pose.at(Joint::IndexTip);
         let around = Vec3::splat(CLOSE_HAND * self.face.height as f32);
         let focus = Some(Bounds { low: at - around, high: at + around });
-        let view = beside(pose.at(Joint::Wrist) - at);
-        let mesh = [hand_mesh(hand, pose)];
+        let view = beside(outward);
+        let mesh = [mesh];
         let [with, without] = [&mesh[..], &[]]
             .map(|props| portrait.shoot(&Shot { surfaces: &surfaces, props, view, focus, size }));
         Ok(Some([(with?, hand.name.clone()), (without?, "the face without the hand".to_owned())]))
@@ -114,8 +114,7 @@ impl ReportInput<'_> {
             let pose = prop.poses.get(frame).copied().flatten()?;
             Some(placed(&prop_mesh(&prop.shape), &pose))
         };
-        let hand = |hand: &HandProp| Some(hand_mesh(hand, hand.poses.get(frame)?.as_ref()?));
-        let hands = self.outcome.hands.iter().filter_map(hand);
+        let hands = self.outcome.hands.iter().filter_map(|hand| hand.mesh(frame));
         self.outcome.props.iter().filter_map(placed).chain(hands).collect()
     }
 

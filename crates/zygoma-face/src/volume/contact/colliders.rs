@@ -138,7 +138,7 @@ impl ColliderContact {
         search::find_candidates(skin, touches, (state, rig), (way, fraction, seconds), skin_travel);
         touches.find_kept();
         for point in &mut touches.candidates {
-            point.begin_friction(&touches.touches[point.touch as usize].1, point.start);
+            point.begin_friction(&touches.touches[point.touch as usize].1);
         }
     }
 
@@ -170,7 +170,7 @@ impl ColliderContact {
                     self.drags.push((*row, force));
                 }
             } else {
-                let target = (touch.collider.now.apply(anchor) - point.offset).to_array().map(f64::from);
+                let target = (touch.collider.place_of(&anchor) - point.offset).to_array().map(f64::from);
                 system.group_mut(self.grips).push(&stencil, Line { weight, target, direction: normal });
             }
         }
@@ -388,7 +388,8 @@ pub(crate) fn carried(samples: &Samples, sample: u32, x: &[Row<f32>]) -> Vec3 {
     samples.follows(sample).iter().map(|(row, w)| *w * Vec3::from_slice(&x[*row as usize])).sum()
 }
 
-fn stencil(samples: &Samples, sample: u32) -> Stencil<9, 1> {
+/// The rows that carry a point, as a stencil.
+pub(crate) fn stencil(samples: &Samples, sample: u32) -> Stencil<9, 1> {
     let follows = samples.follows(sample);
     let first = follows.first().map_or(0, |(row, _)| *row);
     let mut stencil = Stencil { vertices: [first; 9], coefficients: [[0.0; 9]], size: 1.0 };

@@ -116,7 +116,7 @@ impl Reader<'_> {
         Ok(carried)
     }
 
-    fn mesh(
+    pub(super) fn mesh(
         &self,
         plan: &MeshPlan,
         vrm: Option<&Vrm>,

@@ -21,34 +21,56 @@ pub(super) fn bind_transform(
     head: Option<usize>,
 ) -> Result<DAffine3> {
     let Some(skin) = schema.nodes[plan.node].skin else { return Ok(tree.globals[plan.node]) };
-    let entry = schema.skins.get(skin).ok_or_else(|| {
-        document.malformed(format!("node {} uses skin {skin}, which does not exist", plan.node))
-    })?;
+    let joints = checked_joints(document, schema, plan.node, skin)?;
+    let loads = joint_loads(document, schema, accessors, plan, joints.len())?;
+    let carries_head = |(joint, load): &(usize, &f64)| Some(joints[*joint]) == head && **load > 0.0;
+    let heaviest = || loads.iter().enumerate().rev().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let Some((joint, _)) = loads.iter().enumerate().find(carries_head).or_else(heaviest) else {
+        return Ok(tree.globals[plan.node]);
+    };
+    let (node, inverse_bind) = inverse_binds(document, schema, accessors, plan)?[joint];
+    Ok(tree.globals[node] * inverse_bind)
+}
+
+/// The joints of a node's skin, which all exist.
+fn checked_joints<'a>(
+    document: &Document,
+    schema: &'a Schema,
+    node: usize,
+    skin: usize,
+) -> Result<&'a [usize]> {
+    let entry = schema
+        .skins
+        .get(skin)
+        .ok_or_else(|| document.malformed(format!("node {node} uses skin {skin}, which does not exist")))?;
     if let Some(lost) = entry.joints.iter().find(|joint| **joint >= schema.nodes.len()) {
         return Err(
             document.malformed(format!("skin {skin} has node {lost} as a joint, which does not exist"))
         );
     }
-    let loads = joint_loads(document, schema, accessors, plan, entry.joints.len())?;
-    let carries_head = |(joint, load): &(usize, &f64)| Some(entry.joints[*joint]) == head && **load > 0.0;
-    let heaviest = || loads.iter().enumerate().rev().max_by(|(_, a), (_, b)| a.total_cmp(b));
-    let Some((joint, _)) = loads.iter().enumerate().find(carries_head).or_else(heaviest) else {
-        return Ok(tree.globals[plan.node]);
+    Ok(&entry.joints)
+}
+
+/// The node and the inverse bind matrix of each joint of a mesh; none for a mesh without a skin.
+pub(super) fn inverse_binds(
+    document: &Document,
+    schema: &Schema,
+    accessors: &Accessors,
+    plan: &MeshPlan,
+) -> Result<Vec<(usize, DAffine3)>> {
+    let Some(skin) = schema.nodes[plan.node].skin else { return Ok(Vec::new()) };
+    let joints = checked_joints(document, schema, plan.node, skin)?;
+    let Some(accessor) = schema.skins[skin].inverse_bind_matrices else {
+        return Ok(joints.iter().map(|joint| (*joint, DAffine3::IDENTITY)).collect());
     };
-    let inverse_bind = match entry.inverse_bind_matrices {
-        None => DAffine3::IDENTITY,
-        Some(accessor) => {
-            let matrices = accessors.vectors::<16>(accessor, None)?;
-            if matrices.len() < entry.joints.len() {
-                let (have, need) = (matrices.len(), entry.joints.len());
-                let problem = format!("skin {skin} has {have} inverse bind matrices for {need} joints");
-                return Err(document.malformed(problem));
-            }
-            let matrix = matrices[joint];
-            DAffine3::from_mat4(DMat4::from_cols_array(&matrix.map(f64::from)))
-        }
-    };
-    Ok(tree.globals[entry.joints[joint]] * inverse_bind)
+    let matrices = accessors.vectors::<16>(accessor, None)?;
+    if matrices.len() < joints.len() {
+        let (have, need) = (matrices.len(), joints.len());
+        let problem = format!("skin {skin} has {have} inverse bind matrices for {need} joints");
+        return Err(document.malformed(problem));
+    }
+    let affine = |matrix: &[f32; 16]| DAffine3::from_mat4(DMat4::from_cols_array(&matrix.map(f64::from)));
+    Ok(joints.iter().zip(&matrices).map(|(joint, matrix)| (*joint, affine(matrix))).collect())
 }
 
 /// The vertices of a mesh that a node moves, with the share of its motion that each follows: all of a mesh below the node, or the vertices
@@ -100,7 +122,7 @@ fn joint_loads(
 }
 
 /// Visits each vertex, joint and weight above 0 of a skinned mesh.
-fn for_bindings(
+pub(super) fn for_bindings(
     schema: &Schema,
     accessors: &Accessors,
     plan: &MeshPlan,

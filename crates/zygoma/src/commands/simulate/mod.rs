@@ -19,10 +19,9 @@ use zygoma_face::anatomical::{AnatomicalBody, AnatomicalParams, Dials};
 use zygoma_face::body::{Body, RigBody};
 use zygoma_face::enriched::{EnrichedBody, EnrichedParams, MaterialPaint};
 use zygoma_face::model::{FaceCache, FaceModel, Landmarks};
-use zygoma_face::run::{About, Observer, Outcome, Performance, Performed, Recording, TouchScript};
+use zygoma_face::run::{About, Hands, Observer, Outcome, Performance, Performed, Recording, TouchScript};
 use zygoma_face::shell::{RunParams, ShellBody};
-use zygoma_face::tissue::{Tissue, TissueInput, TissueParams, TissueVolume};
-use zygoma_hand::HandTake;
+use zygoma_face::tissue::{PublishedBody, Tissue, TissueInput, TissueParams, TissueVolume};
 use zygoma_rig::Take;
 use zygoma_rig::follow::Followers;
 
@@ -159,7 +158,7 @@ struct Scene {
     /// Painted materials of an enriched face.
     paints: Vec<MaterialPaint>,
     touches: TouchScript,
-    hands: Option<HandTake>,
+    hands: Hands,
 }
 
 /// Parameters of a body.
@@ -212,7 +211,7 @@ impl Scene {
             anyhow::Ok(take)
         };
         let material_take = args.material_take.as_ref().map(read).transpose()?;
-        let hands = args.hands.as_deref().map(HandTake::read).transpose()?;
+        let hands = hands::read(args)?;
         // Report a mistake in the parameters before the slow work.
         let params = BodyParams::read(args, subject.body)?;
         let face = subject.face(args)?;
@@ -262,7 +261,10 @@ impl Scene {
         self.subject.keep(&self.face, &tissue);
         let read = |path: &PathBuf| FollowedMarkers::read(path, &tissue);
         let markers = args.markers.as_ref().map(read).transpose()?;
-        let body = Box::new(tissue::body_of(&tissue, markers.as_ref())?);
+        let body: Box<dyn Body> = match hands::published(args) {
+            Some(options) => Box::new(PublishedBody::new(tissue.clone(), options)?),
+            None => Box::new(tissue::body_of(&tissue, markers.as_ref())?),
+        };
         Ok(Made { body, tissue: Some(MadeTissue { tissue, markers }), landmarks: None })
     }
 
@@ -300,7 +302,7 @@ impl Scene {
             materials: self.material_take.as_ref(),
             edit_of: edit_of.as_ref(),
             touches: &self.touches,
-            hands: self.hands.as_ref(),
+            hands: Some(&self.hands),
             fps,
             folder: zygoma_files::folder_of(&args.performance.out),
         };
@@ -351,6 +353,7 @@ fn check_flags(args: &SimulateArgs, body: BodyArg) -> anyhow::Result<()> {
         ("--actuation", args.actuation.is_some()),
         ("--free", !args.free.is_empty()),
         ("--thickness", args.thickness.is_some()),
+        ("--hands-method", args.hands_method.is_some()),
     ];
     if let (true, Some((flag, _))) = (body != BodyArg::Tissue, only_tissue.iter().find(|(_, given)| *given)) {
         bail!("{flag} needs soft tissue, and the body is '{name}'; add --body tissue");

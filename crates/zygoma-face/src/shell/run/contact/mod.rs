@@ -141,7 +141,7 @@ impl ShellContact {
                 continue;
             }
             point.hold = Hold { anchor: kept.anchor, ..Hold::default() };
-            point.begin_friction(touch, at);
+            point.begin_friction(touch);
             let is_kinematic = touch.drive == ColliderMotion::Kinematic;
             let mut sum = 0.0;
             for (vertex, weight) in samples.follows_freely(point.sample) {
