@@ -40,6 +40,7 @@ pub mod implicit;
 pub mod intersect;
 pub mod laplacian;
 pub mod normals;
+pub mod patches;
 mod point;
 pub mod rbf;
 pub mod remesh;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use glam::DVec3;
+use glam::{DAffine3, DVec3};
 use zygoma_geometry::deformation::TransferError;
 use zygoma_head::fit::{FitError, JawPose};
 use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite};
@@ -31,6 +31,9 @@ pub enum RetargetError {
     /// A skin cannot be deformed.
     #[error("the skin cannot be deformed: {0}")]
     Surface(#[from] TransferError),
+    /// A method that learns from examples got none.
+    #[error("{0} needs examples of the target: name a rig or a folder of meshes with them, or choose adt or dt")]
+    NoExamples(&'static str),
     /// A matrix is not positive definite.
     #[error("the tissue cannot be simulated with these parameters: {0}")]
     Matrix(#[from] NotPositiveDefinite),
@@ -57,6 +60,8 @@ pub struct CarryReport {
     pub inverted: usize,
     /// Mean of |det F − 1|; 0 without anatomy.
     pub volume_change: f64,
+    /// Mean and largest length of the part of the source's expression that examples do not explain (AnaConDaR eq. 4), m; 0 without examples.
+    pub missing: [f64; 2],
     /// Time taken, s.
     pub seconds: f64,
 }
@@ -67,6 +72,8 @@ struct Simulations {
     target: HeadVolume,
     /// Of the source, under a held skin.
     inverse: Inverse,
+    /// Of the target, once something asked for it.
+    target_inverse: Option<Inverse>,
     forward: Forward,
     joint: DVec3,
     source_joint: DVec3,
@@ -103,6 +110,7 @@ impl Carrier {
         let simulations = match (volumes, heads) {
             (Some((from, to)), Some((a, b))) => Some(Simulations {
                 inverse: Inverse::new(&from, params)?,
+                target_inverse: None,
                 forward: Forward::new(&to, &target.rest, &lips.vertices(), params)?,
                 source: from,
                 target: to,
@@ -127,43 +135,103 @@ impl Carrier {
         if self.simulations.is_some() { Transfer::Anatomical } else { Transfer::Surface }
     }
 
+    /// Plain transfer between the skins.
+    pub(super) fn surface(&mut self) -> &mut SurfaceTransfer {
+        &mut self.surface
+    }
+
     /// Carries one expression. The result does not depend on those carried before.
     pub fn carry(&mut self, expression: &Expression) -> (Expression, CarryReport) {
         let began = Instant::now();
         let detail = self.surface.carry(&expression.skin);
         let wanted = self.characteristics(&expression.skin, &detail);
         let jaw = expression.jaw.scaled(self.ratio);
-        let Some(simulations) = &mut self.simulations else {
-            let crossings = self.lips.count(&detail);
-            let report = CarryReport {
-                characteristics: wanted.error(&self.target, &detail),
-                lip_crossings: [crossings; 2],
-                seconds: began.elapsed().as_secs_f64(),
-                ..CarryReport::default()
-            };
+        let Some(solved) = self.transferred(expression, &detail, &wanted) else {
+            let report = CarryReport { seconds: began.elapsed().as_secs_f64(), ..self.seen(&wanted, &detail) };
             return (Expression { skin: detail, jaw }, report);
         };
-        let gradients = simulations.gradients(&self.source, expression);
-        let input = ForwardInput {
-            gradients: &gradients,
-            jaw: &jaw.motion(simulations.joint),
-            detail: &detail,
-            wanted: &wanted,
+        let (skin, report) = self.finished(solved, &wanted);
+        (Expression { skin, jaw }, CarryReport { seconds: began.elapsed().as_secs_f64(), ..report })
+    }
+
+    /// Carries the shape of a source that is part of an expression only, such as the missing one of AnaConDaR eq. 5. Its lips may cross.
+    pub(super) fn carry_part(&mut self, part: &Expression, transfer: Transfer) -> Vec<DVec3> {
+        let detail = self.surface.carry(&part.skin);
+        let wanted = self.characteristics(&part.skin, &detail);
+        let solved = match transfer {
+            Transfer::Anatomical => self.transferred(part, &detail, &wanted),
+            Transfer::Surface => None,
         };
+        solved.map_or(detail, |solved| solved.skin)
+    }
+
+    /// Makes a skin of the target plausible: its tissue is found by the inverse simulation, and solved again with the characteristics of the
+    /// source's expression (AnaConDaR eq. 19). Without anatomy the skin stays as it is.
+    pub(super) fn assemble(
+        &mut self,
+        skin: Vec<DVec3>,
+        source: &Expression,
+    ) -> Result<(Expression, CarryReport), RetargetError> {
+        let jaw = source.jaw.scaled(self.ratio);
+        let wanted = self.wanted(source);
+        let Some(simulations) = &mut self.simulations else {
+            let report = self.seen(&wanted, &skin);
+            return Ok((Expression { skin, jaw }, report));
+        };
+        let motion = jaw.motion(simulations.joint);
+        let nodes = simulations.target_nodes(&self.target, &skin, &motion, &self.params)?;
+        let gradients = simulations.target.gradients(&nodes);
+        let input = ForwardInput { gradients: &gradients, jaw: &motion, detail: &skin, wanted: &wanted };
         let solved = simulations.forward.solve(&simulations.target, &self.target, &input);
+        let (skin, report) = self.finished(solved, &wanted);
+        Ok((Expression { skin, jaw }, report))
+    }
+
+    /// A skin of the target as an expression, with figures of how it shows the source's.
+    pub(super) fn as_it_is(&mut self, skin: Vec<DVec3>, source: &Expression) -> (Expression, CarryReport) {
+        let wanted = self.wanted(source);
+        let report = self.seen(&wanted, &skin);
+        (Expression { skin, jaw: source.jaw.scaled(self.ratio) }, report)
+    }
+
+    /// A-DT before lips are looked at (AnaConDaR Alg. 1); `None` without anatomy.
+    fn transferred(
+        &mut self,
+        expression: &Expression,
+        detail: &[DVec3],
+        wanted: &Characteristics,
+    ) -> Option<Solved> {
+        let simulations = self.simulations.as_mut()?;
+        let gradients = simulations.gradients(&self.source, expression);
+        let jaw = expression.jaw.scaled(self.ratio).motion(simulations.joint);
+        let input = ForwardInput { gradients: &gradients, jaw: &jaw, detail, wanted };
+        Some(simulations.forward.solve(&simulations.target, &self.target, &input))
+    }
+
+    /// Brings lips apart, and measures.
+    fn finished(&mut self, solved: Solved, wanted: &Characteristics) -> (Vec<DVec3>, CarryReport) {
         let (solved, lip_crossings) = self.part_lips(solved);
-        let (inverted, volume_change) = self
-            .simulations
-            .as_ref()
-            .map_or((0, 0.0), |simulations| simulations.target.volume_change(&solved.nodes));
-        let report = CarryReport {
-            characteristics: wanted.error(&self.target, &solved.skin),
-            lip_crossings,
-            inverted,
-            volume_change,
-            seconds: began.elapsed().as_secs_f64(),
-        };
-        (Expression { skin: solved.skin, jaw }, report)
+        let tissue = self.simulations.as_ref().map(|simulations| &simulations.target);
+        let (inverted, volume_change) = tissue.map_or((0, 0.0), |tissue| tissue.volume_change(&solved.nodes));
+        let characteristics = wanted.error(&self.target, &solved.skin);
+        let report =
+            CarryReport { characteristics, lip_crossings, inverted, volume_change, ..CarryReport::default() };
+        (solved.skin, report)
+    }
+
+    /// Figures of a skin that was not simulated.
+    fn seen(&self, wanted: &Characteristics, skin: &[DVec3]) -> CarryReport {
+        CarryReport {
+            characteristics: wanted.error(&self.target, skin),
+            lip_crossings: [self.lips.count(skin); 2],
+            ..CarryReport::default()
+        }
+    }
+
+    /// The characteristics of an expression of the source, in the target.
+    fn wanted(&mut self, source: &Expression) -> Characteristics {
+        let by_transfer = self.surface.carry(&source.skin);
+        self.characteristics(&source.skin, &by_transfer)
     }
 
     fn characteristics(&self, posed: &[DVec3], by_transfer: &[DVec3]) -> Characteristics {
@@ -195,16 +263,30 @@ impl Carrier {
     /// compared with. `None` without anatomy.
     pub fn plain_volume_change(&mut self, expression: &Expression) -> Result<Option<f64>, RetargetError> {
         let detail = self.surface.carry(&expression.skin);
-        let Some(simulations) = &self.simulations else { return Ok(None) };
-        let displacements: Vec<DVec3> = detail.iter().zip(&self.target).map(|(p, rest)| *p - *rest).collect();
+        let Some(simulations) = &mut self.simulations else { return Ok(None) };
         let motion = expression.jaw.scaled(self.ratio).motion(simulations.joint);
-        let mut inverse = Inverse::new(&simulations.target, &self.params)?;
-        let nodes = inverse.solve(&simulations.target, &displacements, &motion);
+        let nodes = simulations.target_nodes(&self.target, &detail, &motion, &self.params)?;
         Ok(Some(simulations.target.volume_change(&nodes).1))
     }
 }
 
 impl Simulations {
+    /// The target's tissue under a posed skin.
+    fn target_nodes(
+        &mut self,
+        rest: &[DVec3],
+        posed: &[DVec3],
+        jaw: &DAffine3,
+        params: &RetargetParams,
+    ) -> Result<Vec<DVec3>, RetargetError> {
+        let displacements: Vec<DVec3> = posed.iter().zip(rest).map(|(p, rest)| *p - *rest).collect();
+        let inverse = match &mut self.target_inverse {
+            Some(inverse) => inverse,
+            none => none.insert(Inverse::new(&self.target, params)?),
+        };
+        Ok(inverse.solve(&self.target, &displacements, jaw))
+    }
+
     /// Deformation gradients of the source's tissue in an expression (AnaConDaR eq. 8).
     fn gradients(&mut self, rest: &[DVec3], expression: &Expression) -> Vec<glam::DMat3> {
         let displacements: Vec<DVec3> =

@@ -7,7 +7,7 @@ use zygoma_head::anatomy::FillDetail;
 use zygoma_head::fit::{
     FitError, FitInput, FittedHead, JawPose, JawShapes, Registration, SharedSkin, SkinMap,
 };
-use zygoma_rig::{Rig, RigMesh};
+use zygoma_rig::{Rig, RigMesh, arkit};
 
 use crate::model::built_in_head;
 use crate::volume::{AnatomyOptions, fit_head};
@@ -109,6 +109,31 @@ impl RetargetHead {
             JawPose::of_chin(&pick(&self.rest), &pick(&skin), fitted.condyles().map(|p| back.apply(p)))
         });
         Expression { skin, jaw }
+    }
+
+    /// The expressions of a rig or a row of meshes of this person, with the vertices of this head's rig. Shapes with names that are known pose the
+    /// jaw as those of a rig do; others are taken for surfaces of a performance.
+    pub fn examples(&mut self, rig: &Rig) -> Vec<Expression> {
+        let skin = rig.skin();
+        let is_named = skin.shapes.iter().any(|shape| arkit::recognise(&shape.name).is_some());
+        let jaws = self.anatomy.as_ref().filter(|_| is_named).map(|fitted| JawShapes::of(rig, fitted));
+        let own = jaws.map(|jaws| std::mem::replace(&mut self.jaw, jaws));
+        let mut found = Vec::with_capacity(skin.shapes.len());
+        for (index, shape) in skin.shapes.iter().enumerate() {
+            let offsets = shape.deltas.to_dense(skin.positions.len());
+            found.push(if is_named {
+                let mut weights = vec![0.0; skin.shapes.len()];
+                weights[index] = 1.0;
+                self.expression(&offsets, &weights)
+            } else {
+                let posed: Vec<Vec3> = skin.positions.iter().zip(&offsets).map(|(p, by)| *p + *by).collect();
+                self.expression_of_surface(&skin.positions, &posed)
+            });
+        }
+        if let Some(own) = own {
+            self.jaw = own;
+        }
+        found
     }
 
     /// Takes the motion of the cranium, which its rigid skin shows, from a posed skin.

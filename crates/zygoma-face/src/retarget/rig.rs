@@ -6,8 +6,9 @@ use zygoma_rig::follow::Followers;
 use zygoma_rig::weld::Weld;
 use zygoma_rig::{Rig, RigMesh, Shape, SparseDeltas, arkit};
 
-use super::carry::{Carrier, CarryReport, RetargetError, Transfer};
+use super::carry::{CarryReport, RetargetError};
 use super::head::{Expression, RetargetHead};
+use super::method::{Known, Method, Retargeting};
 use super::params::RetargetParams;
 
 /// Share of a part's points that lie where lower teeth are: above, the part moves with the jaw. Ours.
@@ -61,6 +62,13 @@ impl<'a> SourceFace<'a> {
         is(shape, "mouthClose").then(open).flatten()
     }
 
+    /// The expressions of all shapes, each by itself.
+    pub fn shapes(&mut self) -> Vec<Expression> {
+        let count = self.shapes.len();
+        let one = |shape: usize| (0..count).map(|other| f32::from(u8::from(other == shape))).collect::<Vec<f32>>();
+        (0..count).map(|shape| self.expression(&one(shape))).collect()
+    }
+
     /// The expression of one shape alone, or on top of the shape that it is sculpted on.
     pub fn shape(&mut self, shape: usize) -> Expression {
         let mut weights = vec![0.0; self.shapes.len()];
@@ -94,7 +102,7 @@ pub struct CarriedShape {
 pub struct RigRetarget<'a> {
     target: &'a Rig,
     head: RetargetHead,
-    carrier: Carrier,
+    retargeting: Retargeting,
     followers: Followers,
     /// For each other mesh which of its vertices move with the jaw.
     on_jaw: Vec<(usize, Vec<bool>)>,
@@ -106,13 +114,14 @@ impl<'a> RigRetarget<'a> {
         source: &SourceFace<'_>,
         target: &'a Rig,
         head: RetargetHead,
-        transfer: Transfer,
+        method: Method,
+        known: Known<'_>,
         params: &RetargetParams,
     ) -> Result<Self, RetargetError> {
-        let carrier = Carrier::new(&source.head, &head, transfer, params)?;
+        let retargeting = Retargeting::new(&source.head, &head, method, known, params)?;
         let others = (0..target.meshes.len()).filter(|mesh| *mesh != target.skin);
         let on_jaw = others.map(|mesh| (mesh, on_jaw(&target.meshes[mesh], &head))).collect();
-        Ok(Self { followers: Followers::new(target), target, head, carrier, on_jaw })
+        Ok(Self { followers: Followers::new(target), target, head, retargeting, on_jaw })
     }
 
     /// The target's registered head.
@@ -121,14 +130,14 @@ impl<'a> RigRetarget<'a> {
     }
 
     /// Carries expressions between the registered skins.
-    pub fn carrier(&mut self) -> &mut Carrier {
-        &mut self.carrier
+    pub fn retargeting(&mut self) -> &mut Retargeting {
+        &mut self.retargeting
     }
 
     /// Displacements of the target's skin in an expression of the source.
-    pub fn frame(&mut self, expression: &Expression) -> (Vec<Vec3>, CarryReport) {
-        let (carried, report) = self.carrier.carry(expression);
-        (self.head.displacements(&carried), report)
+    pub fn frame(&mut self, expression: &Expression) -> Result<(Vec<Vec3>, CarryReport), RetargetError> {
+        let (carried, report) = self.retargeting.carry(expression)?;
+        Ok((self.head.displacements(&carried), report))
     }
 
     /// All meshes of the target in an expression of its own.
@@ -156,11 +165,15 @@ impl<'a> RigRetarget<'a> {
     }
 
     /// A shape of the source in the target.
-    pub fn shape(&mut self, source: &mut SourceFace<'_>, shape: usize) -> (CarriedShape, CarryReport) {
-        let (carried, report) = self.carrier.carry(&source.shape(shape));
+    pub fn shape(
+        &mut self,
+        source: &mut SourceFace<'_>,
+        shape: usize,
+    ) -> Result<(CarriedShape, CarryReport), RetargetError> {
+        let (carried, report) = self.retargeting.carry(&source.shape(shape))?;
         let mut meshes = self.meshes(&carried);
         if let Some(base) = source.base_shape(shape) {
-            let (base, _) = self.carrier.carry(&source.shape(base));
+            let (base, _) = self.retargeting.carry(&source.shape(base))?;
             for (mesh, base) in meshes.iter_mut().zip(self.meshes(&base)) {
                 mesh.offsets.iter_mut().zip(&base.offsets).for_each(|(offset, base)| *offset -= *base);
             }
@@ -169,7 +182,7 @@ impl<'a> RigRetarget<'a> {
             *offset = Vec3::ZERO;
         }
         meshes.retain(|mesh| mesh.mesh == self.target.skin || mesh.offsets.iter().any(|o| *o != Vec3::ZERO));
-        (CarriedShape { name: source.rig.skin().shapes[shape].name.clone(), meshes }, report)
+        Ok((CarriedShape { name: source.rig.skin().shapes[shape].name.clone(), meshes }, report))
     }
 
     /// The target with carried shapes. They replace shapes of the same meaning and keep the target's names for these; all others are added.

@@ -1,6 +1,6 @@
 //! Plain deformation transfer between the skins of two fitted heads \[Sumner and Popović 2004\].
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use zygoma_geometry::deformation::{Transfer, TransferError, deformation_gradients};
 use zygoma_head::fit::SharedSkin;
 
@@ -29,11 +29,31 @@ impl SurfaceTransfer {
 
     /// The target's skin from the source's. Held vertices move as in the source, at the target's size.
     pub(super) fn carry(&mut self, posed: &[DVec3]) -> Vec<DVec3> {
+        let gradients = self.gradients(posed);
+        self.carry_changed(posed, &gradients)
+    }
+
+    /// The deformation gradient of every triangle of the source.
+    pub(super) fn gradients(&self, posed: &[DVec3]) -> Vec<DMat3> {
+        deformation_gradients(&self.source, posed, SharedSkin::get().triangles)
+    }
+
+    /// The target's skin with given gradients; held vertices move as in the posed source.
+    pub(super) fn carry_changed(&mut self, posed: &[DVec3], gradients: &[DMat3]) -> Vec<DVec3> {
         let mut places = self.target.clone();
         for v in self.held.iter().map(|v| *v as usize) {
             places[v] += self.ratio * (posed[v] - self.source[v]);
         }
-        let gradients = deformation_gradients(&self.source, posed, SharedSkin::get().triangles);
-        self.transfer.apply(&gradients, &places)
+        self.transfer.apply(gradients, &places)
+    }
+
+    /// The neutral skin of the target.
+    pub(super) fn target(&self) -> &[DVec3] {
+        &self.target
+    }
+
+    /// The source's skin with displacements.
+    pub(super) fn posed_source(&self, displacements: &[DVec3]) -> Vec<DVec3> {
+        self.source.iter().zip(displacements).map(|(p, by)| *p + *by).collect()
     }
 }

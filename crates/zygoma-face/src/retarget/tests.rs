@@ -9,7 +9,7 @@ use zygoma_rig::Rig;
 use super::*;
 
 /// The rig of a sampled head and its registered head, exactly.
-fn head(seed: u64) -> (Rig, RetargetHead) {
+pub(super) fn head(seed: u64) -> (Rig, RetargetHead) {
     let options = HeadOptions::sampled(seed, Level::High);
     let rig = Head::new(&options).rig_with_texture(None);
     let head = RetargetHead::of_fitted(&rig, FittedHead::built_in(&options, FillDetail::Coarse));
@@ -31,7 +31,7 @@ fn own(rig: &Rig, shape: usize) -> Vec<Vec3> {
     rig.skin().shapes[shape].deltas.to_dense(rig.skin().positions.len())
 }
 
-fn named(rig: &Rig, name: &str) -> usize {
+pub(super) fn named(rig: &Rig, name: &str) -> usize {
     rig.skin().shapes.iter().position(|shape| shape.name == name).unwrap()
 }
 
@@ -42,10 +42,11 @@ fn a_head_gets_back_its_neutral_and_its_own_shapes() {
     let (_, second) = head(3);
     let mut source = SourceFace::new(&rig, first);
     let mut target =
-        RigRetarget::new(&source, &rig, second, Transfer::Anatomical, &RetargetParams::default()).unwrap();
-    assert_eq!(target.carrier().transfer(), Transfer::Anatomical);
+        RigRetarget::new(&source, &rig, second, Method::Adt, Known::default(), &RetargetParams::default())
+            .unwrap();
+    assert_eq!(target.retargeting().method(), Method::Adt);
     let still = vec![0.0; source.shape_count()];
-    let (neutral, report) = target.frame(&source.expression(&still));
+    let (neutral, report) = target.frame(&source.expression(&still)).unwrap();
     assert!(
         neutral.iter().all(|offset| offset.length() < 1e-6),
         "{}",
@@ -54,7 +55,7 @@ fn a_head_gets_back_its_neutral_and_its_own_shapes() {
     assert_eq!((report.inverted, report.lip_crossings), (0, [0, 0]));
     for name in ["jawOpen", "eyeBlinkLeft", "mouthSmileRight", "mouthPucker", "browInnerUp", "jawLeft"] {
         let shape = named(&rig, name);
-        let (carried, report) = target.shape(&mut source, shape);
+        let (carried, report) = target.shape(&mut source, shape).unwrap();
         let off = worst(&carried.meshes[0].offsets, &own(&rig, shape));
         let place = farthest(&rig, &carried.meshes[0].offsets, &own(&rig, shape));
         assert!(off < 5e-5, "{name}: {off} m at {place}, {report:?}");

@@ -105,9 +105,21 @@ pub(crate) struct BenchRetargetArgs {
     #[arg(long, value_name = "N", default_value_t = 6)]
     pub(crate) heads: usize,
 
-    /// Expressions that are carried to each head: frames of the built-in tour.
+    /// Expressions that are carried to each head.
     #[arg(long, value_name = "N", default_value_t = 25)]
     pub(crate) expressions: usize,
+
+    /// The take that expressions and examples are drawn from: a built-in one, or a file.
+    #[arg(long, value_name = "TAKE", default_value = "tour")]
+    pub(crate) take: String,
+
+    /// Numbers of examples of each target; methods that learn from examples run with each.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [5, 15, 30])]
+    pub(crate) examples: Vec<usize>,
+
+    /// Also leave out parts of the method, one at a time, with the fewest examples.
+    #[arg(long)]
+    pub(crate) ablations: bool,
 
     /// A rig whose shapes are carried to all other rigs given; may be given several times.
     #[arg(long = "rig", value_name = "RIG")]

@@ -121,7 +121,8 @@ pub(crate) struct CorrectArgs {
         With --take, OUT is the target performing that take of the source: .glb, .pc2, .mdd, .usda, or a folder of OBJs.",
     after_help = "Examples:\n  zygoma retarget ICT/FaceXModel scan.glb -o rigged.glb\n  \
         zygoma retarget face.glb avatar.vrm -o avatar52.glb --sheet both.png --json\n  \
-        zygoma retarget face.glb other.glb -o played.glb --take MySlate_1.csv"
+        zygoma retarget face.glb other.glb -o played.glb --take MySlate_1.csv\n  \
+        zygoma retarget face.glb scan.obj -o rigged.glb --examples scans/"
 )]
 pub(crate) struct RetargetArgs {
     /// The face whose expressions are carried: any rig.
@@ -144,8 +145,12 @@ pub(crate) struct RetargetArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "take")]
     pub(crate) frames: Option<PathBuf>,
 
+    /// Expressions of the target to learn from: a rig or a folder of OBJs, the neutral first, with the target's vertices. They need no counterparts in the source.
+    #[arg(long, value_name = "RIG")]
+    pub(crate) examples: Option<PathBuf>,
+
     /// How expressions are carried.
-    #[arg(long, value_enum, default_value_t = RetargetMethod::Adt)]
+    #[arg(long, value_enum, default_value_t = RetargetMethod::Anacondar)]
     pub(crate) method: RetargetMethod,
 
     /// Fit the shape of the source's lips as printed in AnaConDaR eq. 16, which changes the neutral, instead of their motion.
@@ -175,10 +180,18 @@ pub(crate) struct RetargetArgs {
 /// How expressions are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RetargetMethod {
+    /// Mixtures of the examples, patch by patch, and the rest through the anatomy; without examples the same as adt.
+    Anacondar,
     /// Through the anatomy: tissue, rigid bones, eyes and lips (A-DT).
     Adt,
     /// By the deformation of the skin alone (plain deformation transfer).
     Dt,
+    /// The source's shapes by plain transfer, changed so that mixtures of them give the examples (example-based facial rigging).
+    Ebfr,
+    /// Mixtures of the examples, patch by patch.
+    Patches,
+    /// Mixtures of the examples over the whole face (linear blendshapes).
+    Linear,
 }
 
 /// Write tracked points of a rig that performs a take, as a table of markers: input to try a dense face from few points with.

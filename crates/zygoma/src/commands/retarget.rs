@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::retarget::{
-    CarriedShape, CarryReport, RetargetHead, RetargetParams, RigRetarget, SourceFace, Transfer,
+    CarriedShape, CarryReport, Expression, Known, Method, RetargetHead, RetargetParams, RigRetarget, SourceFace,
 };
 use zygoma_picture::{Image, View, grid};
 use zygoma_rig::binding::Binding;
@@ -31,8 +31,14 @@ struct Summary {
     source: String,
     target: String,
     out: String,
-    /// How expressions were carried: `adt` or `dt`.
+    /// How expressions were carried.
     method: &'static str,
+    /// Expressions of the target that were learnt from.
+    examples: usize,
+    /// Patches of the skin that mix examples by themselves; 0 without any.
+    patches: usize,
+    /// The part of the source's expressions that examples do not explain.
+    missing_mm: Missed,
     /// Why there is no anatomy, where it was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -74,6 +80,12 @@ impl Distances {
 }
 
 #[derive(Debug, Default, Serialize)]
+struct Missed {
+    mean: f64,
+    worst: f64,
+}
+
+#[derive(Debug, Default, Serialize)]
 struct Misses {
     /// Of the ratios of areas between the lids.
     eye: f64,
@@ -97,6 +109,7 @@ struct Sums {
     crossings: [usize; 2],
     inverted: usize,
     volume: f64,
+    missing: [f64; 2],
     seconds: f64,
 }
 
@@ -107,6 +120,8 @@ impl Sums {
         (0..2).for_each(|k| self.crossings[k] += report.lip_crossings[k]);
         self.inverted += report.inverted;
         self.volume += report.volume_change;
+        self.missing[0] += report.missing[0];
+        self.missing[1] = self.missing[1].max(report.missing[1]);
         self.seconds += report.seconds;
     }
 
@@ -130,29 +145,31 @@ pub(crate) fn run(args: &RetargetArgs) -> anyhow::Result<()> {
     if source.skin().shapes.is_empty() && args.frames.is_none() {
         bail!("{}: it has no shapes that could be carried", args.source.display());
     }
-    let (source_head, target_head) = (register(&source, &args.source)?, register(&target, &args.target)?);
-    let transfer = match args.method {
-        RetargetMethod::Dt => Transfer::Surface,
-        RetargetMethod::Adt => Transfer::Anatomical,
-    };
+    let (source_head, mut target_head) = (register(&source, &args.source)?, register(&target, &args.target)?);
+    let wanted = method(args.method);
     let registration_mm =
         Registrations { source: Distances::of(&source_head), target: Distances::of(&target_head) };
-    let notes = notes(&[(&source, &source_head), (&target, &target_head)], transfer);
+    let notes = notes(&[(&source, &source_head), (&target, &target_head)], wanted);
     let mut face = SourceFace::new(&source, source_head);
-    let mut retarget = RigRetarget::new(&face, &target, target_head, transfer, &params)
-        .with_context(|| format!("{} to {}", args.source.display(), args.target.display()))?;
-    let method = match retarget.carrier().transfer() {
-        Transfer::Anatomical => "adt",
-        Transfer::Surface => "dt",
+    let examples = match &args.examples {
+        Some(path) => read_examples(path, &target, &mut target_head)?,
+        None => Vec::new(),
     };
+    let row = args.frames.as_deref().map(|folder| read_row(folder, &source)).transpose()?;
+    let own = if examples.is_empty() { Vec::new() } else { source_expressions(&mut face, row.as_ref()) };
+    let known = Known { examples: &examples, source: &own };
+    let mut retarget = RigRetarget::new(&face, &target, target_head, wanted, known, &params)
+        .with_context(|| format!("{} to {}", args.source.display(), args.target.display()))?;
+    let method = retarget.retargeting().method().name();
+    let patches = retarget.retargeting().patches();
     let init_seconds = began.elapsed().as_secs_f64();
     let mut sums = Sums::default();
     animated::make_folder_for(&args.out)?;
     let written = match (&args.take, &args.frames) {
         (Some(name), _) => perform(name, &source, &target, &mut face, &mut retarget, args, &mut sums)?,
-        (None, Some(folder)) => follow(folder, &source, &target, &mut face, &mut retarget, args, &mut sums)?,
+        (None, Some(_)) => follow(row.as_ref(), &target, &mut face, &mut retarget, args, &mut sums)?,
         (None, None) => {
-            let shapes = carry_shapes(&mut face, &mut retarget, &mut sums);
+            let shapes = carry_shapes(&mut face, &mut retarget, &mut sums)?;
             let rig = retarget.rig_with(&shapes);
             match format {
                 Format::ObjFolder => obj::write_rig(&rig, &args.out)?,
@@ -170,6 +187,12 @@ pub(crate) fn run(args: &RetargetArgs) -> anyhow::Result<()> {
         target: target.name.clone(),
         out: args.out.display().to_string(),
         method,
+        examples: examples.len(),
+        patches,
+        missing_mm: Missed {
+            mean: MILLIMETRES * sums.mean(sums.missing[0]),
+            worst: MILLIMETRES * sums.missing[1],
+        },
         notes,
         registration_mm,
         expressions: sums.count,
@@ -198,23 +221,82 @@ fn register(rig: &Rig, path: &Path) -> anyhow::Result<RetargetHead> {
     RetargetHead::of_rig(rig).with_context(|| path.display().to_string())
 }
 
+fn method(asked: RetargetMethod) -> Method {
+    match asked {
+        RetargetMethod::Anacondar => Method::Anacondar,
+        RetargetMethod::Adt => Method::Adt,
+        RetargetMethod::Dt => Method::Dt,
+        RetargetMethod::Ebfr => Method::Ebfr,
+        RetargetMethod::Patches => Method::Patches,
+        RetargetMethod::Linear => Method::Linear,
+    }
+}
+
 /// Says where anatomy was refused.
-fn notes(heads: &[(&Rig, &RetargetHead)], transfer: Transfer) -> Vec<String> {
+fn notes(heads: &[(&Rig, &RetargetHead)], wanted: Method) -> Vec<String> {
     let refused = heads.iter().filter_map(|(rig, head)| Some((rig, head.refused()?)));
     let note = |(rig, problem): (&&Rig, &zygoma_head::fit::FitError)| {
         format!("{}: {problem}. Expressions are carried by the surface alone", rig.name)
     };
-    if transfer == Transfer::Surface { Vec::new() } else { refused.map(note).collect() }
+    let needs_anatomy = matches!(wanted, Method::Anacondar | Method::Adt);
+    if needs_anatomy { refused.map(note).collect() } else { Vec::new() }
 }
 
-fn carry_shapes(face: &mut SourceFace, retarget: &mut RigRetarget, sums: &mut Sums) -> Vec<CarriedShape> {
+/// Expressions of the target that are learnt from.
+fn read_examples(path: &Path, target: &Rig, head: &mut RetargetHead) -> anyhow::Result<Vec<Expression>> {
+    let rig = read(path)?;
+    let (own, wanted) = (rig.skin().positions.len(), target.skin().positions.len());
+    if own != wanted {
+        bail!(
+            "{}: its skin has {own} vertices, but the target's has {wanted}; examples need the target's own vertices",
+            path.display()
+        );
+    }
+    if rig.skin().shapes.is_empty() {
+        bail!("{}: it has no expressions to learn from", path.display());
+    }
+    Ok(head.examples(&rig))
+}
+
+/// A row of meshes with the source's vertices, as shapes of a rig.
+fn read_row(folder: &Path, source: &Rig) -> anyhow::Result<Rig> {
+    let row = read(folder)?;
+    let (own, wanted) = (row.skin().positions.len(), source.skin().positions.len());
+    if own != wanted {
+        bail!("{}: its meshes have {own} vertices, but the source's has {wanted}", folder.display());
+    }
+    Ok(row)
+}
+
+/// The expressions whose mixtures tell what belongs to the source: its shapes, or else meshes spread over its row.
+fn source_expressions(face: &mut SourceFace, row: Option<&Rig>) -> Vec<Expression> {
+    /// More meshes add little to their mixtures. Ours: as many as ARKit has shapes, and some.
+    const MOST: usize = 60;
+    let Some(row) = row.filter(|_| face.shape_count() == 0) else { return face.shapes() };
+    let count = row.skin().shapes.len();
+    let spread = (0..count.min(MOST)).map(|k| k * count / count.min(MOST));
+    spread.map(|frame| face.expression_of_surface(&row_surface(row, frame))).collect()
+}
+
+/// One mesh of a row.
+fn row_surface(row: &Rig, frame: usize) -> Vec<Vec3> {
+    let skin = row.skin();
+    let moved = skin.shapes[frame].deltas.to_dense(skin.positions.len());
+    skin.positions.iter().zip(&moved).map(|(p, by)| *p + *by).collect()
+}
+
+fn carry_shapes(
+    face: &mut SourceFace,
+    retarget: &mut RigRetarget,
+    sums: &mut Sums,
+) -> anyhow::Result<Vec<CarriedShape>> {
     let count = face.shape_count();
     let mut bar = Progress::new("carrying shapes", count);
     let mut carry = |shape: usize| {
         bar.set(shape);
-        let (carried, report) = retarget.shape(face, shape);
+        let (carried, report) = retarget.shape(face, shape)?;
         sums.add(&report);
-        carried
+        Ok(carried)
     };
     (0..count).map(&mut carry).collect()
 }
@@ -245,7 +327,7 @@ fn perform(
     for frame in 0..count {
         bar.set(frame);
         binding.weights_at(&take, source.skin, take.start() + frame as f64 / args.fps, &mut weights);
-        let (offsets, report) = retarget.frame(&face.expression(&weights));
+        let (offsets, report) = retarget.frame(&face.expression(&weights))?;
         sums.add(&report);
         surfaces.push(&posed(target, &offsets));
     }
@@ -255,31 +337,20 @@ fn perform(
 
 /// The target follows surfaces of the source, one after the other, such as tracked meshes.
 fn follow(
-    folder: &Path,
-    source: &Rig,
+    row: Option<&Rig>,
     target: &Rig,
     face: &mut SourceFace,
     retarget: &mut RigRetarget,
     args: &RetargetArgs,
     sums: &mut Sums,
 ) -> anyhow::Result<Written> {
-    let row = read(folder)?;
-    let skin = row.skin();
-    if skin.positions.len() != source.skin().positions.len() {
-        bail!(
-            "{}: its meshes have {} vertices, but the source's has {}",
-            folder.display(),
-            skin.positions.len(),
-            source.skin().positions.len()
-        );
-    }
-    let mut bar = Progress::new("carrying frames", skin.shapes.len());
+    let Some(row) = row else { return Ok(Written::default()) };
+    let count = row.skin().shapes.len();
+    let mut bar = Progress::new("carrying frames", count);
     let mut surfaces = StoredFrames::new(args.fps, target.skin().positions.len());
-    for (frame, shape) in skin.shapes.iter().enumerate() {
+    for frame in 0..count {
         bar.set(frame);
-        let moved = shape.deltas.to_dense(skin.positions.len());
-        let surface: Vec<Vec3> = skin.positions.iter().zip(&moved).map(|(p, by)| *p + *by).collect();
-        let (offsets, report) = retarget.frame(&face.expression_of_surface(&surface));
+        let (offsets, report) = retarget.frame(&face.expression_of_surface(&row_surface(row, frame)))?;
         sums.add(&report);
         surfaces.push(&posed(target, &offsets));
     }
@@ -357,6 +428,13 @@ fn print(summary: &Summary, json: bool) -> anyhow::Result<()> {
         "registration   {:.2} mm for the source, {:.2} mm for the target",
         source.mean, target.mean
     )?;
+    if summary.examples > 0 {
+        writeln!(
+            out,
+            "examples       {} on {} patches; {:.2} mm of an expression missing in them, {:.2} at most",
+            summary.examples, summary.patches, summary.missing_mm.mean, summary.missing_mm.worst
+        )?;
+    }
     let Misses { eye, socket, lips } = summary.characteristics;
     writeln!(
         out,

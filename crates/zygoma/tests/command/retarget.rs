@@ -35,3 +35,22 @@ fn what_cannot_be_carried_is_refused_in_a_sentence() {
     assert!(message.contains("--take"), "{message}");
     assert!(!path.join("out.glb").exists() && !path.join("out.pc2").exists());
 }
+
+/// Examples of the target, here its own shapes in a file, go through patches and anatomy; those of another mesh are refused.
+#[test]
+fn examples_of_the_target_are_learnt_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    succeed(path, &["head", "-o", "face.glb", "--level", "7k"]);
+    succeed(path, &["head", "-o", "coarse.glb", "--level", "3.5k"]);
+    let take = ["retarget", "face.glb", "coarse.glb", "-o", "out.pc2", "--take", "speech", "--fps", "0.5"];
+    let message = report(path, &[&take[..], &["--examples", "coarse.glb"]].concat());
+    assert_eq!((&message["method"], &message["patches"]), (&"anacondar".into(), &80.into()));
+    assert_eq!(message["examples"], 52);
+    let missing = message["missing_mm"]["worst"].as_f64().expect("a figure");
+    assert!(missing > 0.0 && missing < 20.0, "{message}");
+    let message = fail(path, &[&take[..], &["--examples", "face.glb"]].concat());
+    assert!(message.contains("face.glb") && message.contains("vertices"), "{message}");
+    let message = fail(path, &[&take[..], &["--method", "patches"]].concat());
+    assert!(message.contains("needs examples"), "{message}");
+}

@@ -63,24 +63,37 @@ fn head(args: &BenchHeadArgs) -> anyhow::Result<()> {
 }
 
 fn retarget(args: &BenchRetargetArgs) -> anyhow::Result<()> {
-    let BenchRetargetArgs { heads, expressions, rigs, json } = args;
-    let asked = RetargetBench { heads: *heads, expressions: *expressions, rigs: rigs.clone() };
+    let BenchRetargetArgs { heads, expressions, take, examples, ablations, rigs, json } = args;
+    let asked = RetargetBench {
+        heads: *heads,
+        expressions: *expressions,
+        take: take.clone(),
+        examples: examples.clone(),
+        ablations: *ablations,
+        rigs: rigs.clone(),
+    };
     let report = bench::retarget::run(&asked)?;
     if *json {
         return crate::json::print(&report);
     }
     let mut out = std::io::stdout().lock();
+    if !report.built_in.is_empty() {
+        writeln!(out, "method     examples  mean mm   worst   eyes %  lips mm  jumps mm  volume %   ms  without")?;
+    }
     for figures in &report.built_in {
         writeln!(
             out,
-            "{:<4} {:.3} mm from the truth on average, {:.2} at most; eyes {:.1} % off, lips {:.2} mm; volumes {:.2} % off; {:.0} ms",
+            "{:<10} {:>8} {:>8.3} {:>7.2} {:>8.1} {:>8.2} {:>9.4} {:>9.2} {:>4.0}  {}",
             figures.method,
+            figures.examples,
             figures.mean_mm,
             figures.worst_mm,
             100.0 * figures.eye,
             figures.lips_mm,
+            figures.jumps_mm,
             100.0 * figures.volume_change,
-            figures.ms_per_expression
+            figures.ms_per_expression,
+            figures.without
         )?;
     }
     for pair in &report.pairs {
