@@ -18,7 +18,7 @@ use zygoma_head::dials::DIALS;
 use zygoma_head::fit::{self, Fat, FittedHead};
 use zygoma_numerics::Budget;
 use zygoma_rig::formats::gltf;
-use zygoma_rig::{Rig, RigMesh};
+use zygoma_rig::{JointRole, Rig, RigMesh};
 
 use crate::cli::AnatomyArgs;
 use crate::commands::{animated, input};
@@ -132,7 +132,9 @@ pub(crate) fn run(args: &AnatomyArgs) -> anyhow::Result<()> {
         if args.with_shapes {
             gltf::write_rig(&fitted.rig()?, out)?;
         } else {
-            gltf::write_rig_with(&rig, &jaw::bones(&fitted, &motions), out)?;
+            let [cranium, mandible] = jaw::bones(&fitted, &motions);
+            let bones = [(cranium, JointRole::Head), (mandible, JointRole::Jaw)];
+            gltf::write_rig_with(&rig, &bones, out)?;
         }
     }
     if let Some(out) = &args.out {
