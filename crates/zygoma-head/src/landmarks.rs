@@ -144,25 +144,71 @@ const BRIDGE: [DVec3; 4] = [at(0.0, 27.0, 0.0), at(0.0, 14.0, 0.0), at(0.0, 1.0,
 /// Below the nose: the middle, then outwards on the left.
 const NOSE_BASE: [DVec3; 3] = [at(0.0, -24.0, 105.0), at(5.0, -23.5, 107.0), at(13.5, -21.0, 102.0)];
 
+/// The left half of the face's outline as a photograph from half a metre shows it, relative to the chin: from the height of the nose's root in
+/// front of the ear down to beside the chin, evenly spaced. That is what the usual 68 landmarks mark; it runs in front of the jaw's border.
+const OUTLINE: [DVec3; 8] = [
+    at(68.0, 117.0, -71.0),
+    at(72.5, 96.0, -68.0),
+    at(69.0, 78.0, -56.0),
+    at(61.5, 58.0, -54.0),
+    at(54.5, 38.0, -46.0),
+    at(44.0, 19.0, -33.0),
+    at(29.5, 9.5, -21.0),
+    at(15.0, 4.0, -3.0),
+];
+/// The crease between nose and upper lip: the middle, then outwards on the left, below nostril and wing.
+const CREASE: [DVec3; 3] = [at(0.0, -27.5, 105.1), at(7.0, -27.5, 104.5), at(14.5, -26.2, 101.4)];
+
+/// The ridge of the nose from its root, at the height of the upper lid's margin, to its tip.
+fn ridge(base: &Base) -> [u32; 4] {
+    let [upper, _] = &base.lids;
+    let root = upper.iter().map(|v| base.rest[*v as usize].y).fold(f64::MIN, f64::max);
+    let tip = BRIDGE[3].y;
+    [0, 1, 2, 3].map(|i| nearest(base, at(0.0, root + (tip - root) * f64::from(i) / 3.0, 0.0), true))
+}
+
+/// Seven vertices along the upper border of the red: corners, both peaks and the dip between them, and the middles between corner and peak.
+fn upper_border(base: &Base) -> Vec<u32> {
+    let chain = &base.outer_lips[0];
+    let is_left = |v: &&u32| base.rest[**v as usize].x > 0.0;
+    let peak = chain
+        .iter()
+        .filter(is_left)
+        .max_by(|a, b| base.rest[**a as usize].y.total_cmp(&base.rest[**b as usize].y));
+    let Some(peak) = peak.and_then(|peak| chain.iter().position(|v| v == peak)) else {
+        return spread(base, chain, 7);
+    };
+    let left = spread(base, &chain[peak..], 3);
+    let middle = nearest_of(base, chain, 0.0);
+    let right = left.iter().rev().map(|v| base.mirror[*v as usize]);
+    right.chain([middle]).chain(left.iter().copied()).collect()
+}
+
+/// The vertex of a chain that is nearest to a place between left and right.
+fn nearest_of(base: &Base, chain: &[u32], x: f64) -> u32 {
+    let distance = |v: u32| (base.rest[v as usize].x - x).abs();
+    chain.iter().copied().min_by(|a, b| distance(*a).total_cmp(&distance(*b))).unwrap_or(0)
+}
+
+/// The 68 landmarks as the 300-W data set defines them \[Sagonas et al. 2013\].
 fn standard(base: &Base) -> Vec<u32> {
     let other = |v: u32| base.mirror[v as usize];
-    let jaw = JAW.map(|p| nearest(base, p, false));
+    let outline = OUTLINE.map(|p| nearest(base, CHIN + p, false));
     let brow = BROW.map(|p| nearest(base, p, true));
-    let under = NOSE_BASE.map(|p| nearest(base, p, false));
+    let under = CREASE.map(|p| nearest(base, p, false));
     let [upper, lower] = base.lids.each_ref().map(|chain| spread(base, chain, 4));
-    let mut all: Vec<u32> = jaw.iter().map(|v| other(*v)).collect();
+    let mut all: Vec<u32> = outline.iter().map(|v| other(*v)).collect();
     all.push(nearest(base, CHIN, false));
-    all.extend(jaw.iter().rev());
+    all.extend(outline.iter().rev());
     all.extend(brow.iter().rev().map(|v| other(*v)));
     all.extend(brow);
-    all.extend(BRIDGE.map(|p| nearest(base, p, true)));
+    all.extend(ridge(base));
     all.extend([other(under[2]), other(under[1]), under[0], under[1], under[2]]);
     // Each eye goes around from its own right end: outer corner first on the right eye, inner first on the left.
     all.extend([upper[3], upper[2], upper[1], upper[0], lower[1], lower[2]].map(other));
     all.extend([upper[0], upper[1], upper[2], upper[3], lower[2], lower[1]]);
-    let outer = base.outer_lips.each_ref().map(|chain| spread(base, chain, 7));
-    all.extend(&outer[0]);
-    all.extend(outer[1][1..6].iter().rev());
+    all.extend(upper_border(base));
+    all.extend(spread(base, &base.outer_lips[1], 7)[1..6].iter().rev());
     let inner = base.inner_lips.each_ref().map(|chain| spread(base, chain, 5));
     all.extend(&inner[0]);
     all.extend(inner[1][1..4].iter().rev());

@@ -51,6 +51,20 @@ impl FaceModel {
         Ok(())
     }
 
+    /// Takes tetrahedra and bones of another model of the same face; false if that has none.
+    pub fn take_anatomy(&mut self, other: &Self) -> bool {
+        if TissueVolume::of_face(other).is_none() {
+            return false;
+        }
+        for name in [TissueVolume::NAME, Muscles::NAME] {
+            if let Some(section) = other.sections.get(name) {
+                self.sections.insert(name.to_owned(), section.clone());
+            }
+        }
+        (self.inside.bones, self.inside.bone_source) = (other.inside.bones.clone(), other.inside.bone_source);
+        true
+    }
+
     /// Adds the tetrahedra and the bones of a head that was fitted to a rig's skin.
     pub fn add_fitted_anatomy(&mut self, skin: &RigMesh, fitted: &FittedHead) {
         self.add_section(&TissueVolume::of_anatomy(&fitted.anatomy));

@@ -8,7 +8,7 @@ use zygoma_geometry::TriMesh;
 use zygoma_geometry::tets::TetMesh;
 
 use super::halves::Halves;
-use super::{Anatomy, Bone, FillDetail, Surface, Tie, bones, keep, nearest, prisms};
+use super::{Anatomy, Bone, FillDetail, Surface, Tie, bones, keep, made_fill, nearest, prisms};
 use crate::Level;
 use crate::template::Template;
 
@@ -114,9 +114,9 @@ struct HalfFill {
 
 impl HalfFill {
     fn of(detail: FillDetail) -> &'static Self {
-        static FILLS: [OnceLock<HalfFill>; 2] = [OnceLock::new(), OnceLock::new()];
-        FILLS[detail.place()].get_or_init(|| {
-            let mesh = &keep::kept().fills[detail.place()];
+        static FILLS: [OnceLock<HalfFill>; 3] = [const { OnceLock::new() }; 3];
+        FILLS[detail as usize].get_or_init(|| {
+            let mesh = made_fill::half_fill(detail);
             let ties = find_ties(mesh, &keep::kept().bones);
             Self { mesh, softness: find_softness(mesh, &ties), ties }
         })

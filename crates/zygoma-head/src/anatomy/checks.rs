@@ -214,7 +214,7 @@ pub fn across_the_slit(detail: FillDetail) -> usize {
     // Tissue begins beside the corners of the mouth and behind its bag.
     const SIDE: f64 = lips::CORNER_X - 2.5;
     const BACK: f64 = 66.0;
-    let fill = &super::keep::kept().fills[detail.place()];
+    let fill = super::made_fill::half_fill(detail);
     let height = |p: DVec3| p.y - lips::slit_y(p);
     let crosses = |a: DVec3, b: DVec3| {
         let (ha, hb) = (height(a), height(b));

@@ -31,7 +31,7 @@ pub(super) struct Kept {
     pub(super) wrap_triangles: Vec<[u32; 3]>,
     /// Skin, muscle and skull wrap.
     pub(super) wraps: [Vec<DVec3>; 3],
-    /// The fills in the order of [`FillDetail::ALL`], mouth closed.
+    /// The fills in the order of [`FillDetail::STORED`], mouth closed.
     pub(super) fills: [TetMesh; 2],
 }
 
@@ -62,7 +62,7 @@ pub fn bake(mut tell: impl FnMut(&str)) -> Vec<u8> {
     keep_covered(&mut fitted);
     tell("wraps");
     let wraps = shrink(|p| sculpted.filled_bones(p));
-    let fills = FillDetail::ALL.map(|detail| {
+    let fills = FillDetail::STORED.map(|detail| {
         tell(&format!("{detail:?} fill"));
         half_fill(detail, sculptor())
     });
@@ -71,7 +71,7 @@ pub fn bake(mut tell: impl FnMut(&str)) -> Vec<u8> {
 }
 
 /// Half of a fill, mouth closed.
-fn half_fill(detail: FillDetail, bones: Sculptor<'_>) -> TetMesh {
+pub(super) fn half_fill(detail: FillDetail, bones: Sculptor<'_>) -> TetMesh {
     let mut filled = fill(&Flesh { bones, detail });
     filled.positions.iter_mut().for_each(|p| *p = lips::close(*p));
     filled

@@ -116,7 +116,8 @@ fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3, sides: Sides) {
     let alike = sides == Sides::Alike;
     let symmetric = alike && motion.matrix3.x_axis.x > 1.0 - 1e-9 && motion.translation.x.abs() < 1e-9;
     // A symmetric pose is checked on one side; others come in pairs, which cover both.
-    let free: Vec<usize> = (0..mirror.len()).filter(|v| !symmetric || mirror[*v] as usize >= *v).collect();
+    let mut free: Vec<usize> =
+        (0..mirror.len()).filter(|v| !symmetric || mirror[*v] as usize >= *v).collect();
     for _ in 0..passes {
         let positions = &bone.surface.positions;
         let moved: Vec<(usize, DVec3)> = free
@@ -129,6 +130,10 @@ fn push_in(bone: &mut Bone, skin: &Skin, motion: DAffine3, sides: Sides) {
             .collect();
         if moved.is_empty() {
             break;
+        }
+        if !alike {
+            // No vertex depends on another: those that held their distances still do.
+            free = moved.iter().map(|(v, _)| *v).collect();
         }
         for (v, p) in moved {
             let other = mirror[v] as usize;

@@ -47,7 +47,8 @@ const LEAST_SHAPE: f64 = 1e-3;
 fn shape(p: [DVec3; 4]) -> f64 {
     let squares: f64 =
         (0..4).flat_map(|i| (i + 1..4).map(move |j| (i, j))).map(|(i, j)| p[i].distance_squared(p[j])).sum();
-    6.0 * 2f64.sqrt() * volume(p) / (squares / 6.0).powf(1.5).max(f64::MIN_POSITIVE)
+    let mean = squares / 6.0;
+    6.0 * std::f64::consts::SQRT_2 * volume(p) / (mean * mean.sqrt()).max(f64::MIN_POSITIVE)
 }
 
 /// Tries steps of one node in directions that improve its inverted tetrahedra, and towards the centre of its neighbours.

@@ -8,8 +8,9 @@ use zygoma_geometry::similarity::Similarity;
 use zygoma_numerics::DenseFactor;
 
 use super::METRE;
+use super::partners::Partners;
 use super::register::{data_weights, vertex_normals};
-use super::target::{Partners, Target};
+use super::target::Target;
 use crate::Level;
 use crate::dial_basis::DialBasis;
 use crate::dials::{DIALS, DialValues};
@@ -41,10 +42,28 @@ pub(super) struct DialFit {
     pub(super) pose: Similarity,
 }
 
-/// A vertex of the template with its weight.
+/// A sampled point with its weight.
 struct Sample {
-    vertex: usize,
+    /// Its number among the points of [`Samples`].
+    point: usize,
     weight: f64,
+}
+
+/// Sampled vertices of the template's skin with the triangles around them, which give their normals.
+struct Samples {
+    list: Vec<Sample>,
+    /// The vertices of those triangles.
+    basis: DialBasis,
+    triangles: Vec<[u32; 3]>,
+}
+
+impl Samples {
+    /// Skin and normals of the head that dials make, in metres, at all points.
+    fn dialled(&self, dials: &DialValues) -> (Vec<DVec3>, Vec<DVec3>) {
+        let skin: Vec<DVec3> = self.basis.apply(dials).into_iter().map(|p| p / METRE).collect();
+        let normals = vertex_normals(&skin, &self.triangles);
+        (skin, normals)
+    }
 }
 
 /// Fits dials and pose by Gauss–Newton steps inside iterated closest points; dials stay within −1 to 1.
@@ -53,35 +72,18 @@ struct Sample {
 /// the one whose features fit best in the end is refined.
 pub(super) fn fit_dials(target: &Target) -> DialFit {
     let (few, many) = (samples(FEW), samples(POINTS));
-    let template = Template::of(Level::High);
-    let basis = DialBasis::new(&template.base.rest, &template.softness);
     let partners = target.partners();
     let tried = starts().into_par_iter().map(|start| {
-        let fit = rounds(&basis, &partners, start, &few, ROUNDS);
-        (misfit(&basis, &fit, &few, target), fit)
+        let mut fit = DialFit { dials: DialValues::default(), pose: start };
+        (0..ROUNDS).for_each(|_| step(&mut fit, &few, &partners));
+        (misfit(&fit, &few, target), fit)
     });
     let tried: Vec<(f64, DialFit)> = tried.collect();
     let best = tried.iter().min_by(|a, b| a.0.total_cmp(&b.0));
     let best =
         best.map_or(DialFit { dials: DialValues::default(), pose: Similarity::IDENTITY }, |(_, fit)| *fit);
     let mut fit = best;
-    for _ in 0..ROUNDS {
-        step(&basis, &mut fit, &many, &partners);
-    }
-    fit
-}
-
-fn rounds(
-    basis: &DialBasis,
-    partners: &Partners,
-    start: Similarity,
-    samples: &[Sample],
-    count: usize,
-) -> DialFit {
-    let mut fit = DialFit { dials: DialValues::default(), pose: start };
-    for _ in 0..count {
-        step(basis, &mut fit, samples, partners);
-    }
+    (0..ROUNDS).for_each(|_| step(&mut fit, &many, &partners));
     fit
 }
 
@@ -105,55 +107,63 @@ fn is_face(p: DVec3) -> bool {
 }
 
 /// Points of the skin: half of them evenly spread, half where the mesh is dense, which is at eyes, nose and mouth.
-fn samples(count: usize) -> Vec<Sample> {
+fn samples(count: usize) -> Samples {
     let template = Template::of(Level::High);
     let weights = data_weights(&template.base);
     let outer: Vec<usize> = (0..weights.len()).filter(|v| weights[*v] == 1.0).collect();
     let places: Vec<DVec3> = outer.iter().map(|v| template.base.rest[*v]).collect();
     let even = farthest_points(&places, count / 2).into_iter().map(|i| outer[i as usize]);
     let dense = outer.iter().copied().step_by((2 * outer.len() / count).max(1));
-    let sample = |vertex: usize| Sample {
-        vertex,
-        weight: if is_face(template.base.rest[vertex]) { 1.0 } else { CRANIUM_WEIGHT },
+    let chosen: Vec<usize> = even.chain(dense).collect();
+    let mut is_chosen = vec![false; weights.len()];
+    chosen.iter().for_each(|v| is_chosen[*v] = true);
+    let around = template.base.triangles.iter().filter(|t| t.iter().any(|v| is_chosen[*v as usize]));
+    let mut number = vec![u32::MAX; weights.len()];
+    let mut vertices = Vec::new();
+    let mut renumber = |v: u32| {
+        let number = &mut number[v as usize];
+        if *number == u32::MAX {
+            *number = vertices.len() as u32;
+            vertices.push(v as usize);
+        }
+        *number
     };
-    even.chain(dense).map(sample).collect()
+    let triangles = around.map(|t| t.map(&mut renumber)).collect();
+    let points: Vec<DVec3> = vertices.iter().map(|v| template.base.rest[*v]).collect();
+    let softness: Vec<f64> = vertices.iter().map(|v| template.softness[*v]).collect();
+    let weight = |v: usize| if is_face(template.base.rest[v]) { 1.0 } else { CRANIUM_WEIGHT };
+    let list = chosen.iter().map(|v| Sample { point: number[*v] as usize, weight: weight(*v) }).collect();
+    Samples { list, basis: DialBasis::new(&points, &softness), triangles }
 }
 
 /// Weighted sum of the points' distances; points without a partner, or whose normals disagree, count as far off.
-fn misfit(basis: &DialBasis, fit: &DialFit, samples: &[Sample], target: &Target) -> f64 {
+fn misfit(fit: &DialFit, samples: &Samples, target: &Target) -> f64 {
     const FAR: f64 = 0.01;
-    let (skin, normals) = dialled(basis, &fit.dials);
+    let (skin, normals) = samples.dialled(&fit.dials);
     let back = fit.pose.inverse();
     let distance = |sample: &Sample| {
-        let p = skin[sample.vertex];
+        let p = skin[sample.point];
         let Some(hit) = target.closest_inside(fit.pose.apply(p)) else { return FAR };
-        let agrees = (back.rotation * hit.normal).dot(normals[sample.vertex]) > 0.7;
+        let agrees = (back.rotation * hit.normal).dot(normals[sample.point]) > 0.7;
         if agrees { p.distance(back.apply(hit.point)).min(FAR) } else { FAR }
     };
-    samples.iter().map(|sample| sample.weight * distance(sample)).sum::<f64>()
+    samples.list.iter().map(|sample| sample.weight * distance(sample)).sum::<f64>()
 }
 
-/// Skin and normals of the head that dials make, in metres.
-fn dialled(basis: &DialBasis, dials: &DialValues) -> (Vec<DVec3>, Vec<DVec3>) {
-    let skin: Vec<DVec3> = basis.apply(dials).into_iter().map(|p| p / METRE).collect();
-    let normals = vertex_normals(&skin, &Template::of(Level::High).base.triangles);
-    (skin, normals)
-}
-
-fn step(basis: &DialBasis, fit: &mut DialFit, samples: &[Sample], partners: &Partners) {
-    let (skin, normals) = dialled(basis, &fit.dials);
-    let slopes = basis.slopes(&fit.dials);
+fn step(fit: &mut DialFit, samples: &Samples, partners: &Partners) {
+    let (skin, normals) = samples.dialled(&fit.dials);
+    let slopes = samples.basis.slopes(&fit.dials);
     let back = fit.pose.inverse();
     // One row for each pair: derivative of the distance to the tangent plane by pose and dials.
     let row = |sample: &Sample| {
-        let p = skin[sample.vertex];
-        let own = fit.pose.rotation * normals[sample.vertex];
+        let p = skin[sample.point];
+        let own = fit.pose.rotation * normals[sample.point];
         let (place, normal) = partners.best(fit.pose.apply(p), own)?;
         let (q, normal) = (back.apply(place), back.rotation * normal);
-        if p.distance(q) > REACH || normal.dot(normals[sample.vertex]) < AGREEMENT {
+        if p.distance(q) > REACH || normal.dot(normals[sample.point]) < AGREEMENT {
             return None;
         }
-        let moved = slopes.at(sample.vertex).map(|slope| slope / METRE);
+        let moved = slopes.at(sample.point).map(|slope| slope / METRE);
         let side = normal.any_orthonormal_vector();
         let robust = sample.weight / (1.0 + (p.distance(q) / ROBUST).powi(2));
         // The distance to the tangent plane counts in full, the distance along it a little.
@@ -165,16 +175,21 @@ fn step(basis: &DialBasis, fit: &mut DialFit, samples: &[Sample], partners: &Par
             (row, (q - p).dot(axis), weight)
         }))
     };
-    let rows: Vec<(Vec<f64>, f64, f64)> = samples.iter().filter_map(row).flatten().collect();
+    let rows: Vec<[(Vec<f64>, f64, f64); 3]> = samples.list.par_iter().filter_map(row).collect();
+    let rows: Vec<(Vec<f64>, f64, f64)> = rows.into_iter().flatten().collect();
     let size = POSE + DIALS.len();
     let mut matrix = vec![vec![0.0; size]; size];
     let mut right = vec![0.0; size];
     for (row, residual, weight) in &rows {
         for i in 0..size {
             right[i] += weight * row[i] * residual;
-            for j in 0..size {
-                matrix[i][j] += weight * row[i] * row[j];
-            }
+            let scaled = weight * row[i];
+            matrix[i][i..].iter_mut().zip(&row[i..]).for_each(|(sum, value)| *sum += scaled * value);
+        }
+    }
+    for i in 0..size {
+        for j in 0..i {
+            matrix[i][j] = matrix[j][i];
         }
     }
     let prior = PRIOR * PRIOR * rows.len().max(1) as f64 / 3.0;

@@ -15,6 +15,7 @@ mod inside;
 mod jaw;
 mod jaw_shapes;
 mod measure;
+mod partners;
 mod performing;
 mod population;
 mod posed_bones;

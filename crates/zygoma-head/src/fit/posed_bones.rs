@@ -18,6 +18,8 @@ const UNMOVED: f64 = 2e-4;
 const COVER: f64 = 5e-4;
 /// Rounds of pushing: one pose may push bone out of another's skin.
 const ROUNDS: usize = 8;
+/// Steps that bring a vertex under the skin of one pose: beyond a fold another part of the skin may be nearer.
+const STEPS: usize = 8;
 
 /// A bone at rest in the head's own frame.
 pub(super) struct PosedBone {
@@ -85,13 +87,19 @@ impl PosedBones {
     fn cover(&self, pose: &HeadPose, is_tested: &(dyn Fn(usize, usize) -> bool + Sync)) -> Covered {
         let mut covered =
             Covered { cover: PosedCover { outside: 0, least: DEEP, place: DVec3::ZERO }, pushes: Vec::new() };
+        let motions = [DAffine3::IDENTITY, pose.jaw];
+        let in_doubt = [0, 1].map(|index| {
+            self.in_doubt(&self.bones[index], &motions[index], &pose.skin, &|v| is_tested(index, v))
+        });
+        if in_doubt.iter().all(Vec::is_empty) {
+            return covered;
+        }
         let Some(mut surface) = self.surface.clone() else { return covered };
         if surface.deform(&pose.skin).is_err() {
             return covered;
         }
-        for (index, (bone, motion)) in self.bones.iter().zip([DAffine3::IDENTITY, pose.jaw]).enumerate() {
-            let back = motion.matrix3.transpose();
-            let in_doubt = self.in_doubt(bone, &motion, &pose.skin, &|v| is_tested(index, v));
+        for (bone, in_doubt) in in_doubt.into_iter().enumerate() {
+            let back = motions[bone].matrix3.transpose();
             for (vertex, p) in in_doubt {
                 let Some(found) = surface.closest(p, DEEP) else { continue };
                 if -found.signed_distance < covered.cover.least {
@@ -99,8 +107,8 @@ impl PosedBones {
                 }
                 covered.cover.outside += usize::from(found.signed_distance > 0.0);
                 if found.signed_distance > -COVER {
-                    let step = -(found.signed_distance + COVER) * found.normal;
-                    covered.pushes.push(Push { bone: index, vertex, step: back * step });
+                    let step = back * (under(&surface, p) - p);
+                    covered.pushes.push(Push { bone, vertex, step });
                 }
             }
         }
@@ -118,18 +126,34 @@ impl PosedBones {
         let moved = |v: usize| skin[v].distance(motion.transform_point3(self.rest[v]));
         let moved: Vec<f64> = (0..skin.len()).map(moved).collect();
         let way = |t: &[u32; 3]| t.iter().map(|v| moved[*v as usize]).fold(0.0, f64::max);
-        let triangles: Vec<[u32; 3]> = self.triangles.iter().filter(|t| way(t) > UNMOVED).copied().collect();
         let farthest = moved.iter().copied().fold(0.0, f64::max);
+        let is_near = |v: &usize| !bone.ridge[*v] && bone.depths[*v] < farthest.min(DEEP) && is_tested(*v);
+        let posed = (0..bone.positions.len()).filter(is_near);
+        let posed: Vec<(usize, DVec3)> =
+            posed.map(|v| (v, motion.transform_point3(bone.positions[v]))).collect();
+        // Only skin around those vertices matters, which is often a small part of it.
+        let reach = DVec3::splat(farthest + UNMOVED);
+        let (low, high) =
+            posed.iter().fold((DVec3::MAX, DVec3::MIN), |(low, high), (_, p)| (low.min(*p), high.max(*p)));
+        let (low, high) = (low - reach, high + reach);
+        let is_around = |t: &[u32; 3]| {
+            let corners = t.map(|v| skin[v as usize]);
+            let (least, most) =
+                (corners[0].min(corners[1]).min(corners[2]), corners[0].max(corners[1]).max(corners[2]));
+            least.cmple(high).all() && most.cmpge(low).all()
+        };
+        let matters = |t: &&[u32; 3]| way(t) > UNMOVED && is_around(t);
+        let triangles: Vec<[u32; 3]> = self.triangles.iter().filter(matters).copied().collect();
+        if triangles.is_empty() {
+            return Vec::new();
+        }
         let tree = TriangleTree::new(skin, &triangles);
         // Skin that has passed a vertex came from as far outside as the vertex lay deep, and is no farther beyond it than it went.
         let is_in_doubt = |v: usize, p: DVec3| {
             let near = tree.closest(skin, &triangles, p, farthest + UNMOVED);
             near.is_some_and(|near| bone.depths[v] < way(&triangles[near.triangle as usize]) + UNMOVED)
         };
-        let is_near = |v: &usize| !bone.ridge[*v] && bone.depths[*v] < farthest.min(DEEP) && is_tested(*v);
-        let posed = (0..bone.positions.len()).filter(is_near);
-        let posed = posed.map(|v| (v, motion.transform_point3(bone.positions[v])));
-        posed.filter(|(v, p)| is_in_doubt(*v, *p)).collect()
+        posed.into_iter().filter(|(v, p)| is_in_doubt(*v, *p)).collect()
     }
 
     /// Pushes the bones under the skin of every pose, from what was found there.
@@ -156,6 +180,19 @@ impl PosedBones {
             found = poses.par_iter().map(|pose| self.cover(pose, &is_touched)).collect();
         }
     }
+}
+
+/// A point moved so far that it lies under a surface.
+fn under(surface: &SignedSurface<DVec3>, p: DVec3) -> DVec3 {
+    let mut p = p;
+    for _ in 0..STEPS {
+        let Some(found) = surface.closest(p, DEEP) else { break };
+        if found.signed_distance <= -COVER {
+            break;
+        }
+        p -= (found.signed_distance + COVER) * found.normal;
+    }
+    p
 }
 
 /// The triangles of the shared skin, closed over the open end of the neck.

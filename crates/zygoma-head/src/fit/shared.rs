@@ -105,8 +105,8 @@ pub struct FillSkin {
 impl FillSkin {
     /// The relation for a detail of the fill, the same for all heads; `None` if the stored fill has no skin.
     pub fn of(detail: FillDetail) -> Option<&'static Self> {
-        static DETAILS: [OnceLock<Option<FillSkin>>; 2] = [OnceLock::new(), OnceLock::new()];
-        DETAILS[usize::from(detail == FillDetail::Fine)].get_or_init(|| Self::new(detail)).as_ref()
+        static DETAILS: [OnceLock<Option<FillSkin>>; 3] = [const { OnceLock::new() }; 3];
+        DETAILS[detail as usize].get_or_init(|| Self::new(detail)).as_ref()
     }
 
     fn new(detail: FillDetail) -> Option<Self> {

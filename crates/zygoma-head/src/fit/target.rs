@@ -10,6 +10,7 @@ use zygoma_geometry::similarity::Similarity;
 use zygoma_geometry::topology::{EdgeCounts, connected_parts, distinct_triangles};
 
 use super::FitError;
+use super::partners::Partners;
 
 /// Fewer triangles are not enough for a face.
 const LEAST_TRIANGLES: usize = 200;
@@ -84,9 +85,7 @@ impl Target {
         border.flat_map(|(t, _)| t).for_each(|v| on_border[*v as usize] = true);
         let inner: Vec<usize> = (0..self.positions.len()).filter(|v| !on_border[*v]).collect();
         let chosen = inner.iter().copied().step_by(inner.len().div_ceil(MOST).max(1));
-        let (places, normals) =
-            chosen.map(|v| (self.positions[v].as_vec3(), self.normals[v].as_vec3())).unzip();
-        Partners { places, normals }
+        Partners::new(chosen.map(|v| (self.positions[v], self.normals[v])))
     }
 
     /// The surface for rigid alignment.
@@ -110,34 +109,6 @@ impl Target {
         let triangles: Vec<[u32; 3]> =
             self.triangles.iter().copied().filter(|t| t.iter().all(inside)).collect();
         Self::from_skin(&positions, &triangles)
-    }
-}
-
-/// Points matched by position and normal together: closest points alone slide from eye to cheek unnoticed.
-pub(super) struct Partners {
-    places: Vec<Vec3>,
-    normals: Vec<Vec3>,
-}
-
-impl Partners {
-    /// A unit difference between normals counts as this distance, in metres. Ours: a third of the size of a face's features.
-    const NORMAL: f32 = 0.02;
-
-    /// The partner nearest in position and normal, and its normal.
-    pub(super) fn best(&self, place: DVec3, normal: DVec3) -> Option<(DVec3, DVec3)> {
-        let (place, normal) = (place.as_vec3(), normal.as_vec3());
-        let cost = |i: usize| {
-            self.places[i].distance_squared(place)
-                + Self::NORMAL * Self::NORMAL * self.normals[i].distance_squared(normal)
-        };
-        let mut best = (f32::MAX, None);
-        for i in 0..self.places.len() {
-            let cost = cost(i);
-            if cost < best.0 {
-                best = (cost, Some(i));
-            }
-        }
-        best.1.map(|i| (self.places[i].as_dvec3(), self.normals[i].as_dvec3()))
     }
 }
 
@@ -212,7 +183,8 @@ fn outside(positions: &[DVec3], triangles: &[[u32; 3]], opaque: &[[u32; 3]]) -> 
             let direction = up * normal + radius * (cosine * side + sine * other);
             tree.first_hit(&single, opaque, middle + from * normal, direction, 0.0, |_| true).is_none()
         };
-        normal != Vec3::ZERO && (0..RAYS).filter(|ray| leaves(*ray)).count() >= LEAST
+        // Most triangles are decided by their first rays.
+        normal != Vec3::ZERO && (0..RAYS).filter(|ray| leaves(*ray)).nth(LEAST - 1).is_some()
     };
     triangles.par_iter().copied().filter(seen).collect()
 }

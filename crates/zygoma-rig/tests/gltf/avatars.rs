@@ -2,7 +2,8 @@
 
 use glam::{DVec3, Vec3};
 use serde_json::{Value, json};
-use zygoma_rig::JointRole;
+use zygoma_rig::formats::{Limits, gltf, read_rig};
+use zygoma_rig::{JointRole, RigMesh};
 
 use crate::support::{Maker, U16, lift};
 
@@ -47,6 +48,34 @@ fn a_skinned_mesh_goes_with_its_head_joint() {
     let head = &rig.joints[0];
     assert_eq!((head.role, head.name.as_str(), head.node), (JointRole::Head, "mixamorig:Head", 2));
     assert!(head.position.distance(DVec3::Y * 1.5) < 1e-9);
+}
+
+#[test]
+fn an_added_mesh_goes_with_the_joint_that_carries_it() {
+    let mut maker = skinned(0.3, true);
+    maker.json["nodes"][2]["children"] = json!([3]);
+    maker.json["nodes"][2]["rotation"] = json!([0.0, 0.6, 0.0, 0.8]);
+    maker.push("nodes", json!({ "name": "Jaw", "translation": [0.0, -0.1, 0.05], "scale": [2.0, 2.0, 2.0] }));
+    let rig = maker.rig();
+    let bone = |name: &str| RigMesh { name: name.to_owned(), shapes: Vec::new(), ..rig.skin().clone() };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bones.glb");
+    let roles = [("cranium", JointRole::Head), ("mandible", JointRole::Jaw)];
+    let added = roles.map(|(name, role)| (bone(name), role));
+    gltf::write_rig_with(&rig, &added, &path).unwrap();
+    let written = gltf::Document::read(&path, &Limits::default()).unwrap().json;
+    for ((name, _), joint) in roles.into_iter().zip([2, 3]) {
+        let nodes = written["nodes"].as_array().unwrap();
+        let node = nodes.iter().position(|node| node["name"] == name).unwrap();
+        assert!(nodes[joint]["children"].as_array().unwrap().contains(&json!(node)), "{name}: {nodes:?}");
+        assert_ne!(written["scenes"][0]["nodes"], json!([node]));
+    }
+    let again = read_rig(&path, &Limits::default()).unwrap();
+    for (name, _) in roles {
+        let found = again.meshes.iter().find(|mesh| mesh.name == name).unwrap();
+        let off = found.positions.iter().zip(&rig.skin().positions).map(|(p, q)| p.distance(*q));
+        assert!(off.fold(0.0, f32::max) < 1e-5, "{name}: {:?}", found.positions);
+    }
 }
 
 #[test]

@@ -306,6 +306,11 @@ pub(crate) struct AnatomyArgs {
     #[arg(long, value_name = "auto|-1..1", allow_hyphen_values = true, value_parser = fat, default_value = "auto")]
     pub(crate) fat: Fat,
 
+    /// How finely the tissue is filled: 9,000, 26,000 or 50,000 nodes. The finest takes a minute longer. Coarse for a face file, otherwise
+    /// fine, by default.
+    #[arg(long, value_name = "DETAIL")]
+    pub(crate) fill: Option<Fill>,
+
     /// Landmarks: 68 vertices of the skin, one in a line, or lines of a landmark's number (0 to 67) and its vertex.
     #[arg(long, value_name = "FILE")]
     pub(crate) landmarks: Option<PathBuf>,
@@ -317,6 +322,13 @@ pub(crate) struct AnatomyArgs {
     /// Print the report as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Fill {
+    Coarse,
+    Fine,
+    Finest,
 }
 
 /// Parses `auto` or a number from -1 to 1.

@@ -56,7 +56,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long)]
     pub(crate) still_head: bool,
 
-    /// The bones and deep tissue of an enriched face: fitted if need be, none, or those of a face file that `zygoma anatomy` has written.
+    /// The bones of tissue, and the deep tissue of an enriched or anatomical face: the rig's own or fitted ones where a body needs them, none, or those
+    /// of a face file that `zygoma anatomy` has written.
     #[arg(long, default_value = "auto", value_name = "auto|none|FACE", value_parser = anatomy)]
     pub(crate) anatomy: AnatomyArg,
 

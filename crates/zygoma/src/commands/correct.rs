@@ -13,7 +13,7 @@ use zygoma_rig::follow::Followers;
 use zygoma_rig::formats::{gltf, obj};
 use zygoma_rig::{Rig, SparseDeltas};
 
-use crate::cli::CorrectArgs;
+use crate::cli::{AnatomyArg, CorrectArgs};
 use crate::commands::animated::{self, Format};
 use crate::commands::input;
 use crate::commands::simulate::anatomical::{self, TissueVolumes};
@@ -69,7 +69,8 @@ pub(crate) fn run(args: &CorrectArgs) -> anyhow::Result<()> {
     let rig = input::read_rig(&args.rig)?;
     let named = || args.rig.rig.display().to_string();
     let face =
-        anatomical::face_of(&rig, args.triangles.unwrap_or(TRIANGLES), args.no_cache).with_context(named)?;
+        anatomical::face_of(&rig, args.triangles.unwrap_or(TRIANGLES), args.no_cache, &AnatomyArg::Auto)
+            .with_context(named)?;
     let plain_head = anatomical::build(&face, &params, &Dials::default()).with_context(named)?;
     let before = TissueVolumes::of(&plain_head);
     let head = if dials == Dials::default() {

@@ -164,6 +164,16 @@ pub(super) fn place_in_scene(document: &mut Document, node: Value) -> usize {
     node
 }
 
+/// Adds a node to the document as the child of another.
+pub(super) fn place_below(document: &mut Document, parent: usize, node: Value) {
+    let node = push(document, "nodes", node);
+    let Some(parent) = document.json.pointer_mut(&format!("/nodes/{parent}")) else { return };
+    match parent.get_mut("children").and_then(Value::as_array_mut) {
+        Some(children) => children.push(json!(node)),
+        None => parent["children"] = json!([node]),
+    }
+}
+
 /// The rotation nearest to a linear map, which may scale as well.
 pub(super) fn rotation_of(linear: DMat3) -> DQuat {
     let x = linear.x_axis.normalize_or(DVec3::X);

@@ -88,6 +88,13 @@ impl Stage {
         Ok((stage, Planned { schema, plans }))
     }
 
+    /// The node that carries what follows a joint, and its transform at rest: the joint, or else what carries the head.
+    pub(super) fn carrier(&self, role: JointRole) -> Option<(usize, DAffine3)> {
+        let own =
+            self.joints.iter().find(|joint| joint.role == role).map(|joint| (joint.node, joint.frame.rest));
+        own.or_else(|| self.head.as_ref().map(|(node, frame)| (*node, frame.rest)))
+    }
+
     /// Sets up a new document for a rig from elsewhere.
     pub(super) fn fresh(rig: &Rig, path: &Path, replaced: &[fresh::Replaced]) -> Self {
         let made = fresh::document(rig, path, replaced);

@@ -88,22 +88,24 @@ pub(crate) struct ShapesFit {
 /// Fits all meshes that were asked for.
 pub(super) fn run(args: &BenchAnatomyArgs, mut done: impl FnMut(&MeshFit)) -> anyhow::Result<Vec<MeshFit>> {
     let mut all = Vec::new();
-    let mut add = |name: String, rig: &Rig| {
-        let fit = fit_rig(name, rig, args);
+    let mut add = |name: String, rig: &Rig, landmarks: &[u32]| {
+        let fit = fit_rig(name, rig, landmarks, args);
         done(&fit);
         all.push(fit);
     };
     for path in &args.rigs {
         let name = path.display().to_string();
-        add(name.clone(), &read_rig(path, &Limits::default())?);
+        let limits = Limits::default();
+        let landmarks = if ict::is_ict(path) { ict::read_landmarks(path, &limits)? } else { Vec::new() };
+        add(name.clone(), &read_rig(path, &limits)?, &landmarks);
         if let Some(size) = args.modes.filter(|_| ict::is_ict(path)) {
             for (mode, value) in (0..MODES).flat_map(|mode| [(mode, size), (mode, -size)]) {
-                add(format!("{name} {mode}={value}"), &identity(path, mode, value)?);
+                add(format!("{name} {mode}={value}"), &identity(path, mode, value)?, &landmarks);
             }
         }
     }
     for seed in FIRST_SEED..FIRST_SEED + args.seeds {
-        add(format!("seed {seed}"), &Head::new(&HeadOptions::sampled(seed, Level::Middle)).rig());
+        add(format!("seed {seed}"), &Head::new(&HeadOptions::sampled(seed, Level::Middle)).rig(), &[]);
     }
     Ok(all)
 }
@@ -113,17 +115,19 @@ fn identity(folder: &Path, mode: usize, value: f64) -> anyhow::Result<Rig> {
     Ok(ict::read_rig_with(folder, &options, &Limits::default())?)
 }
 
-fn fit_rig(mesh: String, rig: &Rig, args: &BenchAnatomyArgs) -> MeshFit {
+fn fit_rig(mesh: String, rig: &Rig, landmarks: &[u32], args: &BenchAnatomyArgs) -> MeshFit {
     let started = Instant::now();
     let fitted = fit_head(rig, &AnatomyOptions::default());
     let seconds = started.elapsed().as_secs_f64();
     match fitted {
-        Ok(fitted) => MeshFit { mesh, refused: None, figures: Some(figures(rig, &fitted, args)), seconds },
+        Ok(fitted) => {
+            MeshFit { mesh, refused: None, figures: Some(figures(rig, &fitted, landmarks, args)), seconds }
+        }
         Err(error) => MeshFit { mesh, refused: Some(error.to_string()), figures: None, seconds },
     }
 }
 
-fn figures(rig: &Rig, fitted: &FittedHead, args: &BenchAnatomyArgs) -> Figures {
+fn figures(rig: &Rig, fitted: &FittedHead, landmarks: &[u32], args: &BenchAnatomyArgs) -> Figures {
     let report = &fitted.report;
     let shapes = report.posed.as_ref().map(|posed| ShapesFit {
         count: posed.shapes,
@@ -141,7 +145,7 @@ fn figures(rig: &Rig, fitted: &FittedHead, args: &BenchAnatomyArgs) -> Figures {
         penetrating: report.penetrating,
         cover_mm: MILLIMETRES * report.cover,
         shapes,
-        withheld: if args.withheld { withheld::measure(rig) } else { None },
+        withheld: if args.withheld { withheld::measure(rig, landmarks) } else { None },
         changes: if args.changed { changes::measure(rig) } else { Vec::new() },
         stages: report.seconds,
     }

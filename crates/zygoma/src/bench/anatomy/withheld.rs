@@ -5,7 +5,7 @@ use serde::Serialize;
 use zygoma_geometry::TriMesh;
 use zygoma_geometry::closest::{SignedSurface, TriangleTree};
 use zygoma_head::anatomy::Bone;
-use zygoma_head::fit::{FitInput, FittedHead, fit};
+use zygoma_head::fit::{FitInput, FittedHead, SharedSkin, fit};
 use zygoma_rig::{Rig, RigMesh, arkit};
 
 use super::MILLIMETRES;
@@ -13,6 +13,9 @@ use super::MILLIMETRES;
 /// Distances between a rig's own teeth and eyes and the fitted bones, in millimetres of a life-size head.
 #[derive(Debug, Serialize)]
 pub(crate) struct Withheld {
+    /// Mean distances of the 68 landmarks from those of the file, by part of the face.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) landmarks: Vec<LandmarkFit>,
     /// Mean distance between the arches of the lower teeth and of the mandible's ridge, seen from above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lower_arch_mm: Option<f64>,
@@ -32,9 +35,28 @@ pub(crate) struct EyeFit {
     pub(crate) walls: usize,
 }
 
+#[derive(Debug, Serialize)]
+pub(crate) struct LandmarkFit {
+    pub(crate) part: &'static str,
+    pub(crate) mean_mm: f64,
+}
+
+/// Numbers of the 68 landmarks.
+const LANDMARKS: [(&str, std::ops::Range<usize>); 6] = [
+    ("outline", 0..17),
+    ("brows", 17..27),
+    ("nose", 27..36),
+    ("eyes", 36..48),
+    ("mouth", 48..68),
+    ("all", 0..68),
+];
+
 impl std::fmt::Display for Withheld {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "withheld:")?;
+        for LandmarkFit { part, mean_mm } in &self.landmarks {
+            write!(f, " {part} {mean_mm:.1},")?;
+        }
         if let (Some(arch), Some(teeth)) = (self.lower_arch_mm, self.lower_teeth_mm) {
             write!(f, " lower arch {arch:.1} mm off the ridge's, teeth {teeth:.1} mm from it")?;
         }
@@ -48,8 +70,8 @@ impl std::fmt::Display for Withheld {
     }
 }
 
-/// Fits a rig's skin alone and compares its teeth and eyes with the bones; `None` if it has neither, or is refused.
-pub(super) fn measure(rig: &Rig) -> Option<Withheld> {
+/// Fits a rig's skin alone and compares its teeth and eyes with the bones, and its landmarks with the skin; `None` if it is refused.
+pub(super) fn measure(rig: &Rig, landmarks: &[u32]) -> Option<Withheld> {
     let skin = rig.skin();
     let positions: Vec<DVec3> = skin.positions.iter().map(|p| p.as_dvec3()).collect();
     let is_skin = skin_vertices(skin);
@@ -66,6 +88,7 @@ pub(super) fn measure(rig: &Rig) -> Option<Withheld> {
     let eyes = eyes(rig).map(|eye| eye.iter().map(|p| back.apply(*p)).collect::<Vec<DVec3>>());
     let cranium = Cranium::of(&fitted)?;
     Some(Withheld {
+        landmarks: landmark_fits(&fitted, &positions, landmarks),
         lower_arch_mm: arch_distance(&home, &ridge.points),
         lower_teeth_mm: (!home.is_empty()).then(|| ridge.mean_distance(&home)),
         eyes: eyes.iter().filter(|eye| !eye.is_empty()).map(|eye| cranium.eye(eye)).collect(),
@@ -73,6 +96,23 @@ pub(super) fn measure(rig: &Rig) -> Option<Withheld> {
             .and_then(|motion| fitted.condyles_off_axis(&motion))
             .map(|off| off.map(|length| MILLIMETRES * length)),
     })
+}
+
+/// Distances of the fitted landmarks from those of a mesh, in millimetres of a life-size head; none without landmarks.
+fn landmark_fits(fitted: &FittedHead, positions: &[DVec3], landmarks: &[u32]) -> Vec<LandmarkFit> {
+    let ours = &SharedSkin::get().places.landmarks;
+    if landmarks.len() != ours.len() {
+        return Vec::new();
+    }
+    let distance = |i: usize| {
+        let place = fitted.skin[ours[i] as usize];
+        MILLIMETRES * place.distance(positions[landmarks[i] as usize]) / fitted.to_mesh.scale
+    };
+    let fit = |(part, numbers): (&'static str, std::ops::Range<usize>)| LandmarkFit {
+        part,
+        mean_mm: super::mean(numbers.map(distance)),
+    };
+    LANDMARKS.map(fit).into()
 }
 
 /// Which vertices of a skin mesh are skin, where the file says so.

@@ -18,9 +18,9 @@ use zygoma_head::dials::DIALS;
 use zygoma_head::fit::{self, Fat, FittedHead};
 use zygoma_numerics::Budget;
 use zygoma_rig::formats::gltf;
-use zygoma_rig::{Rig, RigMesh};
+use zygoma_rig::{JointRole, Rig, RigMesh};
 
-use crate::cli::AnatomyArgs;
+use crate::cli::{AnatomyArgs, Fill};
 use crate::commands::{animated, input};
 use jaw::JawMotion;
 
@@ -51,6 +51,8 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     shapes: Option<Shapes>,
     inverted: Inverted,
+    /// Nodes and tetrahedra of the fill.
+    fill: [usize; 2],
     /// Centres of the left and the right condyle, in metres of rig space.
     condyles: [[f64; 3]; 2],
     /// The jaw's motion in the rig's own shapes.
@@ -120,8 +122,14 @@ pub(crate) fn run(args: &AnatomyArgs) -> anyhow::Result<()> {
         Some(path) => landmarks::read(path, rig.skin())?,
         None => Vec::new(),
     };
-    // Bodies run on fewer tetrahedra than pictures show.
-    let fill = if args.out.is_some() { FillDetail::Coarse } else { FillDetail::default() };
+    let fill = match args.fill {
+        Some(Fill::Coarse) => FillDetail::Coarse,
+        Some(Fill::Fine) => FillDetail::Fine,
+        Some(Fill::Finest) => FillDetail::Finest,
+        // Bodies run on fewer tetrahedra than pictures show.
+        None if args.out.is_some() => FillDetail::Coarse,
+        None => FillDetail::default(),
+    };
     let options = AnatomyOptions { landmarks: marks, fat: args.fat, fill };
     let started = Instant::now();
     let fitted = fit_head(&rig, &options).with_context(|| args.rig.rig.display().to_string())?;
@@ -132,7 +140,9 @@ pub(crate) fn run(args: &AnatomyArgs) -> anyhow::Result<()> {
         if args.with_shapes {
             gltf::write_rig(&fitted.rig()?, out)?;
         } else {
-            gltf::write_rig_with(&rig, &jaw::bones(&fitted, &motions), out)?;
+            let [cranium, mandible] = jaw::bones(&fitted, &motions);
+            let bones = [(cranium, JointRole::Head), (mandible, JointRole::Jaw)];
+            gltf::write_rig_with(&rig, &bones, out)?;
         }
     }
     if let Some(out) = &args.out {
@@ -190,6 +200,7 @@ fn report(rig: &Rig, fitted: &FittedHead, jaw: Vec<JawMotion>, args: &AnatomyArg
             prisms: found.inverted.prisms,
             fill_as_carried: found.inverted_carried,
         },
+        fill: [fitted.anatomy.fill.positions.len(), fitted.anatomy.fill.tets.len()],
         condyles: fitted.condyles().map(|p| p.to_array()),
         jaw,
         checks: Checks {

@@ -18,6 +18,8 @@ use zygoma_rig::formats::Limits;
 use zygoma_rig::formats::markers::{MarkerPlace, read_markers};
 
 use super::Made;
+use super::enriched::take_anatomy;
+use crate::cli::AnatomyArg;
 use crate::markers::FollowedMarkers;
 use crate::progress::Progress;
 
@@ -37,22 +39,32 @@ pub(crate) fn dials(settings: &[String]) -> anyhow::Result<Dials> {
 }
 
 /// A face with its anatomy, which may be in the cache.
-pub(crate) fn face_of(rig: &Rig, triangles: usize, no_cache: bool) -> anyhow::Result<FaceModel> {
-    let cache = if no_cache { None } else { FaceCache::of_user() };
+pub(crate) fn face_of(
+    rig: &Rig,
+    triangles: usize,
+    no_cache: bool,
+    wanted: &AnatomyArg,
+) -> anyhow::Result<FaceModel> {
+    // A file may change without its name.
+    let is_told = matches!(wanted, AnatomyArg::Of(_));
+    let cache = if no_cache || is_told { None } else { FaceCache::of_user() };
     let key = FaceCache::key(rig, &("anatomical", triangles));
     if let Some(face) = cache.as_ref().and_then(|cache| cache.find(key, rig.skin())) {
         return Ok(face);
     }
     let mut face = FaceModel::of_rig(rig, triangles, &Budget::default())?;
-    add_anatomy(&mut face, rig)?;
+    add_anatomy(&mut face, rig, wanted)?;
     if let Some(cache) = cache {
         cache.keep(key, &face);
     }
     Ok(face)
 }
 
-/// Fits bones and tissue into a face that has none.
-pub(super) fn add_anatomy(face: &mut FaceModel, rig: &Rig) -> anyhow::Result<()> {
+/// Fits bones and tissue into a face that has none, or takes those of a file.
+pub(super) fn add_anatomy(face: &mut FaceModel, rig: &Rig, wanted: &AnatomyArg) -> anyhow::Result<()> {
+    if let AnatomyArg::Of(path) = wanted {
+        return take_anatomy(face, path);
+    }
     let bar = Progress::new("fitting bones and tissue", 1);
     let fitted = face.add_anatomy(rig);
     drop(bar);

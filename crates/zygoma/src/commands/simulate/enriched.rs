@@ -64,16 +64,14 @@ pub(crate) fn add_anatomy(face: &mut FaceModel, rig: &Rig, wanted: &AnatomyArg) 
 }
 
 /// Takes the anatomy of a face file of the same mesh.
-fn take_anatomy(face: &mut FaceModel, path: &Path) -> anyhow::Result<()> {
+pub(super) fn take_anatomy(face: &mut FaceModel, path: &Path) -> anyhow::Result<()> {
     let other = FaceModel::read(path, &Limits::default())?;
-    let Some(volume) = TissueVolume::of_face(&other) else {
-        bail!("{}: it has no anatomy; make it with `zygoma anatomy RIG -o FACE`", path.display());
-    };
     if other.neutral != face.neutral {
         bail!("{}: it is the anatomy of another mesh", path.display());
     }
-    face.add_section(&volume);
-    (face.inside.bones, face.inside.bone_source) = (other.inside.bones, other.inside.bone_source);
+    if !face.take_anatomy(&other) {
+        bail!("{}: it has no anatomy; make it with `zygoma anatomy RIG -o FACE`", path.display());
+    }
     Ok(())
 }
 

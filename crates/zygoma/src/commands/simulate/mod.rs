@@ -333,6 +333,22 @@ impl Scene {
     }
 }
 
+/// Refuses an anatomy that a body has no use for, and none for a body that is made of it.
+fn check_anatomy(wanted: &AnatomyArg, body: BodyArg) -> anyhow::Result<()> {
+    match (body, wanted) {
+        (_, AnatomyArg::Auto) => Ok(()),
+        (BodyArg::Anatomical, AnatomyArg::None) => {
+            bail!(
+                "an anatomical face is made of its anatomy; leave --anatomy none out, or choose another --body"
+            )
+        }
+        (BodyArg::Rig | BodyArg::Shell, _) => {
+            bail!("--anatomy needs tissue under the skin; add --body tissue, enriched or anatomical")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses flags that do not apply to the body.
 fn check_flags(args: &SimulateArgs, body: BodyArg) -> anyhow::Result<()> {
     let name = match body {
@@ -365,13 +381,13 @@ fn check_flags(args: &SimulateArgs, body: BodyArg) -> anyhow::Result<()> {
         ("--material-take", args.material_take.is_some()),
         ("--record", args.record.is_some()),
         ("--edit-of", args.edit_of.is_some()),
-        ("--anatomy", args.anatomy != AnatomyArg::Auto),
     ];
     if let (true, Some((flag, _))) =
         (body != BodyArg::Enriched, only_enriched.iter().find(|(_, given)| *given))
     {
         bail!("{flag} needs an enriched face, and the body is '{name}'; add --body enriched");
     }
+    check_anatomy(&args.anatomy, body)?;
     if body != BodyArg::Anatomical && !args.dials.is_empty() {
         bail!("--dial needs an anatomical face, and the body is '{name}'; add --body anatomical");
     }

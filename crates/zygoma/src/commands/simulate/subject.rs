@@ -11,7 +11,7 @@ use zygoma_numerics::Budget;
 use zygoma_rig::Rig;
 use zygoma_rig::formats::Limits;
 
-use super::{anatomical, enriched};
+use super::{anatomical, enriched, tissue};
 use crate::cli::{AnatomyArg, BodyArg, RigArgs, SimulateArgs};
 use crate::commands::animated::Format;
 use crate::commands::build::{build_with_progress, usual_takes};
@@ -83,7 +83,10 @@ impl Subject {
                 enriched::add_anatomy(&mut face, &self.rig, &args.anatomy)?;
             }
             if self.body == BodyArg::Anatomical {
-                anatomical::add_anatomy(&mut face, &self.rig)?;
+                anatomical::add_anatomy(&mut face, &self.rig, &args.anatomy)?;
+            }
+            if self.body == BodyArg::Tissue {
+                tissue::set_bones(&mut face, &args.anatomy)?;
             }
             return Ok(face);
         }
@@ -91,10 +94,10 @@ impl Subject {
         let named = || args.input.display().to_string();
         let mut face = match self.body {
             BodyArg::Shell => self.shell(triangles, args.no_cache).with_context(named)?,
-            BodyArg::Tissue => self.tissue(triangles, args.no_cache, &args.free).with_context(named)?,
+            BodyArg::Tissue => self.tissue(triangles, args).with_context(named)?,
             BodyArg::Enriched => self.enriched(triangles, args).with_context(named)?,
             BodyArg::Anatomical => {
-                anatomical::face_of(&self.rig, triangles, args.no_cache).with_context(named)?
+                anatomical::face_of(&self.rig, triangles, args.no_cache, &args.anatomy).with_context(named)?
             }
             BodyArg::Rig => self.bare(triangles).with_context(named)?,
         };
@@ -116,16 +119,19 @@ impl Subject {
     }
 
     /// A face whose tissue may be in the cache.
-    fn tissue(&mut self, triangles: usize, no_cache: bool, free: &[String]) -> anyhow::Result<FaceModel> {
-        let cache = if no_cache { None } else { FaceCache::of_user() };
-        let key = FaceCache::key(&self.rig, &("tissue", triangles, free));
+    fn tissue(&mut self, triangles: usize, args: &SimulateArgs) -> anyhow::Result<FaceModel> {
+        // With other bones it is other tissue.
+        let is_usual = args.anatomy == AnatomyArg::Auto && !args.no_cache;
+        let cache = if is_usual { FaceCache::of_user() } else { None };
+        let key = FaceCache::key(&self.rig, &("tissue", triangles, &args.free));
         let found = cache.as_ref().and_then(|cache| cache.find(key, self.rig.skin()));
         self.kept = cache.map(|cache| (cache, key));
         if let Some(face) = found {
             return Ok(face);
         }
         let mut face = self.bare(triangles)?;
-        self.set_free_parts(&mut face, free)?;
+        self.set_free_parts(&mut face, &args.free)?;
+        tissue::set_bones(&mut face, &args.anatomy)?;
         Ok(face)
     }
 

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use zygoma_face::body::Body;
-use zygoma_face::model::{BoneSource, Continue, Inside};
+use zygoma_face::model::{BoneSource, Continue, FaceModel, Inside};
 use zygoma_face::run::Performed;
 use zygoma_face::tissue::{
     Actuation, STICKY, Tissue, TissueBody, TissueError, TissueInput, TissueParams, VolumeReport,
 };
 use zygoma_rig::{Rig, Shape, arkit};
 
-use crate::cli::{ActuationArg, SimulateArgs};
+use super::enriched::take_anatomy;
+use crate::cli::{ActuationArg, AnatomyArg, SimulateArgs};
 use crate::commands::input;
 use crate::markers::FollowedMarkers;
 use crate::progress::Progress;
@@ -338,4 +339,14 @@ mod tests {
         assert_eq!(both.frames.unwrap().total, [0.97; 2]);
         assert_eq!(both.cheek_puff.unwrap().total, [1.02; 2]);
     }
+}
+
+/// Gives a face the bones that are wanted: its own, none, or those of a face file.
+pub(super) fn set_bones(face: &mut FaceModel, wanted: &AnatomyArg) -> anyhow::Result<()> {
+    match wanted {
+        AnatomyArg::Auto => {}
+        AnatomyArg::None => (face.inside.bones, face.inside.bone_source) = (None, BoneSource::None),
+        AnatomyArg::Of(path) => take_anatomy(face, path)?,
+    }
+    Ok(())
 }
