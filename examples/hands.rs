@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let moved = body.advance(1.0 / 60.0)[cheek].distance(at);
         if frame % 15 == 0 {
             let colliders = body.colliders();
-            let held = colliders.hand(hand).is_some_and(|hand| hand.is_holding());
+            let held = colliders.hand(hand).is_some_and(zygoma_face::contact::HandBody::is_holding);
             println!(
                 "{:.2} s: the cheek moved by {:4.1} mm{}; the hand feels {:.2} N, the head {:.2} N",
                 frame as f32 / 60.0,

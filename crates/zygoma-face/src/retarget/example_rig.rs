@@ -56,7 +56,8 @@ impl ExampleRig {
             gradients.iter().zip(&posed).map(shape).collect()
         };
         let mut shapes = Blend::of_shapes(solve(&carried), regularisation);
-        let mut weights: Vec<BlendWeights> = examples.iter().map(|example| shapes.fit(&example.skin)).collect();
+        let mut weights: Vec<BlendWeights> =
+            examples.iter().map(|example| shapes.fit(&example.skin)).collect();
         for beta in ROUNDS {
             let changed = changed_gradients(&carried, &wanted, &weights, beta);
             shapes = Blend::of_shapes(solve(&changed), regularisation);

@@ -92,7 +92,9 @@ impl Retargeting {
     ) -> Result<Self, RetargetError> {
         let method = match (method, known.examples.is_empty()) {
             (Method::Anacondar, true) => Method::Adt,
-            (method, true) if method.needs_examples() => return Err(RetargetError::NoExamples(method.name())),
+            (method, true) if method.needs_examples() => {
+                return Err(RetargetError::NoExamples(method.name()));
+            }
             (method, _) => method,
         };
         let mut carrier = Carrier::new(source, target, method.transfer(), params)?;
@@ -235,8 +237,8 @@ impl Expression {
         let patch = &shared_patches().of_vertex;
         let edges = SharedSkin::get().triangles.iter().flat_map(|t| half_edges(*t));
         let across = edges.filter(|(a, b)| patch[*a as usize] != patch[*b as usize]);
-        let (sum, count) = across
-            .fold((0.0, 0.0), |(sum, count), (a, b)| (sum + off(a).distance(off(b)), count + 1.0));
+        let (sum, count) =
+            across.fold((0.0, 0.0), |(sum, count), (a, b)| (sum + off(a).distance(off(b)), count + 1.0));
         sum / f64::max(count, 1.0)
     }
 
