@@ -7,7 +7,8 @@
 use glam::Vec3;
 use zygoma_geometry::intersect::triangles_cross;
 
-use crate::model::LipPart;
+use super::lip_grid::{Area, Grid};
+use crate::model::{LipPart, LipPointAtRest};
 
 /// A contact pair: a point of each lip, one above the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,8 +80,8 @@ pub(crate) struct LipContactDetector {
     /// Vertices of other parts, and vertices that penetrate in the rest pose: their order is unknown, and the artist's own intersections
     /// are kept.
     is_unordered: Vec<bool>,
-    /// The way of each vertex along the skin to the corner of the mouth, less an edge, m: see [`Lips::from_corner`].
-    from_corner: Vec<f32>,
+    /// Each vertex in the neutral.
+    at_rest: Vec<LipPointAtRest>,
     /// Penetration of each vertex into the other lip in the rig itself, m.
     depths: Vec<f32>,
     /// The rig's lips.
@@ -111,11 +112,15 @@ struct Edge {
 
 /// Vertices with a larger penetration at rest have no known order, m.
 const UNORDERED: f32 = 3e-4;
+/// Neighbours in a corner of the mouth are points of two lips if the cosine of the angle between their normals in the neutral is smaller
+/// than this. Ours: −0.7 to −0.9 do on facecap, whose slit reaches into the corners, and on an MPFB head, whose corners are as wide as their
+/// triangles.
+const OPPOSED: f32 = -0.8;
 
 impl LipContactDetector {
     /// Determines the order in a part of the lips at rest; `positions` are those of all lip points, of which the first `upper` are the
     /// upper lip.
-    pub(crate) fn new(lips: &LipPart, upper: usize, positions: &[Vec3], from_corner: &[f32]) -> Self {
+    pub(crate) fn new(lips: &LipPart, upper: usize, positions: &[Vec3], at_rest: &[LipPointAtRest]) -> Self {
         let axis = lips.axis;
         let across = [axis.any_orthonormal_vector(), axis.cross(axis.any_orthonormal_vector())];
         let edges = lips.triangles.each_ref().map(|triangles| edges(triangles));
@@ -136,7 +141,7 @@ impl LipContactDetector {
             triangles: lips.triangles.clone(),
             edges,
             is_unordered,
-            from_corner: from_corner.to_vec(),
+            at_rest: at_rest.to_vec(),
             depths: vec![0.0; positions.len()],
             followed: positions.to_vec(),
             next_depths: vec![0.0; positions.len()],
@@ -410,13 +415,16 @@ impl LipContactDetector {
         })
     }
 
-    /// Whether two points belong to two lips, and are not neighbours in a corner of the mouth.
+    /// Whether two points belong to two lips. Neighbours in a corner of the mouth do if they face each other across a slit; where the skin
+    /// turns from one lip to the other, an expression may bring either of them above the other.
     fn is_between_lips(&self, upper: &LipPoint, lower: &LipPoint) -> bool {
         let way = |place: &LipPoint| {
             let corners = (0..3).filter(|k| place.weights[*k] > 0.0);
-            corners.map(|k| self.from_corner[place.vertices[k] as usize]).fold(f32::INFINITY, f32::min)
+            let ways = corners.map(|k| self.at_rest[place.vertices[k] as usize].from_corner);
+            ways.fold(f32::INFINITY, f32::min)
         };
-        way(upper) + way(lower) >= 0.0
+        let normal = |place: &LipPoint| place.of(|v| self.at_rest[v as usize].normal).normalize_or_zero();
+        way(upper) + way(lower) >= 0.0 || normal(upper).dot(normal(lower)) < OPPOSED
     }
 
     /// Finds pairs of edges that cross in projection.
@@ -504,104 +512,6 @@ fn crossing([a, b]: [Vec3; 2], [c, d]: [Vec3; 2]) -> Option<[f32; 2]> {
     fractions.iter().all(|s| (0.0..=1.0).contains(s)).then_some(fractions)
 }
 
-/// The rectangle of the projection plane where both lips overlap, in cells.
-#[derive(Clone, Copy, Debug)]
-struct Area {
-    low: Vec3,
-    per_metre: f32,
-    size: [usize; 2],
-}
-
-/// Maximum number of cells along a side: lips are some centimetres wide.
-const MOST_CELLS: f32 = 256.0;
-
-impl Area {
-    fn new(low: Vec3, high: Vec3, cell: f32) -> Self {
-        let extent = high - low;
-        let cell = cell.max(extent.x.max(extent.y) / MOST_CELLS);
-        let count = |length: f32| (length / cell).floor() as usize + 1;
-        Self { low, per_metre: 1.0 / cell, size: [count(extent.x), count(extent.y)] }
-    }
-
-    fn cell_of(&self, p: Vec3) -> Option<[usize; 2]> {
-        let at = (p - self.low) * self.per_metre;
-        let inside = at.x >= 0.0 && at.y >= 0.0;
-        let cell = [at.x as usize, at.y as usize];
-        (inside && cell[0] < self.size[0] && cell[1] < self.size[1]).then_some(cell)
-    }
-
-    /// The cell of a point, or the nearest one.
-    fn first_cell(&self, p: Vec3) -> [usize; 2] {
-        let at = ((p - self.low) * self.per_metre).max(Vec3::ZERO);
-        [(at.x as usize).min(self.size[0] - 1), (at.y as usize).min(self.size[1] - 1)]
-    }
-
-    /// The first and last cell of a box, if it overlaps any.
-    fn cells_of(&self, low: Vec3, high: Vec3) -> Option<([usize; 2], [usize; 2])> {
-        let (low, high) = ((low - self.low) * self.per_metre, (high - self.low) * self.per_metre);
-        let outside =
-            high.x < 0.0 || high.y < 0.0 || low.x >= self.size[0] as f32 || low.y >= self.size[1] as f32;
-        let clamp = |p: Vec3| [p.x.max(0.0) as usize, p.y.max(0.0) as usize];
-        let (from, to) = (clamp(low), clamp(high));
-        (!outside).then(|| (from, [to[0].min(self.size[0] - 1), to[1].min(self.size[1] - 1)]))
-    }
-}
-
-/// The items of each cell, in one list.
-#[derive(Clone, Debug, Default)]
-struct Grid {
-    width: usize,
-    starts: Vec<u32>,
-    items: Vec<u32>,
-    /// The bounding box of each item; empty for skipped items.
-    boxes: Vec<[Vec3; 2]>,
-}
-
-impl Grid {
-    /// Sorts triangles (or edges, with one end repeated) into cells.
-    fn fill(&mut self, area: &Area, corners: impl Iterator<Item = Option<[Vec3; 3]>>) {
-        self.boxes.clear();
-        self.boxes.extend(corners.map(|corners| {
-            corners.map_or([Vec3::MAX, Vec3::MIN], |[a, b, c]| [a.min(b).min(c), a.max(b).max(c)])
-        }));
-        self.width = area.size[0];
-        self.starts.clear();
-        self.starts.resize(area.size[0] * area.size[1] + 1, 0);
-        let boxes = &self.boxes;
-        let each = |starts: &mut Vec<u32>, items: Option<&mut Vec<u32>>| {
-            let mut items = items;
-            for (index, [low, high]) in (0..).zip(boxes) {
-                let Some((from, to)) = area.cells_of(*low, *high) else { continue };
-                for y in from[1]..=to[1] {
-                    for x in from[0]..=to[0] {
-                        let place = &mut starts[y * area.size[0] + x];
-                        if let Some(items) = &mut items {
-                            items[*place as usize] = index;
-                        }
-                        *place += 1;
-                    }
-                }
-            }
-        };
-        each(&mut self.starts, None);
-        let mut sum = 0;
-        for start in &mut self.starts {
-            (*start, sum) = (sum, sum + *start);
-        }
-        self.items.clear();
-        self.items.resize(sum as usize, 0);
-        each(&mut self.starts, Some(&mut self.items));
-        // Filling moved every start to the end of its cell, which is where the next cell starts.
-        self.starts.rotate_right(1);
-        self.starts[0] = 0;
-    }
-
-    fn cell(&self, [x, y]: [usize; 2]) -> &[u32] {
-        let cell = y * self.width + x;
-        &self.items[self.starts[cell] as usize..self.starts[cell + 1] as usize]
-    }
-}
-
 /// The contact area of some pairs, from the areas of the points: half of the area of each vertex in contact, counted once, since each lip
 /// counts its own. Edges next to vertices add nothing; alone they count half of the smaller adjacent area.
 pub(crate) fn area_of(areas: &[f32], pairs: &[ContactPair]) -> f32 {
@@ -659,7 +569,8 @@ mod tests {
 
     /// A detector for lips that grow together nowhere.
     fn detector(lips: &LipPart, upper: usize, positions: &[Vec3]) -> LipContactDetector {
-        LipContactDetector::new(lips, upper, positions, &vec![f32::INFINITY; positions.len()])
+        let at_rest = LipPointAtRest { from_corner: f32::INFINITY, normal: Vec3::ZERO };
+        LipContactDetector::new(lips, upper, positions, &vec![at_rest; positions.len()])
     }
 
     const NEAR: Margins = Margins { vertex: 5e-4, edge: 5e-4 };
@@ -742,21 +653,36 @@ mod tests {
         assert!(!order.find(&lower, NEAR).is_empty(), "and there it is parted");
     }
 
-    /// Neighbours in a corner of the mouth may lie on either side of each other.
-    #[test]
-    fn neighbours_where_the_lips_grow_together_are_no_pair() {
+    /// Where the lips are pairs once they have passed through each other, if they grow together at x = 0 with the given normals there.
+    fn pairs_near_a_corner(normals: [Vec3; 2]) -> Vec<f32> {
         let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
-        // The lips grow together at x = 0; an edge is 2.5 mm long.
-        let from_corner: Vec<f32> = rest.iter().map(|p| p.x - 0.0025).collect();
-        let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest, &from_corner);
+        let upper = rest.len() / 2;
+        // An edge is 2.5 mm long.
+        let at_rest = |(v, p): (usize, &Vec3)| LipPointAtRest {
+            from_corner: p.x - 0.00125,
+            normal: normals[usize::from(v >= upper)],
+        };
+        let at_rest: Vec<LipPointAtRest> = rest.iter().enumerate().map(at_rest).collect();
+        let mut order = LipContactDetector::new(&lips, upper, &rest, &at_rest);
         let (_, through) = sheets(8, |_, _| -0.001, |_, _| 0.0);
         order.follow(&through);
         order.find(&through, NEAR);
-        let along: Vec<f32> =
-            order.find_crossings().iter().map(|pair| pair.upper.of(|v| through[v as usize]).x).collect();
+        order.find_crossings().iter().map(|pair| pair.upper.of(|v| through[v as usize]).x).collect()
+    }
+
+    /// Where the skin turns in a corner of the mouth, neighbours may lie on either side of each other.
+    #[test]
+    fn neighbours_where_the_lips_grow_together_are_no_pair() {
+        let along = pairs_near_a_corner([Vec3::new(-1.0, -1.0, 0.0), Vec3::new(-1.0, 1.0, 0.0)]);
         let nearest = along.iter().copied().fold(f32::INFINITY, f32::min);
         assert!(nearest > 0.002 && nearest < 0.006, "{nearest}");
         assert!(along.iter().any(|x| *x > 0.015), "farther off they are parted");
+    }
+
+    #[test]
+    fn neighbours_that_face_each_other_across_a_slit_are_parted() {
+        let along = pairs_near_a_corner([Vec3::NEG_Y, Vec3::Y]);
+        assert!(along.iter().any(|x| *x < 0.002));
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(super) fn sides(neutral: &[Vec3], points: &Points, seeds: &[Seed]) -> Vec<Op
     sides
 }
 
-/// For each point, the way along the skin to where the lips grow together, less the mean length of the edges around it.
+/// For each point, the way along the skin to where the lips grow together, less half of the mean length of the edges around it.
 pub(super) fn from_corner(neutral: &[Vec3], triangles: &[[u32; 3]], sides: &[Option<bool>]) -> Vec<f32> {
     let positions: Vec<DVec3> = neutral.iter().map(|p| p.as_dvec3()).collect();
     let mut sources = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn from_corner(neutral: &[Vec3], triangles: &[[u32; 3]], sides: &[Opt
     }
     let nearest = nearest_sources(&positions, triangles, &sources);
     let way = |(nearest, (sum, count)): (&Option<Nearest>, &(f64, f64))| {
-        nearest.map_or(f32::INFINITY, |nearest| (nearest.distance - sum / count.max(1.0)) as f32)
+        nearest.map_or(f32::INFINITY, |nearest| (nearest.distance - 0.5 * sum / count.max(1.0)) as f32)
     };
     nearest.iter().zip(&lengths).map(way).collect()
 }
@@ -163,7 +163,7 @@ mod tests {
         let sides = sides(&neutral, &points, &seeds);
         let ways = from_corner(&neutral, &points.triangles, &sides);
         for (way, p) in ways.iter().zip(&neutral) {
-            // Up to half an edge to the seam, less an edge; edges are 2.1 mm long, diagonals 2.9 mm.
+            // Up to half an edge to the seam, less half an edge; edges are 2.1 mm long, diagonals 2.9 mm.
             let wanted = 0.05 - p.x;
             assert!((way - wanted).abs() < 0.004, "{way} at {p}");
         }

@@ -34,11 +34,20 @@ pub(crate) struct Lips {
     pub(crate) copies: Vec<(u32, u32)>,
     /// Parts of the mouth, each with one direction from the lower to the upper lip: one for most mouths, several for curved ones.
     pub(crate) parts: Vec<LipPart>,
-    /// For each point, the way along the skin to where the lips grow together, less the length of an edge there, m: two points whose sum
-    /// is negative are neighbours in a corner of the mouth rather than points of two lips.
-    pub(crate) from_corner: Vec<f32>,
+    /// Each point in the neutral.
+    pub(crate) at_rest: Vec<LipPointAtRest>,
     /// For each vertex of the coarse skin: upper lip (false), lower lip (true) or neither.
     pub(crate) coarse: Vec<Option<bool>>,
+}
+
+/// A point of the lips in the neutral.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LipPointAtRest {
+    /// The way along the skin to where the lips grow together, less half of the mean length of the edges around the point, m: two points
+    /// whose sum is negative are neighbours in a corner of the mouth, no farther from each other than an edge.
+    pub(crate) from_corner: f32,
+    /// The normal of the skin.
+    pub(crate) normal: Vec3,
 }
 
 impl Lips {
@@ -77,8 +86,12 @@ impl Lips {
         let positions: Vec<Vec3> = vertices.iter().map(|v| scaled.neutral[*v as usize]).collect();
         let parts = parts(&seeds, &positions, &triangles);
         let from_corner = from_corner(&scaled.neutral, &points.triangles, &sides);
-        let from_corner = vertices.iter().map(|v| face.height as f32 * from_corner[*v as usize]).collect();
-        Self { vertices, upper: count, triangles, copies, parts, from_corner, coarse }
+        let at_rest = |v: &u32| LipPointAtRest {
+            from_corner: face.height as f32 * from_corner[*v as usize],
+            normal: points.normals[*v as usize],
+        };
+        let at_rest = vertices.iter().map(at_rest).collect();
+        Self { vertices, upper: count, triangles, copies, parts, at_rest, coarse }
     }
 }
 

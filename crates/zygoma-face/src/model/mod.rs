@@ -31,7 +31,7 @@ pub(crate) use inside::built_in_head;
 pub use inside::{BoneSource, Inside};
 pub use jaw_motion::JawMotion;
 pub use landmarks::{Landmark, Landmarks};
-pub(crate) use lips::{LipPart, Lips};
+pub(crate) use lips::{LipPart, LipPointAtRest, Lips};
 pub use origin::Origin;
 pub(crate) use prepare::Prepared;
 pub use prepare::{PrepareError, SIZES};
