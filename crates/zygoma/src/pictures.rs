@@ -16,7 +16,7 @@ use zygoma_rig::{Region, Rig, RigMesh, Source, Take};
 
 use crate::props::PROP;
 
-/// Space left around the moving part of a face, as a fraction of its height.
+/// Space left around the moving part of a face, as a share of its height.
 const MARGIN: f32 = 0.15;
 /// A mesh up to this many times as tall as the part that moves is a head or a bust.
 const BUST: f32 = 2.5;
@@ -95,14 +95,9 @@ impl<'a> Portrait<'a> {
 
     /// The face with some shapes at weights, by exact name, on every mesh that has them.
     pub(crate) fn draw(&self, weights: &[(&str, f32)], view: View, size: usize) -> anyhow::Result<Image> {
-        let surfaces = self.posed(weights);
-        self.shoot(&Shot { surfaces: &surfaces, props: &[], view, focus: None, size })
-    }
-
-    /// Positions of every mesh with some shapes at weights.
-    fn posed(&self, weights: &[(&str, f32)]) -> Vec<Vec<Vec3>> {
         let meshes = self.rig.meshes.iter().zip(&self.meshes);
-        meshes.map(|(mesh, ready)| pose(mesh, ready, weights)).collect()
+        let surfaces: Vec<Vec<Vec3>> = meshes.map(|(mesh, ready)| pose(mesh, ready, weights)).collect();
+        self.shoot(&Shot { surfaces: &surfaces, props: &[], view, focus: None, size })
     }
 
     /// Every mesh of the rig at a time of a take.
@@ -146,18 +141,13 @@ impl<'a> Portrait<'a> {
         Surface::new(positions, &piece.triangles).painted(paint, finish)
     }
 
-    /// The neutral and every shape of the skin at weight 1, captioned, as close as the face allows.
+    /// The neutral and every shape of the skin at weight 1, captioned.
     pub(crate) fn shape_sheet(&self, size: usize, mut progress: impl FnMut(usize)) -> anyhow::Result<Image> {
-        let focus = moving_bounds(self.rig.skin()).map(|face| widened(&face, MARGIN));
-        let draw = |weights: &[(&str, f32)]| {
-            let surfaces = self.posed(weights);
-            self.shoot(&Shot { surfaces: &surfaces, props: &[], view: View::FRONT, focus, size })
-        };
-        let mut pictures = vec![(draw(&[])?, "neutral")];
+        let mut pictures = vec![(self.draw(&[], View::FRONT, size)?, "neutral")];
         for (index, shape) in self.rig.skin().shapes.iter().enumerate() {
             let mut weights = vec![(&shape.name[..], 1.0)];
             weights.extend(self.opened_below(&shape.name).map(|opened| (opened, 1.0)));
-            pictures.push((draw(&weights)?, &shape.name));
+            pictures.push((self.draw(&weights, View::FRONT, size)?, &shape.name));
             progress(index + 1);
         }
         Ok(grid(&pictures, 8))
@@ -226,23 +216,18 @@ fn pose(mesh: &RigMesh, ready: &PortraitMesh, wanted: &[(&str, f32)]) -> Vec<Vec
 /// The bounds of the skin to show: the whole of a head or bust; of a taller body, only the part that its shapes move.
 fn face_bounds(skin: &RigMesh) -> Option<Bounds> {
     let whole = Bounds::of(skin.positions.iter().copied())?;
-    let Some(face) = moving_bounds(skin) else { return Some(whole) };
-    let height = |bounds: &Bounds| bounds.high.y - bounds.low.y;
-    if height(&whole) < BUST * height(&face) { Some(whole) } else { Some(widened(&face, MARGIN)) }
-}
-
-/// The bounds of the part that shapes move; `None` if there is none.
-fn moving_bounds(skin: &RigMesh) -> Option<Bounds> {
     let largest = skin.shapes.iter().map(|shape| shape.deltas.largest()).fold(0.0, f32::max);
     let moved = skin.shapes.iter().flat_map(|shape| shape.deltas.iter());
     let moved = moved.filter(|(_, offset)| offset.length() > 0.1 * largest);
-    Bounds::of(moved.map(|(vertex, _)| skin.positions[vertex as usize]))
-}
-
-/// Bounds with a margin on every side, as a fraction of their height.
-fn widened(bounds: &Bounds, fraction: f32) -> Bounds {
-    let margin = Vec3::splat(fraction * (bounds.high.y - bounds.low.y));
-    Bounds { low: bounds.low - margin, high: bounds.high + margin }
+    let Some(face) = Bounds::of(moved.map(|(vertex, _)| skin.positions[vertex as usize])) else {
+        return Some(whole);
+    };
+    let height = |bounds: &Bounds| bounds.high.y - bounds.low.y;
+    if height(&whole) < BUST * height(&face) {
+        return Some(whole);
+    }
+    let margin = Vec3::splat(MARGIN * height(&face));
+    Bounds::of([face.low - margin, face.high + margin])
 }
 
 /// Splits the triangles of a mesh by texture, and by its named regions if it has any.
