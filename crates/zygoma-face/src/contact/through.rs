@@ -2,7 +2,8 @@
 //!
 //! A collider driven straight from one cheek to the other cuts through the head. It pushes the skin on the side that it comes from, but
 //! once it is deeper than tissue yields, or nearer to the skin on the other side, it counts as through: it has no contacts until it has
-//! come out again. Otherwise it would catch the skin on the other side from within, and drag it out of the face.
+//! come out again. Otherwise it would catch the skin on the other side from within, and drag it out of the face. The inside of the mouth
+//! is not out.
 
 use glam::Vec3;
 use zygoma_physics::contact::ColliderShape;
@@ -16,6 +17,10 @@ pub(super) const DEEPEST: f32 = 0.08;
 const THIN: f32 = 0.025;
 /// A hand has passed a part of the face only if it is deeper than this fraction of the height below the skin that it came from: 1 cm.
 const THICK: f32 = 2.0 * THIN;
+/// Skin lies before a point if its direction is within 37° of the normal of the skin behind it, of which this is the cosine.
+const AHEAD: f32 = 0.8;
+/// Skin faces other skin if their normals are more than 120° apart, of which this is the cosine.
+const FACING: f32 = -0.5;
 /// The path in a frame is sampled in strides of this fraction of the collider's radius.
 const STRIDE: f32 = 0.5;
 /// The largest number of strides in a frame.
@@ -28,6 +33,8 @@ pub(crate) struct Below {
     pub(crate) depth: f32,
     /// Outward normal of the skin.
     pub(crate) normal: Vec3,
+    /// Whether the point is outside in a hollow, with skin before it that faces this skin: in the mouth.
+    pub(crate) is_enclosed: bool,
 }
 
 impl Below {
@@ -35,17 +42,23 @@ impl Below {
     /// vertex. `None` beside the skin, as at the edge of a neck, where inside and outside are undefined.
     pub(crate) fn new(
         (at, side): (Vec3, Option<Vec3>),
-        skin: impl Iterator<Item = Vec3>,
+        skin: impl Iterator<Item = Vec3> + Clone,
         normal: impl Fn(usize) -> Vec3,
     ) -> Option<Self> {
         let squared = |place: &Vec3| place.distance_squared(at);
         let faces = |vertex: usize| side.is_none_or(|side| normal(vertex).dot(side) > 0.0);
-        let facing = skin.enumerate().filter(|(vertex, _)| faces(*vertex));
+        let facing = skin.clone().enumerate().filter(|(vertex, _)| faces(*vertex));
         let (nearest, place) = facing.min_by(|(_, a), (_, b)| squared(a).total_cmp(&squared(b)))?;
-        let (normal, offset) = (normal(nearest), at - place);
-        let height = offset.dot(normal);
+        let (up, offset) = (normal(nearest), at - place);
+        let height = offset.dot(up);
         // Directly above or below the skin, the offset from its nearest point is along the normal.
-        (height.abs() >= 0.7 * offset.length()).then_some(Self { depth: -height, normal })
+        if height.abs() < 0.7 * offset.length() {
+            return None;
+        }
+        let is_before = |place: Vec3| (place - at).dot(up) > AHEAD * place.distance(at);
+        let is_across = |(vertex, place): (usize, Vec3)| is_before(place) && normal(vertex).dot(up) < FACING;
+        let is_enclosed = height > 0.0 && skin.enumerate().any(is_across);
+        Some(Self { depth: -height, normal: up, is_enclosed })
     }
 }
 
@@ -73,7 +86,13 @@ impl Passage {
         below: impl Fn(Option<Vec3>) -> Option<Below>,
         (radius, height): (f32, f32),
     ) {
-        let Some(Below { depth, normal }) = below(None) else { return };
+        let Some(Below { depth, normal, is_enclosed }) = below(None) else { return };
+        let is_deep = |found: Below| found.depth > THICK * height;
+        if is_enclosed {
+            // Deep below the skin that it came from, it has come through a cheek, not through the lips.
+            self.is_through |= self.side.is_some_and(|side| below(Some(side)).is_some_and(is_deep));
+            return;
+        }
         if depth < 0.0 {
             self.is_through &= depth > -radius;
             if !self.is_through {
@@ -81,7 +100,6 @@ impl Passage {
             }
             return;
         }
-        let is_deep = |found: Below| found.depth > THICK * height;
         // Before an eye or a mouth the inner side of lids and lips is nearest. A finger that is not deep below the skin that it came from
         // has passed nothing.
         let has_passed = |side: Vec3| {
@@ -143,7 +161,38 @@ mod tests {
     /// A slab of tissue around x = 0, each side with its own outward normal.
     fn slab(x: f32, half: f32, side: Option<Vec3>) -> Option<Below> {
         let normal = side.unwrap_or(if x < 0.0 { -Vec3::X } else { Vec3::X });
-        Some(Below { depth: half - x * normal.x, normal })
+        Some(Below { depth: half - x * normal.x, normal, is_enclosed: false })
+    }
+
+    /// A head from x = −0.2 to 0.2 with a mouth from −0.1 to 0.1.
+    fn hollow(x: f32, side: Option<Vec3>) -> Option<Below> {
+        let skins = [(-0.2, -Vec3::X), (-0.1, Vec3::X), (0.1, -Vec3::X), (0.2, Vec3::X)];
+        let facing = skins.into_iter().filter(|(_, normal)| side.is_none_or(|side| side.dot(*normal) > 0.0));
+        let (at, normal) = facing.min_by(|(a, _), (b, _)| (x - a).abs().total_cmp(&(x - b).abs()))?;
+        let depth = (at - x) * normal.x;
+        Some(Below { depth, normal, is_enclosed: depth < 0.0 && x.abs() < 0.1 })
+    }
+
+    #[test]
+    fn a_thing_that_came_through_a_cheek_is_not_out_in_the_mouth() {
+        // Fine and coarse strides: the coarse ones miss the inner half of the cheek.
+        for path in [
+            (-40..=40).map(|k| 0.01 * k as f32).collect::<Vec<_>>(),
+            vec![-0.3, -0.17, -0.06, 0.0, 0.06, 0.17, 0.3],
+        ] {
+            let mut passage = Passage::default();
+            for x in path {
+                passage.go(Guest::Other, |side| hollow(x, side), (0.05, 1.0));
+                assert!(passage.is_through || x.abs() > 0.09, "{x}");
+            }
+            assert!(!passage.is_through);
+        }
+        let mut passage = Passage { side: Some(Vec3::Z), is_through: false };
+        let through_lips = |side: Option<Vec3>| {
+            side.is_none().then_some(Below { depth: -0.02, normal: Vec3::Y, is_enclosed: true })
+        };
+        passage.go(Guest::Other, through_lips, (0.05, 1.0));
+        assert!(!passage.is_through, "a thing that came through open lips");
     }
 
     /// Whether a collider is through, at each point of its path from left to right.
@@ -184,6 +233,12 @@ mod tests {
         let below = Below::new((at, None), skin(), |v| [Vec3::X, Vec3::Z][v]).unwrap();
         assert!((below.depth - 0.5).abs() < 1e-6);
         assert_eq!(below.normal, Vec3::Z);
+        assert!(!below.is_enclosed);
+        let pair = |normals: [Vec3; 2]| {
+            let between = (Vec3::new(0.4, 0.0, 0.0), None);
+            Below::new(between, skin(), |v| normals[v]).unwrap().is_enclosed
+        };
+        assert!(pair([Vec3::X, -Vec3::X]) && !pair([Vec3::X, Vec3::X]) && !pair([-Vec3::X, Vec3::X]));
         assert!(Below::new((Vec3::new(3.0, 0.0, -0.5), None), skin(), |_| Vec3::Z).is_none());
         let behind = Below::new((at, Some(Vec3::Y)), skin(), |v| [Vec3::X, Vec3::Z][v]);
         assert!(behind.is_none(), "nothing faces that side");
@@ -196,17 +251,17 @@ mod tests {
             passage.go(Guest::Hand, below, (0.03, 1.0));
             passage.is_through
         };
-        go(&|_| Some(Below { depth: -0.01, normal: Vec3::Z }));
+        go(&|_| Some(Below { depth: -0.01, normal: Vec3::Z, is_enclosed: false }));
         // The nearest skin is the inner side of a lid; that which faces the finger is just below it, or beside it.
-        let lid = Below { depth: 0.04, normal: -Vec3::Z };
-        for facing in [Some(Below { depth: 0.002, normal: Vec3::Z }), None] {
+        let lid = Below { depth: 0.04, normal: -Vec3::Z, is_enclosed: false };
+        for facing in [Some(Below { depth: 0.002, normal: Vec3::Z, is_enclosed: false }), None] {
             assert!(!go(&|side| if side.is_some() { facing } else { Some(lid) }));
         }
         for degrees in (0..=150).step_by(10) {
             let normal = glam::Quat::from_rotation_x((degrees as f32).to_radians()) * Vec3::Z;
-            go(&|_| Some(Below { depth: 0.02, normal }));
+            go(&|_| Some(Below { depth: 0.02, normal, is_enclosed: false }));
         }
-        let round = Below { depth: 0.03, normal: -Vec3::Z };
+        let round = Below { depth: 0.03, normal: -Vec3::Z, is_enclosed: false };
         assert!(!go(&|_| Some(round)), "it came around and not through");
     }
 }
