@@ -121,7 +121,7 @@ fn measure(
         for fine in &faces[index + 1..] {
             let shells = [FittedShell::of(coarse)?, FittedShell::of(fine)?];
             let of = |field: fn(&FittedShell) -> &[f64]| {
-                let logs = |face, shell| logs_on_skin(face, field(shell));
+                let logs = |face, shell| around_vertices(coarse, &logs_on_skin(face, field(shell)));
                 correlation(&logs(coarse, &shells[0]), &logs(fine, &shells[1]))
             };
             report.correlations.push(Correlation {
@@ -195,6 +195,21 @@ fn logs_on_skin(face: &FaceModel, values: &[f64]) -> Vec<f64> {
         (0..3).map(|i| f64::from(weights[i]) * values[corners[i] as usize].ln()).sum()
     };
     face.skin.iter().map(at).collect()
+}
+
+/// Averages of values at the skin's vertices around each vertex of a face's coarse skin: folds that are finer than its triangles have no
+/// stiffness of their own there.
+fn around_vertices(face: &FaceModel, on_skin: &[f64]) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); face.coarse.vertex_count()];
+    for (vertex, value) in face.skin.iter().zip(on_skin) {
+        let (corners, weights) =
+            (face.embedding.vertices[*vertex as usize], face.embedding.weights[*vertex as usize]);
+        for (corner, weight) in corners.iter().zip(weights.map(f64::from)) {
+            let (sum, all) = &mut sums[*corner as usize];
+            (*sum, *all) = (*sum + weight * value, *all + weight);
+        }
+    }
+    sums.iter().filter(|(_, all)| *all > 0.0).map(|(sum, all)| sum / all).collect()
 }
 
 /// Pearson correlation coefficient.
