@@ -98,18 +98,19 @@ fn a_mirrored_expression_is_mirrored() {
         body.positions
     });
     let flip = |p: Vec3| Vec3::new(-p.x, p.y, p.z);
-    let mut worst = 0.0_f32;
+    let mut worst = (0.0_f32, Vec3::ZERO);
     for (vertex, at) in FACE.neutral.iter().enumerate().step_by(7) {
         let distance = |v: &usize| FACE.neutral[*v].distance_squared(flip(*at));
         let twin = (0..FACE.neutral.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap();
         // Vertices without a mirror image are not compared.
         if distance(&twin) < 1e-10 {
-            worst = worst.max(left[vertex].distance(flip(right[twin])));
+            let apart = left[vertex].distance(flip(right[twin]));
+            worst = if apart > worst.0 { (apart, *at) } else { worst };
         }
     }
     let moved = distances(&left, &FACE.neutral).into_iter().fold(0.0, f32::max);
     // Neither the order of sums nor the coarse skin that decides which vertices are held is symmetric.
-    assert!(worst < 0.02 * moved && moved > 5e-3, "{worst} {moved}");
+    assert!(worst.0 < 0.02 * moved && moved > 5e-3, "{worst:?} {moved}");
 }
 
 /// Pairs of triangles of the two lips that cross.
@@ -151,9 +152,13 @@ fn a_fingertip_dents_a_cheek_that_comes_back() {
     let force = body.colliders().unwrap().get(finger).unwrap().force();
     assert!(force.dot(normal) > 0.02, "{force}");
     body.colliders_mut().unwrap().remove(finger);
-    (0..5).for_each(|_| body.run(0.04));
-    let left = distances(body.frame_before(0.0).positions, &before).into_iter().fold(0.0, f32::max);
-    assert!(left < 1e-4, "{left} m");
+    let left: Vec<f32> = (0..12)
+        .map(|_| {
+            body.run(0.04);
+            distances(body.frame_before(0.0).positions, &before).into_iter().fold(0.0, f32::max)
+        })
+        .collect();
+    assert!(left[4] < 1e-4, "{left:?} m");
 }
 
 #[test]

@@ -70,6 +70,9 @@ fn expressions_carry_to_another_head_and_back() {
     let params = RetargetParams::default();
     let mut there = Carrier::new(&first, &second, Transfer::Anatomical, &params).unwrap();
     let mut back = Carrier::new(&second, &first, Transfer::Anatomical, &params).unwrap();
+    // Usual solves end a little before the minimum, on either side of it.
+    let converged = RetargetParams { iterations: 300, ..RetargetParams::default() };
+    let mut exact = Carrier::new(&first, &second, Transfer::Anatomical, &converged).unwrap();
     let (mut source, mut target) = (SourceFace::new(&rig, first), SourceFace::new(&other, second));
     let names = ["jawOpen", "mouthSmileLeft", "mouthSmileRight", "eyeBlinkRight"];
     let starts = names.map(|name| source.shape(named(&rig, name)));
@@ -86,11 +89,13 @@ fn expressions_carry_to_another_head_and_back() {
         assert!(mean < 5e-4, "{name} comes back {mean} m off");
     }
     let mirror = SharedSkin::get().mirror;
-    let [_, (left, _), (right, _), _] = &found;
-    for (v, p) in left.skin.iter().enumerate() {
+    let [left, right] = [1, 2].map(|smile| exact.carry(&starts[smile]).0);
+    let apart = |(v, p): (usize, &DVec3)| {
         let q = right.skin[mirror[v] as usize] * DVec3::new(-1.0, 1.0, 1.0);
-        assert!(p.distance(q) < 1e-4, "{v}: {p} {q}");
-    }
+        (p.distance(q), *p)
+    };
+    let worst = left.skin.iter().enumerate().map(apart).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+    assert!(worst.0 < 1e-4, "{worst:?}");
 }
 
 /// The cosine between the displacements of two poses.
