@@ -55,14 +55,19 @@ impl Poser<'_> {
 }
 
 impl LipView {
-    /// Pulls that leave the lids alone.
+    /// 0 at palate, gums and floor of the mouth, which are on bone; 1 elsewhere, also inside the cheeks.
+    fn off_bone(&self) -> f64 {
+        1.0 - (1.0 - self.shallow) * ramp(26.0, 16.0, self.p.x.abs())
+    }
+
+    /// Pulls that leave alone the lids and what is on bone.
     fn pulled(&self, all: &[Pull]) -> DVec3 {
-        self.off_lids * pulls(all, self.p)
+        self.off_lids * self.off_bone() * pulls(all, self.p)
     }
 
     /// Pulls on both sides.
     fn pulled_evenly(&self, all: &[Pull]) -> DVec3 {
-        self.off_lids * (pulls(all, self.p) + reflect(pulls(all, reflect(self.p))))
+        self.off_lids * self.off_bone() * (pulls(all, self.p) + reflect(pulls(all, reflect(self.p))))
     }
 
     /// Turns both lips about their own long axes: positive angles roll the red inwards, negative ones outwards.
