@@ -32,7 +32,9 @@ pub enum RetargetError {
     #[error("the skin cannot be deformed: {0}")]
     Surface(#[from] TransferError),
     /// A method that learns from examples got none.
-    #[error("{0} needs examples of the target: name a rig or a folder of meshes with them, or choose adt or dt")]
+    #[error(
+        "{0} needs examples of the target: name a rig or a folder of meshes with them, or choose adt or dt"
+    )]
     NoExamples(&'static str),
     /// A matrix is not positive definite.
     #[error("the tissue cannot be simulated with these parameters: {0}")]
@@ -147,7 +149,8 @@ impl Carrier {
         let wanted = self.characteristics(&expression.skin, &detail);
         let jaw = expression.jaw.scaled(self.ratio);
         let Some(solved) = self.transferred(expression, &detail, &wanted) else {
-            let report = CarryReport { seconds: began.elapsed().as_secs_f64(), ..self.seen(&wanted, &detail) };
+            let report =
+                CarryReport { seconds: began.elapsed().as_secs_f64(), ..self.seen(&wanted, &detail) };
             return (Expression { skin: detail, jaw }, report);
         };
         let (skin, report) = self.finished(solved, &wanted);

@@ -32,7 +32,8 @@ fn a_head_with_few_examples_gets_back_its_own_expressions() {
     let (_, second) = head(3);
     let mut source = SourceFace::new(&rig, first);
     let own = source.shapes();
-    let examples: Vec<Expression> = MIXTURES.map(|mixture| source.expression(&weights(&rig, mixture))).to_vec();
+    let examples: Vec<Expression> =
+        MIXTURES.map(|mixture| source.expression(&weights(&rig, mixture))).to_vec();
     let known = Known { examples: &examples, source: &own };
     let params = RetargetParams::default();
     let mut carry = Retargeting::new(source.head(), &second, Method::Anacondar, known, &params).unwrap();
@@ -92,7 +93,8 @@ fn few_examples_are_completed() {
 #[test]
 fn peers_without_examples_are_refused() {
     let ((_, first), (_, second)) = (head(3), head(3));
-    let make = |method| Retargeting::new(&first, &second, method, Known::default(), &RetargetParams::default());
+    let make =
+        |method| Retargeting::new(&first, &second, method, Known::default(), &RetargetParams::default());
     let problem = make(Method::Patches).err().map(|problem| problem.to_string()).unwrap_or_default();
     assert!(problem.contains("patches needs examples"), "{problem}");
     assert_eq!(make(Method::Anacondar).unwrap().method(), Method::Adt);

@@ -92,7 +92,9 @@ impl Retargeting {
     ) -> Result<Self, RetargetError> {
         let method = match (method, known.examples.is_empty()) {
             (Method::Anacondar, true) => Method::Adt,
-            (method, true) if method.needs_examples() => return Err(RetargetError::NoExamples(method.name())),
+            (method, true) if method.needs_examples() => {
+                return Err(RetargetError::NoExamples(method.name()));
+            }
             (method, _) => method,
         };
         let mut carrier = Carrier::new(source, target, method.transfer(), params)?;
@@ -109,7 +111,7 @@ impl Retargeting {
             }
             Method::Ebfr | Method::Patches | Method::Linear => {
                 let set = deltas(known.source, &source.rest);
-                let rig = ExampleRig::new(carrier.surface(), set, &examples, params.regularisation);
+                let rig = ExampleRig::new(carrier.surface(), set, &examples);
                 // AnaConDaR §4.2.1: where examples have no counterparts, those of example-based facial rigging take their place.
                 let blend = match method {
                     Method::Patches => Some(Blend::patchwise(rig.counterparts(), params.regularisation)),
@@ -213,7 +215,7 @@ fn embed(
 ) -> Result<Vec<Delta>, RetargetError> {
     let mut back = Carrier::new(target, source, Transfer::Anatomical, params)?;
     let set = known.source.iter().map(|expression| expression.delta(&source.rest)).collect();
-    let set = Blend::of_shapes(set, params.regularisation);
+    let set = Blend::of_shapes(set);
     let embedded = |example: &Expression| {
         let (carried, _) = back.carry(example);
         set.mix(&set.fit(&carried.delta(&source.rest).skin))
@@ -235,8 +237,8 @@ impl Expression {
         let patch = &shared_patches().of_vertex;
         let edges = SharedSkin::get().triangles.iter().flat_map(|t| half_edges(*t));
         let across = edges.filter(|(a, b)| patch[*a as usize] != patch[*b as usize]);
-        let (sum, count) = across
-            .fold((0.0, 0.0), |(sum, count), (a, b)| (sum + off(a).distance(off(b)), count + 1.0));
+        let (sum, count) =
+            across.fold((0.0, 0.0), |(sum, count), (a, b)| (sum + off(a).distance(off(b)), count + 1.0));
         sum / f64::max(count, 1.0)
     }
 

@@ -65,7 +65,8 @@ impl<'a> SourceFace<'a> {
     /// The expressions of all shapes, each by itself.
     pub fn shapes(&mut self) -> Vec<Expression> {
         let count = self.shapes.len();
-        let one = |shape: usize| (0..count).map(|other| f32::from(u8::from(other == shape))).collect::<Vec<f32>>();
+        let one =
+            |shape: usize| (0..count).map(|other| f32::from(u8::from(other == shape))).collect::<Vec<f32>>();
         (0..count).map(|shape| self.expression(&one(shape))).collect()
     }
 

@@ -8,7 +8,8 @@ use anyhow::{Context, bail};
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::retarget::{
-    CarriedShape, CarryReport, Expression, Known, Method, RetargetHead, RetargetParams, RigRetarget, SourceFace,
+    CarriedShape, CarryReport, Expression, Known, Method, RetargetHead, RetargetParams, RigRetarget,
+    SourceFace,
 };
 use zygoma_picture::{Image, View, grid};
 use zygoma_rig::binding::Binding;

@@ -81,7 +81,9 @@ impl Contestant {
         if let Some(fewest) = bench.examples.iter().min().filter(|_| bench.ablations) {
             all.push(Self::without("characteristics", *fewest, |params| params.characteristics = 0.0));
             all.push(Self::without("missing shape", *fewest, |params| params.missing = Missing::LeftOut));
-            all.push(Self::without("A-DT (DT in its place)", *fewest, |params| params.missing = Missing::Surface));
+            all.push(Self::without("A-DT (DT in its place)", *fewest, |params| {
+                params.missing = Missing::Surface
+            }));
         }
         all
     }
@@ -123,8 +125,10 @@ pub(super) fn run(bench: &RetargetBench) -> anyhow::Result<Vec<MethodFigures>> {
         let mut head = target.registered();
         let order = shuffled(pool.len(), seed);
         let (examples, others) = order.split_at(most);
-        let truth: Vec<Truth> =
-            others[..bench.expressions].iter().map(|k| Truth::new(&target.rig, &mut head, &pool[*k])).collect();
+        let truth: Vec<Truth> = others[..bench.expressions]
+            .iter()
+            .map(|k| Truth::new(&target.rig, &mut head, &pool[*k]))
+            .collect();
         let examples: Vec<Expression> =
             examples.iter().map(|k| Truth::new(&target.rig, &mut head, &pool[*k]).expression).collect();
         for Contestant { figures, method, params } in &mut contestants {
@@ -139,8 +143,7 @@ pub(super) fn run(bench: &RetargetBench) -> anyhow::Result<Vec<MethodFigures>> {
         }
         // Plain transfer has no tissue: its skin is held, and the interior solved.
         let params = RetargetParams::default();
-        let mut simulated =
-            Retargeting::new(source.head(), &head, Method::Adt, Known::default(), &params)?;
+        let mut simulated = Retargeting::new(source.head(), &head, Method::Adt, Known::default(), &params)?;
         for truth in &truth {
             let expression = source.expression(truth.weights);
             let change = simulated.carrier().plain_volume_change(&expression)?;

@@ -53,7 +53,14 @@ pub(super) fn pair(source: &Path, target: &Path) -> anyhow::Result<PairFigures> 
             }
         };
         let mut face = SourceFace::new(&rig, head);
-        let mut retarget = RigRetarget::new(&face, &other, other_head, method, Known::default(), &RetargetParams::default())?;
+        let mut retarget = RigRetarget::new(
+            &face,
+            &other,
+            other_head,
+            method,
+            Known::default(),
+            &RetargetParams::default(),
+        )?;
         let mut cosines = Vec::new();
         for (shape, own) in common_shapes(&rig, &other) {
             let (carried, report) = retarget.shape(&mut face, shape)?;

@@ -78,7 +78,10 @@ fn retarget(args: &BenchRetargetArgs) -> anyhow::Result<()> {
     }
     let mut out = std::io::stdout().lock();
     if !report.built_in.is_empty() {
-        writeln!(out, "method     examples  mean mm   worst   eyes %  lips mm  jumps mm  volume %   ms  without")?;
+        writeln!(
+            out,
+            "method     examples  mean mm   worst   eyes %  lips mm  jumps mm  volume %   ms  without"
+        )?;
     }
     for figures in &report.built_in {
         writeln!(
