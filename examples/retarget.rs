@@ -5,7 +5,9 @@
 use std::error::Error;
 use std::path::Path;
 
-use zygoma_face::retarget::{RetargetHead, RetargetParams, RigRetarget, SourceFace, Transfer};
+use zygoma_face::retarget::{
+    Known, Method, RetargetError, RetargetHead, RetargetParams, RigRetarget, SourceFace,
+};
 use zygoma_head::{Head, HeadOptions};
 use zygoma_rig::formats::{Limits, gltf, read_rig};
 
@@ -19,8 +21,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut face = SourceFace::new(&source, RetargetHead::of_rig(&source)?);
     let head = RetargetHead::of_rig(&target)?;
     let mut retarget =
-        RigRetarget::new(&face, &target, head, Transfer::Anatomical, &RetargetParams::default())?;
-    let shapes: Vec<_> = (0..face.shape_count()).map(|shape| retarget.shape(&mut face, shape).0).collect();
+        RigRetarget::new(&face, &target, head, Method::Adt, Known::default(), &RetargetParams::default())?;
+    let carried = (0..face.shape_count()).map(|shape| Ok(retarget.shape(&mut face, shape)?.0));
+    let shapes: Vec<_> = carried.collect::<Result<_, RetargetError>>()?;
     gltf::write_reshaped(&target, &retarget.rig_with(&shapes), Path::new(&out))?;
     println!("{} shapes in {out}", shapes.len());
     Ok(())

@@ -14,6 +14,10 @@ const PATCHES: usize = 80;
 /// Examples that move a patch by less than this say nothing about how it moves, m: mixtures of them would need weights without bound. Ours.
 const LEAST_MOTION: f64 = 1e-4;
 
+/// Regularisation of the weights of a rig's shapes, relative to the square of each. Ours: thousands of vertices determine some fifty weights, and a
+/// head must find its own expressions again.
+const SHAPE_REGULARISATION: f64 = 1e-5;
+
 /// The patches of the skin that all heads share.
 pub(super) fn shared_patches() -> &'static Patches {
     static SHARED: OnceLock<Patches> = OnceLock::new();
@@ -54,11 +58,10 @@ impl Blend {
     }
 
     /// One region, in which each example is regularised relative to its own size: shapes of a rig that move little count as much as others.
-    pub(super) fn of_shapes(shapes: Vec<Delta>, regularisation: f64) -> Self {
+    pub(super) fn of_shapes(shapes: Vec<Delta>) -> Self {
         let count = SharedSkin::get().template.len();
-        let least = |squares: &[f64]| 1e-6 * mean(squares) + f64::MIN_POSITIVE;
         Self::new(vec![0; count], vec![(0..count as u32).collect()], shapes, |squares| {
-            squares.iter().map(|square| regularisation * square.max(least(squares))).collect()
+            squares.iter().map(|square| SHAPE_REGULARISATION * square).collect()
         })
     }
 

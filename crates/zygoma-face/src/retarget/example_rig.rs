@@ -28,12 +28,7 @@ pub(super) struct ExampleRig {
 
 impl ExampleRig {
     /// Makes the target's shapes. `set` are the source's, `examples` the target's displacements.
-    pub(super) fn new(
-        surface: &mut SurfaceTransfer,
-        set: Vec<Delta>,
-        examples: &[Delta],
-        regularisation: f64,
-    ) -> Self {
+    pub(super) fn new(surface: &mut SurfaceTransfer, set: Vec<Delta>, examples: &[Delta]) -> Self {
         let triangles = SharedSkin::get().triangles;
         let posed: Vec<Vec<DVec3>> = set.iter().map(|shape| surface.posed_source(&shape.skin)).collect();
         let carried: Vec<Vec<DMat3>> =
@@ -55,15 +50,15 @@ impl ExampleRig {
             };
             gradients.iter().zip(&posed).map(shape).collect()
         };
-        let mut shapes = Blend::of_shapes(solve(&carried), regularisation);
+        let mut shapes = Blend::of_shapes(solve(&carried));
         let mut weights: Vec<BlendWeights> =
             examples.iter().map(|example| shapes.fit(&example.skin)).collect();
         for beta in ROUNDS {
             let changed = changed_gradients(&carried, &wanted, &weights, beta);
-            shapes = Blend::of_shapes(solve(&changed), regularisation);
+            shapes = Blend::of_shapes(solve(&changed));
             weights = examples.iter().map(|example| shapes.fit(&example.skin)).collect();
         }
-        Self { set: Blend::of_shapes(set, regularisation), shapes: shapes.into_examples(), weights }
+        Self { set: Blend::of_shapes(set), shapes: shapes.into_examples(), weights }
     }
 
     /// For each example its counterpart in the source.

@@ -111,7 +111,7 @@ impl Retargeting {
             }
             Method::Ebfr | Method::Patches | Method::Linear => {
                 let set = deltas(known.source, &source.rest);
-                let rig = ExampleRig::new(carrier.surface(), set, &examples, params.regularisation);
+                let rig = ExampleRig::new(carrier.surface(), set, &examples);
                 // AnaConDaR §4.2.1: where examples have no counterparts, those of example-based facial rigging take their place.
                 let blend = match method {
                     Method::Patches => Some(Blend::patchwise(rig.counterparts(), params.regularisation)),
@@ -215,7 +215,7 @@ fn embed(
 ) -> Result<Vec<Delta>, RetargetError> {
     let mut back = Carrier::new(target, source, Transfer::Anatomical, params)?;
     let set = known.source.iter().map(|expression| expression.delta(&source.rest)).collect();
-    let set = Blend::of_shapes(set, params.regularisation);
+    let set = Blend::of_shapes(set);
     let embedded = |example: &Expression| {
         let (carried, _) = back.carry(example);
         set.mix(&set.fit(&carried.delta(&source.rest).skin))

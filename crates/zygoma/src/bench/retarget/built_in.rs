@@ -82,7 +82,7 @@ impl Contestant {
             all.push(Self::without("characteristics", *fewest, |params| params.characteristics = 0.0));
             all.push(Self::without("missing shape", *fewest, |params| params.missing = Missing::LeftOut));
             all.push(Self::without("A-DT (DT in its place)", *fewest, |params| {
-                params.missing = Missing::Surface
+                params.missing = Missing::Surface;
             }));
         }
         all
