@@ -1,19 +1,15 @@
 //! Registers the template's skin to a target by closest points, stiff at first and softer from stage to stage.
 
-use std::sync::OnceLock;
-
 use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_geometry::icp::IcpTarget;
 
 use super::elastic::{ElasticSurface, Pull, Stiffness};
-use super::target::{Target, outside};
+use super::target::Target;
 use super::{FitError, Landmark};
-use crate::Level;
 use crate::base::{Base, Part};
 use crate::sculpt::ear;
 use crate::sculpt::field::ramp;
-use crate::template::Template;
 
 /// One stage of the annealing.
 struct Stage {
@@ -81,36 +77,15 @@ const NECK: f64 = -100.0;
 const NECK_END: f64 = -125.0;
 
 /// Weights of the closest points of template vertices: outer skin and the red of the lips have counterparts; the inside
-/// of mouth, eye pockets and nose and the end of the neck only follow.
+/// of mouth and eye pockets and the end of the neck only follow.
 pub(super) fn data_weights(base: &Base) -> Vec<f64> {
-    let hidden = hidden_skin();
     let weight = |v: usize| match base.parts[v] {
-        Part::Outer if hidden.get(v) == Some(&true) => 0.0,
         Part::Outer if base.rest[v].y < NECK => NECK_WEIGHT * ramp(NECK_END, NECK, base.rest[v].y),
         Part::Outer if ear::is_ear(base.rest[v].with_x(base.rest[v].x.abs())) => EAR_WEIGHT,
         Part::Outer | Part::UpperLip | Part::LowerLip => 1.0,
         _ => 0.0,
     };
     (0..base.rest.len()).map(weight).collect()
-}
-
-/// Which vertices of the template's outer skin cannot be seen from outside: nostrils. A target has none of them, and without
-/// nostrils of its own would pull them out through the wings of the nose.
-fn hidden_skin() -> &'static [bool] {
-    static HIDDEN: OnceLock<Vec<bool>> = OnceLock::new();
-    HIDDEN.get_or_init(|| {
-        let base = &Template::of(Level::High).base;
-        let mut is_hidden: Vec<bool> = base.rest.iter().map(|p| is_nose(*p)).collect();
-        for v in outside(&base.rest, &base.triangles, &base.triangles).into_iter().flatten() {
-            is_hidden[v as usize] = false;
-        }
-        is_hidden
-    })
-}
-
-/// Whether a point lies around the nose. Ears have hidden folds, too, but on any mesh.
-fn is_nose(p: DVec3) -> bool {
-    p.x.abs() < 25.0 && p.y < 5.0 && p.y > -32.0 && p.z > 80.0
 }
 
 /// Registers a skin to a target; `start` is the skin at rest, in the target's frame.

@@ -160,7 +160,7 @@ fn largest_part(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
 
 /// The triangles that are visible from outside: enough rays from their centroids leave the mesh. Mouth bag, eye sockets and
 /// the inside of the nose are removed.
-pub(super) fn outside(positions: &[DVec3], triangles: &[[u32; 3]], opaque: &[[u32; 3]]) -> Vec<[u32; 3]> {
+fn outside(positions: &[DVec3], triangles: &[[u32; 3]], opaque: &[[u32; 3]]) -> Vec<[u32; 3]> {
     /// Rays around the normal, as (height, angle): a stratified cosine-weighted hemisphere.
     const RAYS: usize = 16;
     /// Rays that must escape. Ours: the red of closed lips passes, the bag behind them does not.
