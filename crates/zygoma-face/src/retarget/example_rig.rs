@@ -66,7 +66,7 @@ impl ExampleRig {
         self.weights.iter().map(|weights| self.set.mix(weights)).collect()
     }
 
-    /// Displacements of the target in an expression of the source. What is no mixture of the source's shapes goes by plain transfer.
+    /// Displacements of the target in an expression of the source. The part that is no mixture of the source's shapes goes by plain transfer.
     pub(super) fn carry(&self, surface: &mut SurfaceTransfer, skin: &[DVec3]) -> Vec<DVec3> {
         let weights = self.set.fit(skin);
         let mixed = self.set.mix(&weights);

@@ -55,7 +55,7 @@ impl Method {
     }
 }
 
-/// What a method may learn from.
+/// Expressions that a method may learn from.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
     /// Expressions of the target. They need no counterparts in the source.
@@ -64,7 +64,7 @@ pub struct Known<'a> {
     pub source: &'a [Expression],
 }
 
-/// What was learnt from examples.
+/// The result of learning from examples.
 enum Learned {
     Nothing,
     Mixtures { blend: Blend, target: Vec<Delta>, is_completed: bool },
@@ -128,7 +128,7 @@ impl Retargeting {
         Ok(Self { carrier, learned, method, params: params.clone(), source, target })
     }
 
-    /// The method in use: what was asked for, as far as heads and examples allow.
+    /// The method in use: the one that was asked for, as far as heads and examples allow.
     pub fn method(&self) -> Method {
         match (self.method, self.carrier.transfer()) {
             (Method::Adt, Transfer::Surface) => Method::Dt,
