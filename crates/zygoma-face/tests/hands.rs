@@ -1,4 +1,4 @@
-//! Hands with a skin of their own, friction on meshes that deform, cartilage, and the published method.
+//! Hands with a skin of their own, friction on meshes that deform, and cartilage.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,9 +6,9 @@ use glam::{Quat, Vec3};
 use zygoma_face::body::Body;
 use zygoma_face::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION, HandSurface};
 use zygoma_face::model::{Continue, FaceModel, Landmarks};
-use zygoma_face::run::{HandProbe, HandSummary, TouchScript};
+use zygoma_face::run::{HandProbe, HandSummary};
 use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
-use zygoma_face::tissue::{PublishedBody, PublishedOptions, Tissue, TissueBody, TissueParams};
+use zygoma_face::tissue::{Tissue, TissueBody, TissueParams};
 use zygoma_geometry::normals::vertex_normals;
 use zygoma_hand::{Extent, Gesture, HandMesh, Side, Spot};
 use zygoma_head::{Head, HeadOptions};
@@ -129,37 +129,6 @@ fn friction_follows_a_mesh_that_deforms_as_it_follows_one_that_moves() {
         assert!(dragged > 1.5e-3, "friction drags the skin along: {dragged} m");
         assert!(apart < 5e-4, "{apart} m apart");
     }
-}
-
-#[test]
-fn the_published_method_takes_skin_along_and_bones_hold_it_back() {
-    let script = "[[hand]]\ngesture = \"poke\"\nat = \"cheek-left\"\ndepth = 6\nfrom = 0\nto = 1.6\n";
-    let script = TouchScript::parse(script, &FACE, &Landmarks::new(&FACE)).expect("it is a script");
-    let hand = &script.hands[0];
-    let summary = |options: PublishedOptions| {
-        let mut body = PublishedBody::new(TISSUE.clone(), options).expect("it can be simulated");
-        body.settle();
-        let colliders = body.colliders_mut().expect("it can be touched");
-        let id = colliders.add_hand(ColliderFrame::Head, &hand.pose(0.0, &FACE.neutral), HAND_FRICTION);
-        let mut probe = HandProbe::new().expect("the built-in hand is closed");
-        let frames: Vec<_> = (4..=20)
-            .map(|frame| {
-                let goal = hand.pose(0.05 * f64::from(frame), &FACE.neutral);
-                body.colliders_mut().expect("it can be touched").move_hand(id, &goal);
-                let shown = body.advance(0.05).positions.to_vec();
-                let hands = [(hand.side, &goal)].into_iter();
-                Some(probe.measure(hands, &FACE.skin, (&FACE.neutral, &shown)))
-            })
-            .collect();
-        HandSummary::new(frames.iter())
-    };
-    let whole = summary(PublishedOptions::default());
-    println!("{whole:?}");
-    assert!(whole.touching > 5, "{whole:?}");
-    assert!(whole.simulated.depth_mm < 0.7 * whole.tracked.depth_mm, "{whole:?}");
-    let soft = summary(PublishedOptions { bones: 0.0, ..PublishedOptions::default() });
-    println!("{soft:?}");
-    assert!(soft.simulated.deformation_mm > whole.simulated.deformation_mm, "{soft:?}");
 }
 
 #[test]
