@@ -196,53 +196,18 @@ describe("hands", () => {
     await page.evaluate(() => delete window.zygoma.stage.canvas.setPointerCapture);
   });
 
-  test("a headset brings hands that touch, and takes them away", async () => {
+  test("a headset brings its hands, and takes them away", async () => {
     const emulator = join(import.meta.dirname, "../node_modules/iwer/build/iwer.min.js");
     const wear = () => {
       window.device = new window.IWER.XRDevice(window.IWER.metaQuest3);
       window.device.installRuntime({ forceInstall: true });
       window.device.primaryInputMode = "hand";
-      const tip = 9;
-      // Leads the tip of an index finger, as the viewer is told of it, 6 mm below the skin of a region.
-      window.reachFor = async (side, region) => {
-        const { connection, stage } = window.zygoma;
-        const { skin } = stage.head;
-        const of = (values, point) => [0, 1, 2].map((k) => values[3 * point + k]);
-        const points = Array.from({ length: skin.count }, (_, point) => point).filter((point) => stage.head.regionOf(point) === region);
-        const middle = [0, 1, 2].map((k) => points.reduce((sum, point) => sum + skin.positions[3 * point + k], 0) / points.length);
-        const away = (point) => Math.hypot(...of(skin.positions, point).map((value, k) => value - middle[k]));
-        const nearest = points.reduce((best, point) => (away(point) < away(best) ? point : best));
-        const normal = of(skin.normals, nearest);
-        const goal = of(skin.positions, nearest).map((value, k) => value - 0.006 * normal[k]);
-        let seen = null;
-        const send = connection.send.bind(connection);
-        connection.send = (message) => {
-          if (message.type === "hand" && message.side === side) seen = message.joints;
-          send(message);
-        };
-        const { position } = window.device.hands[side];
-        for (let step = 0; step < 400; step++) {
-          await new Promise((resolve) => setTimeout(resolve, 30));
-          if (!seen) continue;
-          const left = goal.map((value, k) => value - seen[tip][k]);
-          const length = Math.hypot(...left);
-          if (length < 1e-3) return;
-          const [x, y, z] = left.map((value) => value * Math.min(1, 0.01 / length));
-          position.set(position.x + x, position.y + y, position.z + z);
-          seen = null;
-        }
-        throw new Error(`the hand does not get there: ${JSON.stringify({ goal, seen })}`);
-      };
     };
     const tab = await Viewer.open(browser, server.url, { scripts: [{ path: emulator }, wear] });
     await tab.isTouchable();
     await tab.page.locator("summary").getByText("Hands", { exact: true }).click();
     await tab.page.getByRole("button", { name: "Use a headset" }).click();
     await tab.hasHands(2);
-    await tab.remember();
-    await tab.page.evaluate(() => window.reachFor("right", "left cheek"));
-    await tab.hasMoved(3);
-    await tab.screenshot("headset");
     await tab.page.evaluate(() => window.device.activeSession.end());
     await tab.hasHands(0);
     assert.equal(await tab.page.evaluate(() => window.zygoma.headset.isOn), false);

@@ -96,7 +96,7 @@ impl Default for TissueParams {
             young: 3e4,
             poisson: None,
             attachment: None,
-            cartilage: 4.0,
+            cartilage: 10.0,
             tone: 6e4,
             fit_stiffness: false,
             stiffness_regions: 32,

@@ -11,7 +11,7 @@ use zygoma_face::contact::{ColliderFrame, Colliders, HAND_FRICTION, HandId};
 use zygoma_face::model::{Continue, FaceModel, Landmarks};
 use zygoma_face::run::ScriptedHand;
 use zygoma_face::run::{HandFrameMeasure, HandProbe, HandSummary, TouchScript};
-use zygoma_face::tissue::{PublishedBody, PublishedOptions, Tissue, TissueBody, TissueInput, TissueParams};
+use zygoma_face::tissue::{Tissue, TissueBody, TissueInput, TissueParams};
 use zygoma_geometry::normals::vertex_normals;
 use zygoma_hand::{Gesture, HandPose, Joint, Side};
 use zygoma_numerics::Budget;
@@ -71,10 +71,6 @@ pub(crate) struct HandsReport {
     pub(crate) simulated: HandSummary,
     /// The plain rig with every colliding vertex moved inwards along its normal until it is free, as methods before NePHIM do.
     pub(crate) projected: HandSummary,
-    /// NePHIM's own method on the same tissue, as asked for.
-    pub(crate) published: Option<HandSummary>,
-    /// Time of its ticks, which are frames.
-    pub(crate) published_ticks: Option<FrameTimes>,
     /// Times of frames of 1/20 s with hands, and without.
     pub(crate) touched: FrameTimes,
     pub(crate) untouched: FrameTimes,
@@ -246,7 +242,6 @@ pub(crate) fn run(rig: &Rig, options: &BenchHandsArgs) -> anyhow::Result<HandsRe
     }
     let (mut simulated, mut projected) = (Vec::new(), Vec::new());
     let mut touched = Vec::new();
-    let mut published = options.published.then(|| Published::new(&tissue)).transpose()?;
     for interaction in &interactions {
         body.colliders_mut().clear();
         Body::settle(&mut body);
@@ -266,9 +261,6 @@ pub(crate) fn run(rig: &Rig, options: &BenchHandsArgs) -> anyhow::Result<HandsRe
             simulated.push(Some(probe.measure(hands_now(), &face.skin, (&face.neutral, &shown))));
             let moved = probe.project(hands_now(), &face.skin, (&face.neutral, &normals));
             projected.push(Some(probe.measure(hands_now(), &face.skin, (&face.neutral, &moved))));
-            if let Some(published) = &mut published {
-                published.frame(frame, &poses, &face, &mut probe);
-            }
         }
     }
     Ok(HandsReport {
@@ -279,47 +271,12 @@ pub(crate) fn run(rig: &Rig, options: &BenchHandsArgs) -> anyhow::Result<HandsRe
         by_gesture: by_gesture(&interactions, &simulated),
         simulated: summary(&simulated),
         projected: summary(&projected),
-        published: published.as_ref().map(|published| summary(&published.measures)),
-        published_ticks: published.map(|published| FrameTimes::new(published.times)),
         touched: FrameTimes::new(touched),
         untouched,
         median_goal_ms: MEDIAN_GOAL_MS,
         p99_goal_ms: P99_GOAL_MS,
         sizes: sizes.iter().map(|triangles| size(rig, *triangles)).collect::<anyhow::Result<_>>()?,
     })
-}
-
-/// The published method on the same interactions.
-struct Published {
-    body: PublishedBody,
-    hands: Vec<HandId>,
-    measures: Vec<Option<HandFrameMeasure>>,
-    times: Vec<f64>,
-}
-
-impl Published {
-    fn new(tissue: &Arc<Tissue>) -> anyhow::Result<Self> {
-        let body = PublishedBody::new(tissue.clone(), PublishedOptions::default())?;
-        Ok(Self { body, hands: Vec::new(), measures: Vec::new(), times: Vec::new() })
-    }
-
-    /// Plays a frame of an interaction; the first one begins it.
-    fn frame(&mut self, frame: u64, poses: &[(Side, HandPose)], face: &FaceModel, probe: &mut HandProbe) {
-        let Some(colliders) = self.body.colliders_mut() else { return };
-        if frame == 0 {
-            colliders.clear();
-            self.hands.clear();
-        }
-        follow(colliders, &mut self.hands, poses);
-        if frame == 0 {
-            self.body.settle();
-        }
-        let began = Instant::now();
-        let shown = self.body.advance(1.0 / RATE).positions.to_vec();
-        self.times.push(1e3 * began.elapsed().as_secs_f64());
-        let hands = poses.iter().map(|(side, hand)| (*side, hand));
-        self.measures.push(Some(probe.measure(hands, &face.skin, (&face.neutral, &shown))));
-    }
 }
 
 fn summary(measures: &[Option<HandFrameMeasure>]) -> HandSummary {

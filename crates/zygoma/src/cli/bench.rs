@@ -195,10 +195,6 @@ pub(crate) struct BenchHandsArgs {
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) sizes: Vec<usize>,
 
-    /// Compare with NePHIM's own method on the same tissue.
-    #[arg(long)]
-    pub(crate) published: bool,
-
     /// Number of interactions, at most all of the published mix.
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) interactions: usize,

@@ -112,18 +112,6 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_enum, value_name = "SURFACE")]
     pub(crate) hand_surface: Option<HandSurfaceArg>,
 
-    /// How tissue yields to hands [default: simulated]. 'published' is NePHIM's own method at 20 Hz, for comparison only.
-    #[arg(long, value_enum, value_name = "METHOD")]
-    pub(crate) hands_method: Option<HandsMethodArg>,
-
-    /// With --hands-method published, the stiffness of bones, from 0 to 1.
-    #[arg(long, value_name = "FRACTION", requires = "hands_method")]
-    pub(crate) hands_bones: Option<f64>,
-
-    /// With --hands-method published, leave a step of the method out.
-    #[arg(long, value_enum, value_name = "STEP", requires = "hands_method")]
-    pub(crate) hands_without: Vec<HandsStepArg>,
-
     /// Parameters of the body, as a TOML file.
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
@@ -157,24 +145,6 @@ pub(crate) struct SimulateArgs {
 
     #[command(flatten)]
     pub(crate) performance: PerformanceArgs,
-}
-
-/// How tissue yields to hands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HandsMethodArg {
-    /// Contact of live tissue.
-    Simulated,
-    /// The method of NePHIM.
-    Published,
-}
-
-/// A step of NePHIM's method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HandsStepArg {
-    /// The paths along which hands drag skin.
-    Paths,
-    /// The correction of what is still inside a hand.
-    Correction,
 }
 
 /// The surface of a hand.

@@ -63,60 +63,6 @@ fn hands_of_a_take_and_of_a_script_touch_a_face() {
 }
 
 #[test]
-fn a_mesh_with_a_point_cache_and_the_skin_of_a_hand_press() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path();
-    built(path);
-    cached_fist(path);
-    let simulate = ["simulate", "face.safetensors", "--body", "tissue", "--take", "still.csv", "--fps", "30"];
-    let with = |more: &[&'static str]| [&simulate[..], &["-o", "out.pc2"], more].concat();
-    let pressed =
-        report(path, &with(&["--hands", "ball.obj", "--hand-cache", "ball.pc2", "--report", "page"]));
-    let skin = report(path, &with(&["--hands", "poke.csv", "--hand-surface", "skin"]));
-    for (what, found) in [("ball", &pressed["hands"]), ("skin", &skin["hands"])] {
-        assert!(found["touching"].as_u64().unwrap() > 10, "{what}: {found}");
-        assert!(found["tracked"]["deepest_mm"].as_f64().unwrap() > 3.0, "{what}: {found}");
-        assert!(found["simulated"]["deepest_mm"].as_f64().unwrap() < 1.0, "{what}: {found}");
-    }
-    let published = report(path, &with(&["--hands", "poke.csv", "--hands-method", "published"]));
-    let [tracked, left] =
-        ["tracked", "simulated"].map(|row| published["hands"][row]["depth_mm"].as_f64().unwrap());
-    assert!(left < tracked, "{published}");
-    let refused = |more: &[&'static str]| fail(path, &with(more));
-    assert!(refused(&["--hands", "ball.obj"]).contains("--hand-cache"));
-    let message = refused(&["--hands", "poke.csv", "--hand-mesh", "ball.obj"]);
-    assert!(message.contains("ball.obj"), "{message}");
-}
-
-/// A ball of 2 cm that goes 6 mm deep into the face and comes back, as `ball.obj` and `ball.pc2`.
-fn cached_fist(folder: &Path) {
-    use std::fmt::Write as _;
-    let (ball, triangles) = zygoma_geometry::shapes::sphere(16, 24);
-    let mut obj = String::new();
-    for p in &ball {
-        let _ = writeln!(obj, "v {} {} {}", 0.02 * p.x, 0.02 * p.y, 0.02 * p.z);
-    }
-    for t in &triangles {
-        let _ = writeln!(obj, "f {} {} {}", t[0] + 1, t[1] + 1, t[2] + 1);
-    }
-    std::fs::write(folder.join("ball.obj"), obj).expect("a file");
-    let mut cache = b"POINTCACHE2\0".to_vec();
-    cache.extend(1i32.to_le_bytes());
-    cache.extend((ball.len() as i32).to_le_bytes());
-    cache.extend(0f32.to_le_bytes());
-    cache.extend((1.0 / RATE as f32).to_le_bytes());
-    cache.extend(46i32.to_le_bytes());
-    for k in 0..46 {
-        let depth = 0.026 * (std::f32::consts::PI * k as f32 / 45.0).sin() - 0.02;
-        let at = glam::Vec3::new(0.0, 0.04, 0.068 - depth);
-        for p in &ball {
-            (at + 0.02 * *p).to_array().iter().for_each(|x| cache.extend(x.to_le_bytes()));
-        }
-    }
-    std::fs::write(folder.join("ball.pc2"), cache).expect("a file");
-}
-
-#[test]
 fn hands_that_cannot_touch_are_refused_in_a_sentence() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path();

@@ -1,18 +1,15 @@
 //! Hands on skin: fingers that curl through it, and fingers that pinch it. The same for a shell and for tissue.
 
-use zygoma_hand::{
-    Extent, Finger, Gesture, HandFrame, HandMesh, HandPose, HandTake, Joint, Posture, Side, Spot,
-};
-use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
+use zygoma_hand::{Extent, Finger, Gesture, HandFrame, HandPose, HandTake, Joint, Posture, Side, Spot};
+use zygoma_physics::contact::Pose;
 
 use super::touching::spot;
 use super::*;
 use crate::body::Body;
-use crate::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION, HandSurface};
+use crate::contact::{ColliderFrame, HAND_FRICTION};
 use crate::model::Landmarks;
 use crate::run::{HandProbe, HandSummary, TouchScript};
 use crate::shell::{RunParams, ShellBody};
-use crate::tissue::{PublishedBody, PublishedOptions};
 
 fn bodies() -> [Box<dyn Body>; 2] {
     let mut tissue = performing();
@@ -24,19 +21,7 @@ fn bodies() -> [Box<dyn Body>; 2] {
 
 /// Lets a hand follow a path in the head's frame for some seconds, and returns the surface, one latency old, at each frame.
 fn play(body: &mut dyn Body, path: &dyn Fn(f64) -> HandPose, seconds: f64, rate: f64) -> Vec<Vec<Vec3>> {
-    play_with(&HandSurface::Capsules, body, path, seconds, rate)
-}
-
-/// [`play`] with any surface of the hand.
-fn play_with(
-    surface: &HandSurface,
-    body: &mut dyn Body,
-    path: &dyn Fn(f64) -> HandPose,
-    seconds: f64,
-    rate: f64,
-) -> Vec<Vec<Vec3>> {
-    let colliders = body.colliders_mut().unwrap();
-    let hand = colliders.add_hand_with(ColliderFrame::Head, &path(0.0), HAND_FRICTION, surface).unwrap();
+    let hand = body.colliders_mut().unwrap().add_hand(ColliderFrame::Head, &path(0.0), HAND_FRICTION);
     let frames = (seconds * rate).round() as usize;
     let mut surfaces = Vec::new();
     for frame in 1..=frames {
@@ -79,11 +64,9 @@ fn curling(at: Vec3, out: Vec3) -> impl Fn(f64) -> HandPose {
 fn a_curling_finger_never_tunnels_at_any_rate() {
     let (at, out) = spot("cheek-left");
     let path = curling(at, out);
-    let skin = HandSurface::Skin(Arc::new(HandMesh::built_in(Side::Left).clone()));
-    let cases = [20.0, 60.0, 144.0].map(|rate| (rate, &HandSurface::Capsules));
-    for (rate, surface) in cases.into_iter().chain([(20.0, &skin), (60.0, &skin)]) {
+    for rate in [20.0, 60.0, 144.0] {
         for mut body in bodies() {
-            let surfaces = play_with(surface, body.as_mut(), &path, 0.5, rate);
+            let surfaces = play(body.as_mut(), &path, 0.5, rate);
             let end = path(0.5);
             let last = surfaces.last().unwrap();
             // Skin that the finger met must be on its palmar side: below the bones, not above them.
@@ -249,83 +232,4 @@ fn a_hand_far_away_changes_nothing_and_a_pinch_of_air_holds_nothing() {
         let hand = body.colliders().unwrap().hand(id).unwrap();
         assert!(Finger::ALL.iter().all(|finger| !hand.holds(*finger)));
     }
-}
-
-/// A ball that is pressed into the cheek and rolled and dragged there, by its pose or by its vertices: friction holds the skin at the
-/// same points of it.
-#[test]
-fn friction_follows_a_mesh_that_deforms_as_it_follows_one_that_moves() {
-    let (at, out) = spot("cheek-left");
-    let aside = out.cross(Vec3::Y).normalize();
-    let (ball, triangles) = zygoma_geometry::shapes::sphere(24, 32);
-    let ball: Vec<Vec3> = ball.iter().map(|p| 0.012 * *p).collect();
-    let pose = |time: f32| Pose {
-        rotation: glam::Quat::from_axis_angle(out, 0.8 * (time - 0.3).clamp(0.0, 0.4)),
-        translation: at + (0.02 - 0.04 * time.min(0.3)) * out + 0.02 * (time - 0.3).clamp(0.0, 0.4) * aside,
-    };
-    let moved = |time: f32| ball.iter().map(|p| pose(time).apply(*p)).collect::<Vec<Vec3>>();
-    for kind in 0..2 {
-        let surface = |deforms: bool| {
-            let mut body = bodies().into_iter().nth(kind).unwrap();
-            let vertices = if deforms { moved(0.0) } else { ball.clone() };
-            let mesh = ColliderMesh::new(vertices, triangles.clone()).unwrap();
-            let shape = ColliderShape::Mesh(Box::new(mesh));
-            let colliders = body.colliders_mut().unwrap();
-            let first = if deforms { Pose::IDENTITY } else { pose(0.0) };
-            let id = colliders.add_in(ColliderFrame::Head, shape, first, ColliderMotion::Kinematic);
-            colliders.get_mut(id).unwrap().friction = 1.0;
-            let mut surface = Vec::new();
-            for frame in 1..=42 {
-                let (time, colliders) = (frame as f32 / 60.0, body.colliders_mut().unwrap());
-                if deforms {
-                    colliders.deform(id, &moved(time)).unwrap();
-                } else {
-                    colliders.get_mut(id).unwrap().pose = pose(time);
-                }
-                surface = body.advance(1.0 / 60.0).positions.to_vec();
-            }
-            surface
-        };
-        let (rigid, deformed) = (surface(false), surface(true));
-        let rest = &FACE.0.positions;
-        let near = near(at, 0.02);
-        let dragged = near.iter().map(|v| (rigid[*v] - rest[*v]).dot(aside)).fold(0.0, f32::max);
-        let apart = near.iter().map(|v| rigid[*v].distance(deformed[*v])).fold(0.0, f32::max);
-        println!("body {kind}: dragged by {:.2} mm, {:.3} mm apart", 1e3 * dragged, 1e3 * apart);
-        assert!(dragged > 4e-3, "friction drags the skin along: {dragged} m");
-        assert!(apart < 5e-4, "{apart} m apart");
-    }
-}
-
-#[test]
-fn the_published_method_takes_skin_along_and_bones_hold_it_back() {
-    let face = &FACE.1;
-    let script = "[[hand]]\ngesture = \"poke\"\nat = \"cheek-left\"\ndepth = 6\nfrom = 0\nto = 1.6\n";
-    let script = TouchScript::parse(script, face, &Landmarks::new(face)).unwrap();
-    let hand = &script.hands[0];
-    let tissue = TISSUE.clone();
-    let summary = |options: PublishedOptions| {
-        let mut body = PublishedBody::new(tissue.clone(), options).unwrap();
-        body.settle();
-        let colliders = body.colliders_mut().unwrap();
-        let id = colliders.add_hand(ColliderFrame::Head, &hand.pose(0.0, &face.neutral), HAND_FRICTION);
-        let mut probe = HandProbe::new().unwrap();
-        let frames: Vec<_> = (1..=32)
-            .map(|frame| {
-                let goal = hand.pose(0.05 * f64::from(frame), &face.neutral);
-                body.colliders_mut().unwrap().move_hand(id, &goal);
-                let shown = body.advance(0.05).positions.to_vec();
-                let hands = [(hand.side, &goal)].into_iter();
-                Some(probe.measure(hands, &face.skin, (&face.neutral, &shown)))
-            })
-            .collect();
-        HandSummary::new(frames.iter())
-    };
-    let whole = summary(PublishedOptions::default());
-    println!("{whole:?}");
-    assert!(whole.touching > 8, "{whole:?}");
-    assert!(whole.simulated.depth_mm < 0.5 * whole.tracked.depth_mm, "{whole:?}");
-    let soft = summary(PublishedOptions { bones: 0.0, ..PublishedOptions::default() });
-    println!("{soft:?}");
-    assert!(soft.simulated.deformation_mm > 1.2 * whole.simulated.deformation_mm, "{soft:?}");
 }

@@ -6,7 +6,7 @@ use zygoma_physics::projective::position;
 
 use super::*;
 use crate::body::Body;
-use crate::contact::{ColliderFrame, ColliderId, ColliderMotion};
+use crate::contact::{ColliderId, ColliderMotion};
 use crate::model::Landmarks;
 use crate::model::Teeth;
 use crate::shell::{RunParams, ShellBody};
@@ -369,34 +369,4 @@ fn teeth_before_the_lips_never_push_against_the_rig() {
     }
     println!("teeth before the lips take the face up to {most:.3} mm farther from the rig");
     assert!(most < 0.3, "{most} mm");
-}
-
-#[test]
-fn cartilage_makes_the_nose_bend_less_and_leaves_expressions_alone() {
-    let face = &FACE.1;
-    let (at, _) = spot("nose-tip");
-    let bent = |cartilage: f64| {
-        let params = TissueParams { cartilage, ..TissueParams::default() };
-        let mut body = TissueBody::new(Arc::new(Tissue::new(face, &params).unwrap())).unwrap();
-        body.settle();
-        let shape = ColliderShape::Sphere { radius: 0.008 };
-        // One newton from the side.
-        let from = at + 0.02 * Vec3::X - 0.004 * Vec3::Z;
-        let colliders = body.colliders_mut();
-        let id = colliders.add_in(
-            ColliderFrame::Head,
-            shape,
-            Pose::at(from),
-            ColliderMotion::Bounded { force: 1.0 },
-        );
-        colliders.get_mut(id).unwrap().pose = Pose::at(from - 0.04 * Vec3::X);
-        let tip = face.skin.iter().map(|v| *v as usize);
-        let tip = tip
-            .min_by(|a, b| face.neutral[*a].distance(at).total_cmp(&face.neutral[*b].distance(at)))
-            .unwrap();
-        (0..60).map(|_| body.advance(1.0 / 60.0)[tip].distance(face.neutral[tip])).fold(0.0, f32::max)
-    };
-    let (soft, stiff) = (bent(1.0), bent(TissueParams::default().cartilage));
-    println!("bent by {:.2} mm without cartilage, by {:.2} mm with it", 1e3 * soft, 1e3 * stiff);
-    assert!(soft > 1e-3 && stiff < 0.6 * soft, "{soft} m, {stiff} m");
 }

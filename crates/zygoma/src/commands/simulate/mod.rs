@@ -21,7 +21,7 @@ use zygoma_face::enriched::{EnrichedBody, EnrichedParams, MaterialPaint};
 use zygoma_face::model::{FaceCache, FaceModel, Landmarks};
 use zygoma_face::run::{About, Hands, Observer, Outcome, Performance, Performed, Recording, TouchScript};
 use zygoma_face::shell::{RunParams, ShellBody};
-use zygoma_face::tissue::{PublishedBody, Tissue, TissueInput, TissueParams, TissueVolume};
+use zygoma_face::tissue::{Tissue, TissueInput, TissueParams, TissueVolume};
 use zygoma_rig::Take;
 use zygoma_rig::follow::Followers;
 
@@ -261,10 +261,7 @@ impl Scene {
         self.subject.keep(&self.face, &tissue);
         let read = |path: &PathBuf| FollowedMarkers::read(path, &tissue);
         let markers = args.markers.as_ref().map(read).transpose()?;
-        let body: Box<dyn Body> = match hands::published(args) {
-            Some(options) => Box::new(PublishedBody::new(tissue.clone(), options)?),
-            None => Box::new(tissue::body_of(&tissue, markers.as_ref())?),
-        };
+        let body = Box::new(tissue::body_of(&tissue, markers.as_ref())?);
         Ok(Made { body, tissue: Some(MadeTissue { tissue, markers }), landmarks: None })
     }
 
@@ -369,7 +366,6 @@ fn check_flags(args: &SimulateArgs, body: BodyArg) -> anyhow::Result<()> {
         ("--actuation", args.actuation.is_some()),
         ("--free", !args.free.is_empty()),
         ("--thickness", args.thickness.is_some()),
-        ("--hands-method", args.hands_method.is_some()),
     ];
     if let (true, Some((flag, _))) = (body != BodyArg::Tissue, only_tissue.iter().find(|(_, given)| *given)) {
         bail!("{flag} needs soft tissue, and the body is '{name}'; add --body tissue");

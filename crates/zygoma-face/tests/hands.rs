@@ -1,0 +1,154 @@
+//! Hands with a skin of their own, friction on meshes that deform, and cartilage.
+
+use std::sync::{Arc, LazyLock};
+
+use glam::{Quat, Vec3};
+use zygoma_face::body::Body;
+use zygoma_face::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION, HandSurface};
+use zygoma_face::model::{Continue, FaceModel, Landmarks};
+use zygoma_face::run::{HandProbe, HandSummary};
+use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
+use zygoma_face::tissue::{Tissue, TissueBody, TissueParams};
+use zygoma_geometry::normals::vertex_normals;
+use zygoma_hand::{Extent, Gesture, HandMesh, Side, Spot};
+use zygoma_head::{Head, HeadOptions};
+use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
+
+/// The built-in head with a coarse shell, and its tissue.
+static FACE: LazyLock<FaceModel> = LazyLock::new(|| {
+    let rig = Head::new(&HeadOptions::default()).rig();
+    let params = BuildParams {
+        triangles: 2000,
+        uniform_stiffness: Some(10.0),
+        corrected: false,
+        ..BuildParams::default()
+    };
+    build(&rig.name, rig.skin(), &params, &mut |_| Continue::Yes).expect("it can be built")
+});
+static TISSUE: LazyLock<Arc<Tissue>> =
+    LazyLock::new(|| Arc::new(Tissue::new(&FACE, &TissueParams::default()).expect("it can be built")));
+
+fn tissue() -> TissueBody {
+    let mut body = TissueBody::new(TISSUE.clone()).expect("it can be simulated");
+    body.settle();
+    body
+}
+
+fn bodies() -> [Box<dyn Body>; 2] {
+    let mut shell = ShellBody::new(&FACE, RunParams::default().awake()).expect("it can be simulated");
+    shell.advance(0.0);
+    [Box::new(shell), Box::new(tissue())]
+}
+
+/// A landmark and the outward direction there.
+fn spot(name: &str) -> (Vec3, Vec3) {
+    let vertex = Landmarks::new(&FACE).find(name).expect("the built-in head has it").vertex as usize;
+    (FACE.neutral[vertex], vertex_normals(&FACE.neutral, &FACE.triangles)[vertex])
+}
+
+/// Vertices of the skin within a distance of a point.
+fn near(at: Vec3, within: f32) -> Vec<usize> {
+    let skin = FACE.skin.iter().map(|v| *v as usize);
+    skin.filter(|v| FACE.neutral[*v].distance(at) < within).collect()
+}
+
+/// A flat hand that is laid on the cheek within a tenth of a second presses with its skin: no vertex of the face is left inside it.
+#[test]
+fn a_hand_presses_with_its_skin_and_pinches() {
+    let (at, out) = spot("cheek-left");
+    let place = Spot::new(at, out, 0.0);
+    let surface = HandSurface::Skin(Arc::new(HandMesh::built_in(Side::Left).clone()));
+    for gesture in [Gesture::Poke, Gesture::Pull] {
+        let extent = Extent { depth: gesture.usual_depth(), by: 0.01 * out, fingers: 1 };
+        let pose = |frame: usize| gesture.pose(Side::Left, &place, &extent, frame as f32 / 32.0);
+        let mut body = tissue();
+        let hand = body.colliders_mut().add_hand_with(ColliderFrame::Head, &pose(0), HAND_FRICTION, &surface);
+        let hand = hand.expect("the built-in hand is closed");
+        let mut probe = HandProbe::new().expect("the built-in hand is closed");
+        let mut holds = false;
+        let frames: Vec<_> = (1..=24)
+            .map(|frame| {
+                body.colliders_mut().move_hand(hand, &pose(frame));
+                body.advance(0.05);
+                let shown = body.show(body.latency()).to_vec();
+                holds |= body.colliders().hand(hand).is_some_and(|hand| hand.is_holding());
+                let pose = body.colliders().hand_pose(hand).expect("it is there");
+                let hands = [(Side::Left, &pose)].into_iter();
+                Some(probe.measure(hands, &FACE.skin, (&FACE.neutral, &shown)))
+            })
+            .collect();
+        let found = HandSummary::new(frames.iter());
+        println!("{gesture:?}: {found:?}");
+        assert!(found.touching > 5, "{gesture:?}: {found:?}");
+        assert!(found.simulated.depth_mm < 0.5 * found.tracked.depth_mm, "{gesture:?}: {found:?}");
+        assert_eq!(holds, gesture == Gesture::Pull, "{gesture:?}");
+    }
+}
+
+/// A ball that is pressed into the cheek and rolled and dragged there, by its pose or by its vertices: friction holds the skin at the
+/// same points of it.
+#[test]
+fn friction_follows_a_mesh_that_deforms_as_it_follows_one_that_moves() {
+    let (at, out) = spot("cheek-left");
+    let aside = out.cross(Vec3::Y).normalize();
+    let (ball, triangles) = zygoma_geometry::shapes::sphere(24, 32);
+    let ball: Vec<Vec3> = ball.iter().map(|p| 0.012 * *p).collect();
+    let pose = |time: f32| Pose {
+        rotation: Quat::from_axis_angle(out, 0.8 * (time - 0.3).clamp(0.0, 0.4)),
+        translation: at + (0.02 - 0.04 * time.min(0.3)) * out + 0.02 * (time - 0.3).clamp(0.0, 0.4) * aside,
+    };
+    let moved = |time: f32| ball.iter().map(|p| pose(time).apply(*p)).collect::<Vec<Vec3>>();
+    for kind in 0..2 {
+        let surface = |deforms: bool| {
+            let mut body = bodies().into_iter().nth(kind).expect("there are two");
+            let vertices = if deforms { moved(0.0) } else { ball.clone() };
+            let mesh = ColliderMesh::new(vertices, triangles.clone()).expect("it is closed");
+            let colliders = body.colliders_mut().expect("it can be touched");
+            let first = if deforms { Pose::IDENTITY } else { pose(0.0) };
+            let shape = ColliderShape::Mesh(Box::new(mesh));
+            let id = colliders.add_in(ColliderFrame::Head, shape, first, ColliderMotion::Kinematic);
+            colliders.get_mut(id).expect("it was added").friction = 1.0;
+            let mut surface = Vec::new();
+            for frame in 1..=42 {
+                let (time, colliders) =
+                    (frame as f32 / 60.0, body.colliders_mut().expect("it can be touched"));
+                if deforms {
+                    colliders.deform(id, &moved(time)).expect("it has as many vertices");
+                } else {
+                    colliders.get_mut(id).expect("it was added").pose = pose(time);
+                }
+                surface = body.advance(1.0 / 60.0).positions.to_vec();
+            }
+            surface
+        };
+        let (rigid, deformed) = (surface(false), surface(true));
+        let near = near(at, 0.02);
+        let dragged = near.iter().map(|v| (rigid[*v] - FACE.neutral[*v]).dot(aside)).fold(0.0, f32::max);
+        let apart = near.iter().map(|v| rigid[*v].distance(deformed[*v])).fold(0.0, f32::max);
+        println!("body {kind}: dragged by {:.2} mm, {:.3} mm apart", 1e3 * dragged, 1e3 * apart);
+        assert!(dragged > 1.5e-3, "friction drags the skin along: {dragged} m");
+        assert!(apart < 5e-4, "{apart} m apart");
+    }
+}
+
+#[test]
+fn cartilage_makes_the_nose_bend_less() {
+    let (at, _) = spot("nose-tip");
+    let tip = near(at, 1e-6)[0];
+    let bent = |cartilage: f64| {
+        let params = TissueParams { cartilage, ..TissueParams::default() };
+        let tissue = Tissue::new(&FACE, &params).expect("it can be built");
+        let mut body = TissueBody::new(Arc::new(tissue)).expect("it can be simulated");
+        body.settle();
+        // One newton from the side.
+        let from = at + 0.02 * Vec3::X - 0.004 * Vec3::Z;
+        let (shape, force) =
+            (ColliderShape::Sphere { radius: 0.008 }, ColliderMotion::Bounded { force: 1.0 });
+        let id = body.colliders_mut().add_in(ColliderFrame::Head, shape, Pose::at(from), force);
+        body.colliders_mut().get_mut(id).expect("it was added").pose = Pose::at(from - 0.04 * Vec3::X);
+        (0..40).map(|_| body.advance(1.0 / 60.0)[tip].distance(at)).fold(0.0, f32::max)
+    };
+    let (soft, stiff) = (bent(1.0), bent(TissueParams::default().cartilage));
+    println!("bent by {:.2} mm without cartilage, by {:.2} mm with it", 1e3 * soft, 1e3 * stiff);
+    assert!(soft > 1e-3 && stiff < 0.7 * soft, "{soft} m, {stiff} m");
+}
