@@ -6,6 +6,7 @@ use std::error::Error;
 use std::path::Path;
 
 use zygoma_face::tissue::{AnatomyOptions, fit_head};
+use zygoma_rig::JointRole;
 use zygoma_rig::formats::{Limits, gltf, read_rig};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -15,8 +16,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rig = read_rig(Path::new(&mesh), &Limits::default())?;
 
     let fitted = fit_head(&rig, &AnatomyOptions::default())?;
-    let bones = [("cranium", &fitted.anatomy.cranium), ("mandible", &fitted.anatomy.mandible)];
-    gltf::write_rig_with(&rig, &bones.map(|(name, bone)| bone.surface.rig_mesh(name)), Path::new(&out))?;
+    let cranium = fitted.anatomy.cranium.surface.rig_mesh("cranium");
+    let mandible = fitted.anatomy.mandible.surface.rig_mesh("mandible");
+    let bones = [(cranium, JointRole::Head), (mandible, JointRole::Jaw)];
+    gltf::write_rig_with(&rig, &bones, Path::new(&out))?;
     println!(
         "skin {:.2} mm off on average, bone at least {:.1} mm deep, {} tetrahedra between them",
         1e3 * fitted.report.registration.mean,
