@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use glam::{Quat, Vec3};
 use zygoma_face::body::Body;
-use zygoma_face::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION, HandSurface};
+use zygoma_face::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION, HandBody, HandSurface};
 use zygoma_face::model::{Continue, FaceModel, Landmarks};
 use zygoma_face::run::{HandProbe, HandSummary};
 use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
@@ -71,7 +71,7 @@ fn a_hand_presses_with_its_skin_and_pinches() {
                 body.colliders_mut().move_hand(hand, &pose(frame));
                 body.advance(0.05);
                 let shown = body.show(body.latency()).to_vec();
-                holds |= body.colliders().hand(hand).is_some_and(|hand| hand.is_holding());
+                holds |= body.colliders().hand(hand).is_some_and(HandBody::is_holding);
                 let pose = body.colliders().hand_pose(hand).expect("it is there");
                 let hands = [(Side::Left, &pose)].into_iter();
                 Some(probe.measure(hands, &FACE.skin, (&FACE.neutral, &shown)))

@@ -96,6 +96,7 @@ mod tests {
             "source",
             "target",
             "frames",
+            "examples",
         ];
         let mut found = Vec::new();
         paths(&Cli::command(), &mut found);
