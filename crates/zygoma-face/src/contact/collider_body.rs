@@ -86,6 +86,8 @@ pub struct ColliderBody {
     pub(super) spared: Vec<u32>,
     /// Motion of its vertices in this frame, if it is a deforming mesh.
     deforming: Option<Deforming>,
+    /// Its vertices in metres, if it deforms: room that is used again in every frame.
+    shown: Vec<Vec3>,
     velocity: Vec3,
     /// Its pose when the last frame ended, between two steps; in the head's frame, in metres.
     place: Pose,
@@ -169,6 +171,7 @@ impl ColliderBody {
             hand: None,
             spared: Vec::new(),
             deforming: None,
+            shown: Vec::new(),
             place: pose,
             shape,
             frame,
@@ -226,6 +229,7 @@ impl ColliderBody {
         });
         deforming.is_next = true;
         own.reserve();
+        self.shown.reserve(positions.len());
         let per_metre = self.handling.per_metre;
         deforming.to.iter_mut().zip(positions).for_each(|(to, goal)| *to = per_metre * *goal);
         Ok(())
@@ -281,9 +285,9 @@ impl ColliderBody {
         if let (true, ColliderShape::Mesh(own), ColliderShape::Mesh(shown)) =
             (is_deforming, &self.collider.shape, &mut self.shape)
         {
-            let mut metres = own.positions_earlier(earlier);
-            metres.iter_mut().for_each(|p| *p /= self.handling.per_metre);
-            let fits = shown.deform(&metres, 0.0);
+            self.shown.clear();
+            self.shown.extend(own.positions_earlier(earlier).map(|p| p / self.handling.per_metre));
+            let fits = shown.deform(&self.shown, 0.0);
             debug_assert!(fits.is_ok(), "vertices are as many as before, and finite");
         }
     }

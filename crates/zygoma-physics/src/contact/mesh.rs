@@ -75,10 +75,10 @@ impl ColliderMesh {
     }
 
     /// Vertices a fraction of the current step before its end.
-    pub fn positions_earlier(&self, fraction: f32) -> Vec<Vec3> {
+    pub fn positions_earlier(&self, fraction: f32) -> impl Iterator<Item = Vec3> {
         let fraction = if self.duration > 0.0 { fraction } else { 0.0 };
         let pairs = self.positions().iter().zip(self.positions_before());
-        pairs.map(|(now, before)| now.lerp(*before, fraction)).collect()
+        pairs.map(move |(now, before)| now.lerp(*before, fraction))
     }
 
     fn positions_before(&self) -> &[Vec3] {
