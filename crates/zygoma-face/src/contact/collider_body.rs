@@ -86,7 +86,7 @@ pub struct ColliderBody {
     pub(super) spared: Vec<u32>,
     /// Motion of its vertices in this frame, if it is a deforming mesh.
     deforming: Option<Deforming>,
-    /// Its vertices in metres, if it deforms: room that is used again in every frame.
+    /// Its vertices in metres, if it is the skin of a hand: room that is used again in every frame.
     shown: Vec<Vec3>,
     velocity: Vec3,
     /// Its pose when the last frame ended, between two steps; in the head's frame, in metres.
@@ -229,7 +229,6 @@ impl ColliderBody {
         });
         deforming.is_next = true;
         own.reserve();
-        self.shown.reserve(positions.len());
         let per_metre = self.handling.per_metre;
         deforming.to.iter_mut().zip(positions).for_each(|(to, goal)| *to = per_metre * *goal);
         Ok(())
@@ -279,11 +278,11 @@ impl ColliderBody {
         self.show_deformed(earlier);
     }
 
-    /// Gives the shape in metres the vertices of a mesh that deforms, a fraction of a step before the end of the last step.
+    /// Gives the skin of a hand, in metres, its vertices a fraction of a step before the end of the last step. Other meshes that deform have those
+    /// that they were given.
     fn show_deformed(&mut self, earlier: f32) {
-        let is_deforming = self.deforming.is_some() || self.hand.is_some();
-        if let (true, ColliderShape::Mesh(own), ColliderShape::Mesh(shown)) =
-            (is_deforming, &self.collider.shape, &mut self.shape)
+        if let (Some(_), ColliderShape::Mesh(own), ColliderShape::Mesh(shown)) =
+            (self.hand, &self.collider.shape, &mut self.shape)
         {
             self.shown.clear();
             self.shown.extend(own.positions_earlier(earlier).map(|p| p / self.handling.per_metre));

@@ -319,6 +319,16 @@ impl std::fmt::Display for LipSummary {
     }
 }
 
+/// Gives a face the bones that are wanted: its own, none, or those of a face file.
+pub(super) fn set_bones(face: &mut FaceModel, wanted: &AnatomyArg) -> anyhow::Result<()> {
+    match wanted {
+        AnatomyArg::Auto => {}
+        AnatomyArg::None => (face.inside.bones, face.inside.bone_source) = (None, BoneSource::None),
+        AnatomyArg::Of(path) => take_anatomy(face, path)?,
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,14 +349,4 @@ mod tests {
         assert_eq!(both.frames.unwrap().total, [0.97; 2]);
         assert_eq!(both.cheek_puff.unwrap().total, [1.02; 2]);
     }
-}
-
-/// Gives a face the bones that are wanted: its own, none, or those of a face file.
-pub(super) fn set_bones(face: &mut FaceModel, wanted: &AnatomyArg) -> anyhow::Result<()> {
-    match wanted {
-        AnatomyArg::Auto => {}
-        AnatomyArg::None => (face.inside.bones, face.inside.bone_source) = (None, BoneSource::None),
-        AnatomyArg::Of(path) => take_anatomy(face, path)?,
-    }
-    Ok(())
 }
