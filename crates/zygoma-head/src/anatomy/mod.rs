@@ -90,7 +90,7 @@ pub enum FillDetail {
     /// About 26,000 nodes.
     #[default]
     Fine,
-    /// About 50,000 nodes and 200,000 tetrahedra, as many as published (Thesis Table C.3). It is not stored; making it takes about a minute.
+    /// About 44,000 nodes and 168,000 tetrahedra, nearly as many as published (Thesis Table C.3). It is not stored; making it takes about a minute.
     Finest,
 }
 

@@ -306,7 +306,7 @@ pub(crate) struct AnatomyArgs {
     #[arg(long, value_name = "auto|-1..1", allow_hyphen_values = true, value_parser = fat, default_value = "auto")]
     pub(crate) fat: Fat,
 
-    /// How finely the tissue is filled: 9,000, 26,000 or 50,000 nodes. The finest takes a minute longer. Coarse for a face file, otherwise
+    /// How finely the tissue is filled: 9,000, 26,000 or 44,000 nodes. The finest takes a minute longer. Coarse for a face file, otherwise
     /// fine, by default.
     #[arg(long, value_name = "DETAIL")]
     pub(crate) fill: Option<Fill>,
