@@ -114,12 +114,18 @@ fn press_cheek(body: &mut EnrichedBody, face: &FaceModel) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Measures some frames of 1/60 s with a shaking head.
-pub(crate) fn run(rig: &Rig, frames: usize) -> anyhow::Result<EnrichedReport> {
+/// A face with bones and tissue where they fit under its skin.
+pub(super) fn face_with_anatomy(rig: &Rig) -> anyhow::Result<FaceModel> {
     let mut face = FaceModel::of_rig(rig, 4000, &Budget::default())?;
     if let Err(problem) = face.add_anatomy(rig) {
         eprintln!("note: {problem}; the tissue is one layer under the skin instead");
     }
+    Ok(face)
+}
+
+/// Measures some frames of 1/60 s with a shaking head.
+pub(crate) fn run(rig: &Rig, frames: usize) -> anyhow::Result<EnrichedReport> {
+    let face = face_with_anatomy(rig)?;
     let fill = TissueVolume::of_face(&face);
     let input = TissueInput { volume: fill.as_ref(), ..TissueInput::new(&face) };
     let began = Instant::now();

@@ -9,9 +9,10 @@ use zygoma_face::enriched::{Enriched, EnrichedBody, EnrichedParams};
 use zygoma_face::model::{Continue, FaceModel};
 use zygoma_face::tissue::{TissueInput, TissueVolume};
 use zygoma_geometry::rigid::RigidMotion;
-use zygoma_numerics::Budget;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::{Rig, Take};
+
+use super::enriched::face_with_anatomy;
 
 /// Frames per second.
 const FPS: f64 = 60.0;
@@ -63,10 +64,7 @@ impl ExactReport {
 
 /// Performs the first seconds of a take with a still and with a shaken head.
 pub(crate) fn run(rig: &Rig, take: &Take, seconds: f64) -> anyhow::Result<ExactReport> {
-    let mut face = FaceModel::of_rig(rig, 4000, &Budget::default())?;
-    if let Err(problem) = face.add_anatomy(rig) {
-        eprintln!("note: {problem}; the tissue is one layer under the skin instead");
-    }
+    let face = face_with_anatomy(rig)?;
     let fill = TissueVolume::of_face(&face);
     let input = TissueInput { volume: fill.as_ref(), ..TissueInput::new(&face) };
     let enriched = Arc::new(Enriched::build(&input, &EnrichedParams::default(), &mut |_| Continue::Yes)?);

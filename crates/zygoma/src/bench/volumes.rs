@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 use zygoma_face::enriched::{Enriched, EnrichedParams, Soundness};
-use zygoma_face::model::{Continue, FaceModel};
+use zygoma_face::model::Continue;
 use zygoma_face::tissue::{TissueInput, TissueVolume};
-use zygoma_numerics::Budget;
 use zygoma_rig::Rig;
+
+use super::enriched::face_with_anatomy;
 
 /// The rest volumes of one rig.
 #[derive(Serialize)]
@@ -27,10 +28,7 @@ pub(crate) struct VolumesReport {
 
 /// Looks at all single shapes of a rig.
 pub(crate) fn run(rig: &Rig) -> anyhow::Result<VolumesReport> {
-    let mut face = FaceModel::of_rig(rig, 4000, &Budget::default())?;
-    if let Err(problem) = face.add_anatomy(rig) {
-        eprintln!("note: {problem}; the tissue is one layer under the skin instead");
-    }
+    let face = face_with_anatomy(rig)?;
     let fill = TissueVolume::of_face(&face);
     let input = TissueInput { volume: fill.as_ref(), ..TissueInput::new(&face) };
     let enriched = Enriched::build(&input, &EnrichedParams::default(), &mut |_| Continue::Yes)?;
