@@ -1,4 +1,4 @@
-//! Hands with a skin of their own, friction on meshes that deform, and cartilage.
+//! Hands with a skin of their own, friction on meshes that deform, cartilage, and the published method.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,9 +6,9 @@ use glam::{Quat, Vec3};
 use zygoma_face::body::Body;
 use zygoma_face::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION, HandBody, HandSurface};
 use zygoma_face::model::{Continue, FaceModel, Landmarks};
-use zygoma_face::run::{HandProbe, HandSummary};
+use zygoma_face::run::{HandProbe, HandSummary, TouchScript};
 use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};
-use zygoma_face::tissue::{Tissue, TissueBody, TissueParams};
+use zygoma_face::tissue::{PublishedBody, PublishedOptions, Tissue, TissueBody, TissueParams};
 use zygoma_geometry::normals::vertex_normals;
 use zygoma_hand::{Extent, Gesture, HandMesh, Side, Spot};
 use zygoma_head::{Head, HeadOptions};
@@ -151,4 +151,42 @@ fn cartilage_makes_the_nose_bend_less() {
     let (soft, stiff) = (bent(1.0), bent(TissueParams::default().cartilage));
     println!("bent by {:.2} mm without cartilage, by {:.2} mm with it", 1e3 * soft, 1e3 * stiff);
     assert!(soft > 1e-3 && stiff < 0.7 * soft, "{soft} m, {stiff} m");
+}
+
+/// A poke at the cheek by the published method.
+fn published(options: PublishedOptions) -> HandSummary {
+    let script = "[[hand]]\ngesture = \"poke\"\nat = \"cheek-left\"\ndepth = 6\nfrom = 0\nto = 1.6\n";
+    let script = TouchScript::parse(script, &FACE, &Landmarks::new(&FACE)).expect("it is a script");
+    let hand = &script.hands[0];
+    let mut body = PublishedBody::new(TISSUE.clone(), options).expect("it can be simulated");
+    body.settle();
+    let colliders = body.colliders_mut().expect("it can be touched");
+    let id = colliders.add_hand(ColliderFrame::Head, &hand.pose(0.0, &FACE.neutral), HAND_FRICTION);
+    let mut probe = HandProbe::new().expect("the built-in hand is closed");
+    let frames: Vec<_> = (6..=14)
+        .map(|frame| {
+            let goal = hand.pose(0.05 * f64::from(frame), &FACE.neutral);
+            body.colliders_mut().expect("it can be touched").move_hand(id, &goal);
+            let shown = body.advance(0.05).positions.to_vec();
+            Some(probe.measure([(hand.side, &goal)].into_iter(), &FACE.skin, (&FACE.neutral, &shown)))
+        })
+        .collect();
+    HandSummary::new(frames.iter())
+}
+
+#[test]
+fn the_published_method_takes_skin_along_and_each_of_its_parts_matters() {
+    let whole = PublishedOptions::default();
+    let [all, bare, soft] =
+        [whole, PublishedOptions { correction: false, ..whole }, PublishedOptions { bones: 0.0, ..whole }]
+            .map(published);
+    for found in [&all, &bare, &soft] {
+        println!("{found:?}");
+    }
+    assert!(all.touching > 4, "{all:?}");
+    // A coarse mesh hardly follows a fingertip: see `bench hands --published` for a fine one.
+    assert!(all.simulated.deepest_mm < 0.9 * all.tracked.deepest_mm, "{all:?}");
+    assert!(bare.simulated.deepest_mm > 1.05 * all.simulated.deepest_mm, "{bare:?}");
+    assert!(soft.simulated.deepest_mm < 0.95 * all.simulated.deepest_mm, "{soft:?}");
+    assert!(soft.simulated.deformation_mm > all.simulated.deformation_mm, "{soft:?}");
 }

@@ -173,7 +173,7 @@ fn perform(made: &Made, tour: &Take) {
     assert_eq!(crossing[0], 0, "{}: lips cross", rig.name);
     // Lips that contact keeps apart are that far from a rig that lets them through; a fold would be twice as far.
     assert!(worst < 5.0, "{}: {worst} mm", rig.name);
-    assert!(inverted <= 1, "{}: {inverted} elements are inside out", rig.name);
+    assert!(inverted <= 1, "{}: {inverted} elements are inverted", rig.name);
 }
 
 #[test]

@@ -37,15 +37,25 @@ impl RigidMotion {
 /// built from the cross-covariance (\[Horn 1987\]). Fewer than three points that do not lie on one line leave the
 /// rotation partly undetermined; one of the best is returned then.
 pub fn fit_rigid_motion(from: &[DVec3], to: &[DVec3]) -> RigidMotion {
+    fit_weighted(from, to, |_| 1.0)
+}
+
+/// The same with a weight for each pair of points.
+pub fn fit_weighted_rigid_motion(from: &[DVec3], to: &[DVec3], weights: &[f64]) -> RigidMotion {
+    fit_weighted(from, to, |pair| weights.get(pair).copied().unwrap_or(0.0))
+}
+
+fn fit_weighted(from: &[DVec3], to: &[DVec3], weight: impl Fn(usize) -> f64) -> RigidMotion {
     let count = from.len().min(to.len());
-    if count == 0 {
+    let whole: f64 = (0..count).map(&weight).sum();
+    if whole <= 0.0 {
         return RigidMotion::IDENTITY;
     }
-    let mean = |points: &[DVec3]| points[..count].iter().sum::<DVec3>() / count as f64;
+    let mean = |points: &[DVec3]| (0..count).map(|i| weight(i) * points[i]).sum::<DVec3>() / whole;
     let (from_mean, to_mean) = (mean(from), mean(to));
     let mut covariance = DMat3::ZERO;
-    for (p, q) in from.iter().zip(to) {
-        let (p, q) = (*p - from_mean, *q - to_mean);
+    for i in 0..count {
+        let (p, q) = (weight(i) * (from[i] - from_mean), to[i] - to_mean);
         covariance += DMat3::from_cols(q * p.x, q * p.y, q * p.z);
     }
     let rotation = closest_rotation(covariance);
@@ -139,6 +149,18 @@ mod tests {
             for (p, q) in from.iter().zip(&to) {
                 prop_assert!(found.apply(*p).distance(*q) < 1e-9);
             }
+        }
+    }
+
+    #[test]
+    fn points_without_weight_do_not_count() {
+        let truth = RigidMotion { rotation: DQuat::from_rotation_y(0.7), translation: DVec3::X };
+        let from = [DVec3::X, DVec3::Y, DVec3::Z, DVec3::ONE, DVec3::NEG_ONE];
+        let mut to = from.map(|p| truth.apply(p));
+        to[4] += DVec3::Y;
+        let found = fit_weighted_rigid_motion(&from, &to, &[1.0, 0.3, 2.0, 1.0, 0.0]);
+        for (p, q) in from.iter().zip(&to).take(4) {
+            assert!(found.apply(*p).distance(*q) < 1e-12);
         }
     }
 

@@ -40,15 +40,15 @@ fn check(path: &Path, pictures: Option<&str>, landmarks: &[usize]) -> Result<(),
     let skin = rig.skin();
     let positions: Vec<DVec3> = skin.positions.iter().map(|p| p.as_dvec3()).collect();
     let triangles = skin.faces.triangles();
-    let inner: Vec<(Vec<DVec3>, Vec<[u32; 3]>)> = rig
+    let others: Vec<(Vec<DVec3>, Vec<[u32; 3]>)> = rig
         .meshes
         .iter()
         .enumerate()
         .filter(|(i, _)| *i != rig.skin)
         .map(|(_, mesh)| (mesh.positions.iter().map(|p| p.as_dvec3()).collect(), mesh.faces.triangles()))
         .collect();
-    let inner: Vec<(&[DVec3], &[[u32; 3]])> = inner.iter().map(|(p, t)| (&p[..], &t[..])).collect();
-    let input = FitInput { inner: &inner, ..FitInput::new(&positions, &triangles) };
+    let others: Vec<(&[DVec3], &[[u32; 3]])> = others.iter().map(|(p, t)| (&p[..], &t[..])).collect();
+    let input = FitInput { others: &others, ..FitInput::new(&positions, &triangles) };
     let fitted = fit(&input)?;
     let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let r = &fitted.report;

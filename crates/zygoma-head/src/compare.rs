@@ -144,13 +144,13 @@ impl Canvas {
         let mesh = rig.skin();
         let positions: Vec<DVec3> = mesh.positions.iter().map(|p| p.as_dvec3()).collect();
         let triangles = mesh.faces.triangles();
-        let inner: Vec<(Vec<DVec3>, Vec<[u32; 3]>)> = (rig.meshes.iter().enumerate())
+        let others: Vec<(Vec<DVec3>, Vec<[u32; 3]>)> = (rig.meshes.iter().enumerate())
             .filter(|(i, _)| *i != rig.skin)
             .map(|(_, mesh)| (mesh.positions.iter().map(|p| p.as_dvec3()).collect(), mesh.faces.triangles()))
             .collect();
-        let inner: Vec<(&[DVec3], &[[u32; 3]])> = inner.iter().map(|(p, t)| (&p[..], &t[..])).collect();
+        let others: Vec<(&[DVec3], &[[u32; 3]])> = others.iter().map(|(p, t)| (&p[..], &t[..])).collect();
         let registration =
-            Registration::new(&FitInput { inner: &inner, ..FitInput::new(&positions, &triangles) })?;
+            Registration::new(&FitInput { others: &others, ..FitInput::new(&positions, &triangles) })?;
         let (registered, to_mesh) = registration.registered();
         let registered: Vec<DVec3> = registered.iter().map(|p| to_mesh.apply(*p)).collect();
         let chosen = |all: &[DVec3]| self.face.iter().map(|v| all[*v]).collect::<Vec<DVec3>>();

@@ -124,15 +124,15 @@ impl Unfolder {
                     return report;
                 }
             }
-            if attempt + 1 < attempts {
-                self.give_way(x, fullness);
+            if attempt + 1 == attempts || !self.give_way(x, fullness) {
+                break;
             }
         }
         report
     }
 
-    /// Lets go of the vertices of crushed elements: their targets contradict each other.
-    fn give_way(&mut self, x: &[DVec3], fullness: f64) {
+    /// Lets go of the vertices of crushed elements: their targets contradict each other. False if none of them is pulled.
+    fn give_way(&mut self, x: &[DVec3], fullness: f64) -> bool {
         let mut lets_go = vec![false; x.len()];
         for (tet, volume) in self.tets.iter().zip(&self.volumes) {
             if volume_of(tet.map(|v| x[v as usize])) < fullness * volume {
@@ -140,12 +140,15 @@ impl Unfolder {
             }
         }
         let pulls = self.system.group_mut(self.pulls);
+        let mut gives_way = false;
         for (index, (vertex, _)) in self.pulled.iter().enumerate().filter(|(_, (v, _))| lets_go[*v as usize])
         {
             let Target { weight, target } = pulls.parameters(index);
             debug_assert!(self.rows[*vertex as usize] < self.free as u32, "only free vertices are pulled");
             pulls.set_parameters(index, Target { weight: LET_GO * weight, target });
+            gives_way = true;
         }
+        gives_way
     }
 
     /// Minimises with one ε.

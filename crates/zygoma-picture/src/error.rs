@@ -30,13 +30,13 @@ pub enum Error {
         found: usize,
     },
     /// The bytes are not a PNG that can be read.
-    #[error("the PNG cannot be read: {0}; write it anew as an 8-bit RGB or RGBA PNG")]
+    #[error("the PNG cannot be read: {0}; re-export it as an 8-bit RGB or RGBA PNG")]
     Decode(String),
     /// The bytes of a JPEG or WebP texture cannot be read.
-    #[error("the texture cannot be read: {0}; write it anew as a PNG")]
+    #[error("the texture cannot be read: {0}; re-export it as a PNG")]
     Texture(String),
     /// The bytes are of no format that is read.
-    #[error("the texture is neither a PNG nor a JPEG nor a WebP; write it anew as a PNG")]
+    #[error("the texture is neither a PNG nor a JPEG nor a WebP; re-export it as a PNG")]
     Format,
     /// The PNG encoder failed.
     #[error("the PNG cannot be written: {0}")]

@@ -173,7 +173,7 @@ impl Report {
             skin.duplicate_shapes.iter().map(|(first, second)| format!("{first} = {second}")).collect();
         report(
             twins.len(),
-            format!("'{name}': {} pairs of shapes do the same: {}", twins.len(), twins.join(", ")),
+            format!("'{name}': {} pairs of shapes are identical: {}", twins.len(), twins.join(", ")),
         );
         problems
     }

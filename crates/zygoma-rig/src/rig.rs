@@ -225,6 +225,18 @@ impl RigMesh {
         self.shapes.iter().find(|shape| shape.name == name)
     }
 
+    /// The largest displacement of each vertex by any shape, m.
+    pub fn farthest_moves(&self) -> Vec<f32> {
+        let mut farthest = vec![0.0_f32; self.positions.len()];
+        for shape in &self.shapes {
+            for (vertex, offset) in shape.deltas.vertices.iter().zip(&shape.deltas.offsets) {
+                let place = &mut farthest[*vertex as usize];
+                *place = place.max(offset.length());
+            }
+        }
+        farthest
+    }
+
     /// A hash that identifies the mesh: it changes with any vertex, polygon or shape, but not with how or where
     /// the file is stored.
     pub fn fingerprint(&self) -> u64 {

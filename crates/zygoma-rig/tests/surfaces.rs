@@ -149,7 +149,7 @@ fn broken_caches_get_a_sentence() {
         let limits = Limits::default();
         [refused(caches::read_pc2(&path, &limits)), refused(caches::read_mdd(&path, &limits))]
     };
-    assert!(read(b"")[0].contains("no PC2") && read(b"")[1].contains("no MDD"));
+    assert!(read(b"")[0].contains("not a PC2") && read(b"")[1].contains("not an MDD"));
     assert!(read(&pc2)[0].contains("2 frames of 5 vertices, which takes 152 bytes, but the file has 32"));
     pc2[16..20].copy_from_slice(&[0xff; 4]);
     assert!(read(&pc2)[0].contains("2 frames of -1 vertices"));

@@ -113,6 +113,16 @@ export class Viewer {
     await this.until(() => window.zygoma?.state.scene.value && window.zygoma.frame());
   }
 
+  /** The head that is shown now, for `isReplaced`. */
+  head() {
+    return this.page.evaluateHandle(() => window.zygoma.stage.head);
+  }
+
+  /** Waits until another head is shown: its pictures are read first. */
+  async isReplaced(head) {
+    await this.until((head) => window.zygoma.stage.head !== head, head);
+  }
+
   async isTouchable() {
     await this.until(() => window.zygoma?.state.face.value && (window.zygoma.frame()?.flags & 1) !== 0);
   }
@@ -124,16 +134,17 @@ export class Viewer {
     await this.settled();
   }
 
-  /** Waits until the skin no longer moves. */
+  /** Waits until the skin no longer moves, that of a head that replaces this one meanwhile included. */
   async settled() {
     await this.page.evaluate(async () => {
-      const { skin } = window.zygoma.stage.head;
       for (let quiet = 0, tries = 0; quiet < 3 && tries < 30; tries++) {
-        const before = skin.positions.slice();
-        const number = window.zygoma.frame().number;
-        while (window.zygoma.frame().number < number + 8) await new Promise((resolve) => setTimeout(resolve, 30));
-        const moved = before.reduce((most, value, i) => Math.max(most, Math.abs(value - skin.positions[i])), 0);
-        quiet = moved < 2e-5 ? quiet + 1 : 0;
+        const { head } = window.zygoma.stage;
+        const before = head.skin.positions.slice();
+        // A new head has no frame yet, and counts from the start.
+        const number = window.zygoma.frame()?.number ?? 0;
+        while (!(window.zygoma.frame()?.number >= number + 8) && window.zygoma.stage.head === head) await new Promise((resolve) => setTimeout(resolve, 30));
+        const moved = before.reduce((most, value, i) => Math.max(most, Math.abs(value - head.skin.positions[i])), 0);
+        quiet = moved < 2e-5 && window.zygoma.stage.head === head ? quiet + 1 : 0;
       }
     });
   }

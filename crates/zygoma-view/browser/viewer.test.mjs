@@ -135,6 +135,47 @@ describe("the built-in head", () => {
   });
 });
 
+/** The tip of the wearer's right index finger, as the simulation has it: the one further to the character's left. */
+function indexTip() {
+  const [HAND, INDEX_TIP] = [6, 9];
+  return window.zygoma
+    .frame()
+    .sections.filter(({ kind }) => kind === HAND)
+    .map(({ numbers, scale }) => [0, 1, 2].map((k) => scale * numbers[4 * INDEX_TIP + k]))
+    .reduce((a, b) => (a[0] > b[0] ? a : b));
+}
+
+/** The middle of the remembered left cheek, and its normal. */
+function leftCheek() {
+  const { head } = window.zygoma.stage;
+  const [cheek, normal] = [[0, 0, 0], [0, 0, 0]];
+  let count = 0;
+  for (let point = 0; point < head.skin.count; point++) {
+    if (head.regionOf(point) !== "left cheek") continue;
+    count++;
+    for (let k = 0; k < 3; k++) {
+      cheek[k] += window.remembered[3 * point + k];
+      normal[k] += window.rememberedNormals[3 * point + k];
+    }
+  }
+  const length = Math.hypot(...normal);
+  return { middle: cheek.map((sum) => sum / count), normal: normal.map((sum) => sum / length) };
+}
+
+/** Leads the tip of the headset's right index finger to a distance above the left cheek, and waits until the simulation has it there. */
+async function lead(tab, gap) {
+  await tab.page.evaluate((gap) => {
+    const { middle, normal } = window.leftCheek();
+    const { position } = window.device.hands.right;
+    // Where the tip is from the hand's place: read once, from a hand at rest. Frames of a moving hand are late.
+    window.tipFromHand ??= window.indexTip().map((at, k) => at - [position.x, position.y, position.z][k]);
+    window.tipTarget = middle.map((at, k) => at + gap * normal[k]);
+    const [x, y, z] = window.tipTarget.map((at, k) => at - window.tipFromHand[k]);
+    position.set(x, y, z);
+  }, gap);
+  await tab.until(() => Math.hypot(...window.indexTip().map((at, k) => at - window.tipTarget[k])) < 1e-3);
+}
+
 describe("hands", () => {
   test("a gesture of the panel is played at a place, and the hand goes again", async () => {
     await viewer.rest();
@@ -196,18 +237,35 @@ describe("hands", () => {
     await page.evaluate(() => delete window.zygoma.stage.canvas.setPointerCapture);
   });
 
-  test("a headset brings its hands, and takes them away", async () => {
+  test("a headset brings its hands, which touch the cheek, and takes them away", async () => {
     const emulator = join(import.meta.dirname, "../node_modules/iwer/build/iwer.min.js");
     const wear = () => {
       window.device = new window.IWER.XRDevice(window.IWER.metaQuest3);
       window.device.installRuntime({ forceInstall: true });
       window.device.primaryInputMode = "hand";
     };
-    const tab = await Viewer.open(browser, server.url, { scripts: [{ path: emulator }, wear] });
+    // Both eyes are drawn by software: the hands must be heard of four times a second.
+    const viewport = { width: 920, height: 480 };
+    const tab = await Viewer.open(browser, server.url, { scripts: [{ path: emulator }, wear], viewport });
+    await tab.page.evaluate(`window.indexTip = ${indexTip}; window.leftCheek = ${leftCheek};`);
     await tab.isTouchable();
+    await tab.rest();
+    await tab.remember();
     await tab.page.locator("summary").getByText("Hands", { exact: true }).click();
     await tab.page.getByRole("button", { name: "Use a headset" }).click();
     await tab.hasHands(2);
+    await tab.moreFrames();
+    // The wearer faces the character, whose left cheek is on the wearer's right: the tip of that index finger goes to it along its normal.
+    // A joint is as far below the skin of its finger as that is thick. The middle finger is ahead of it, and would soon be through the cheek.
+    for (const gap of [0.05, 0.03, 0.015, 0.008]) await lead(tab, gap);
+    await tab.hasMoved(2);
+    const pressed = await tab.moved();
+    assert.ok(pressed.along < -2 && /left cheek/.test(pressed.region), JSON.stringify(pressed));
+    await tab.screenshot("headset");
+    await lead(tab, 0.1);
+    await tab.settled();
+    const left = await tab.moved();
+    assert.ok(left.most < 0.5, `the skin is back: ${JSON.stringify(left)}`);
     await tab.page.evaluate(() => window.device.activeSession.end());
     await tab.hasHands(0);
     assert.equal(await tab.page.evaluate(() => window.zygoma.headset.isOn), false);
@@ -474,6 +532,18 @@ describe("rig, shell and tissue", () => {
     const link = await panel.getByRole("link", { name: "materials.toml" }).getAttribute("href");
     const file = await page.evaluate(async (link) => (await fetch(link)).text(), link);
     assert.match(file, /^\[\[material\]\]\nshape = "neutral"\nat = [0-9]+\nradius = 10.0\nmu = 4[45].[0-9]+\n/);
+    // The last stroke is taken back, by a button or by a key.
+    const painted = await page.evaluate(() => window.zygoma.state.spots.value);
+    await stroke();
+    await viewer.until((spots) => window.zygoma.state.spots.value > spots, painted);
+    await page.keyboard.press("Control+z");
+    await viewer.until((spots) => window.zygoma.state.spots.value === spots, painted);
+    await panel.getByRole("button", { name: "Undo" }).click();
+    await viewer.until(() => window.zygoma.state.spots.value === 0);
+    assert.ok(Math.abs((await stiffness()) - before) < 1e-3 * before, "nothing is painted");
+    assert.equal(await panel.getByRole("button", { name: "Undo" }).isDisabled(), true);
+    await stroke();
+    await viewer.until(([at, limit]) => window.zygoma.stage.stiffnessAt(window.zygoma.stage.pick(at.x, at.y).nearest) > limit, [at, 2 * before]);
     await page.keyboard.down("Shift");
     await stroke();
     await page.keyboard.up("Shift");
@@ -647,8 +717,10 @@ describe("other heads", () => {
       };
     });
     await page.locator("summary", { hasText: "Built-in head" }).click();
+    const old = await viewer.head();
     await page.getByLabel("Nose length").fill("-1");
     await viewer.until(() => window.zygoma.state.dials.value.find((dial) => dial.name === "nose_length")?.value === -1);
+    await viewer.isReplaced(old);
     await viewer.moreFrames();
     assert.ok((await page.evaluate(`(${fall})()`)) > 0.005, "the lower teeth are down");
     await page.locator("summary", { hasText: "Built-in head" }).click();
@@ -660,9 +732,10 @@ describe("other heads", () => {
     await viewer.rest();
     await page.locator("summary", { hasText: "Built-in head" }).click();
     await viewer.remember();
+    const old = await viewer.head();
     await page.getByLabel("Nose length").fill("1");
     await viewer.until(() => window.zygoma.state.dials.value.find((dial) => dial.name === "nose_length")?.value === 1);
-    await viewer.isShown();
+    await viewer.isReplaced(old);
     await viewer.settled();
     const longer = await viewer.moved();
     assert.ok(longer.most > 2 && /nose/.test(longer.region), JSON.stringify(longer));
@@ -787,6 +860,12 @@ describe("the page itself", () => {
     await tab.rest();
     await tab.page.getByLabel("Mouth smile left").fill("0.5");
     await tab.until(() => window.zygoma.frame()?.weights.some((weight) => weight === 0.5));
+    await tab.page.getByRole("radio", { name: "Enriched" }).check();
+    await tab.until(() => window.zygoma.state.isPaintable);
+    await tab.page.keyboard.press("5");
+    const cheek = await tab.place("left cheek");
+    await tab.page.mouse.click(cheek.x, cheek.y);
+    await tab.until(() => window.zygoma.state.spots.value === 1);
     // A socket that breaks, as when the machine slept, comes back.
     tab.mayLoseServer = true;
     await tab.page.evaluate(() => window.zygoma.connection.socket.close());
@@ -799,6 +878,12 @@ describe("the page itself", () => {
     // Held values are held again, and can be let go.
     await tab.until(() => window.zygoma.frame()?.weights.some((weight) => weight === 0.5));
     assert.equal(await tab.page.locator(".slider.held").count(), 1);
+    // So is the body, with its paint.
+    await tab.until(() => window.zygoma.state.isPaintable);
+    await tab.page.keyboard.press("5");
+    await tab.until(() => window.zygoma.state.spots.value === 1);
+    await tab.page.keyboard.press("Control+z");
+    await tab.until(() => window.zygoma.state.spots.value === 0);
     await tab.page.getByLabel("Take", { exact: true }).selectOption("-1");
     await tab.page.locator(".slider.held").dblclick();
     await tab.until(() => window.zygoma.frame()?.weights.every((weight) => weight === 0));

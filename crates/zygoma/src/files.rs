@@ -7,7 +7,19 @@ use zygoma_files::{OutputKind, Plan};
 use zygoma_rig::formats::obj;
 
 /// Flags that name an output. Every other flag with a path names an input.
-const OUTPUTS: [&str; 9] = ["out", "glb", "report", "sheet", "plot", "table", "cache", "write_map", "record"];
+const OUTPUTS: [&str; 11] = [
+    "out",
+    "glb",
+    "report",
+    "sheet",
+    "plot",
+    "table",
+    "cache",
+    "write_map",
+    "record",
+    "take_out",
+    "pictures",
+];
 
 /// Flags that may name a file, or something else.
 const TAKES: [&str; 4] = ["take", "takes", "material_take", "anatomy"];
@@ -50,7 +62,7 @@ fn collect(command: &Command, matches: &ArgMatches, plan: &mut Plan) -> anyhow::
 /// How a command makes an output. Rigs and surfaces without an extension are folders of OBJ files.
 fn kind(command: &str, id: &str, path: &Path) -> OutputKind {
     match (command, id) {
-        (_, "report" | "cache") | ("demo", _) => OutputKind::Folder,
+        (_, "report" | "cache" | "pictures") | ("demo", _) => OutputKind::Folder,
         ("convert" | "correct" | "retarget" | "simulate" | "head", "out") if path.extension().is_none() => {
             OutputKind::WholeFolder
         }

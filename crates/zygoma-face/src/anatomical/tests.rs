@@ -11,6 +11,7 @@ use zygoma_physics::contact::{ColliderShape, Pose};
 use zygoma_rig::formats::markers::MarkerPlace;
 
 use super::*;
+use crate::body::restoring::assert_restores;
 use crate::body::{Body, Drive};
 use crate::contact::ColliderMotion;
 use crate::model::{Continue, FaceModel, Landmarks};
@@ -289,4 +290,11 @@ fn a_dense_face_comes_from_few_points() {
     assert_eq!(body.landmark_miss().unwrap().1, 1);
     let beyond = AnatomicalBody::following(HEAD.clone(), &[MarkerPlace::Vertex(u32::MAX)]);
     assert!(matches!(beyond, Err(AnatomicalError::Landmark(LandmarkError { point: 0 }))));
+}
+
+#[test]
+fn it_goes_on_from_a_saved_state_bit_for_bit() {
+    let cheek = Landmarks::new(&FACE).find("cheek-left").unwrap().vertex as usize;
+    let (mut body, shown) = settled(&[]);
+    assert_restores(&mut body, shown[cheek]);
 }

@@ -4,6 +4,8 @@
 //! head's frame and in metres, and can at once be performed, watched and, if it has colliders, touched.
 
 pub(crate) mod head_path;
+#[cfg(test)]
+pub(crate) mod restoring;
 mod rig;
 
 use std::any::Any;
@@ -198,8 +200,8 @@ impl<T: Any + Clone + Send> Snapshot for T {
     }
 }
 
-/// The largest of the weights of the vertices that each carrier carries, times its own part in them: how far a carrier goes back to the rig when
-/// the vertices of the whole mesh do so by some weights.
+/// How far each coarse vertex is reset to the rig when the vertices of the whole mesh, which are embedded in the coarse ones, are reset by some weights: the
+/// largest of these weights, each times the coarse vertex's part in that vertex.
 pub(crate) fn weights_of_carriers(
     embedding: impl Iterator<Item = ([u32; 3], [f32; 3])>,
     weights: &[f32],

@@ -60,7 +60,7 @@ pub struct Colliders {
     samples: usize,
     /// Points that may touch a collider, sorted by collider and point.
     pub(crate) candidates: Vec<ContactPoint>,
-    /// State of contact points when they were last given up to be found anew.
+    /// State of contact points before the last re-detection.
     pub(super) kept: Vec<Kept>,
     pub(crate) contacts: Vec<Contact>,
 }

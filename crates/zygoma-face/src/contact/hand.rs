@@ -27,6 +27,13 @@ const MOST_PARTS: f32 = 12.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandId(pub(super) u64);
 
+impl HandId {
+    /// A number of its own.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+}
+
 /// The surface with which a hand presses.
 #[derive(Clone, Debug, Default)]
 pub enum HandSurface {

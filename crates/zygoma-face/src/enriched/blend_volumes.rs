@@ -2,7 +2,9 @@
 
 use glam::{DAffine3, DMat3, DVec3};
 use rayon::prelude::*;
+use zygoma_geometry::intersect::crossing_pairs;
 use zygoma_geometry::rigid::RigidMotion;
+use zygoma_geometry::tets::{TetMesh, volume};
 use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_physics::projective::Row;
@@ -10,7 +12,8 @@ use zygoma_physics::unfold::{UnfoldInput, Unfolder};
 
 use super::build::{EnrichedError, EnrichedProgress, Ground};
 use super::harmonic::Harmonic;
-use super::patch::Patch;
+use super::patch::{Patch, vertices_around};
+use super::slide::BoneSlide;
 use crate::model::{Continue, JawMotion};
 use crate::volume::{AttachmentPoint, Tie, carried};
 
@@ -26,6 +29,9 @@ pub(super) const FULLNESS: f64 = 0.1;
 const STAGES: u32 = 4;
 /// Attempts to unfold the last stage. Ours.
 const ATTEMPTS: usize = 3;
+/// Rings of neighbours around crushed elements in which skin may yield, and how many times more firmly than `SKIN_PULL` it is held, in one attempt
+/// after the other. Ours.
+const YIELDING: [(usize, f64); 3] = [(2, 100.0), (2, 10.0), (4, 1.0)];
 /// Stiffness of the pull of skin to its place in a shape, per area and stiffness of the material, 1/m: it yields only where elements would be
 /// crushed. Output does not suffer from it, since it is the artist's skin plus a displacement. Ours.
 const SKIN_PULL: f64 = 3e3;
@@ -105,6 +111,7 @@ pub(super) fn solve_volumes(
 ) -> Result<BlendVolumes, EnrichedError> {
     let count = ground.face.shapes.len();
     let mut solver = ShapeSolver::new(ground)?;
+    let boundary = ground.mesh.mesh.boundary();
     let mut moved = Vec::with_capacity(count);
     while moved.len() < count {
         if progress(EnrichedProgress { shape: moved.len(), shapes: count }) != Continue::Yes {
@@ -117,9 +124,9 @@ pub(super) fn solve_volumes(
                 only(count, &ground.face.base_shape(shape).into_iter().chain([shape]).collect::<Vec<_>>())
             })
             .collect();
-        let starts: Vec<Start> = weights.iter().map(|weights| solver.start(weights)).collect();
+        let starts: Vec<Vec<Start>> = weights.iter().map(|weights| solver.starts(weights)).collect();
         let solved: Result<Vec<Vec<DVec3>>, NotPositiveDefinite> =
-            starts.par_iter().map(|start| start.solve(ground)).collect();
+            starts.par_iter().map(|starts| soundest(ground, starts, &boundary)).collect();
         moved.extend(solved?);
     }
     let alone = moved.clone();
@@ -145,10 +152,39 @@ fn only(count: usize, shapes_at_one: &[usize]) -> Vec<f32> {
     (0..count).map(|shape| if shapes_at_one.contains(&shape) { 1.0 } else { 0.0 }).collect()
 }
 
+/// Solves an expression from one start after the other until one is sound; the displacements of the soundest. Sound is one without crushed elements,
+/// and without crossings unless skin or bones cross by themselves.
+fn soundest(
+    ground: &Ground,
+    starts: &[Start],
+    boundary: &[[u32; 3]],
+) -> Result<Vec<DVec3>, NotPositiveDefinite> {
+    let is_given = |t: &&[u32; 3]| t.iter().all(|v| ground.mesh.ties[*v as usize] != Tie::Free);
+    let given: Vec<[u32; 3]> = boundary.iter().filter(is_given).copied().collect();
+    // The last start is that in which no tissue slides.
+    let cross_anyway =
+        || starts.last().is_some_and(|stuck| !crossing_pairs(&stuck.targets, &given).is_empty());
+    let mut best: Option<([usize; 2], Vec<DVec3>)> = None;
+    for start in starts {
+        let positions = start.solve(ground)?;
+        let faults = [ground.crushed(&positions).len(), crossing_pairs(&positions, boundary).len()];
+        let is_sound = faults == [0; 2] || (faults[0] == 0 && cross_anyway());
+        if best.as_ref().is_none_or(|(fewest, _)| faults < *fewest) {
+            best = Some((faults, positions));
+        }
+        if is_sound {
+            break;
+        }
+    }
+    let (_, positions) = best.unwrap_or_default();
+    Ok(positions.iter().zip(&ground.mesh.mesh.positions).map(|(p, rest)| *p - *rest).collect())
+}
+
 /// Extends the displacements of an expression that bones and rig give into the volume.
 struct ShapeSolver<'a> {
     ground: &'a Ground<'a>,
     harmonic: Harmonic,
+    slide: Option<BoneSlide>,
 }
 
 /// An expression before its elements are unfolded.
@@ -164,11 +200,23 @@ impl<'a> ShapeSolver<'a> {
         let mesh = &ground.mesh;
         let is_given = |v: usize| mesh.ties[v] != Tie::Free;
         let harmonic = Harmonic::new(&mesh.mesh.positions, &mesh.mesh.tets, is_given)?;
-        Ok(Self { ground, harmonic })
+        Ok(Self { ground, harmonic, slide: BoneSlide::new(ground)? })
     }
 
-    fn start(&mut self, weights: &[f32]) -> Start {
-        let targets = self.ground.targets(weights);
+    /// An expression in which tissue slides over bones, and the same without that.
+    fn starts(&mut self, weights: &[f32]) -> Vec<Start> {
+        let pose = self.ground.bones.pose(weights);
+        let stuck = self.ground.targets(weights, &pose);
+        let mut targets = vec![stuck];
+        if let Some(slide) = &mut self.slide {
+            let mut slid = targets[0].clone();
+            slide.slide(self.ground, &pose, &mut slid);
+            targets.insert(0, slid);
+        }
+        targets.into_iter().map(|targets| self.start(targets)).collect()
+    }
+
+    fn start(&mut self, targets: Vec<DVec3>) -> Start {
         let rest = &self.ground.mesh.mesh.positions;
         let mut moved: Vec<[f64; 3]> =
             targets.iter().zip(rest).map(|(to, p)| (*to - *p).to_array()).collect();
@@ -178,20 +226,37 @@ impl<'a> ShapeSolver<'a> {
 }
 
 impl Start {
-    /// Displacements of all vertices without inverted elements. Only the part that the expression moves is solved for.
+    /// Positions of all vertices without inverted elements. Skin goes exactly where the shape has it (*Blendvolumes* eq. 13 with infinitely stiff
+    /// springs); only around elements that this leaves crushed, it may yield.
     fn solve(&self, ground: &Ground) -> Result<Vec<DVec3>, NotPositiveDefinite> {
-        let (mesh, rest) = (&ground.mesh, &ground.mesh.mesh.positions);
+        let rest = &ground.mesh.mesh.positions;
+        let is_moved = |v: usize| self.moved[v].length() > UNMOVED;
         let is_free: Vec<bool> =
-            (0..rest.len()).map(|v| !ground.is_fixed(v) && self.moved[v].length() > UNMOVED).collect();
-        let patch = Patch::around(&mesh.mesh.tets, &is_free);
-        if patch.tets.is_empty() {
-            return Ok(self.moved.clone());
+            (0..rest.len()).map(|v| !ground.is_fixed(v) && !ground.is_on_skin(v) && is_moved(v)).collect();
+        let mut all: Vec<DVec3> = rest.iter().zip(&self.moved).map(|(p, way)| *p + *way).collect();
+        self.unfold_in_stages(ground, &Patch::around(&ground.mesh.mesh.tets, &is_free), &mut all)?;
+        for (rings, firmness) in YIELDING {
+            let crushed = ground.crushed(&all);
+            if crushed.is_empty() {
+                break;
+            }
+            let mut is_free = vertices_around(&ground.mesh.mesh.tets, &crushed, rings, rest.len());
+            is_free.iter_mut().enumerate().for_each(|(v, free)| *free &= !ground.is_fixed(v));
+            self.unfold_softly(ground, &Patch::around(&ground.mesh.mesh.tets, &is_free), firmness, &mut all)?;
         }
-        let (at_rest, targets) = (patch.gather(rest), patch.gather(&self.targets));
-        let pulls: Vec<f64> = patch.vertices.iter().map(|v| ground.pull(*v as usize)).collect();
-        let input = UnfoldInput { rest: &at_rest, tets: &patch.tets, fixed: &patch.is_fixed, pulls: &pulls };
-        let mut unfolder = Unfolder::new(&input)?;
-        let moved = patch.gather(&self.moved);
+        Ok(all)
+    }
+
+    /// Moves the vertices of a patch from the neutral to the shape, those that are fixed in it straight, and unfolds the others on the way.
+    fn unfold_in_stages(
+        &self,
+        ground: &Ground,
+        patch: &Patch,
+        all: &mut [DVec3],
+    ) -> Result<(), NotPositiveDefinite> {
+        let (at_rest, moved) = (patch.gather(&ground.mesh.mesh.positions), patch.gather(&self.moved));
+        let Some(mut unfolder) = unfolder(ground, patch, 1.0)? else { return Ok(()) };
+        let targets = patch.gather(&self.targets);
         let mut x = at_rest.clone();
         for stage in 1..=STAGES {
             let part = f64::from(stage) / f64::from(STAGES);
@@ -207,10 +272,35 @@ impl Start {
             let attempts = if stage == STAGES { ATTEMPTS } else { 1 };
             unfolder.run(&mut x, &places, FULLNESS, attempts);
         }
-        let mut all: Vec<DVec3> = rest.iter().zip(&self.moved).map(|(p, way)| *p + *way).collect();
-        patch.scatter(&x, &mut all);
-        Ok(all.iter().zip(rest).map(|(p, rest)| *p - *rest).collect())
+        patch.scatter(&x, all);
+        Ok(())
     }
+
+    /// Unfolds a patch of a shape, whose skin yields where it must.
+    fn unfold_softly(
+        &self,
+        ground: &Ground,
+        patch: &Patch,
+        firmness: f64,
+        all: &mut [DVec3],
+    ) -> Result<(), NotPositiveDefinite> {
+        let Some(mut unfolder) = unfolder(ground, patch, firmness)? else { return Ok(()) };
+        let mut x = patch.gather(all);
+        unfolder.run(&mut x, &patch.gather(&self.targets), FULLNESS, ATTEMPTS);
+        patch.scatter(&x, all);
+        Ok(())
+    }
+}
+
+/// Prepares to unfold a patch; `None` where there is nothing to unfold.
+fn unfolder(ground: &Ground, patch: &Patch, firmness: f64) -> Result<Option<Unfolder>, NotPositiveDefinite> {
+    if patch.tets.is_empty() {
+        return Ok(None);
+    }
+    let rest = patch.gather(&ground.mesh.mesh.positions);
+    let pulls: Vec<f64> = patch.vertices.iter().map(|v| firmness * ground.pull(*v as usize)).collect();
+    let input = UnfoldInput { rest: &rest, tets: &patch.tets, fixed: &patch.is_fixed, pulls: &pulls };
+    Unfolder::new(&input).map(Some)
 }
 
 impl Ground<'_> {
@@ -223,20 +313,34 @@ impl Ground<'_> {
         }
     }
 
+    /// Whether a vertex is on skin that goes where the rig has it.
+    fn is_on_skin(&self, vertex: usize) -> bool {
+        self.mesh.ties[vertex] == Tie::Skin && !self.surface.is_loose[vertex]
+    }
+
     /// How firmly a vertex is pulled to its target.
     fn pull(&self, vertex: usize) -> f64 {
         let area = self.surface.areas[self.mesh.above[vertex] as usize];
         match self.mesh.ties[vertex] {
-            Tie::Skin if !self.surface.is_loose[vertex] => SKIN_PULL * area,
+            Tie::Skin if self.is_on_skin(vertex) => SKIN_PULL * area,
             Tie::Ligaments { .. } => LIGAMENT_PULL * area,
             _ => 0.0,
         }
     }
 
     /// Positions that bones, ligaments and the rig give the vertices.
-    fn targets(&self, weights: &[f32]) -> Vec<DVec3> {
-        let pose = self.bones.pose(weights);
-        (0..self.mesh.ties.len()).map(|v| self.target(weights, &pose, v)).collect()
+    fn targets(&self, weights: &[f32], pose: &RigidMotion) -> Vec<DVec3> {
+        (0..self.mesh.ties.len()).map(|v| self.target(weights, pose, v)).collect()
+    }
+
+    /// The elements that have less than the wanted fraction of their volume, of those with a vertex that may move.
+    fn crushed(&self, positions: &[DVec3]) -> Vec<usize> {
+        let TetMesh { positions: rest, tets } = &self.mesh.mesh;
+        let full = |tet: usize, x: &[DVec3]| volume(tets[tet].map(|v| x[v as usize]));
+        let is_helpless = |tet: usize| tets[tet].iter().all(|v| self.is_fixed(*v as usize));
+        (0..tets.len())
+            .filter(|tet| full(*tet, positions) < FULLNESS * full(*tet, rest) && !is_helpless(*tet))
+            .collect()
     }
 
     fn target(&self, weights: &[f32], pose: &RigidMotion, vertex: usize) -> DVec3 {

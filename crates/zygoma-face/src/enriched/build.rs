@@ -114,8 +114,9 @@ impl Enriched {
         let face = input.face;
         let (carrying, bony): (Vec<usize>, Vec<usize>) =
             face.inside.jaw_shapes.iter().partition(|shape| face.is_mouth_close(**shape));
-        let Described { surface, tissue_mesh: mesh, bones, .. } =
+        let Described { surface, tissue_mesh: mut mesh, bones, .. } =
             Described::of(input, &bony, &params.layer())?;
+        mesh.leave_bone_out();
         mesh.check(&surface)?;
         let layout = layout(&mesh, &surface);
         let ground = Ground { face, surface, mesh, bones, carrying, layout };

@@ -43,10 +43,11 @@ impl EnrichedBody {
         let rest_weights: Vec<f32> = state.exactly("rest_weights", weights.len())?;
         let of_materials: Option<Vec<f32>> = state.exactly("material_weights", weights.len()).ok();
         let path = HeadPath::from_numbers(&state.numbers("head")?);
-        let path = path.ok_or("the head's path is not as it should be")?;
+        let path =
+            path.ok_or("the head's path has the wrong number of entries or a value that is not finite")?;
         let behind: Vec<f64> = state.exactly("behind", 1)?;
         if !(0.0..=self.step_time()).contains(&behind[0]) {
-            return Err("its time is not as it should be".to_owned());
+            return Err("its time lies outside a step".to_owned());
         }
         for (own, stored) in self.materials.iter_mut().zip(materials.as_chunks::<2>().0) {
             *own = Lame { mu: stored[0], lambda: stored[1] };

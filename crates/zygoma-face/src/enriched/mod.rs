@@ -17,6 +17,7 @@ mod patch;
 mod repair;
 mod run;
 mod section;
+mod slide;
 mod soundness;
 mod spots;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use crate::volume::contact::ContactMode;
 pub use build::{Enriched, EnrichedError, EnrichedProgress};
 pub use paint::{Coat, MaterialPaint, Stroke};
 pub use params::EnrichedParams;
+pub use repair::Repaired;
 pub use run::{EnrichedBody, RestReport};
 pub use section::SolvedVolumes;
 pub use soundness::Soundness;

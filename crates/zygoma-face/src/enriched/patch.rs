@@ -13,6 +13,24 @@ pub(super) struct Patch {
     pub(super) tets: Vec<[u32; 4]>,
 }
 
+/// Flags the vertices of some elements and of the rings of elements around them.
+pub(super) fn vertices_around(
+    tets: &[[u32; 4]],
+    elements: &[usize],
+    rings: usize,
+    vertices: usize,
+) -> Vec<bool> {
+    let mut is_near = vec![false; vertices];
+    elements.iter().flat_map(|tet| tets[*tet]).for_each(|v| is_near[v as usize] = true);
+    for _ in 1..rings {
+        let before = is_near.clone();
+        for tet in tets.iter().filter(|tet| tet.iter().any(|v| before[*v as usize])) {
+            tet.iter().for_each(|v| is_near[*v as usize] = true);
+        }
+    }
+    is_near
+}
+
 impl Patch {
     /// The part of a mesh around its free vertices.
     pub(super) fn around(tets: &[[u32; 4]], is_free: &[bool]) -> Self {

@@ -5,45 +5,53 @@ use zygoma_geometry::tets::volume;
 use zygoma_physics::unfold::{UnfoldInput, Unfolder};
 
 use super::build::Enriched;
-use super::patch::Patch;
+use super::patch::{Patch, vertices_around};
 
 /// Elements below this fraction of their volume are repaired.
 pub(super) const CRUSHED: f64 = 0.1;
-/// Rings of neighbours around them that may move. Ours.
-const RINGS: usize = 2;
-/// How firmly vertices are kept where the blend has them, per volume and stiffness of the material, 1/m²: interior ones weakly, those on the
-/// skin firmly. Ours.
+/// How firmly vertices inside are kept where the blend has them, per volume and stiffness of the material, 1/m². Ours.
 const KEPT: f64 = 1e4;
-const KEPT_SKIN: f64 = 3e6;
-/// Attempts to unfold. Ours.
-const ATTEMPTS: usize = 3;
+/// Rings of neighbours around crushed elements that may move, and how firmly those on the skin are kept: in one attempt after the other, until no element
+/// is inverted. The artist's skin is shown wherever that of the volume ends. Ours.
+const YIELDING: [(usize, f64); 3] = [(2, 3e6), (4, 1e5), (6, 1e4)];
+/// Passes of unfolding in each attempt. Ours.
+const PASSES: usize = 3;
 
 /// The outcome of a repair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Repaired {
+pub struct Repaired {
     /// Elements that the blend crushes.
-    pub(super) crushed: usize,
+    pub crushed: usize,
     /// Those of them that are inverted.
-    pub(super) inverted: usize,
+    pub inverted: usize,
     /// Elements that are inverted after the repair.
-    pub(super) left: usize,
+    pub left: usize,
 }
 
 impl Enriched {
+    /// The repair that the rest shape for some weights needs.
+    pub fn repair_of(&self, weights: &[f32]) -> Repaired {
+        self.repair(&mut self.rest_shape(weights).0)
+    }
+
     /// Unfolds the elements of a rest shape that are crushed.
     pub(super) fn repair(&self, positions: &mut [DVec3]) -> Repaired {
         let fullness = |x: &[DVec3], tet: usize| self.corner_volume(x, tet) / self.first_volumes[tet];
-        let crushed: Vec<(usize, f64)> = (0..self.tets.len())
-            .map(|tet| (tet, fullness(positions, tet)))
-            .filter(|(_, full)| *full < CRUSHED)
-            .collect();
+        let crushed: Vec<usize> =
+            (0..self.tets.len()).filter(|tet| fullness(positions, *tet) < CRUSHED).collect();
         if crushed.is_empty() {
             return Repaired::default();
         }
-        let inverted = crushed.iter().filter(|(_, full)| *full <= 0.0).count();
-        let patch = Patch::around(&self.tets, &self.surroundings(crushed.iter().map(|(tet, _)| *tet)));
-        self.unfold(&patch, positions);
-        let left = patch.elements.iter().filter(|tet| fullness(positions, **tet) <= 0.0).count();
+        let inverted = crushed.iter().filter(|tet| fullness(positions, **tet) <= 0.0).count();
+        let mut left = inverted;
+        for (rings, kept_skin) in YIELDING {
+            let patch = Patch::around(&self.tets, &self.surroundings(&crushed, rings));
+            self.unfold(&patch, kept_skin, positions);
+            left = patch.elements.iter().filter(|tet| fullness(positions, **tet) <= 0.0).count();
+            if left == 0 {
+                break;
+            }
+        }
         Repaired { crushed: crushed.len(), inverted, left }
     }
 
@@ -52,28 +60,19 @@ impl Enriched {
     }
 
     /// Flags the vertices around some elements that may move.
-    fn surroundings(&self, elements: impl Iterator<Item = usize>) -> Vec<bool> {
-        let mut is_free = vec![false; self.rest.len()];
-        for tet in elements {
-            self.tets[tet].iter().for_each(|v| is_free[*v as usize] = true);
-        }
-        for _ in 1..RINGS {
-            let before = is_free.clone();
-            for tet in self.tets.iter().filter(|tet| tet.iter().any(|v| before[*v as usize])) {
-                tet.iter().for_each(|v| is_free[*v as usize] = true);
-            }
-        }
+    fn surroundings(&self, elements: &[usize], rings: usize) -> Vec<bool> {
+        let mut is_free = vertices_around(&self.tets, elements, rings, self.rest.len());
         is_free.iter_mut().zip(&self.is_bone).for_each(|(free, bone)| *free &= !bone);
         is_free
     }
 
-    fn unfold(&self, patch: &Patch, positions: &mut [DVec3]) {
+    fn unfold(&self, patch: &Patch, kept_skin: f64, positions: &mut [DVec3]) {
         let mut pulls = vec![0.0; patch.vertices.len()];
         for (tet, element) in patch.tets.iter().zip(&patch.elements) {
             let quarter = 0.25 * self.first_volumes[*element];
             for v in tet {
                 let is_skin = self.is_skin[patch.vertices[*v as usize] as usize];
-                pulls[*v as usize] += quarter * if is_skin { KEPT_SKIN } else { KEPT };
+                pulls[*v as usize] += quarter * if is_skin { kept_skin } else { KEPT };
             }
         }
         let rest = patch.gather(&self.rest);
@@ -82,7 +81,7 @@ impl Enriched {
         let Ok(mut unfolder) = Unfolder::new(&input) else { return };
         let targets = patch.gather(positions);
         let mut x = targets.clone();
-        unfolder.run(&mut x, &targets, CRUSHED, ATTEMPTS);
+        unfolder.run(&mut x, &targets, CRUSHED, PASSES);
         patch.scatter(&x, positions);
     }
 }

@@ -29,8 +29,8 @@ const REST_SPEED: f32 = 1e-6;
 /// Elements of the rest shape that the blend crushed, over all steps since the body was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RestReport {
-    /// Steps in which the blend of sound shapes had inverted elements.
-    pub inverted_steps: usize,
+    /// Frames in a step of which the blend of sound shapes had inverted elements.
+    pub inverted_frames: usize,
     /// Largest number of elements that were crushed in one step, all of which were repaired as far as possible.
     pub repaired: usize,
     /// Largest number of elements that stayed inverted in one step, and had no stiffness in it.
@@ -87,6 +87,8 @@ pub struct EnrichedBody {
     pub(super) positions: Vec<Vec3>,
     pub(super) times: Times,
     pub(super) report: RestReport,
+    /// Whether a step of this frame had inverted elements before their repair.
+    is_inverted_in_frame: bool,
     /// Iterations of the two solves of the last step.
     pub(super) iterations: [usize; 2],
 }
@@ -135,6 +137,7 @@ impl EnrichedBody {
             positions: enriched.skin.neutral.clone(),
             times: Times::default(),
             report: RestReport::default(),
+            is_inverted_in_frame: false,
             iterations: [0; 2],
             blend_materials: Arc::new(enriched.materials.clone()),
             material_weights: None,
@@ -292,6 +295,7 @@ impl EnrichedBody {
             next += h;
         }
         self.behind = (seconds - (next - h)).max(0.0);
+        self.report.inverted_frames += usize::from(std::mem::take(&mut self.is_inverted_in_frame));
         self.end_weights();
         self.output();
     }
@@ -364,7 +368,7 @@ impl EnrichedBody {
         self.enriched.volumes.blend(weights, &self.enriched.rest, moved, &mut self.rest);
         self.surface_is_stale = true;
         let Repaired { crushed, inverted, left } = self.enriched.repair(&mut self.rest);
-        self.report.inverted_steps += usize::from(inverted > 0);
+        self.is_inverted_in_frame |= inverted > 0;
         self.report.repaired = self.report.repaired.max(crushed);
         self.report.inverted_left = self.report.inverted_left.max(left);
         self.rest_weights.copy_from_slice(weights);

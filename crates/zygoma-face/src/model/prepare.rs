@@ -30,7 +30,7 @@ const FADE: f64 = 0.08;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrepareError {
     /// The wanted number of triangles is out of range.
-    #[error("a mesh of {0} triangles cannot be simulated; ask for {least} to {most}", least = SIZES.start(), most = SIZES.end())]
+    #[error("{0} triangles are out of range; use {least} to {most}", least = SIZES.start(), most = SIZES.end())]
     Size(usize),
     /// No skin or no height was found.
     #[error("the mesh has no part that looks like the skin of a face; name the mesh with --mesh")]
@@ -44,7 +44,7 @@ pub enum PrepareError {
     )]
     Unsound(String),
     /// The build was cancelled or ran out of time.
-    #[error("the build did not end: {0}")]
+    #[error("the build stopped: {0}")]
     Stopped(#[from] Stop),
 }
 

@@ -3,6 +3,7 @@
 use std::f32::consts::PI;
 
 use glam::{DVec3, Vec3};
+use zygoma_geometry::TriMesh;
 use zygoma_geometry::rigid::{RigidMotion, fit_rigid_motion};
 use zygoma_geometry::topology::connected_parts;
 use zygoma_physics::contact::{Collider, ColliderMesh, ColliderShape, Pose};
@@ -37,6 +38,16 @@ pub(super) struct DentalRow {
     pub(super) moves: Vec<(usize, Vec<DVec3>)>,
     /// Whether it moves with the jaw: it is the lower row, and no shape moves it.
     pub(super) rides: bool,
+}
+
+impl Teeth {
+    /// The arches of its rows at rest, which are closed.
+    pub fn arch_meshes(&self) -> impl Iterator<Item = TriMesh<Vec3>> {
+        self.rows.iter().map(|row| TriMesh {
+            positions: row.arch.positions().iter().map(|p| row.middle + *p).collect(),
+            triangles: row.arch.triangles().to_vec(),
+        })
+    }
 }
 
 impl PartialEq for DentalRow {

@@ -60,11 +60,11 @@ impl RetargetHead {
         let positions =
             |mesh: &RigMesh| -> Vec<DVec3> { mesh.positions.iter().map(|p| p.as_dvec3()).collect() };
         let others = rig.meshes.iter().enumerate().filter(|(index, _)| *index != rig.skin);
-        let inner: Vec<_> = others.map(|(_, mesh)| (positions(mesh), mesh.faces.triangles())).collect();
-        let inner: Vec<(&[DVec3], &[[u32; 3]])> = inner.iter().map(|(p, t)| (&p[..], &t[..])).collect();
+        let others: Vec<_> = others.map(|(_, mesh)| (positions(mesh), mesh.faces.triangles())).collect();
+        let others: Vec<(&[DVec3], &[[u32; 3]])> = others.iter().map(|(p, t)| (&p[..], &t[..])).collect();
         let (skin, triangles) = (positions(rig.skin()), rig.skin().faces.triangles());
         let registration =
-            Registration::new(&FitInput { inner: &inner, ..FitInput::new(&skin, &triangles) })?;
+            Registration::new(&FitInput { others: &others, ..FitInput::new(&skin, &triangles) })?;
         let (rest, to_rig) = registration.registered();
         Ok(Self {
             map: SkinMap::new(rig.skin(), rest, to_rig, None),

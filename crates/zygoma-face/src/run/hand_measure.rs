@@ -6,7 +6,7 @@ use zygoma_geometry::TriMesh;
 use zygoma_geometry::closest::SignedSurface;
 use zygoma_hand::{HandMesh, HandPose, Side};
 
-use crate::model::Bones;
+use crate::model::{Inside, Teeth};
 
 /// Vertices that are less deep in a hand do not collide, m. Ours: a tenth of a millimetre is invisible, and below what hands are
 /// tracked with.
@@ -27,7 +27,7 @@ pub struct Penetration {
     pub sum: f32,
     /// The largest depth.
     pub deepest: f32,
-    /// Number of those at which the hand's surface is inside bone or just before it: no skin fits in between.
+    /// Number of those at which the hand's surface is inside bone or teeth, or just before them: no skin fits in between.
     pub at_bone: usize,
     /// The largest depth of the others.
     pub deepest_free: f32,
@@ -68,13 +68,15 @@ impl HandProbe {
         Some(Self { surfaces: surfaces?, bones: Vec::new() })
     }
 
-    /// Counts apart what is at the bones of a face at rest, where they are closed.
-    pub fn with_bones(mut self, bones: &Bones) -> Self {
-        let closed = |mesh: &TriMesh| {
-            let positions = mesh.positions.iter().map(|p| p.as_vec3()).collect();
-            SignedSurface::new(TriMesh { positions, triangles: mesh.triangles.clone() }).ok()
-        };
-        self.bones = [&bones.cranium, &bones.mandible].into_iter().filter_map(closed).collect();
+    /// Counts apart what is at the bones and teeth of a face at rest, where they are closed.
+    pub fn with_inside(mut self, inside: &Inside) -> Self {
+        let bones = inside.bones.iter().flat_map(|bones| [&bones.cranium, &bones.mandible]);
+        let bones = bones.map(|mesh| TriMesh {
+            positions: mesh.positions.iter().map(|p| p.as_vec3()).collect(),
+            triangles: mesh.triangles.clone(),
+        });
+        let teeth = inside.teeth.iter().flat_map(Teeth::arch_meshes);
+        self.bones = bones.chain(teeth).filter_map(|mesh| SignedSurface::new(mesh).ok()).collect();
         self
     }
 

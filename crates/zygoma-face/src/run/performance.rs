@@ -286,11 +286,7 @@ impl Performance<'_> {
 
     /// Measures hands, apart from bone where there is any.
     fn hand_probe(&self, hands: &HandPlayer<'_>) -> Option<HandProbe> {
-        let probe = HandProbe::of(hands.meshes())?;
-        Some(match &self.face.inside.bones {
-            Some(bones) => probe.with_bones(bones),
-            None => probe,
-        })
+        Some(HandProbe::of(hands.meshes())?.with_inside(&self.face.inside))
     }
 
     /// The gate that watches the body.

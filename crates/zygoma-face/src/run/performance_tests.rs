@@ -133,7 +133,7 @@ fn broken_bodies_recover_or_fail_and_what_they_leave_is_finite() {
         (Breaks::OnceNotFinite, None),
         (Breaks::InvertsWithTheRig, None),
         (Breaks::Explodes, Some("near chin")),
-        (Breaks::Inverts, Some("near nose-tip: elements stay inside out")),
+        (Breaks::Inverts, Some("near nose-tip: elements stay inverted")),
         (Breaks::Flickers, Some("near ")),
     ] {
         let (outcome, finite, problem) = perform(&face, &rig, breaks);

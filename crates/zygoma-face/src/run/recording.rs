@@ -165,7 +165,9 @@ impl Recording {
         let inputs: Vec<u64> = inputs.collect();
         let surfaces = frames.vectors("surfaces")?;
         if surfaces.len() != metadata.vertices * inputs.len() || surfaces.iter().any(|p| !p.is_finite()) {
-            return Err("its surfaces are not as they should be".to_owned());
+            return Err(
+                "its surfaces have the wrong number of vertices, or one that is not finite".to_owned()
+            );
         }
         let surfaces = surfaces.chunks(metadata.vertices.max(1)).map(<[Vec3]>::to_vec).collect();
         let state = |(name, section): (String, Section)| {

@@ -136,13 +136,13 @@ impl Default for AnatomyOptions {
 pub fn fit_head(rig: &Rig, options: &AnatomyOptions) -> Result<FittedHead, FitError> {
     let positions = |mesh: &RigMesh| -> Vec<DVec3> { mesh.positions.iter().map(|p| p.as_dvec3()).collect() };
     let others = rig.meshes.iter().enumerate().filter(|(index, _)| *index != rig.skin);
-    let inner: Vec<(Vec<DVec3>, Vec<[u32; 3]>)> =
+    let others: Vec<(Vec<DVec3>, Vec<[u32; 3]>)> =
         others.map(|(_, mesh)| (positions(mesh), mesh.faces.triangles())).collect();
-    let inner: Vec<(&[DVec3], &[[u32; 3]])> = inner.iter().map(|(p, t)| (&p[..], &t[..])).collect();
+    let others: Vec<(&[DVec3], &[[u32; 3]])> = others.iter().map(|(p, t)| (&p[..], &t[..])).collect();
     let (skin, triangles) = (positions(rig.skin()), rig.skin().faces.triangles());
     let AnatomyOptions { landmarks, fat, fill } = options;
     let fitted = fit::fit(&FitInput {
-        inner: &inner,
+        others: &others,
         landmarks,
         fat: *fat,
         fill: *fill,

@@ -87,6 +87,18 @@ impl TissueMesh {
         }
     }
 
+    /// Leaves the elements out whose corners are all on bones: they move as these do, and a jaw that nears the cranium crushes them.
+    pub(crate) fn leave_bone_out(&mut self) {
+        let is_bone = |v: &u32| matches!(self.ties[*v as usize], Tie::Cranium | Tie::Jaw);
+        let kept: Vec<bool> = self.mesh.tets.iter().map(|tet| !tet.iter().all(is_bone)).collect();
+        let mut is_kept = kept.iter();
+        self.mesh.tets.retain(|_| is_kept.next() == Some(&true));
+        let mut is_kept = kept.iter();
+        self.materials.retain(|_| is_kept.next() == Some(&true));
+        let mut is_kept = kept.iter();
+        self.triangle_above.retain(|_| is_kept.next() == Some(&true));
+    }
+
     /// The skin's vertices above the corners of a tetrahedron.
     pub(crate) fn skin_corners(&self, tet: usize) -> [u32; 4] {
         self.mesh.tets[tet].map(|v| self.above[v as usize])

@@ -19,7 +19,8 @@ use crate::sculpt::field::{at, ball, ramp};
 use crate::sculpt::{eyes, lips};
 use crate::template::Template;
 
-const STEP: f64 = 1e-3;
+/// Lengths are stored in whole numbers of this, in millimetres.
+pub(super) const STEP: f64 = 1e-3;
 const KEPT: &[u8] = include_bytes!("../../assets/anatomy.bin");
 
 /// Half of the template's anatomy (x ≥ 0), in template space.
@@ -68,6 +69,12 @@ pub fn bake(mut tell: impl FnMut(&str)) -> Vec<u8> {
     });
     let kept = Kept { bones, wrap_triangles: wraps.triangles, wraps: wraps.layers, fills };
     write(&kept)
+}
+
+/// Values, at the vertices of a stored anatomy, of all fields that it is sculpted from, as bytes to store beside it. They take a second,
+/// where baking takes minutes.
+pub fn fingerprint(stored: &[u8]) -> Vec<u8> {
+    super::fingerprint::bytes(&read(stored))
 }
 
 /// Half of a fill, mouth closed.
@@ -132,19 +139,21 @@ impl Reader<'_> {
     }
 }
 
+/// Reads stored bytes.
+fn read(bytes: &[u8]) -> Kept {
+    let mut reader = Reader { words: bytes.chunks_exact(4) };
+    let bone = |reader: &mut Reader<'_>| TriMesh { positions: reader.points(), triangles: reader.cells() };
+    let fill = |reader: &mut Reader<'_>| TetMesh { positions: reader.points(), tets: reader.cells() };
+    Kept {
+        bones: [bone(&mut reader), bone(&mut reader)],
+        wrap_triangles: reader.cells(),
+        wraps: [reader.points(), reader.points(), reader.points()],
+        fills: [fill(&mut reader), fill(&mut reader)],
+    }
+}
+
 /// The stored anatomy of the template.
 pub(super) fn kept() -> &'static Kept {
     static READ: OnceLock<Kept> = OnceLock::new();
-    READ.get_or_init(|| {
-        let mut reader = Reader { words: KEPT.chunks_exact(4) };
-        let bone =
-            |reader: &mut Reader<'_>| TriMesh { positions: reader.points(), triangles: reader.cells() };
-        let fill = |reader: &mut Reader<'_>| TetMesh { positions: reader.points(), tets: reader.cells() };
-        Kept {
-            bones: [bone(&mut reader), bone(&mut reader)],
-            wrap_triangles: reader.cells(),
-            wraps: [reader.points(), reader.points(), reader.points()],
-            fills: [fill(&mut reader), fill(&mut reader)],
-        }
-    })
+    READ.get_or_init(|| read(KEPT))
 }

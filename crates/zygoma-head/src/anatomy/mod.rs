@@ -13,6 +13,7 @@ pub mod depths;
 mod fill;
 mod fill_cut;
 mod fill_smooth;
+mod fingerprint;
 mod fit;
 mod flesh;
 mod flesh_region;
@@ -38,7 +39,7 @@ pub(crate) use carry::{
 };
 pub use checks::Inverted;
 use halves::Halves;
-pub use keep::bake;
+pub use keep::{bake, fingerprint};
 pub(crate) use prisms::tissue;
 pub(crate) use repair::{Pose, Sides, cover_bones, wraps as repair_wraps};
 pub(crate) use rig::jaw_meshes;

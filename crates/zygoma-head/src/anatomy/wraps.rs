@@ -61,6 +61,11 @@ fn muscle_share(p: DVec3) -> f64 {
     0.40 + 0.15 * bell(p.distance(at(46.0, -36.0, 62.0)), 30.0)
 }
 
+/// A value that changes with any of the fields that wraps are made from, besides the bones.
+pub(super) fn fields(p: DVec3) -> f64 {
+    skin_wrap(p) + edge_length(p) + stops(p) + muscle_share(p)
+}
+
 /// Meshes the skin wrap and shrinks the others from it. `bones` is the signed distance to the bones.
 pub(super) fn shrink(bones: impl Fn(DVec3) -> f64) -> HalfWraps {
     let solid = Solid { field: skin_wrap, size: edge_length };

@@ -15,6 +15,7 @@ mod inside;
 mod jaw;
 mod jaw_shapes;
 mod measure;
+mod occluders;
 mod partners;
 mod performing;
 mod population;
@@ -107,8 +108,8 @@ pub struct FitInput<'a> {
     pub positions: &'a [DVec3],
     /// Its triangles, counter-clockwise from outside.
     pub triangles: &'a [[u32; 3]],
-    /// Other meshes of the head that occlude the skin behind them: eyeballs and teeth, if known.
-    pub inner: &'a [(&'a [DVec3], &'a [[u32; 3]])],
+    /// Other meshes. Those inside the head, such as eyeballs and teeth, occlude the skin behind them; hair does not.
+    pub others: &'a [(&'a [DVec3], &'a [[u32; 3]])],
     /// Where standard landmarks lie, by their number (0 to 67, in the order of
     /// [`Places::landmarks`](crate::Places::landmarks)); may be empty.
     pub landmarks: &'a [(usize, DVec3)],
@@ -126,7 +127,7 @@ impl<'a> FitInput<'a> {
         Self {
             positions,
             triangles,
-            inner: &[],
+            others: &[],
             landmarks: &[],
             fill: FillDetail::default(),
             bones: BoneModel::default(),
@@ -190,7 +191,7 @@ impl Registration {
         let template = Template::of(Level::High);
         let base = &template.base;
         let landmarks = named(template, input.landmarks)?;
-        let mesh = Target::new(input.positions, input.triangles, input.inner)?;
+        let mesh = Target::new(input.positions, input.triangles, input.others)?;
         let visible = mesh.positions.iter().map(|p| (*p + 0.0).to_array().map(f64::to_bits)).collect();
         let start = align::find(&mesh, &landmarks)?;
         let aligned = started.elapsed();

@@ -136,6 +136,12 @@ impl SkinMap {
         self.places.iter().map(Option::is_some).collect()
     }
 
+    /// The vertex of the mesh nearest to the place of a vertex of the shared skin; `None` where the mesh does not determine it.
+    pub fn vertex_at(&self, v: u32) -> Option<u32> {
+        let seat = self.places.get(v as usize)?.as_ref()?;
+        (0..3).max_by(|a, b| seat.shares[*a].total_cmp(&seat.shares[*b])).map(|k| seat.corners[k])
+    }
+
     /// Displacements of the shared skin from those of the mesh's vertices, which are in the mesh's frame. Skin without a counterpart moves as
     /// `guess` says, in the head's frame, and as the skin around it differs from its own guess.
     pub fn read(&mut self, offset: impl Fn(usize) -> DVec3, guess: impl Fn(usize) -> DVec3) -> Vec<DVec3> {

@@ -10,6 +10,7 @@ use zygoma_geometry::similarity::Similarity;
 use zygoma_geometry::topology::{EdgeCounts, connected_parts, distinct_triangles};
 
 use super::FitError;
+use super::occluders::Enclosure;
 use super::partners::Partners;
 
 /// Fewer triangles are not enough for a face.
@@ -27,17 +28,18 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Welds a mesh, keeps its largest connected part, and of that the triangles visible from outside. Other parts and the meshes
-    /// of `inner` (eyeballs, teeth) occlude the skin behind them.
+    /// Welds a mesh, keeps its largest connected part, and of that the triangles visible from outside. Other parts occlude the skin behind them, and so
+    /// do those of `others` that lie inside the head (eyeballs, teeth). Hair and glasses do not: the skin below them is there all the same.
     pub(super) fn new(
         positions: &[DVec3],
         triangles: &[[u32; 3]],
-        inner: &[(&[DVec3], &[[u32; 3]])],
+        others: &[(&[DVec3], &[[u32; 3]])],
     ) -> Result<Self, FitError> {
         let (positions, triangles) = welded(positions, triangles)?;
         let skin = largest_part(&positions, &triangles);
         let (mut all, mut opaque) = (positions.clone(), triangles);
-        for (points, faces) in inner {
+        let enclosure = Enclosure::new(&positions, &skin);
+        for (points, faces) in others.iter().filter(|(points, _)| enclosure.holds(points)) {
             let first = all.len() as u32;
             let (points, faces) = welded(points, faces)?;
             all.extend(points);

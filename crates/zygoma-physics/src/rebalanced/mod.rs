@@ -23,7 +23,7 @@ use crate::projective::{
 pub use rest::{Lame, RestShape};
 pub use transients::{Constrained, Transients};
 
-/// Time step of the paper, s. Its only damping is that of implicit Euler steps of this length; longer steps are made as lively, see [`StepRule`].
+/// Time step of the paper, s. Its only damping is that of implicit Euler steps of this length; other steps are damped alike, see [`StepRule`].
 pub const PUBLISHED_STEP: f64 = 1.0 / 300.0;
 
 /// Mass of parts that nothing holds, relative to that of a step, where a static equilibrium is asked for: without any there would be none. Ours.
@@ -32,7 +32,7 @@ const FLOATING: f64 = 1e-4;
 /// The time integration: x₁ = x₀ + h (θ v₁ + (1 − θ) v₀), and likewise for velocities and forces.
 ///
 /// θ = 1 is implicit Euler. A slow oscillation of frequency ω decays at the rate (θ − ½) h ω², so (2 θ − 1) h is kept at the published step: motion then
-/// is damped alike at any step.
+/// is damped alike at any step: longer ones are nearer to the midpoint rule, shorter ones look further ahead than implicit Euler (θ > 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepRule {
     /// h, s.
@@ -42,9 +42,9 @@ pub struct StepRule {
 }
 
 impl StepRule {
-    /// The rule for steps of at least the [published length](PUBLISHED_STEP).
+    /// The rule whose damping is that of the [published step](PUBLISHED_STEP).
     pub fn new(seconds: f64) -> Self {
-        Self { seconds, theta: 0.5 + 0.5 * (PUBLISHED_STEP / seconds).min(1.0) }
+        Self { seconds, theta: 0.5 + 0.5 * PUBLISHED_STEP / seconds }
     }
 
     /// 1 / (θ h)², by which masses are multiplied.
@@ -366,6 +366,7 @@ impl Solid {
         let mut report = SolveReport::default();
         if alpha < 1.0 {
             let (smooth, mut velocities) = (self.displacements.clone(), self.velocities.clone());
+            let mut total = self.force.clone();
             self.predict(|v| moved[v]);
             self.set_forces(external);
             transients.renew(&mut self.constrained());
@@ -380,6 +381,9 @@ impl Solid {
             wanted.iter_mut().zip(&naive).for_each(|(a, b)| mix(a, b));
             velocities.iter_mut().zip(&self.velocities).for_each(|(a, b)| mix(a, b));
             self.velocities = velocities;
+            // Steps longer than the published one begin with the total force of the last.
+            total.iter_mut().zip(&self.force).for_each(|(a, b)| mix(a, b));
+            self.force = total;
             if alpha > 0.0 {
                 self.displacements = smooth;
             }

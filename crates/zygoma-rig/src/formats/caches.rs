@@ -85,10 +85,7 @@ fn write_positions(frames: &mut dyn Frames, file: &mut OutputFile, encode: fn(f3
 pub fn read_pc2(path: &Path, limits: &Limits) -> Result<PointCache> {
     let bytes = read_bytes(path, limits)?;
     if bytes.len() < PC2_HEADER || !bytes.starts_with(PC2_MAGIC) {
-        return Err(Error::malformed(
-            path,
-            "this is no PC2 point cache (its first bytes are not POINTCACHE2)",
-        ));
+        return Err(Error::malformed(path, "not a PC2 point cache (its first bytes are not POINTCACHE2)"));
     }
     let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
     let (vertices, samples) = (i32::from_le_bytes(word(16)), i32::from_le_bytes(word(28)));
@@ -102,7 +99,7 @@ pub fn read_pc2(path: &Path, limits: &Limits) -> Result<PointCache> {
 pub fn read_mdd(path: &Path, limits: &Limits) -> Result<PointCache> {
     let bytes = read_bytes(path, limits)?;
     let Some((counts, rest)) = bytes.split_first_chunk::<8>() else {
-        return Err(Error::malformed(path, "this is no MDD point cache (it is shorter than the header)"));
+        return Err(Error::malformed(path, "not an MDD point cache (it is shorter than the header)"));
     };
     let [a, b, c, d, e, f, g, h] = *counts;
     let (samples, vertices) = (i32::from_be_bytes([a, b, c, d]), i32::from_be_bytes([e, f, g, h]));

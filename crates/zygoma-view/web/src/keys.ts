@@ -4,6 +4,7 @@ import type { Expressions } from "./panels/expressions";
 import type { Transport } from "./panels/transport";
 import type { Stage } from "./scene/stage";
 import type { Overlay, State } from "./state";
+import type { Brushwork } from "./touch/brushwork";
 
 const ORDER: Overlay[] = ["none", "strain", "bending", "depth", "deviation", "force"];
 
@@ -12,6 +13,7 @@ interface Parts {
   stage: Stage;
   transport: Transport;
   expressions: Expressions;
+  brushwork: Brushwork;
   help: HTMLDialogElement;
   /** Chooses a body. */
   choose: (body: string) => void;
@@ -30,7 +32,7 @@ function isTaken(target: EventTarget | null, key: string): boolean {
   return true;
 }
 
-export function listenToKeys({ state, stage, transport, expressions, help, choose, fold, time }: Parts): void {
+export function listenToKeys({ state, stage, transport, expressions, brushwork, help, choose, fold, time }: Parts): void {
   const flip = (signal: { value: boolean; set(on: boolean): void }) => signal.set(!signal.value);
   const step = (seconds: number) => transport.seek(Math.max(0, time() + seconds));
   const actions: Record<string, (event: KeyboardEvent) => void> = {
@@ -67,6 +69,12 @@ export function listenToKeys({ state, stage, transport, expressions, help, choos
     "]": () => fold("right"),
   };
   addEventListener("keydown", (event) => {
+    const undoes = (event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "z";
+    if (undoes && state.tool.value === "paint" && !help.open) {
+      event.preventDefault();
+      brushwork.undo();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || isTaken(event.target, event.key)) return;
     if (help.open) return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];

@@ -26,6 +26,7 @@ import { type CutPlane, type Frame, readFrame, type ServerMessage } from "./prot
 import { Stage } from "./scene/stage";
 import { MATERIALS, NO_ANATOMY, State } from "./state";
 import { chooseTheme } from "./theme";
+import { Brushwork } from "./touch/brushwork";
 import { Latency } from "./touch/latency";
 import { Pointer } from "./touch/pointer";
 import { Headset } from "./xr/headset";
@@ -76,7 +77,8 @@ const connection = new Connection(state, {
   stiffness: (buffer) => void inTurn(() => state.spots.set(stage.setStiffness(buffer).spots)),
 });
 
-const pointer = new Pointer(stage, state, connection, latency);
+const brushwork = new Brushwork(state, connection);
+const pointer = new Pointer(stage, state, connection, latency, brushwork);
 const headset = new Headset(stage, connection, latency, draw);
 const expressions = new Expressions(state, connection);
 const transport = new Transport(state, connection);
@@ -160,6 +162,7 @@ function greet(): void {
   sendStickiness(state, connection);
   transport.resend();
   expressions.keep();
+  brushwork.keep();
   if (state.materials.value !== MATERIALS) sendMaterials(state, connection);
 }
 
@@ -274,7 +277,7 @@ const physics = h(
     viewSection(state),
     anatomySection(state, connection),
     tissueSection(state, connection),
-    paintSection(state, connection),
+    paintSection(state, brushwork),
     materialsSection(state, connection),
     dialsSection(state, connection),
     rigSection(state, connection, () => files.choose()),
@@ -324,7 +327,7 @@ document.getElementById("app")?.append(
   help,
 );
 
-listenToKeys({ state, stage, transport, expressions, help, choose, fold, time: () => frame?.takeTime ?? 0 });
+listenToKeys({ state, stage, transport, expressions, brushwork, help, choose, fold, time: () => frame?.takeTime ?? 0 });
 new ResizeObserver(() => {
   stage.resize();
   stage.render();

@@ -1,12 +1,19 @@
 //! Soundness of the rest volumes of single shapes: inverted elements, and intersections that the artist's skin does not have.
 
+use std::time::Instant;
+
+use rayon::prelude::*;
 use serde::Serialize;
-use zygoma_face::enriched::{Enriched, EnrichedParams, Soundness};
+use zygoma_face::enriched::{Enriched, EnrichedParams, Repaired, Soundness};
 use zygoma_face::model::Continue;
 use zygoma_face::tissue::{TissueInput, TissueVolume};
-use zygoma_rig::Rig;
+use zygoma_rig::binding::Binding;
+use zygoma_rig::{Rig, Take};
 
 use super::enriched::face_with_anatomy;
+
+/// Frames per second at which a take is looked at.
+const TAKE_FPS: f64 = 60.0;
 
 /// The rest volumes of one rig.
 #[derive(Serialize)]
@@ -18,20 +25,66 @@ pub(crate) struct VolumesReport {
     pub(crate) inverted: Vec<(String, usize)>,
     /// Smallest volume of an element over that in the neutral, and its shape.
     pub(crate) least_fullness: (f64, String),
-    /// Pairs of triangles that cross more than in the neutral, summed over all shapes: of the skin, beyond the artist's own, and of all else.
+    /// Pairs of triangles that cross more than in the neutral, summed over all shapes: of the skin, of the artist's own skin, with bones, and of linings
+    /// that the rig does not have.
     pub(crate) skin_crossings: usize,
     pub(crate) artists_crossings: usize,
-    pub(crate) other_crossings: usize,
+    pub(crate) bone_crossings: usize,
+    pub(crate) lining_crossings: usize,
+    /// Shapes whose skin crosses itself more than the artist's, and by how many pairs.
+    pub(crate) beyond_artists: Vec<(String, usize)>,
+    /// How much deeper a volume's skin is in the teeth than the artist's, at most, mm, and its shape.
+    pub(crate) deeper_in_teeth_mm: (f64, String),
+    pub(crate) volumes_seconds: f64,
+    pub(crate) take: Option<TakeReport>,
     /// Largest distance of a volume's skin from the artist's, mm, and its shape.
     pub(crate) off_skin_mm: (f64, String),
 }
 
-/// Looks at all single shapes of a rig.
-pub(crate) fn run(rig: &Rig) -> anyhow::Result<VolumesReport> {
+/// Rest shapes of all frames of a take.
+#[derive(Serialize)]
+pub(crate) struct TakeReport {
+    pub(crate) take: String,
+    pub(crate) frames: usize,
+    /// Frames in which the blend of sound shapes has inverted elements.
+    pub(crate) inverted_frames: usize,
+    /// Largest number of elements that are repaired in one frame.
+    pub(crate) repaired: usize,
+    /// Frames in which elements stay inverted, and the largest number of those in one frame.
+    pub(crate) left_frames: usize,
+    pub(crate) inverted_left: usize,
+}
+
+impl TakeReport {
+    fn new(rig: &Rig, take: &Take, enriched: &Enriched) -> Self {
+        let binding = Binding::new(rig, take);
+        let frames = take.frame_count(TAKE_FPS);
+        let repair = |frame: usize| {
+            let mut weights = vec![0.0; rig.skin().shapes.len()];
+            binding.weights_at(take, rig.skin, take.start() + frame as f64 / TAKE_FPS, &mut weights);
+            enriched.repair_of(&weights)
+        };
+        let repairs: Vec<Repaired> = (0..frames).into_par_iter().map(repair).collect();
+        let most = |count: fn(&Repaired) -> usize| repairs.iter().map(count).max().unwrap_or(0);
+        Self {
+            take: take.name.clone(),
+            frames,
+            inverted_frames: repairs.iter().filter(|repair| repair.inverted > 0).count(),
+            repaired: most(|repair| repair.crushed),
+            left_frames: repairs.iter().filter(|repair| repair.left > 0).count(),
+            inverted_left: most(|repair| repair.left),
+        }
+    }
+}
+
+/// Looks at all single shapes of a rig, and at the frames of a take.
+pub(crate) fn run(rig: &Rig, take: Option<&Take>) -> anyhow::Result<VolumesReport> {
     let face = face_with_anatomy(rig)?;
     let fill = TissueVolume::of_face(&face);
     let input = TissueInput { volume: fill.as_ref(), ..TissueInput::new(&face) };
+    let began = Instant::now();
     let enriched = Enriched::build(&input, &EnrichedParams::default(), &mut |_| Continue::Yes)?;
+    let volumes_seconds = began.elapsed().as_secs_f64();
     let neutral = enriched.soundness(&face, None);
     let mut report = VolumesReport {
         rig: rig.name.clone(),
@@ -41,7 +94,12 @@ pub(crate) fn run(rig: &Rig) -> anyhow::Result<VolumesReport> {
         least_fullness: (1.0, String::new()),
         skin_crossings: 0,
         artists_crossings: 0,
-        other_crossings: 0,
+        bone_crossings: 0,
+        lining_crossings: 0,
+        beyond_artists: Vec::new(),
+        deeper_in_teeth_mm: (0.0, String::new()),
+        volumes_seconds,
+        take: take.map(|take| TakeReport::new(rig, take, &enriched)),
         off_skin_mm: (0.0, String::new()),
     };
     for (index, shape) in face.shapes.iter().enumerate() {
@@ -62,28 +120,52 @@ impl VolumesReport {
         if off > self.off_skin_mm.0 {
             self.off_skin_mm = (off, shape.to_owned());
         }
-        self.skin_crossings += found.skin_crossings.saturating_sub(neutral.skin_crossings);
-        self.artists_crossings += found.artists_crossings.saturating_sub(neutral.artists_crossings);
-        self.other_crossings += found.other_crossings.saturating_sub(neutral.other_crossings);
+        let deeper = 1e3 * found.deeper_in_teeth;
+        if deeper > self.deeper_in_teeth_mm.0 {
+            self.deeper_in_teeth_mm = (deeper, shape.to_owned());
+        }
+        let more = |count: fn(&Soundness) -> usize| count(found).saturating_sub(count(neutral));
+        let (skin, artists) = (more(|s| s.skin_crossings), more(|s| s.artists_crossings));
+        if skin > artists {
+            self.beyond_artists.push((shape.to_owned(), skin - artists));
+        }
+        self.skin_crossings += skin;
+        self.artists_crossings += artists;
+        self.bone_crossings += more(|s| s.bone_crossings);
+        self.lining_crossings += more(|s| s.lining_crossings);
     }
 
     /// The report in a line.
     pub(crate) fn line(&self) -> String {
-        let inverted: Vec<String> =
-            self.inverted.iter().map(|(shape, count)| format!("{shape} {count}")).collect();
+        let list = |counts: &[(String, usize)]| match counts {
+            [] => "none".to_owned(),
+            _ => counts.iter().map(|(shape, n)| format!("{shape} {n}")).collect::<Vec<_>>().join(", "),
+        };
+        let take = self.take.as_ref().map_or_else(String::new, |take| {
+            format!(
+                "; {}: {} of {} frames invert elements, up to {} are repaired, {} stay inverted (in {} frames)",
+                take.take, take.inverted_frames, take.frames, take.repaired, take.inverted_left, take.left_frames
+            )
+        });
         format!(
-            "{}: {} nodes, {} shapes; inverted elements: {}; least volume {:.3} ({}); crossings of the skin {} (the artist's own {}), of all else {}; skin up to {:.2} mm off ({})",
+            "{}: {} nodes, {} shapes in {:.1} s; inverted elements: {}; least volume {:.3} ({}); crossings of the skin {} (the artist's own {}; \
+             beyond those: {}), with bones {}, of linings {}; skin up to {:.2} mm off ({}), {:.2} mm deeper in the teeth ({}){take}",
             self.rig,
             self.nodes,
             self.shapes,
-            if inverted.is_empty() { "none".into() } else { inverted.join(", ") },
+            self.volumes_seconds,
+            list(&self.inverted),
             self.least_fullness.0,
             self.least_fullness.1,
             self.skin_crossings,
             self.artists_crossings,
-            self.other_crossings,
+            list(&self.beyond_artists),
+            self.bone_crossings,
+            self.lining_crossings,
             self.off_skin_mm.0,
-            self.off_skin_mm.1
+            self.off_skin_mm.1,
+            self.deeper_in_teeth_mm.0,
+            self.deeper_in_teeth_mm.1,
         )
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use zygoma_hand::Gesture;
 
 use super::positive_number;
 use crate::bench::bodies::cell::BodyKind;
@@ -195,6 +196,18 @@ pub(crate) struct BenchHandsArgs {
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) sizes: Vec<usize>,
 
+    /// Compare with NePHIM's own method on the same tissue, whole and without some of its parts.
+    #[arg(long)]
+    pub(crate) published: bool,
+
+    /// Only interactions with this gesture, such as press.
+    #[arg(long, value_name = "NAME", value_parser = Gesture::ALL.map(|(name, _)| name))]
+    pub(crate) gesture: Option<String>,
+
+    /// Write pictures of five gestures into this folder, by our method and by NePHIM's own.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) pictures: Option<PathBuf>,
+
     /// Number of interactions, at most all of the published mix.
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) interactions: usize,
@@ -221,6 +234,10 @@ pub(crate) struct BenchEnrichedArgs {
     /// With `--volumes`, so many built-in heads, of different people.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "rig", requires = "volumes")]
     pub(crate) seeds: u64,
+
+    /// With `--volumes`, look at the rest volumes of a take's frames too: elements that its blends invert, and those that no repair helps.
+    #[arg(long, value_name = "TAKE", requires = "volumes")]
+    pub(crate) take: Option<String>,
 
     /// Measure instead how exactly the artist's surface comes back, in so many seconds of speech with a still head and after one second with a
     /// shaken head.

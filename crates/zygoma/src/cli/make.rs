@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
+use zygoma_face::retarget::PointSet;
 use zygoma_head::fit::Fat;
 
-use super::{AnimatedArgs, RigArgs, positive_number};
+use super::{AnimatedArgs, RigArgs, not_negative, positive_number};
 
 /// Make a rig ready to be touched, once.
 #[derive(Debug, Args)]
@@ -197,7 +198,7 @@ pub(crate) enum RetargetMethod {
 /// Write tracked points of a rig that performs a take, as a table of markers: input to try a dense face from few points with.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  zygoma landmarks face.glb --take tour -o points.csv\n  \
-                        zygoma landmarks face.glb --take speech --noise 1 -o noisy.csv")]
+                        zygoma landmarks face.glb --take speech --set ict68 --noise 1 -o noisy.csv")]
 pub(crate) struct LandmarksArgs {
     #[command(flatten)]
     pub(crate) rig: RigArgs,
@@ -210,12 +211,16 @@ pub(crate) struct LandmarksArgs {
     #[arg(short, long, value_name = "CSV")]
     pub(crate) out: PathBuf,
 
+    /// Points of a set, which have a place on every head, instead of points that are spread over this one.
+    #[arg(long, value_enum, value_name = "SET", conflicts_with = "points")]
+    pub(crate) set: Option<PointSetArg>,
+
     /// Number of points, spread evenly over the skin that shapes move.
     #[arg(long, value_name = "N", default_value_t = 150, value_parser = clap::value_parser!(u16).range(3..).map(usize::from))]
     pub(crate) points: usize,
 
     /// Standard deviation of random errors along each axis, mm.
-    #[arg(long, value_name = "MM", default_value_t = 0.0)]
+    #[arg(long, value_name = "MM", default_value_t = 0.0, value_parser = not_negative)]
     pub(crate) noise: f64,
 
     /// Seed of these errors.
@@ -229,6 +234,34 @@ pub(crate) struct LandmarksArgs {
     /// Print the summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A set of tracked points that has a place on every head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PointSetArg {
+    /// About 150 points along the contours of brows, eyes, nose, lips and jaw.
+    Template,
+    /// The 68 standard landmarks, as ICT-FaceKit and many trackers have them.
+    Ict68,
+}
+
+impl PointSetArg {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Template => "template",
+            Self::Ict68 => "ict68",
+        }
+    }
+}
+
+impl From<PointSetArg> for PointSet {
+    fn from(set: PointSetArg) -> Self {
+        match set {
+            PointSetArg::Template => Self::Template,
+            PointSetArg::Ict68 => Self::Standard68,
+        }
+    }
 }
 
 /// A body that a face can be built for.

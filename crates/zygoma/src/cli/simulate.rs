@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{AnimatedArgs, ReadingArgs, positive_number};
+use super::{AnimatedArgs, PointSetArg, ReadingArgs, fraction, positive_number};
 
 /// Let a rig or a built face perform a take with physics, and be touched.
 #[derive(Debug, Args)]
@@ -14,7 +14,7 @@ use super::{AnimatedArgs, ReadingArgs, positive_number};
         Bodies: 'tissue' is live soft tissue that lags behind a quick head and settles, with lips that meet and may stick; 'shell' is skin \
         that can be touched and pulled while it keeps the rig's look within a certified bound; 'enriched' is the artist's face, exact while nothing \
         pushes, that swings when the head moves; 'anatomical' corrects expressions as tissue, bones and lips allow; 'rig' is the plain rig.\n\
-        A rig is made ready first, and kept in this user's cache; a face from zygoma build is ready. The rig that a face was built from \
+        A rig is prepared first, and kept in this user's cache; a face from zygoma build needs no preparation. The rig that a face was built from \
         is read again, so that an avatar comes back whole: as .glb (surfaces compressed to few morph targets), .pc2, .mdd, .usda, or a \
         folder of OBJs, one per frame, with the rig's own vertices in the rig's own order. Point caches do without the rig.\n\
         A touch script says what presses on the face and pulls at it, when and where: see docs/touch-scripts.md. Recorded hands press, \
@@ -61,7 +61,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, default_value = "auto", value_name = "auto|none|FACE", value_parser = anatomy)]
     pub(crate) anatomy: AnatomyArg,
 
-    /// How much of the forces that changing shapes cause is taken away, from 0 to 1 [default: 1]: 0 is a simulation that lags and overshoots.
+    /// Rebalancing of the forces that changing shapes cause, from 0 (none: the face lags and overshoots) to 1 (all) [default: 1].
     #[arg(long, value_name = "ALPHA")]
     pub(crate) rebalance: Option<f64>,
 
@@ -112,6 +112,18 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_enum, value_name = "SURFACE")]
     pub(crate) hand_surface: Option<HandSurfaceArg>,
 
+    /// How tissue yields to hands [default: simulated]. 'published' is NePHIM's own method at 20 Hz, for comparison only.
+    #[arg(long, value_enum, value_name = "METHOD")]
+    pub(crate) hands_method: Option<HandsMethodArg>,
+
+    /// With --hands-method published, the stiffness of bones, from 0 to 1.
+    #[arg(long, value_name = "FRACTION", requires = "hands_method", value_parser = fraction)]
+    pub(crate) hands_bones: Option<f64>,
+
+    /// With --hands-method published, leave a step of the method out.
+    #[arg(long, value_enum, value_name = "STEP", requires = "hands_method")]
+    pub(crate) hands_without: Vec<HandsStepArg>,
+
     /// Parameters of the body, as a TOML file.
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Option<PathBuf>,
@@ -119,6 +131,15 @@ pub(crate) struct SimulateArgs {
     /// Markers that drive tissue or an anatomical face instead of weights, as a CSV file: see docs/markers.md. A take given as well only moves the head.
     #[arg(long, value_name = "FILE")]
     pub(crate) markers: Option<PathBuf>,
+
+    /// The markers are points of this set, named p0, p1, …, and may be tracked on any person, in any unit and with the motion of the head; the row
+    /// 'rest' has that person's own points at rest.
+    #[arg(long, value_enum, value_name = "SET", requires = "markers")]
+    pub(crate) set: Option<PointSetArg>,
+
+    /// Write the weights of the rig's shapes that come closest to the markers, as a take (.csv).
+    #[arg(long, value_name = "CSV", requires = "markers")]
+    pub(crate) take_out: Option<PathBuf>,
 
     /// Let lips of tissue stick together where they touch, and part at random: the farther apart, the likelier.
     #[arg(long)]
@@ -145,6 +166,24 @@ pub(crate) struct SimulateArgs {
 
     #[command(flatten)]
     pub(crate) performance: PerformanceArgs,
+}
+
+/// How tissue yields to hands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HandsMethodArg {
+    /// Contact of live tissue.
+    Simulated,
+    /// The method of NePHIM.
+    Published,
+}
+
+/// A step of NePHIM's method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HandsStepArg {
+    /// The paths along which hands drag skin.
+    Paths,
+    /// The correction of what is still inside a hand.
+    Correction,
 }
 
 /// The surface of a hand.

@@ -228,7 +228,7 @@ fn print(summary: &Summary, json: bool) -> anyhow::Result<()> {
         );
         writeln!(
             out,
-            "of all pairs and triples of full shapes a search found {worst} to be the worst: {miss}"
+            "worst combination that a search of pairs and triples of full shapes found: {worst}, {miss}"
         )?;
     }
     if let Some(output) = summary.certificate.as_ref().and_then(|c| c.output) {

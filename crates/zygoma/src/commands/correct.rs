@@ -156,7 +156,7 @@ fn print(summary: &Summary, json: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "{} → {}: {} shapes in {:.1} s; they leave the rig's by {:.2} mm on average, by {:.1} mm at most",
+        "{} → {}: {} shapes in {:.1} s; they differ from the rig's by {:.2} mm on average, {:.1} mm at most",
         summary.rig,
         summary.out,
         summary.shapes,

@@ -129,7 +129,7 @@ fn summary(
         outcome.deviation(face, places, true).map(|found| format!("untouched, it follows the rig: {found}")),
     );
     lines.push(format!(
-        "nothing is deeper in the skin than {:.3} % of the height ({:.2} mm)",
+        "largest penetration {:.3} % of the height ({:.2} mm)",
         100.0 * f64::from(deepest) / face.height,
         1e3 * deepest
     ));

@@ -6,14 +6,15 @@ use anyhow::bail;
 use glam::{DVec3, Vec3};
 use serde::Serialize;
 use zygoma_face::model::FaceModel;
+use zygoma_face::retarget::{PointSet, point_name};
 use zygoma_geometry::rbf::farthest_points;
 use zygoma_numerics::Budget;
 use zygoma_numerics::random::Keyed;
+use zygoma_rig::Rig;
 use zygoma_rig::binding::Binding;
 use zygoma_rig::evaluate::Evaluator;
-use zygoma_rig::{Rig, RigMesh};
 
-use crate::cli::LandmarksArgs;
+use crate::cli::{LandmarksArgs, PointSetArg};
 use crate::commands::{animated, input};
 
 /// Triangles of the coarse skin, which only separates inside from outside here.
@@ -27,6 +28,9 @@ struct Summary {
     out: String,
     take: String,
     points: usize,
+    /// The set that they belong to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set: Option<&'static str>,
     frames: usize,
     noise_mm: f64,
 }
@@ -36,11 +40,11 @@ pub(crate) fn run(args: &LandmarksArgs) -> anyhow::Result<()> {
     let take = input::read_take(&args.take, &rig, None)?;
     input::check_match(&rig, &args.rig.rig, &take, &args.take)?;
     input::check_length(&take, args.fps)?;
-    let points = tracked(&rig, args.points)?;
+    let points = Points::of(&rig, args)?;
     let (binding, evaluator) = (Binding::new(&rig, &take), Evaluator::new(rig.skin()));
     let mut weights = vec![0.0; evaluator.shape_count()];
     let mut surface = vec![Vec3::ZERO; rig.skin().positions.len()];
-    let mut table = header(&points);
+    let mut table = points.header(&rig);
     let frames = take.frame_count(args.fps);
     for frame in 0..frames {
         let seconds = frame as f64 / args.fps;
@@ -48,7 +52,7 @@ pub(crate) fn run(args: &LandmarksArgs) -> anyhow::Result<()> {
         evaluator.evaluate(&weights, &mut surface);
         let noise = Keyed::new(args.seed, frame as u64);
         write!(table, "{seconds:.6}")?;
-        for (index, vertex) in (0u64..).zip(&points) {
+        for (index, vertex) in (0u64..).zip(&points.vertices) {
             let off = |axis: u64| 1e-3 * args.noise * noise.normal(3 * index + axis);
             let at = surface[*vertex as usize].as_dvec3() + DVec3::new(off(0), off(1), off(2));
             write!(table, ",{:.7},{:.7},{:.7}", at.x, at.y, at.z)?;
@@ -61,21 +65,22 @@ pub(crate) fn run(args: &LandmarksArgs) -> anyhow::Result<()> {
         rig: rig.name.clone(),
         out: args.out.display().to_string(),
         take: take.name.clone(),
-        points: points.len(),
+        points: points.vertices.len(),
+        set: args.set.map(PointSetArg::name),
         frames,
         noise_mm: args.noise,
     };
     if args.json {
         return crate::json::print(&summary);
     }
-    println!("{}: {} points in {frames} frames of {}", summary.out, points.len(), summary.take);
+    println!("{}: {} points in {frames} frames of {}", summary.out, summary.points, summary.take);
     Ok(())
 }
 
 /// Vertices spread evenly over the outside of the skin that shapes move.
 fn tracked(rig: &Rig, count: usize) -> anyhow::Result<Vec<u32>> {
     let face = FaceModel::of_rig(rig, TRIANGLES, &Budget::default())?;
-    let farthest = farthest_moves(rig.skin());
+    let farthest = rig.skin().farthest_moves();
     let moving: Vec<u32> = face.skin.iter().copied().filter(|v| farthest[*v as usize] > MOVING).collect();
     if moving.is_empty() {
         bail!("{}: no shape moves its skin, so there is nothing to track", rig.name);
@@ -87,21 +92,38 @@ fn tracked(rig: &Rig, count: usize) -> anyhow::Result<Vec<u32>> {
     Ok(points)
 }
 
-/// The largest displacement of each vertex by any shape.
-fn farthest_moves(skin: &RigMesh) -> Vec<f32> {
-    let mut farthest = vec![0.0_f32; skin.positions.len()];
-    for shape in &skin.shapes {
-        for (vertex, offset) in shape.deltas.vertices.iter().zip(&shape.deltas.offsets) {
-            let place = &mut farthest[*vertex as usize];
-            *place = place.max(offset.length());
-        }
-    }
-    farthest
+/// The points to write, as vertices of the skin, and their names.
+struct Points {
+    vertices: Vec<u32>,
+    names: Vec<String>,
+    /// Whether they belong to a set, which every head has; others are named by their vertices.
+    in_set: bool,
 }
 
-/// The names of the points, and their vertices.
-fn header(points: &[u32]) -> String {
-    let names: Vec<String> = points.iter().map(|v| format!("p{v}.x,p{v}.y,p{v}.z")).collect();
-    let places: Vec<String> = points.iter().map(|v| format!("#{v},,")).collect();
-    format!("time,{}\nrest,{}\n", names.join(","), places.join(","))
+impl Points {
+    fn of(rig: &Rig, args: &LandmarksArgs) -> anyhow::Result<Self> {
+        let Some(set) = args.set else {
+            let vertices = tracked(rig, args.points)?;
+            let names = vertices.iter().map(|v| format!("p{v}")).collect();
+            return Ok(Self { vertices, names, in_set: false });
+        };
+        let found = PointSet::from(set).on_rig(rig)?;
+        let (numbers, vertices): (Vec<usize>, Vec<u32>) = found.into_iter().unzip();
+        Ok(Self { vertices, names: numbers.into_iter().map(point_name).collect(), in_set: true })
+    }
+
+    /// The first two rows: names, and places at rest. Points of a set have positions there, since others may have tracked them.
+    fn header(&self, rig: &Rig) -> String {
+        let names: Vec<String> =
+            self.names.iter().map(|name| format!("{name}.x,{name}.y,{name}.z")).collect();
+        let place = |v: &u32| match self.in_set {
+            true => {
+                let at = rig.skin().positions[*v as usize];
+                format!("{:.7},{:.7},{:.7}", at.x, at.y, at.z)
+            }
+            false => format!("#{v},,"),
+        };
+        let places: Vec<String> = self.vertices.iter().map(place).collect();
+        format!("time,{}\nrest,{}\n", names.join(","), places.join(","))
+    }
 }

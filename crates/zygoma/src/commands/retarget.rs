@@ -144,7 +144,10 @@ pub(crate) fn run(args: &RetargetArgs) -> anyhow::Result<()> {
     let params = params(args)?;
     let (source, target) = (read(&args.source)?, read(&args.target)?);
     if source.skin().shapes.is_empty() && args.frames.is_none() {
-        bail!("{}: it has no shapes that could be carried", args.source.display());
+        bail!(
+            "{}: it has no shapes to transfer; give a rig with blendshapes, or meshes as --frames",
+            args.source.display()
+        );
     }
     let (source_head, mut target_head) = (register(&source, &args.source)?, register(&target, &args.target)?);
     let wanted = method(args.method);

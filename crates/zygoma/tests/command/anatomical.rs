@@ -24,6 +24,21 @@ fn a_take_is_corrected_and_followed_from_points() {
     let followed = report(path, &[&args[..], &["--markers", "points.csv"]].concat());
     assert!(followed["miss_mm"]["mean"].as_f64().expect("a figure") < 1.0, "{}", followed["miss_mm"]);
     assert_eq!(followed["regulariser"], "the rig's own shapes");
+
+    // Points of another person, whose head moves.
+    succeed(path, &["head", "-o", "other.glb", "--seed", "7", "--level", "3.5k"]);
+    let points =
+        ["landmarks", "other.glb", "--take", "speech", "--fps", "2", "--set", "ict68", "-o", "other.csv"];
+    assert_eq!(report(path, &points)["points"], 68);
+    let tracked = ["--markers", "other.csv", "--set", "ict68", "--take-out", "weights.csv"];
+    let followed = report(path, &[&args[..], &tracked].concat());
+    assert_eq!(followed["landmarks"]["used"], 68, "{}", followed["landmarks"]);
+    assert!(followed["miss_mm"]["mean"].as_f64().expect("a figure") < 1.5, "{}", followed["miss_mm"]);
+    assert!(followed["jaw"]["degrees"].as_f64().expect("a figure") > 2.0, "{}", followed["jaw"]);
+    let weights = std::fs::read_to_string(path.join("weights.csv")).expect("the weights");
+    assert!(weights.starts_with("time,") && weights.contains("jawOpen"), "{weights}");
+    let message = fail(path, &[&args[..], &["--markers", "points.csv", "--set", "ict68"]].concat());
+    assert!(message.contains("points.csv") && message.contains("p0 to p67"), "{message}");
 }
 
 #[test]

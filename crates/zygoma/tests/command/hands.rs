@@ -55,6 +55,15 @@ fn hands_of_a_take_and_of_a_script_touch_a_face() {
         let page = std::fs::read_to_string(path.join("page/report.html")).unwrap();
         assert!(page.contains("hand 1") || page.contains("Colliders"), "{body}: the hand is shown");
     }
+    let published =
+        [&simulate[..], &["--body", "tissue", "--hands", "poke.csv"], &["--hands-method", "published"]];
+    let published = report(path, &published.concat());
+    let [tracked, left] = ["tracked", "simulated"].map(|row| published["hands"][row]["deepest_mm"].as_f64());
+    assert!(left.unwrap() < 0.95 * tracked.unwrap(), "{published}");
+    assert!(
+        fail(path, &[&simulate[..], &["--body", "shell", "--hands-method", "published"]].concat())
+            .contains("--hands-method")
+    );
     // The capsules of a hand come along in a GLB.
     let info = report(path, &["info", "out.glb"]);
     let names: Vec<&str> =

@@ -228,7 +228,7 @@ fn reports_show_fields_curves_and_touches() {
             .concat();
     succeed(path, &args);
     let page = std::fs::read_to_string(path.join("shown/report.html")).unwrap();
-    for wanted in ["Colliders", "Deviation", "Key frames", "untouched, the shell leaves the rig by"] {
+    for wanted in ["Colliders", "Deviation", "Key frames", "untouched, the shell deviates from the rig by"] {
         assert!(page.contains(wanted), "{wanted} is missing");
     }
 }

@@ -129,7 +129,10 @@ fn input_that_gives_no_tissue_is_refused_in_a_sentence() {
         assert!(error.contains(&format!("bad.toml: {message}; it must be")), "{error}");
     }
     let error = fail(path, &with(&["--triangles", "3"]));
-    assert!(error.contains("small: a mesh of 3 triangles") && error.contains("100 to 200000"), "{error}");
+    assert!(
+        error.contains("small: 3 triangles are out of range") && error.contains("100 to 200000"),
+        "{error}"
+    );
     let error = fail(path, &with(&["--fps", "1e12"]));
     assert!(error.contains("'take'") && error.contains("--fps"), "{error}");
     let error = fail(path, &["simulate", "small", "--markers", "none.csv", "-o", "out.pc2"]);
@@ -151,7 +154,7 @@ fn a_rig_without_the_shapes_of_a_take_says_so() {
         path,
         &["simulate", "small", "--take", "take.csv", "--triangles", "300", "--fps", "5", "-o", "out.pc2"],
     );
-    assert!(message.contains("no shape of the rig has the name of one of the take's 4 tracks"), "{message}");
+    assert!(message.contains("none of the take's 4 tracks matches a shape of the rig"), "{message}");
     assert!(
         message.contains("no lips were found") && message.contains("neither bones nor a shape"),
         "{message}"

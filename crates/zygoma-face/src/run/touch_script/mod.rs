@@ -173,7 +173,7 @@ impl Reader<'_> {
             return Err(format!("line {line}: the direction has no length"));
         }
         if !push.depth.is_finite() {
-            return Err(format!("line {line}: the depth is no number"));
+            return Err(format!("line {line}: the depth is not a number"));
         }
         Ok(ScriptedTouch {
             name: push.name.clone().unwrap_or_else(|| format!("push {}", index + 1)),

@@ -59,7 +59,7 @@ impl Prop {
     pub fn warning(&self, fps: f64) -> Option<String> {
         let frame = self.cut?;
         Some(format!(
-            "problem: '{}' goes through the face from {:.2} s on, and touches nothing until it has come out; lead it around",
+            "problem: '{}' passes through the face at {:.2} s and touches nothing until it is outside again; move its path outside the face",
             self.name,
             frame as f64 / fps
         ))

@@ -1,52 +1,15 @@
 //! Bodies that are saved and restored, and tissue that is kept in a face.
 
-use zygoma_physics::contact::{ColliderShape, Pose};
-
 use super::touching::spot;
 use super::*;
-use crate::body::{Body, Drive, Snapshot};
-use crate::contact::ColliderMotion;
+use crate::body::restoring::assert_restores;
+use crate::body::{RigBody, Snapshot};
 use crate::shell::{RunParams, ShellBody};
-
-/// Checks that a body continues from a saved state, touched and in motion, with the same bits.
-fn assert_restores(body: &mut dyn Body, at: Vec3) {
-    let pose = |time: f64| RigidMotion {
-        rotation: DQuat::from_rotation_y(0.3 * (9.0 * time).sin()),
-        translation: DVec3::ZERO,
-    };
-    let weights = |time: f64| vec![(0.5 - 0.5 * (7.0 * time).cos()) as f32; 3];
-    let go_on = |body: &mut dyn Body, frames: std::ops::Range<usize>| -> Vec<Vec3> {
-        frames
-            .flat_map(|frame| {
-                let time = frame as f64 / 50.0;
-                body.drive(Drive::Weights(&weights(time))).unwrap();
-                body.set_head_pose(&pose(time));
-                body.advance(1.0 / 50.0).positions.to_vec()
-            })
-            .collect()
-    };
-    body.drive(Drive::Weights(&weights(0.0))).unwrap();
-    body.settle();
-    let ball = ColliderShape::Sphere { radius: 0.012 };
-    let place = Pose::at(at + Vec3::Z * 0.008);
-    body.colliders_mut().unwrap().add(ball, place, ColliderMotion::Bounded { force: 2.0 });
-    body.grab(at - Vec3::Y * 0.02, 0.01).unwrap();
-    go_on(body, 0..12);
-    let state = body.save();
-    let first = go_on(body, 12..24);
-    body.restore(&state).unwrap();
-    let second = go_on(body, 12..24);
-    let bits = |p: &Vec3| p.to_array().map(f32::to_bits);
-    let same = first.iter().zip(&second).all(|(a, b)| bits(a) == bits(b));
-    assert!(same, "{} does not go on alike", body.name());
-    let count = first.len() / 12;
-    let [start, end] = [&first[..count], &first[first.len() - count..]];
-    assert!(start.iter().zip(end).any(|(a, b)| a.distance(*b) > 1e-4), "it moves");
-}
 
 #[test]
 fn bodies_go_on_from_a_saved_state_bit_for_bit() {
     let (at, _) = spot("cheek-left");
+    assert_restores(&mut RigBody::new(&FACE.1), at);
     assert_restores(&mut ShellBody::new(&FACE.1, RunParams::default().awake()).unwrap(), at);
     let mut tissue = performing();
     assert_restores(&mut tissue, at);

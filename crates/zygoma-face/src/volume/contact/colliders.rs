@@ -388,7 +388,8 @@ pub(crate) fn carried(samples: &Samples, sample: u32, x: &[Row<f32>]) -> Vec3 {
     samples.follows(sample).iter().map(|(row, w)| *w * Vec3::from_slice(&x[*row as usize])).sum()
 }
 
-fn stencil(samples: &Samples, sample: u32) -> Stencil<9, 1> {
+/// The rows that carry a point, as a stencil.
+pub(crate) fn stencil(samples: &Samples, sample: u32) -> Stencil<9, 1> {
     let follows = samples.follows(sample);
     let first = follows.first().map_or(0, |(row, _)| *row);
     let mut stencil = Stencil { vertices: [first; 9], coefficients: [[0.0; 9]], size: 1.0 };

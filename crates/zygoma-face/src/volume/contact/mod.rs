@@ -17,8 +17,9 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_physics::projective::{Prefactored, Row, System};
 
 use colliders::{ColliderContact, Lifts};
+pub(crate) use colliders::{carried, stencil};
 pub(crate) use lips::{LipContact, Stiffness};
-pub(crate) use skin_points::{SkinPoints, nearest_corners};
+pub(crate) use skin_points::{SkinPoints, handling, nearest_corners};
 use teeth::Mouth;
 pub use teeth::TeethReport;
 

@@ -15,6 +15,7 @@ const KEYS: [string, string][] = [
   ["← →", "a frame back or forth; with Shift a second"],
   ["1 2 3 4 5", "press, pull, shake, camera, paint"],
   ["Shift + drag, painting", "take paint away"],
+  ["Ctrl Z, painting", "take the last stroke back"],
   ["F", "show the whole face"],
   ["W  S  T  G", "mesh, split view, texture, graph"],
   ["O", "next overlay"],

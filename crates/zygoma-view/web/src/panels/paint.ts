@@ -1,14 +1,14 @@
 // The brush: paints the stiffness of single expressions, which the enriched face has at once.
 
-import type { Connection } from "../connection";
 import { h, icon, section, Slider, spaced, toggle } from "../dom";
 import { type Brush, RELAXED, type State } from "../state";
+import type { Brushwork } from "../touch/brushwork";
 
 /** Stiffness that a brush can paint, in kPa. */
 const STIFFNESS = { least: 1, most: 50, lambda: 2.5 };
 
 /** The panel of the brush, while a face is shown that can be painted. */
-export function paintSection(state: State, connection: Connection): HTMLElement {
+export function paintSection(state: State, brushwork: Brushwork): HTMLElement {
   const change = (part: Partial<Brush>) => state.brush.set({ ...state.brush.value, ...part });
   const figures = h("dl", { class: "facts paint-figures", role: "status", "aria-live": "off" });
   const showFigures = () => {
@@ -29,7 +29,9 @@ export function paintSection(state: State, connection: Connection): HTMLElement 
   const sliders = brushSliders(state, change);
   const erase = toggle("Take paint away", state.brush.value.erases, (erases) => change({ erases }), "Shift");
   const brush = h("button", { type: "button", class: "button small", click: () => state.tool.set("paint") }, icon("brush"), "Brush");
-  const clear = h("button", { type: "button", class: "button small", click: () => connection.send({ type: "clearPaint", control: state.brush.value.control }) }, "Clear expression");
+  const clear = h("button", { type: "button", class: "button small", click: () => brushwork.clear(state.brush.value.control) }, "Clear expression");
+  const undo = h("button", { type: "button", class: "button small", title: "Take the last stroke back (Ctrl Z)", click: () => brushwork.undo() }, "Undo");
+  brushwork.count.watch((count) => (undo.disabled = count === 0));
   const save = h("a", { class: "button small", download: "materials.toml", title: "For “zygoma simulate --materials FOLDER”" }, icon("download"), "materials.toml");
   state.brush.watch(({ control, erases }) => {
     target.value = String(control);
@@ -48,7 +50,7 @@ export function paintSection(state: State, connection: Connection): HTMLElement 
   });
   const note = h("p", { class: "hint" });
   const hint = h("p", { class: "hint" }, "Drag on the face with the brush. Paint of an expression acts as far as its slider is up; shake the head to see it.");
-  const panel = section("Paint stiffness", true, figures, h("div", { class: "row" }, brush, clear, save), target, ...sliders, erase, hint, note);
+  const panel = section("Paint stiffness", true, figures, h("div", { class: "row" }, brush, undo, clear, save), target, ...sliders, erase, hint, note);
   state.body.watch((body) => {
     panel.hidden = !state.isPaintable;
     note.textContent = body.note;

@@ -6,6 +6,7 @@ import type { Vec3 } from "../protocol";
 import type { Hit, Surface } from "../scene/surface";
 import type { Stage } from "../scene/stage";
 import type { State, Tool } from "../state";
+import type { Brushwork } from "./brushwork";
 import type { Latency } from "./latency";
 import { TouchPinch } from "./pinch";
 
@@ -63,6 +64,7 @@ export class Pointer {
     private readonly state: State,
     private readonly connection: Connection,
     private readonly latency: Latency,
+    private readonly brushwork: Brushwork,
   ) {
     this.pinch = new TouchPinch(stage, connection, latency);
     const { canvas } = stage;
@@ -117,6 +119,7 @@ export class Pointer {
     const facing = toCamera.applyQuaternion(head.group.quaternion.clone().invert());
     const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(facing, start.point);
     if (this.startPinch(event, tool, plane, start)) return;
+    if (tool === "paint") this.brushwork.begin();
     this.drags.set(event.pointerId, {
       id: event.pointerId >>> 0,
       isTouch: event.pointerType === "touch",
@@ -281,7 +284,7 @@ export class Pointer {
     drag.start = { ...drag.start, nearest: hit.nearest };
     if (drag.painted && drag.painted.distanceTo(hit.point) < SPACING * radius) return;
     drag.painted = hit.point.clone();
-    this.connection.send({ type: "paint", control, point: hit.nearest, radius, mu: drag.erases ? null : mu, lambda: drag.erases ? null : lambda, erase: drag.erases });
+    this.brushwork.paint({ control, point: hit.nearest, radius, mu: drag.erases ? null : mu, lambda: drag.erases ? null : lambda, erase: drag.erases });
   }
 
   /** A finger that slid off the face goes on beside it. */

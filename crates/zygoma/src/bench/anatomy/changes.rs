@@ -39,7 +39,7 @@ impl std::fmt::Display for Change {
 struct Input {
     positions: Vec<DVec3>,
     triangles: Vec<[u32; 3]>,
-    inner: Vec<(Vec<DVec3>, Vec<[u32; 3]>)>,
+    others: Vec<(Vec<DVec3>, Vec<[u32; 3]>)>,
 }
 
 impl Input {
@@ -49,7 +49,7 @@ impl Input {
         Self {
             positions: points(rig.skin()),
             triangles: rig.skin().faces.triangles(),
-            inner: others.map(|(_, mesh)| (points(mesh), mesh.faces.triangles())).collect(),
+            others: others.map(|(_, mesh)| (points(mesh), mesh.faces.triangles())).collect(),
         }
     }
 
@@ -62,14 +62,15 @@ impl Input {
         Self {
             positions: points(&self.positions),
             triangles: faces(&self.triangles),
-            inner: self.inner.iter().map(|(p, t)| (points(p), faces(t))).collect(),
+            others: self.others.iter().map(|(p, t)| (points(p), faces(t))).collect(),
         }
     }
 
     /// Cranium and mandible.
     fn bones(&self) -> Result<[Vec<DVec3>; 2], String> {
-        let inner: Vec<(&[DVec3], &[[u32; 3]])> = self.inner.iter().map(|(p, t)| (&p[..], &t[..])).collect();
-        let input = FitInput { inner: &inner, ..FitInput::new(&self.positions, &self.triangles) };
+        let others: Vec<(&[DVec3], &[[u32; 3]])> =
+            self.others.iter().map(|(p, t)| (&p[..], &t[..])).collect();
+        let input = FitInput { others: &others, ..FitInput::new(&self.positions, &self.triangles) };
         let found = Registration::new(&input).and_then(|head| head.bones(BoneModel::default(), Fat::Auto));
         found.map(|(bones, _)| bones).map_err(|problem| problem.to_string())
     }

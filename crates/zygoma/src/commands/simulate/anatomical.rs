@@ -1,6 +1,5 @@
 //! Parameters, build and summary of anatomical faces.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
@@ -14,13 +13,12 @@ use zygoma_face::model::{FaceCache, FaceModel};
 use zygoma_face::run::{Performed, watch::Crossings};
 use zygoma_numerics::Budget;
 use zygoma_rig::Rig;
-use zygoma_rig::formats::Limits;
-use zygoma_rig::formats::markers::{MarkerPlace, read_markers};
+use zygoma_rig::formats::markers::MarkerPlace;
 
 use super::Made;
 use super::enriched::take_anatomy;
 use crate::cli::AnatomyArg;
-use crate::markers::FollowedMarkers;
+use crate::markers::{FollowedMarkers, TrackedMarkers};
 use crate::progress::Progress;
 
 /// Volumes are measured in one frame out of this many: the plain rig takes as long as the simulation.
@@ -85,9 +83,9 @@ pub(crate) fn build(
 }
 
 /// The body of a head, which may follow markers.
-pub(super) fn body_of(head: Arc<Anatomical>, markers: Option<&Path>) -> anyhow::Result<Made> {
-    let Some(path) = markers else { return Ok(Made::of(AnatomicalBody::new(head)?)) };
-    let take = read_markers(path, &Limits::default())?;
+pub(super) fn body_of(head: Arc<Anatomical>, markers: Option<&TrackedMarkers>) -> anyhow::Result<Made> {
+    let Some(tracked) = markers else { return Ok(Made::of(AnatomicalBody::new(head)?)) };
+    let TrackedMarkers { path, take, .. } = tracked;
     let places: Vec<MarkerPlace> = take.markers.iter().map(|(_, place)| *place).collect();
     let body = AnatomicalBody::following(head, &places).map_err(|problem| match &problem {
         AnatomicalError::Landmark(landmark) => {
@@ -96,7 +94,7 @@ pub(super) fn body_of(head: Arc<Anatomical>, markers: Option<&Path>) -> anyhow::
         }
         _ => problem.into(),
     })?;
-    let landmarks = FollowedMarkers::of_anatomical(path, take, &body);
+    let landmarks = FollowedMarkers::of_anatomical(tracked, &body);
     Ok(Made { landmarks: Some(landmarks), ..Made::of(body) })
 }
 
@@ -172,7 +170,9 @@ pub(super) struct AnatomicalSummary {
     jaw: Jaw,
     dials: Dials,
     tissue_ml: TissueVolumes,
-    /// Distance from tracked points, if there are any.
+    /// Tracked points, if there are any, and the distance from them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    landmarks: Option<LandmarkCounts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     miss_mm: Option<Miss>,
     /// The expression between tracked points.
@@ -184,19 +184,25 @@ pub(super) struct AnatomicalSummary {
 }
 
 #[derive(Serialize)]
+struct LandmarkCounts {
+    used: usize,
+    /// Points of the set that this head does not have.
+    missing: usize,
+    /// The largest number of outliers in a frame.
+    outliers: usize,
+}
+
+#[derive(Serialize)]
 struct Miss {
     mean: f64,
     worst: f64,
-    /// The largest number of outliers in a frame.
-    outliers: usize,
 }
 
 impl Miss {
     fn of(misses: &[([f64; 2], usize)]) -> Option<Self> {
         let mean = misses.iter().map(|(miss, _)| miss[0]).sum::<f64>() / misses.len().max(1) as f64;
         let worst = misses.iter().map(|(miss, _)| miss[1]).fold(0.0, f64::max);
-        let outliers = misses.iter().map(|(_, outliers)| *outliers).max()?;
-        Some(Self { mean: 1e3 * mean, worst: 1e3 * worst, outliers })
+        (!misses.is_empty()).then_some(Self { mean: 1e3 * mean, worst: 1e3 * worst })
     }
 }
 
@@ -230,7 +236,12 @@ impl TissueVolumes {
 }
 
 impl AnatomicalSummary {
-    pub(super) fn new(body: &AnatomicalBody, log: &AnatomicalLog, frame_ms: f64) -> Self {
+    pub(super) fn new(
+        body: &AnatomicalBody,
+        log: &AnatomicalLog,
+        markers: Option<&TrackedMarkers>,
+        frame_ms: f64,
+    ) -> Self {
         let head = body.anatomical();
         let mean = |k: usize| {
             log.volumes.iter().map(|volume| volume[k]).sum::<f64>() / log.volumes.len().max(1) as f64
@@ -246,6 +257,11 @@ impl AnatomicalSummary {
             dials: head.dials().clone(),
             tissue_ml: TissueVolumes::of(head),
             regulariser: (!log.misses.is_empty()).then_some("the rig's own shapes"),
+            landmarks: markers.map(|markers| LandmarkCounts {
+                used: markers.take.markers.len(),
+                missing: markers.left_out,
+                outliers: log.misses.iter().map(|(_, outliers)| *outliers).max().unwrap_or(0),
+            }),
             miss_mm: Miss::of(&log.misses),
             iterations: iterations as f64 / log.iterations.len().max(1) as f64,
             ms: frame_ms,

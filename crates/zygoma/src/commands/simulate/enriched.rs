@@ -120,7 +120,7 @@ struct Displacement {
 
 #[derive(Serialize)]
 struct Rest {
-    inverted_steps: usize,
+    inverted_frames: usize,
     repaired: usize,
     inverted_left: usize,
 }
@@ -164,7 +164,7 @@ impl EnrichedSummary {
             let sum: usize = log.iterations.iter().map(|iterations| iterations[k]).sum();
             sum as f64 / log.iterations.len().max(1) as f64
         };
-        let RestReport { inverted_steps, repaired, inverted_left } = body.rest_report();
+        let RestReport { inverted_frames, repaired, inverted_left } = body.rest_report();
         Self {
             bones: face.inside.bone_source,
             nodes: body.enriched().node_count(),
@@ -180,7 +180,7 @@ impl EnrichedSummary {
                     .map(|place| (place.name.clone(), 1e3 * f64::from(place.most())))
                     .collect(),
             },
-            rest: Rest { inverted_steps, repaired, inverted_left },
+            rest: Rest { inverted_frames, repaired, inverted_left },
             step_ms: StepTimes {
                 dynamic: stage("dynamic"),
                 statics: stage("static"),
@@ -194,7 +194,7 @@ impl EnrichedSummary {
 
     /// The summary, one sentence per line.
     pub(super) fn lines(&self) -> Vec<String> {
-        let Rest { inverted_steps, repaired, inverted_left } = self.rest;
+        let Rest { inverted_frames, repaired, inverted_left } = self.rest;
         let mut lines = vec![format!(
             "{} nodes, {} tetrahedra; a step takes {:.1} ms: {:.1} for motion, {:.1} for rebalancing, {:.1} for the rest shape, {:.1} for contact",
             self.nodes,
@@ -210,7 +210,7 @@ impl EnrichedSummary {
         }
         if repaired > 0 {
             lines.push(format!(
-                "blended shapes inverted elements in {inverted_steps} steps; up to {repaired} at once were unfolded, {inverted_left} stayed inverted"
+                "blended shapes inverted elements in {inverted_frames} frames; up to {repaired} at once were unfolded, {inverted_left} stayed inverted"
             ));
         }
         lines

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use anyhow::bail;
 use serde::Serialize;
 use zygoma_face::run::{COLLISION, HandSummary, Hands, Outcome};
+use zygoma_face::tissue::PublishedOptions;
 use zygoma_hand::{CachedHand, HandMesh, HandTake, Side};
 
-use crate::cli::{HandSurfaceArg, SimulateArgs};
+use crate::cli::{HandSurfaceArg, HandsMethodArg, HandsStepArg, SimulateArgs};
 
 /// Reads the hands that touch a face, and their skins.
 pub(super) fn read(args: &SimulateArgs) -> anyhow::Result<Hands> {
@@ -30,6 +31,16 @@ pub(super) fn read(args: &SimulateArgs) -> anyhow::Result<Hands> {
         (None, _) => {}
     }
     Ok(hands)
+}
+
+/// Options of the published method, if it is asked for.
+pub(super) fn published(args: &SimulateArgs) -> Option<PublishedOptions> {
+    let leaves_out = |step: HandsStepArg| args.hands_without.contains(&step);
+    (args.hands_method == Some(HandsMethodArg::Published)).then(|| PublishedOptions {
+        bones: args.hands_bones.unwrap_or(1.0),
+        paths: !leaves_out(HandsStepArg::Paths),
+        correction: !leaves_out(HandsStepArg::Correction),
+    })
 }
 
 /// Reads skins of hands: at most one for each side. A missing one is the mirror image of the other.

@@ -19,16 +19,18 @@ use zygoma_face::anatomical::{AnatomicalBody, AnatomicalParams, Dials};
 use zygoma_face::body::{Body, RigBody};
 use zygoma_face::enriched::{EnrichedBody, EnrichedParams, MaterialPaint};
 use zygoma_face::model::{FaceCache, FaceModel, Landmarks};
+use zygoma_face::retarget::PointSet;
 use zygoma_face::run::{About, Hands, Observer, Outcome, Performance, Performed, Recording, TouchScript};
 use zygoma_face::shell::{RunParams, ShellBody};
-use zygoma_face::tissue::{Tissue, TissueInput, TissueParams, TissueVolume};
+use zygoma_face::tissue::{PublishedBody, Tissue, TissueInput, TissueParams, TissueVolume};
 use zygoma_rig::Take;
 use zygoma_rig::follow::Followers;
+use zygoma_rig::formats::plain_csv::write_take;
 
 use crate::cli::{AnatomyArg, BodyArg, SimulateArgs};
 use crate::commands::animated::{self, Format};
 use crate::commands::input;
-use crate::markers::FollowedMarkers;
+use crate::markers::{FollowedMarkers, TrackedMarkers};
 use crate::progress::Progress;
 use crate::props::hand_props;
 use crate::reports::enriched::EnrichedLog;
@@ -113,6 +115,10 @@ pub(crate) fn run(args: &SimulateArgs, verbose: bool) -> anyhow::Result<()> {
     let mut made = scene.make_body(args)?;
     if let Some(markers) = made.markers() {
         markers.replace_weights(&scene.subject.rig, &mut scene.take);
+        if let Some(path) = &args.take_out {
+            animated::make_folder_for(path)?;
+            write_take(&scene.take, path)?;
+        }
     }
     input::check_length(&scene.take, args.performance.fps)?;
     animated::make_folder_for(&args.performance.out)?;
@@ -153,6 +159,7 @@ struct Scene {
     face: FaceModel,
     places: Landmarks,
     take: Take,
+    markers: Option<TrackedMarkers>,
     /// Weights of the materials, where they are not those of the take.
     material_take: Option<Take>,
     /// Painted materials of an enriched face.
@@ -202,6 +209,11 @@ impl Scene {
         if let (Some(name), None) = (take_name, &args.markers) {
             input::check_match(&subject.rig, &subject.rig_path, &take, name)?;
         }
+        let track = |path: &PathBuf| TrackedMarkers::read(path, args.set.map(PointSet::from), &subject.rig);
+        let markers = args.markers.as_ref().map(track).transpose()?;
+        if let (None, Some(head)) = (take_name, markers.as_ref().and_then(|markers| markers.head.clone())) {
+            take.motions.push(head);
+        }
         if args.still_head {
             take.motions.clear();
         }
@@ -224,7 +236,7 @@ impl Scene {
             Some(folder) => materials::read(folder, &subject.rig, &face, &places)?,
             None => Vec::new(),
         };
-        Ok(Self { subject, params, face, places, take, material_take, paints, touches, hands })
+        Ok(Self { subject, params, face, places, take, markers, material_take, paints, touches, hands })
     }
 
     fn make_body(&self, args: &SimulateArgs) -> anyhow::Result<Made> {
@@ -247,7 +259,7 @@ impl Scene {
             }
             BodyParams::Anatomical(params, dials) => {
                 let head = anatomical::build(&self.face, params, dials).with_context(named)?;
-                anatomical::body_of(head, args.markers.as_deref()).with_context(named)
+                anatomical::body_of(head, self.markers.as_ref()).with_context(named)
             }
         }
     }
@@ -259,9 +271,12 @@ impl Scene {
         let tissue = tissue::build_with_progress(&input, params);
         let tissue = Arc::new(tissue.with_context(|| args.input.display().to_string())?);
         self.subject.keep(&self.face, &tissue);
-        let read = |path: &PathBuf| FollowedMarkers::read(path, &tissue);
-        let markers = args.markers.as_ref().map(read).transpose()?;
-        let body = Box::new(tissue::body_of(&tissue, markers.as_ref())?);
+        let attach = |tracked: &TrackedMarkers| FollowedMarkers::of_tissue(tracked, &tissue);
+        let markers = self.markers.as_ref().map(attach).transpose()?;
+        let body: Box<dyn Body> = match hands::published(args) {
+            Some(options) => Box::new(PublishedBody::new(tissue.clone(), options)?),
+            None => Box::new(tissue::body_of(&tissue, markers.as_ref())?),
+        };
         Ok(Made { body, tissue: Some(MadeTissue { tissue, markers }), landmarks: None })
     }
 
@@ -366,6 +381,7 @@ fn check_flags(args: &SimulateArgs, body: BodyArg) -> anyhow::Result<()> {
         ("--actuation", args.actuation.is_some()),
         ("--free", !args.free.is_empty()),
         ("--thickness", args.thickness.is_some()),
+        ("--hands-method", args.hands_method.is_some()),
     ];
     if let (true, Some((flag, _))) = (body != BodyArg::Tissue, only_tissue.iter().find(|(_, given)| *given)) {
         bail!("{flag} needs soft tissue, and the body is '{name}'; add --body tissue");

@@ -173,12 +173,10 @@ impl Subject {
         let cache = if no_cache { None } else { FaceCache::of_user() };
         let key = FaceCache::key(&self.rig, &(&params, &poses));
         if let Some(face) = cache.as_ref().and_then(|cache| cache.find(key, self.rig.skin())) {
-            eprintln!(
-                "note: the shell of this rig was built before and is taken from the cache (--no-cache builds it anew)"
-            );
+            eprintln!("note: the shell of this rig is taken from the cache (--no-cache rebuilds it)");
             return Ok(face);
         }
-        eprintln!("note: the rig is made ready for a shell first; 'zygoma build' does that once and for all");
+        eprintln!("note: fitting a shell to the rig first; 'zygoma build' saves the result");
         let what = BuildInput { name: &self.rig.name, mesh: self.rig.skin(), poses: &poses };
         let (mut face, _) = build_with_progress(&what, &params)?;
         face.look_inside(&self.rig);

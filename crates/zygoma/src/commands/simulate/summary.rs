@@ -103,9 +103,9 @@ impl Summary {
             enriched: made.enriched().map(|body| {
                 EnrichedSummary::new(body, face, take, args.performance.fps, outcome, &logs.enriched)
             }),
-            anatomical: made
-                .anatomical()
-                .map(|body| AnatomicalSummary::new(body, &logs.anatomical, outcome.frame_ms)),
+            anatomical: made.anatomical().map(|body| {
+                AnatomicalSummary::new(body, &logs.anatomical, scene.markers.as_ref(), outcome.frame_ms)
+            }),
             watched: WatchedSummary::of(&outcome.gate),
             cut_through: outcome.cut_through(),
             milliseconds_per_frame: outcome.frame_ms,
@@ -125,20 +125,20 @@ impl Summary {
         lines.extend(self.warning.iter().map(|warning| format!("problem: {warning}")));
         if self.tracks > 0 && self.unmatched.len() == self.tracks {
             lines.push(format!(
-                "no shape of the rig has the name of one of the take's {} tracks: only the head moves; 'zygoma info' lists the shapes",
+                "none of the take's {} tracks matches a shape of the rig, so only the head moves; 'zygoma info' lists the shapes",
                 self.tracks
             ));
         }
         if let Some(deviation) = &self.untouched_deviation {
-            lines.push(format!("untouched, the {} leaves the rig by {deviation}", self.body));
+            lines.push(format!("untouched, the {} deviates from the rig by {deviation}", self.body));
         }
         if let (true, Some(deviation)) = (self.touches > 0, &self.deviation) {
-            lines.push(format!("touched, it leaves the rig by {deviation}"));
+            lines.push(format!("touched, it deviates from the rig by {deviation}"));
             let force = self.force_n.map_or_else(String::new, |force| {
-                format!("; touches press and pull at the head with up to {force:.2} N")
+                format!("; largest contact force on the head {force:.2} N")
             });
             lines.push(format!(
-                "nothing is deeper in the skin than {:.3} % of the height ({:.3} mm){force}",
+                "largest penetration {:.3} % of the height ({:.3} mm){force}",
                 self.penetration_percent, self.penetration_mm
             ));
         }

@@ -123,15 +123,15 @@ impl TissueSummary {
     pub(super) fn lines(&self) -> Vec<String> {
         let volume = &self.volume;
         let inverted = format!(
-            "{} tetrahedra, at most {} of them inside out in a frame",
+            "{} tetrahedra, at most {} of them inverted in a frame",
             self.tetrahedra, volume.inverted
         );
         let mut lines = vec![match &volume.frames {
-            Some(frames) => format!("the tissue keeps {frames}; {inverted}"),
+            Some(frames) => format!("volume: {frames}; {inverted}"),
             None => inverted,
         }];
         if let Some(puff) = &volume.cheek_puff {
-            lines.push(format!("with puffed cheeks it keeps {puff}"));
+            lines.push(format!("volume with puffed cheeks: {puff}"));
         }
         let lips = &self.lips;
         lines.push(if self.lip_vertices.contains(&0) {
@@ -143,7 +143,7 @@ impl TissueSummary {
         });
         if lips.teeth_contacts > 0 {
             lines.push(format!(
-                "up to {} places of the tissue press on teeth, at most {:.3} mm deep",
+                "up to {} contact points on teeth, at most {:.3} mm deep",
                 lips.teeth_contacts, lips.teeth_penetration_mm
             ));
         }

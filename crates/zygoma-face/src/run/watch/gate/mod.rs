@@ -44,11 +44,11 @@ enum Trouble {
 impl Trouble {
     fn why(self) -> &'static str {
         match self {
-            Self::NotFinite => "positions are not finite, and putting the body back to the rig does not help",
-            Self::Lost => "the body leaves the rig by more than 15 mm at life size whenever it is put back",
-            Self::Inverted => "elements stay inside out, and putting them back to the rig does not help",
+            Self::NotFinite => "positions are not finite, even after a reset to the rig",
+            Self::Lost => "the body deviates from the rig by more than 15 mm at life size after every reset",
+            Self::Inverted => "elements stay inverted, even after a reset to the rig",
             Self::Crossing => {
-                "the lips pass through each other more than the rig's own, and putting them back does not help"
+                "the lips pass through each other more than the rig's own, even after a reset to the rig"
             }
         }
     }
@@ -206,7 +206,7 @@ impl Gate {
                 time: self.first_returned.unwrap_or(0.0),
                 place: self.place(most),
                 why: format!(
-                    "the rig had to stand in for {:.0} % of the face's vertices over all frames, and more than {:.0} % is no simulation",
+                    "{:.0} % of the face's vertices, over all frames, were reset to the rig (at most {:.0} % may be)",
                     100.0 * report.returned,
                     100.0 * MOST_RETURNED
                 ),
