@@ -65,6 +65,14 @@ export async function startBrowser() {
   });
 }
 
+/** The farthest way of a point of the skin since it was remembered, in metres. */
+function farthest() {
+  const [before, now] = [window.remembered, window.zygoma.stage.head.skin.positions];
+  let most = 0;
+  for (let i = 0; i < before.length; i += 3) most = Math.max(most, Math.hypot(now[i] - before[i], now[i + 1] - before[i + 1], now[i + 2] - before[i + 2]));
+  return most;
+}
+
 /** A tab with the viewer. Errors in its console fail the test that closes it. */
 export class Viewer {
   constructor(page) {
@@ -199,13 +207,12 @@ export class Viewer {
 
   /** Waits until the skin has moved by so many millimetres since it was remembered. */
   hasMoved(millimetres) {
-    return this.until((millimetres) => {
-      const [before, now] = [window.remembered, window.zygoma.stage.head.skin.positions];
-      for (let i = 0; i < before.length; i += 3) {
-        if (Math.hypot(now[i] - before[i], now[i + 1] - before[i + 1], now[i + 2] - before[i + 2]) > millimetres / 1000) return true;
-      }
-      return false;
-    }, millimetres);
+    return this.until(`(${farthest})() > ${millimetres / 1000}`);
+  }
+
+  /** Waits until the skin is within so many millimetres of where it was remembered. */
+  isBack(millimetres) {
+    return this.until(`(${farthest})() < ${millimetres / 1000}`);
   }
 
   /** Waits until so many hands are drawn. */

@@ -442,7 +442,7 @@ describe("rig, shell and tissue", () => {
       window.known = bodies.value;
       bodies.set([...bodies.value, { name: "echo", label: "Echo", about: "Repeats the rig one frame late.", hasVolume: false }]);
     });
-    assert.deepEqual(await labels(), ["Rig", "Shell", "Tissue", "Enriched", "Echo"]);
+    assert.deepEqual(await labels(), ["Rig", "Shell", "Tissue", "Enriched", "Anatomical", "Echo"]);
     await page.getByRole("radio", { name: "Echo" }).check();
     // The page asks for it by name; this server has no such body.
     await page.locator(".error").getByText("there is no body 'echo'").waitFor();
@@ -558,6 +558,29 @@ describe("rig, shell and tissue", () => {
     assert.ok(Math.abs((await stiffness()) - before) < 1e-3 * before, "as it was");
     await page.getByRole("radio", { name: "Tissue" }).check();
     await viewer.until(() => window.zygoma.state.body.value.shown === "tissue" && window.zygoma.state.tool.value === "press");
+  });
+
+  test("an anatomical face has dials, and one that is turned changes the head", async () => {
+    const { page } = viewer;
+    await page.keyboard.press("0");
+    await viewer.rest();
+    await page.getByRole("radio", { name: "Anatomical" }).check();
+    await viewer.until(() => window.zygoma.state.body.value.shown === "anatomical" && window.zygoma.state.bodies.value[window.zygoma.frame()?.body]?.name === "anatomical");
+    await viewer.settled();
+    await viewer.remember();
+    const materials = page.locator("details", { hasText: "Materials" });
+    await materials.locator("summary").click();
+    await materials.getByLabel("Fat", { exact: true }).fill("0.2");
+    await viewer.hasMoved(1);
+    await viewer.settled();
+    const fatter = await viewer.moved();
+    assert.ok(fatter.along > 1, JSON.stringify(fatter));
+    await viewer.screenshot("anatomical");
+    await materials.getByRole("button", { name: "Reset materials" }).click();
+    await viewer.isBack(0.2);
+    await materials.locator("summary").click();
+    await page.getByRole("radio", { name: "Tissue" }).check();
+    await isTissue();
   });
 
   test("a plane cuts the tissue, coloured by its change of volume", async () => {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use zygoma_face::anatomical::{Anatomical, AnatomicalBody, AnatomicalError, AnatomicalParams};
 use zygoma_face::body::{Body, RigBody};
 use zygoma_face::enriched::{
     Enriched, EnrichedBody, EnrichedError, EnrichedParams, EnrichedProgress, SolvedVolumes,
@@ -56,7 +57,7 @@ pub(crate) const RIG: usize = 0;
 pub(crate) const DEFAULT: usize = 1;
 
 /// All kinds. Until a body has been made, the one before it is shown.
-pub(crate) static KINDS: [Kind; 4] = [
+pub(crate) static KINDS: [Kind; 5] = [
     Kind {
         name: "rig",
         label: "Rig",
@@ -88,6 +89,14 @@ pub(crate) static KINDS: [Kind; 4] = [
         has_volume: false,
         is_paintable: true,
         make: Make::InBackground(make_enriched),
+    },
+    Kind {
+        name: "anatomical",
+        label: "Anatomical",
+        about: "Expressions that tissue, muscles and rigid bones allow, with dials for the head.",
+        has_volume: false,
+        is_paintable: false,
+        make: Make::InBackground(make_anatomical),
     },
 ];
 
@@ -163,6 +172,33 @@ fn make_enriched(source: &BodySource<'_>, report: &mut Report<'_>) -> Outcome<Bo
         Ok(body) => Outcome::Done(Box::new(body)),
         Err(EnrichedError::Cancelled) => Outcome::Cancelled,
         Err(error) => Outcome::Failed(error.to_string()),
+    }
+}
+
+fn make_anatomical(source: &BodySource<'_>, report: &mut Report<'_>) -> Outcome<Box<dyn Body>> {
+    let BodySource { model, face, cache } = source;
+    let key = FaceCache::key(&model.rig, &("live anatomical", face.coarse.triangles.len()));
+    let mut face = (*face).clone();
+    let kept = cache.and_then(|cache| cache.find(key, model.rig.skin()));
+    if !kept.is_some_and(|kept| face.take_anatomy(&kept)) {
+        if report("fitting bones and tissue", 0.0) == Continue::Abandon {
+            return Outcome::Cancelled;
+        }
+        if let Err(problem) = face.add_anatomy(&model.rig) {
+            return Outcome::Failed(problem.to_string());
+        }
+        if let Some(cache) = cache {
+            cache.keep(key, &face);
+        }
+    }
+    if report("setting up tissue and bones", 0.8) == Continue::Abandon {
+        return Outcome::Cancelled;
+    }
+    let body = Anatomical::build(&face, &AnatomicalParams::live())
+        .and_then(|head| AnatomicalBody::new(Arc::new(head)).map_err(AnatomicalError::from));
+    match body {
+        Ok(body) => Outcome::Done(Box::new(body)),
+        Err(problem) => Outcome::Failed(problem.to_string()),
     }
 }
 

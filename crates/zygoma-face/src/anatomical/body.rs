@@ -4,7 +4,7 @@ use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 
 use super::run::AnatomicalBody;
-use crate::body::{BadDrive, Body, Drive, Frame, Stage};
+use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, Stage};
 use crate::contact::{Colliders, GrabId};
 
 impl Body for AnatomicalBody {
@@ -48,6 +48,24 @@ impl Body for AnatomicalBody {
 
     fn penetration(&self) -> f32 {
         self.deepest()
+    }
+
+    /// The dials. Those of the head take some seconds to have an effect.
+    fn params(&self) -> Vec<BodyParam> {
+        self.turning.as_ref().map_or_else(Vec::new, |turning| turning.wanted.params())
+    }
+
+    fn set_param(&mut self, name: &str, value: f64) -> Result<(), BadBodyParam> {
+        let known = self.params();
+        let turned = self.turning.as_mut().map(|turning| turning.wanted.set_param(name, value));
+        turned
+            .unwrap_or(Ok(false))?
+            .then_some(())
+            .ok_or_else(|| BadBodyParam::unknown("an anatomical face", name, &known))
+    }
+
+    fn finish_params(&mut self) {
+        self.finish_dials();
     }
 
     fn begin_moving(&mut self, seconds: f64) {

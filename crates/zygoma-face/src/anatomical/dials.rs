@@ -4,6 +4,12 @@ use serde::{Deserialize, Serialize};
 use zygoma_numerics::{BadParam, Checked, Ranged};
 
 use super::dynamics::Oscillator;
+use crate::body::{BodyParam, gravity_axis};
+
+/// Standard gravity, m/s².
+pub(super) const EARTH: f64 = 9.81;
+/// The gravity under which faces are made, m/s².
+const USUAL_GRAVITY: [f64; 3] = [0.0, -EARTH, 0.0];
 
 /// Settings that change a head or the forces on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -146,11 +152,12 @@ impl Dials {
     }
 
     fn number_mut(&mut self, name: &str) -> Option<&mut f64> {
-        if let Some((bone, axis)) = name.split_once('.') {
-            let axis = ["x", "y", "z"].iter().position(|own| *own == axis)?;
-            return match bone {
-                "jaw" => Some(&mut self.jaw[axis]),
-                "cranium" => Some(&mut self.cranium[axis]),
+        if let Some((of, part)) = name.split_once('.') {
+            let axis = |names: &[&str]| names.iter().position(|own| *own == part);
+            return match of {
+                "jaw" => Some(&mut self.jaw[axis(&["x", "y", "z"])?]),
+                "cranium" => Some(&mut self.cranium[axis(&["x", "y", "z"])?]),
+                "palsy" => Some(&mut self.palsy[axis(&["left", "right"])?]),
                 _ => None,
             };
         }
@@ -163,6 +170,48 @@ impl Dials {
             "half_life" => Some(&mut self.half_life),
             _ => None,
         }
+    }
+
+    /// The dials as parameters of a body, with sensible values. Gravity is all of it in m/s², as for other bodies.
+    pub(super) fn params(&self) -> Vec<BodyParam> {
+        let growth = |name, value| BodyParam::new(name, value, -0.4..=0.4);
+        let scale = |name, value| BodyParam::new(name, value, 0.8..=1.2);
+        let gravity = |axis: usize| {
+            let (name, usual) = (["gravity.x", "gravity.y", "gravity.z"][axis], USUAL_GRAVITY[axis]);
+            let most = 2.0 * EARTH;
+            BodyParam::new(name, EARTH * self.gravity[axis] + usual, usual - most..=usual + most)
+        };
+        vec![
+            growth("fat", self.fat),
+            growth("muscle", self.muscle),
+            growth("skin_area", self.skin_area),
+            BodyParam::factor("skin_stiffness", self.skin_stiffness),
+            scale("jaw.x", self.jaw[0]),
+            scale("jaw.y", self.jaw[1]),
+            scale("jaw.z", self.jaw[2]),
+            BodyParam::new("palsy.left", self.palsy[0], 0.0..=1.0),
+            BodyParam::new("palsy.right", self.palsy[1], 0.0..=1.0),
+            BodyParam::new("frequency", self.frequency, 0.0..=10.0),
+            BodyParam::new("half_life", self.half_life, 0.02..=1.0),
+            gravity(0),
+            gravity(1),
+            gravity(2),
+        ]
+    }
+
+    /// Sets a dial by the name of its [parameter](Self::params); false if there is none.
+    pub(super) fn set_param(&mut self, name: &str, value: f64) -> Result<bool, BadParam> {
+        let mut changed = self.clone();
+        if let Some(axis) = gravity_axis(name) {
+            changed.gravity[axis] = (value - USUAL_GRAVITY[axis]) / EARTH;
+        } else if let Some(own) = changed.number_mut(name) {
+            *own = value;
+        } else {
+            return Ok(false);
+        }
+        changed.check()?;
+        *self = changed;
+        Ok(true)
     }
 
     /// Whether the neutral changes: something grows or a bone has another shape.

@@ -19,6 +19,7 @@ mod run;
 mod shape_head;
 #[cfg(test)]
 mod tests;
+mod turning;
 
 pub use build::{Anatomical, AnatomicalError};
 pub use correct::Corrected;

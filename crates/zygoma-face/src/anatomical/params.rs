@@ -76,6 +76,13 @@ impl Default for AnatomicalParams {
     }
 }
 
+impl AnatomicalParams {
+    /// For faces that are shown while they are simulated: a frame has few iterations, and the next one goes on from there.
+    pub fn live() -> Self {
+        Self { iterations: 8, least_motion: 0.02, ..Self::default() }
+    }
+}
+
 /// The published range of weights (Thesis ch. 3, appendix A).
 const WEIGHTS: std::ops::RangeInclusive<f64> = 0.001..=100.0;
 

@@ -15,6 +15,7 @@ use super::dynamics::Motion;
 use super::inverse::{Carried, Inverse, Setup};
 use super::landmarks::LandmarkDrive;
 use super::measure::VolumeChange;
+use super::turning::Turning;
 use crate::body::head_path::HeadPath;
 use crate::volume::contact::VolumeContact;
 
@@ -53,6 +54,8 @@ pub struct AnatomicalBody {
     displacements: Vec<Vec3>,
     /// Points that drive it, with their carriers.
     landmarks: Option<(LandmarkDrive, Vec<Carried>)>,
+    /// Dials that can be turned; none if the head was made with dials, or follows points.
+    pub(super) turning: Option<Turning>,
     pub(super) times: Times,
     iterations: usize,
 }
@@ -70,7 +73,7 @@ impl AnatomicalBody {
         let carried = drive.carried(&model);
         let mut setup = Setup { landmarks: carried.clone(), ..Setup::of(&model) };
         setup.pull.iter_mut().for_each(|pull| *pull *= model.params.regulariser);
-        Ok(Self { landmarks: Some((drive, carried)), ..Self::with_setup(model, &setup)? })
+        Ok(Self { landmarks: Some((drive, carried)), turning: None, ..Self::with_setup(model, &setup)? })
     }
 
     fn with_setup(model: Arc<Anatomical>, setup: &Setup) -> Result<Self, NotPositiveDefinite> {
@@ -90,6 +93,7 @@ impl AnatomicalBody {
             positions: model.output.neutral.clone(),
             displacements: vec![Vec3::ZERO; model.skin_count()],
             landmarks: None,
+            turning: Turning::of(&model),
             times: Times::default(),
             iterations: 0,
             model,
@@ -158,6 +162,7 @@ impl AnatomicalBody {
         if seconds.is_nan() || seconds <= 0.0 {
             return;
         }
+        self.take_turned_dials();
         let seconds = seconds.min(LONGEST_FRAME);
         self.path.go_to(&self.head, seconds);
         self.swing_and_solve(seconds);
@@ -212,15 +217,28 @@ impl AnatomicalBody {
         self.output();
     }
 
+    /// Takes the expression and the pose of another body. Its swings are over.
+    pub(super) fn continue_as(&mut self, other: &mut Self) {
+        std::mem::swap(&mut self.weights, &mut other.weights);
+        self.head = other.head;
+        std::mem::swap(&mut self.path, &mut other.path);
+        self.end_swings();
+    }
+
+    fn end_swings(&mut self) {
+        if let (Some(motion), Some((_, soft))) = (&mut self.motion, &self.model.swings) {
+            motion.settle(&self.weights, &self.head, &self.model.rest[..soft[0].len()], soft);
+        }
+    }
+
     /// Solves from rest for the expression set last.
     pub(super) fn settle(&mut self) {
+        self.take_turned_dials();
         self.inverse.reset(&self.model);
         self.path.rest_at(&self.head);
         self.reached = Aim::new(&self.model, &[]);
         self.forget_contact();
-        if let (Some(motion), Some((_, soft))) = (&mut self.motion, &self.model.swings) {
-            motion.settle(&self.weights, &self.head, &self.model.rest[..soft[0].len()], soft);
-        }
+        self.end_swings();
         self.contact.touches.begin_frame();
         let wanted = self.wanted();
         self.solve(&wanted, SETTLED_IN);

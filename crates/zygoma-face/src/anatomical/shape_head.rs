@@ -11,12 +11,10 @@ use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_numerics::{Checked, NotPositiveDefinite};
 
 use super::build::{Anatomical, AnatomicalError};
-use super::dials::Dials;
+use super::dials::{Dials, EARTH};
 use super::dynamics::{Compliance, Oscillator};
 use super::inverse::{Inverse, Setup};
 
-/// Standard gravity, m/s².
-const EARTH: f64 = 9.81;
 /// Density of air, kg/m³.
 const AIR: f64 = 1.2;
 /// Half the width of the transition between the sides of a face, m. Ours, as those below.

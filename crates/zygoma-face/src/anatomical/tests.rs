@@ -298,3 +298,32 @@ fn it_goes_on_from_a_saved_state_bit_for_bit() {
     let (mut body, shown) = settled(&[]);
     assert_restores(&mut body, shown[cheek]);
 }
+
+/// What touches a face stays while its dials are turned, and a dial that is turned back gives the head back.
+#[test]
+fn dials_are_turned_while_a_face_is_touched() {
+    let (mut body, usual) = settled(&[]);
+    let ball = ColliderShape::Sphere { radius: 0.01 };
+    let far = Pose::at(Vec3::new(0.0, 0.0, 1.0));
+    let collider = body.colliders_mut().unwrap().add(ball, far, ColliderMotion::Kinematic);
+    let turn = |body: &mut AnatomicalBody, fat: f64| {
+        body.set_param("fat", fat).unwrap();
+        body.finish_params();
+        (0..12).for_each(|_| body.run(1.0 / 30.0));
+        assert_eq!(body.params().iter().find(|param| param.name == "fat").unwrap().value, fat);
+        [
+            body.model.tissue_volumes()[0] / HEAD.tissue_volumes()[0],
+            f64::from(mean(&distances(&body.positions, &usual))),
+        ]
+    };
+    let [grown, moved] = turn(&mut body, 0.1);
+    assert!((grown - 1.1).abs() < 0.01 && moved > 1e-4, "{grown}, {moved} m");
+    assert!(body.colliders().unwrap().get(collider).is_some());
+    let [back, moved] = turn(&mut body, 0.0);
+    assert!(back == 1.0 && moved < 1e-5, "{back}, {moved} m");
+    let refused = |name: &str, value: f64| body.clone().set_param(name, value).unwrap_err().to_string();
+    assert!(refused("fat", 0.9).contains("fat") && refused("fat", f64::NAN).contains("fat"));
+    assert!(refused("height", 1.0).contains("an anatomical face has no parameter 'height'"));
+    body.set_param("gravity.y", -9.81).unwrap();
+    assert_eq!(body.turning.as_ref().unwrap().wanted, Dials::default(), "the usual gravity");
+}

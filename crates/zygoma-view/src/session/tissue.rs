@@ -1,6 +1,7 @@
 //! Tissue only: its figures, and views of its inside.
 
 use glam::{DVec3, Vec3};
+use zygoma_face::anatomical::AnatomicalBody;
 use zygoma_face::body::Body;
 use zygoma_face::enriched::EnrichedBody;
 use zygoma_face::tissue::TissueBody;
@@ -32,6 +33,12 @@ pub(crate) fn note(body: &dyn Body) -> String {
         let count = body.enriched().node_count();
         return format!(
             "{count} nodes in one layer under the simulation mesh; “zygoma simulate” goes down to the bones."
+        );
+    }
+    if let Some(body) = body.downcast_ref::<AnatomicalBody>() {
+        let count = body.anatomical().node_count();
+        return format!(
+            "{count} nodes of tissue between skin and bones. Dials under Materials change the head; fat, muscle, skin and jaw take some seconds."
         );
     }
     tissue(body).map_or_else(String::new, |body| {

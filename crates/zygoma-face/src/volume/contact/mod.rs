@@ -149,6 +149,12 @@ impl VolumeContact {
         }
     }
 
+    /// Exchanges colliders, grabs and teeth with another contact of the same skin.
+    pub(crate) fn swap_touches(&mut self, other: &mut Self) {
+        std::mem::swap(&mut self.touches, &mut other.touches);
+        std::mem::swap(&mut self.mouth, &mut other.mouth);
+    }
+
     /// State of the contact with teeth.
     pub(crate) fn teeth(&self) -> TeethReport {
         self.mouth.as_ref().map_or_else(TeethReport::default, |mouth| mouth.report(&self.touches))

@@ -130,12 +130,15 @@ export function sendMaterials(state: State, connection: Connection): void {
 /** Parameters with controls of their own. */
 const isSpecial = (name: string) => name.startsWith("gravity.") || name === "stickiness";
 
+/** The name of a parameter in words: `skin_area` is "Skin area", `palsy.left` is "Palsy left". */
+const labelOf = (name: string) => name.charAt(0).toUpperCase() + name.slice(1).replace(/[._]/g, " ");
+
 /** A slider for a parameter of a body. Factors are felt by their ratio, so their sliders run over the logarithm. */
 function paramSlider({ name, value, least, most, isFactor }: ParamEntry, input: (value: number) => void): { slider: Slider; show: (value: number) => void } {
   const to = isFactor ? Math.log2 : (value: number) => value;
   const from = isFactor ? (value: number) => 2 ** value : (value: number) => value;
   const slider = new Slider({
-    label: name.charAt(0).toUpperCase() + name.slice(1),
+    label: labelOf(name),
     min: to(least),
     max: to(most),
     step: isFactor ? 0.05 : (most - least) / 100,
