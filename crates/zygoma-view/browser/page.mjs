@@ -182,8 +182,9 @@ export class Viewer {
   }
 
   /** Remembers the skin as it is now. */
-  remember() {
-    return this.page.evaluate(() => {
+  async remember() {
+    await this.page.evaluate(`window.farthest = ${farthest}`);
+    await this.page.evaluate(() => {
       window.remembered = window.zygoma.stage.head.skin.positions.slice();
       window.rememberedNormals = window.zygoma.stage.head.skin.normals.slice();
     });
@@ -207,12 +208,12 @@ export class Viewer {
 
   /** Waits until the skin has moved by so many millimetres since it was remembered. */
   hasMoved(millimetres) {
-    return this.until(`(${farthest})() > ${millimetres / 1000}`);
+    return this.until((metres) => window.farthest() > metres, millimetres / 1000);
   }
 
   /** Waits until the skin is within so many millimetres of where it was remembered. */
   isBack(millimetres) {
-    return this.until(`(${farthest})() < ${millimetres / 1000}`);
+    return this.until((metres) => window.farthest() < metres, millimetres / 1000);
   }
 
   /** Waits until so many hands are drawn. */
