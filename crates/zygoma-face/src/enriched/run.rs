@@ -375,7 +375,8 @@ impl EnrichedBody {
         if self.enriched.params.contact_mode != ContactMode::Absolute {
             return;
         }
-        if let Some((correction, vertex)) = self.contact.lips.as_ref().and_then(LipContact::correction_of_rig) {
+        if let Some((correction, vertex)) = self.contact.lips.as_ref().and_then(LipContact::correction_of_rig)
+        {
             self.is_changed_in_frame = true;
             if correction > self.changes.largest {
                 (self.changes.largest, self.changes.vertex) = (correction, vertex);
