@@ -1,18 +1,23 @@
 //! Blend materials: stiffness that changes with the expression (*Blendvolumes* eq. 3 and §6.2).
 
 use glam::{DMat3, DVec3};
+use rayon::prelude::*;
 use zygoma_numerics::svd3::svd3;
 use zygoma_physics::rebalanced::Lame;
 
 use super::EnrichedParams;
 use super::blend_volumes::BlendVolumes;
 use super::paint::Diffused;
+use crate::volume::smooth_step;
 
 /// Stiffness stays within these bounds, Pa: beyond them a face is a liquid or a mask. Ours.
 const SOFTEST: f64 = 1e3;
 const STIFFEST: f64 = 5e4;
 /// A muscle that is this much shorter is contracted as far as it can be. Ours.
 const SHORTEST: f64 = 0.3;
+/// Tissue that a shape shortens by this fraction is no firmer than the relaxed face, however little its skin moves. Ours: expressions deform cheeks
+/// and jowls, and not cartilage or skin that is bound to the bone.
+const DEFORMED: f64 = 0.07;
 /// Rounds in which each element takes the mean of its neighbours: muscles have no sharp ends. Ours.
 const ROUNDS: usize = 3;
 /// Painted changes below this are left out, Pa. Ours: a thousandth of the softest material.
@@ -46,33 +51,43 @@ impl BlendMaterials {
         mobility: &[f64],
         params: &EnrichedParams,
     ) -> Self {
-        // Stiffness is felt by its ratios: half as mobile is as many times firmer as the scalp is firmer than that.
-        let firmer = |mobility: &f64| Lame {
-            mu: params.mu * (params.firm_mu / params.mu).max(1.0).powf(1.0 - mobility),
-            lambda: params.lambda,
-        };
-        let relaxed = mobility.iter().map(firmer).collect();
-        let more = params.contracted_mu - params.mu;
         let count = volumes.shapes.len();
-        let of_shape = |shape: usize| -> Vec<MaterialChange> {
-            if more == 0.0 {
-                return Vec::new();
-            }
-            let mut weights = vec![0.0; count];
-            weights[shape] = 1.0;
-            let mut positions = rest.to_vec();
-            volumes.blend(&weights, rest, &mut Vec::new(), &mut positions);
-            let shortened: Vec<f64> = tets.iter().map(|tet| shortening(rest, &positions, tet)).collect();
-            let smooth = diffuse(&shortened, tets, rest.len());
-            let changed = (0..).zip(smooth).filter(|(_, shortened)| *shortened > 0.02 * SHORTEST);
-            let change = |(tet, shortened): (u32, f64)| MaterialChange {
+        let more = params.contracted_mu - params.mu;
+        let firmness = (params.firm_mu / params.mu).max(1.0);
+        if more == 0.0 && firmness == 1.0 {
+            let same = Lame { mu: params.mu, lambda: params.lambda };
+            return Self { relaxed: vec![same; tets.len()], shapes: vec![Vec::new(); count] };
+        }
+        let shortened: Vec<Vec<f64>> = (0..count)
+            .into_par_iter()
+            .map(|shape| {
+                let mut weights = vec![0.0; count];
+                weights[shape] = 1.0;
+                let mut positions = rest.to_vec();
+                volumes.blend(&weights, rest, &mut Vec::new(), &mut positions);
+                let shortened: Vec<f64> = tets.iter().map(|tet| shortening(rest, &positions, tet)).collect();
+                diffuse(&shortened, tets, rest.len())
+            })
+            .collect();
+        // Stiffness is felt by its ratios: half as mobile is as many times firmer as the scalp is firmer than that.
+        let relaxed = |(tet, moved): (usize, &f64)| {
+            let most = shortened.iter().map(|shortened| shortened[tet]).fold(0.0, f64::max);
+            let mobile = moved.max(smooth_step(most / DEFORMED));
+            Lame { mu: params.mu * firmness.powf(1.0 - mobile), lambda: params.lambda }
+        };
+        let changes = |shortened: &Vec<f64>| -> Vec<MaterialChange> {
+            let change = |(tet, shortened): (u32, &f64)| MaterialChange {
                 tet,
                 mu: ((shortened / SHORTEST).min(1.0) * more) as f32,
                 lambda: 0.0,
             };
-            changed.map(change).collect()
+            let changed = (0..).zip(shortened).filter(|(_, shortened)| **shortened > 0.02 * SHORTEST);
+            changed.map(change).filter(|change| change.mu != 0.0).collect()
         };
-        Self { relaxed, shapes: (0..count).map(of_shape).collect() }
+        Self {
+            relaxed: mobility.iter().enumerate().map(relaxed).collect(),
+            shapes: shortened.iter().map(changes).collect(),
+        }
     }
 
     /// The materials of the neutral.

@@ -32,6 +32,8 @@ const ATTEMPTS: usize = 3;
 /// Rings of neighbours around crushed elements in which skin may yield, and how many times more firmly than `SKIN_PULL` it is held, in one attempt
 /// after the other. Ours.
 const YIELDING: [(usize, f64); 3] = [(2, 100.0), (2, 10.0), (4, 1.0)];
+/// The same for elements that are still inverted. Ours.
+const YIELDING_MORE: [(usize, f64); 2] = [(6, 0.1), (8, 0.01)];
 /// Stiffness of the pull of skin to its place in a shape, per area and stiffness of the material, 1/m: it yields only where elements would be
 /// crushed. Output does not suffer from it, since it is the artist's skin plus a displacement. Ours.
 const SKIN_PULL: f64 = 3e3;
@@ -164,11 +166,13 @@ fn soundest(
     // The last start is that in which no tissue slides.
     let cross_anyway =
         || starts.last().is_some_and(|stuck| !crossing_pairs(&stuck.targets, &given).is_empty());
-    let mut best: Option<([usize; 2], Vec<DVec3>)> = None;
+    let mut best: Option<([usize; 3], Vec<DVec3>)> = None;
     for start in starts {
         let positions = start.solve(ground)?;
-        let faults = [ground.crushed(&positions).len(), crossing_pairs(&positions, boundary).len()];
-        let is_sound = faults == [0; 2] || (faults[0] == 0 && cross_anyway());
+        let [inverted, crushed] = [0.0, FULLNESS].map(|fullness| ground.crushed(&positions, fullness).len());
+        let crossings = crossing_pairs(&positions, boundary).len();
+        let faults = [inverted, crushed, crossings];
+        let is_sound = crushed == 0 && (crossings == 0 || cross_anyway());
         if best.as_ref().is_none_or(|(fewest, _)| faults < *fewest) {
             best = Some((faults, positions));
         }
@@ -235,8 +239,9 @@ impl Start {
             (0..rest.len()).map(|v| !ground.is_fixed(v) && !ground.is_on_skin(v) && is_moved(v)).collect();
         let mut all: Vec<DVec3> = rest.iter().zip(&self.moved).map(|(p, way)| *p + *way).collect();
         self.unfold_in_stages(ground, &Patch::around(&ground.mesh.mesh.tets, &is_free), &mut all)?;
-        for (rings, firmness) in YIELDING {
-            let crushed = ground.crushed(&all);
+        let attempts = YIELDING.map(|attempt| (FULLNESS, attempt)).into_iter();
+        for (least, (rings, firmness)) in attempts.chain(YIELDING_MORE.map(|attempt| (0.0, attempt))) {
+            let crushed = ground.crushed(&all, least);
             if crushed.is_empty() {
                 break;
             }
@@ -333,13 +338,13 @@ impl Ground<'_> {
         (0..self.mesh.ties.len()).map(|v| self.target(weights, pose, v)).collect()
     }
 
-    /// The elements that have less than the wanted fraction of their volume, of those with a vertex that may move.
-    fn crushed(&self, positions: &[DVec3]) -> Vec<usize> {
+    /// The elements that have less than a fraction of their volume, of those with a vertex that may move.
+    fn crushed(&self, positions: &[DVec3], fullness: f64) -> Vec<usize> {
         let TetMesh { positions: rest, tets } = &self.mesh.mesh;
         let full = |tet: usize, x: &[DVec3]| volume(tets[tet].map(|v| x[v as usize]));
         let is_helpless = |tet: usize| tets[tet].iter().all(|v| self.is_fixed(*v as usize));
         (0..tets.len())
-            .filter(|tet| full(*tet, positions) < FULLNESS * full(*tet, rest) && !is_helpless(*tet))
+            .filter(|tet| full(*tet, positions) < fullness * full(*tet, rest) && !is_helpless(*tet))
             .collect()
     }
 

@@ -28,7 +28,7 @@ pub use build::{Enriched, EnrichedError, EnrichedProgress};
 pub use paint::{Coat, MaterialPaint, Stroke};
 pub use params::EnrichedParams;
 pub use repair::Repaired;
-pub use run::{EnrichedBody, RestReport};
+pub use run::{EnrichedBody, InputChanges, RestReport};
 pub use section::SolvedVolumes;
 pub use soundness::Soundness;
 pub use spots::{BadSpot, Canvas, MaterialSpot, MaterialSpots, NEUTRAL, SpotPlace};

@@ -19,7 +19,8 @@ pub struct EnrichedParams {
     pub lambda: f64,
     /// μ of tissue that a shape shortens by 30 % or more, Pa: muscles stiffen as they contract. Ours; the paper paints it. The value of `mu` for none.
     pub contracted_mu: f64,
-    /// μ of tissue that no expression moves, Pa, such as ears, scalp and the bridge of the nose: cartilage, and skin that is bound to the bone. Ours.
+    /// μ of tissue that no expression moves or deforms, Pa, such as ears, scalp and the bridge of the nose: cartilage, and skin that is bound to the
+    /// bone. Ours.
     pub firm_mu: f64,
     /// Density, kg/m³.
     pub density: f64,

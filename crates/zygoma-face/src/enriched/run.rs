@@ -16,7 +16,7 @@ use super::forces::Felt;
 use super::paint::MaterialPaint;
 use super::repair::Repaired;
 use crate::body::head_path::HeadPath;
-use crate::volume::contact::VolumeContact;
+use crate::volume::contact::{ContactMode, LipContact, VolumeContact};
 
 /// The longest frame, s: the same as for a shell.
 const LONGEST_FRAME: f64 = 1.0;
@@ -35,6 +35,17 @@ pub struct RestReport {
     pub repaired: usize,
     /// Largest number of elements that stayed inverted in one step, and had no stiffness in it.
     pub inverted_left: usize,
+}
+
+/// Where contact has changed the artist's own surface, since the body was made: with [`ContactMode::Absolute`](super::ContactMode) only.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InputChanges {
+    /// Frames in which lips of the rig pass through each other and were parted.
+    pub frames: usize,
+    /// The largest correction that was asked of two lips together, m.
+    pub largest: f32,
+    /// A vertex of the whole mesh there.
+    pub vertex: u32,
 }
 
 /// Time spent in the last frame.
@@ -89,6 +100,8 @@ pub struct EnrichedBody {
     pub(super) report: RestReport,
     /// Whether a step of this frame had inverted elements before their repair.
     is_inverted_in_frame: bool,
+    changes: InputChanges,
+    is_changed_in_frame: bool,
     /// Iterations of the two solves of the last step.
     pub(super) iterations: [usize; 2],
 }
@@ -138,6 +151,8 @@ impl EnrichedBody {
             times: Times::default(),
             report: RestReport::default(),
             is_inverted_in_frame: false,
+            changes: InputChanges::default(),
+            is_changed_in_frame: false,
             iterations: [0; 2],
             blend_materials: Arc::new(enriched.materials.clone()),
             material_weights: None,
@@ -176,6 +191,11 @@ impl EnrichedBody {
     /// The crushed elements that its rest shapes had so far.
     pub fn rest_report(&self) -> RestReport {
         self.report
+    }
+
+    /// Where contact has changed the artist's own surface so far.
+    pub fn input_changes(&self) -> InputChanges {
+        self.changes
     }
 
     /// Iterations of the dynamic and of the static solve of the last step.
@@ -296,6 +316,7 @@ impl EnrichedBody {
         }
         self.behind = (seconds - (next - h)).max(0.0);
         self.report.inverted_frames += usize::from(std::mem::take(&mut self.is_inverted_in_frame));
+        self.changes.frames += usize::from(std::mem::take(&mut self.is_changed_in_frame));
         self.end_weights();
         self.output();
     }
@@ -319,6 +340,7 @@ impl EnrichedBody {
         let mut contact = StepContact { contact: &mut self.contact, enriched, surface, step };
         let report = self.solid.step(&forces, &mut contact);
         self.iterations = [report.iterations(), 0];
+        self.note_changes();
         let contact = std::mem::take(&mut self.contact.times).total();
         self.times.contact += contact;
         self.times.dynamic += began.elapsed().saturating_sub(contact);
@@ -346,6 +368,20 @@ impl EnrichedBody {
         }
         self.external = forces;
         self.fall_asleep();
+    }
+
+    /// Notes where the contact of a step has parted lips that the artist has in each other.
+    fn note_changes(&mut self) {
+        if self.enriched.params.contact_mode != ContactMode::Absolute {
+            return;
+        }
+        if let Some((correction, vertex)) = self.contact.lips.as_ref().and_then(LipContact::correction_of_rig)
+        {
+            self.is_changed_in_frame = true;
+            if correction > self.changes.largest {
+                (self.changes.largest, self.changes.vertex) = (correction, vertex);
+            }
+        }
     }
 
     fn made_under(&self) -> DVec3 {

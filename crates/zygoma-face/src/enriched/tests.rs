@@ -177,6 +177,19 @@ fn a_shaken_head_swings_and_comes_back() {
     assert!(frames < 300, "{} m after five seconds", off_the_rig(&mut body, &last));
 }
 
+/// Expressions deform the cheeks, and leave the ears as they are.
+#[test]
+fn cheeks_are_as_soft_as_published_and_ears_are_firm() {
+    let stiffness = EnrichedBody::new(ENRICHED.clone()).unwrap().skin_stiffness(None);
+    let places = Landmarks::new(&FACE);
+    let at = |place: &str| f64::from(stiffness[places.find(place).unwrap().vertex as usize]);
+    let EnrichedParams { mu, firm_mu, .. } = EnrichedParams::default();
+    for side in ["left", "right"] {
+        let [cheek, ear] = ["cheek", "ear"].map(|place| at(&format!("{place}-{side}")));
+        assert!(cheek < 2.0 * mu && ear > 0.8 * firm_mu, "{side}: a cheek of {cheek} Pa, an ear of {ear} Pa");
+    }
+}
+
 #[test]
 fn the_lips_of_a_smile_swing_less_than_relaxed_ones() {
     let places = Landmarks::new(&FACE);

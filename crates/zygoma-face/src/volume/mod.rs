@@ -19,7 +19,7 @@ mod tissue_skin;
 use zygoma_numerics::NotPositiveDefinite;
 
 pub use anatomy::{AnatomyOptions, fit_head};
-pub(crate) use bone_attachment::{AttachmentPoint, BoneAttachment, carried};
+pub(crate) use bone_attachment::{AttachmentPoint, BoneAttachment, carried, smooth_step};
 pub(crate) use described::Described;
 #[cfg(test)]
 pub(crate) use hypodermis::Hypodermis;

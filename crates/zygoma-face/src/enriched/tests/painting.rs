@@ -32,17 +32,16 @@ fn swing(body: &mut EnrichedBody, place: &str) -> f32 {
 fn painted_skin_is_as_stiff_as_painted_where_it_is_and_when_its_weight_says_so() {
     let mut body = EnrichedBody::new(ENRICHED.clone()).unwrap();
     let plain = ["cheek-left", "cheek-right"].map(|place| swing(&mut body, place));
-    // Few shapes of this head move its cheeks, so that they are firm until they are painted.
-    body.paint(&[painted(None, "cheek-left", 3e3)]);
+    body.paint(&[painted(None, "cheek-left", 4e4)]);
     let [left, right] = ["cheek-left", "cheek-right"].map(|place| swing(&mut body, place));
-    assert!(left > 2.0 * plain[0], "{left} of {plain:?}");
+    assert!(left < 0.5 * plain[0], "{left} of {plain:?}");
     assert!((right - plain[1]).abs() < 0.1 * plain[1], "{right} of {plain:?}");
     // The material of a shape acts by that shape's weight, or by one of its own.
-    body.paint(&[painted(Some("cheekPuff"), "cheek-left", 3e3)]);
+    body.paint(&[painted(Some("cheekPuff"), "cheek-left", 4e4)]);
     let without = swing(&mut body, "cheek-left");
     body.drive(Drive::Materials(&weights(&[("cheekPuff", 1.0)]))).unwrap();
     let with = swing(&mut body, "cheek-left");
-    assert!((without - plain[0]).abs() < 0.1 * plain[0] && with > 2.0 * plain[0], "{without} {with}");
+    assert!((without - plain[0]).abs() < 0.1 * plain[0] && with < 0.5 * plain[0], "{without} {with}");
 }
 
 #[test]
@@ -81,7 +80,7 @@ fn a_brush_paints_what_its_file_says_and_can_be_taken_away() {
         lambda: None,
         erase,
     };
-    let mut file = MaterialSpots { material: vec![spot(Some(2.0), false)] };
+    let mut file = MaterialSpots { material: vec![spot(Some(40.0), false)] };
     assert_eq!(toml::from_str::<MaterialSpots>(&toml::to_string(&file).unwrap()).unwrap(), file);
     let canvas = Canvas::new(&FACE);
     let paint = |file: &MaterialSpots| {
@@ -98,7 +97,7 @@ fn a_brush_paints_what_its_file_says_and_can_be_taken_away() {
     body.repaint(Some(smile), &paints);
     let painted = body.skin_stiffness(Some(smile));
     assert!(
-        before[cheek] > 1e4 && painted[cheek] < 0.6 * before[cheek],
+        painted[cheek] > 2e4 && before[cheek] < 0.6 * painted[cheek],
         "{} {}",
         before[cheek],
         painted[cheek]
@@ -112,7 +111,7 @@ fn a_brush_paints_what_its_file_says_and_can_be_taken_away() {
     body.repaint(Some(smile), &paint(&file));
     let erased = body.skin_stiffness(Some(smile));
     // A ring that both spots cover by half keeps a quarter of the paint.
-    let [taken, given] = [erased[cheek] - painted[cheek], before[cheek] - painted[cheek]];
+    let [taken, given] = [painted[cheek] - erased[cheek], painted[cheek] - before[cheek]];
     assert!(taken > 0.7 * given && taken < 1.01 * given, "{taken} of {given}");
     body.repaint(Some(smile), &[]);
     assert_eq!(body.skin_stiffness(Some(smile)), before);

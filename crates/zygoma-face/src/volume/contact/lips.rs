@@ -212,6 +212,18 @@ impl LipContact {
         }
     }
 
+    /// The largest correction that the present contacts ask of lips that pass through each other in the rig itself, m, and a vertex of the whole mesh there.
+    pub(crate) fn correction_of_rig(&self) -> Option<(f32, u32)> {
+        let own = |place: &LipPoint| place.of(|v| self.own[v as usize]);
+        let correction = |(meeting, _): &(ContactPair, f32)| {
+            let gap = meeting.axis.dot(own(&meeting.upper) - own(&meeting.lower));
+            let vertex = self.lips.vertices[meeting.upper.vertices[0] as usize];
+            (gap < 0.0).then(|| (self.wanted_gap(meeting) - gap, vertex))
+        };
+        let corrections = self.kept().filter_map(correction).filter(|(correction, _)| *correction > 0.0);
+        corrections.max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
     /// Adds constraints to the system: contacts where the lips touch or pass each other in any of the states, and sticky springs.
     pub(crate) fn prepare(&mut self, states: &[Surface<'_>], stiffness: Stiffness, system: &mut System<f32>) {
         self.clear(system);

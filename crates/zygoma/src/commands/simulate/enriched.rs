@@ -5,8 +5,10 @@ use std::path::Path;
 
 use anyhow::bail;
 use serde::Serialize;
-use zygoma_face::enriched::{ContactMode, Enriched, EnrichedBody, EnrichedError, EnrichedParams, RestReport};
-use zygoma_face::model::{BoneSource, Continue, FaceModel};
+use zygoma_face::enriched::{
+    ContactMode, Enriched, EnrichedBody, EnrichedError, EnrichedParams, InputChanges, RestReport,
+};
+use zygoma_face::model::{BoneSource, Continue, FaceModel, Landmarks};
 use zygoma_face::run::{About, Outcome, Recording};
 use zygoma_face::tissue::{TissueInput, TissueVolume};
 use zygoma_rig::formats::Limits;
@@ -100,6 +102,9 @@ pub(super) struct EnrichedSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     still_deviation_mm: Option<f64>,
     displacement_mm: Displacement,
+    /// Where absolute contact has changed the input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_changed: Option<InputChanged>,
     rest: Rest,
     step_ms: StepTimes,
     iterations: Iterations,
@@ -116,6 +121,28 @@ struct Displacement {
     near: String,
     /// The largest one at each landmark.
     by_place: BTreeMap<String, f64>,
+}
+
+/// Lips of the rig that pass through each other, and were parted.
+#[derive(Serialize)]
+struct InputChanged {
+    frames: usize,
+    /// The largest correction of two lips together.
+    largest_mm: f64,
+    /// Where that is.
+    near: String,
+}
+
+impl InputChanged {
+    fn new(body: &EnrichedBody, face: &FaceModel, places: &Landmarks) -> Option<Self> {
+        let InputChanges { frames, largest, vertex } = body.input_changes();
+        let place = places.nearest(face.neutral[vertex as usize]);
+        (frames > 0).then(|| Self {
+            frames,
+            largest_mm: 1e3 * f64::from(largest),
+            near: place.map_or_else(String::new, |place| place.name.clone()),
+        })
+    }
 }
 
 #[derive(Serialize)]
@@ -151,7 +178,7 @@ impl EnrichedSummary {
         outcome: &Outcome,
         log: &EnrichedLog,
     ) -> Self {
-        let places = zygoma_face::model::Landmarks::new(face);
+        let places = Landmarks::new(face);
         let deviation = outcome.deviation(face, &places, false);
         let worst = deviation.as_ref().map_or(0.0, |deviation| deviation.worst_mm);
         let mut worst_of_frames: Vec<f64> =
@@ -180,6 +207,7 @@ impl EnrichedSummary {
                     .map(|place| (place.name.clone(), 1e3 * f64::from(place.most())))
                     .collect(),
             },
+            input_changed: InputChanged::new(body, face, &places),
             rest: Rest { inverted_frames, repaired, inverted_left },
             step_ms: StepTimes {
                 dynamic: stage("dynamic"),
@@ -207,6 +235,11 @@ impl EnrichedSummary {
         )];
         if self.copied_frames > 0 {
             lines.push(format!("{} frames were copied from the recording", self.copied_frames));
+        }
+        if let Some(InputChanged { frames, largest_mm, near }) = &self.input_changed {
+            lines.push(format!(
+                "lips that pass through each other in the rig were parted in {frames} frames, by up to {largest_mm:.2} mm (near {near})"
+            ));
         }
         if repaired > 0 {
             lines.push(format!(
