@@ -299,7 +299,7 @@ fn it_goes_on_from_a_saved_state_bit_for_bit() {
     assert_restores(&mut body, shown[cheek]);
 }
 
-/// What touches a face stays while its dials are turned, and a dial that is turned back gives the head back.
+/// Whatever touches a face stays while its dials are turned, and a dial that is turned back gives the head back.
 #[test]
 fn dials_are_turned_while_a_face_is_touched() {
     let (mut body, usual) = settled(&[]);
