@@ -11,6 +11,7 @@ mod lip_pairs;
 mod pinch;
 mod point;
 mod points;
+mod room;
 mod samples;
 mod side;
 mod thin;
