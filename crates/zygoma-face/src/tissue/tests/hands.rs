@@ -135,6 +135,31 @@ fn a_pinch_dragged_sideways_takes_skin_along_and_letting_go_returns_it() {
     }
 }
 
+/// NePHIM §3.3.2: a cylinder that gets shorter grabs below 25 mm; it lets go above that, and 2 mm later so that noise drops nothing.
+#[test]
+fn a_pinch_grabs_when_it_gets_short_and_lets_go_when_it_is_long_again() {
+    let (at, out) = spot("cheek-left");
+    let spot = Spot::new(at, out, 0.0);
+    let hand = |gap: f32| {
+        let pads = [-0.5, 0.5].map(|end| spot.at + end * gap * spot.up);
+        zygoma_hand::pinch_between(Side::Left, pads, spot.out).unwrap()
+    };
+    for mut body in bodies() {
+        let id = body.colliders_mut().unwrap().add_hand(ColliderFrame::Head, &hand(0.02), HAND_FRICTION);
+        body.settle();
+        let mut holds = |gap: f32| {
+            body.colliders_mut().unwrap().move_hand(id, &hand(gap));
+            body.advance(0.05);
+            body.colliders().unwrap().hand(id).unwrap().holds(Finger::Index)
+        };
+        // Millimetres, and whether skin is held then: a pinch that opens grabs nothing.
+        let way = [(22, false), (30, false), (26, false), (24, true), (26, true), (28, false), (24, true)];
+        for (gap, is_held) in way {
+            assert_eq!(holds(1e-3 * gap as f32), is_held, "{} at {gap} mm", body.name());
+        }
+    }
+}
+
 /// Plays a hand of a script on tissue at 20 Hz and measures it against the hand's own skin.
 fn measured(gesture: &str) -> HandSummary {
     let face = &FACE.1;
