@@ -7,7 +7,7 @@ use super::touching::spot;
 use super::*;
 use crate::body::Body;
 use crate::contact::{ColliderFrame, HAND_FRICTION};
-use crate::model::Landmarks;
+use crate::model::{Inside, Landmarks, Teeth};
 use crate::run::{HandProbe, HandSummary, TouchScript};
 use crate::shell::{RunParams, ShellBody};
 
@@ -161,14 +161,18 @@ fn a_pinch_grabs_when_it_gets_short_and_lets_go_when_it_is_long_again() {
 }
 
 /// Plays a hand of a script on tissue at 20 Hz and measures it against the hand's own skin.
-fn measured(gesture: &str) -> HandSummary {
+fn measured(gesture: &str, teeth: Option<Teeth>) -> HandSummary {
     let face = &FACE.1;
     let script = format!("[[hand]]\n{gesture}\nfrom = 0\nto = 1.6\n");
     let script = TouchScript::parse(&script, face, &Landmarks::new(face)).unwrap();
     let hand = &script.hands[0];
     let mut tissue = performing();
+    let inside = Inside { teeth: teeth.clone(), ..Inside::default() };
+    if let Some(teeth) = teeth {
+        tissue.set_teeth(teeth);
+    }
     tissue.settle();
-    let mut probe = HandProbe::new().unwrap();
+    let mut probe = HandProbe::new().unwrap().with_inside(&inside);
     let id =
         tissue.colliders_mut().add_hand(ColliderFrame::Head, &hand.pose(0.0, &face.neutral), HAND_FRICTION);
     let frames: Vec<_> = (1..=32)
@@ -190,12 +194,23 @@ fn fingers_that_pinch_or_stroke_leave_no_skin_inside() {
     // The stroke passes the corner of the eye, whose lids have an inner side.
     let stroke = "gesture = \"stroke\"\nat = \"jaw-left\"\ntoward = \"cheekbone-left\"";
     for gesture in ["gesture = \"pinch\"\nat = \"cheek-left\"", stroke] {
-        let found = measured(gesture);
+        let found = measured(gesture, None);
         println!("{gesture}: {found:?}");
         assert!(found.touching > 8, "{gesture}: {found:?}");
         assert!(found.resolved_percent > 95.0, "{gesture}: {found:?}");
         assert!(found.simulated.deepest_free_mm < 0.5, "{gesture}: {found:?}");
     }
+}
+
+/// The edge of a flat hand presses lips on teeth, and leaves them less room than they are thick.
+#[test]
+fn a_palm_on_the_cheek_presses_lips_on_teeth_and_leaves_no_skin_inside() {
+    let teeth = Teeth::of_rig(&Head::new(&HeadOptions::default()).rig()).unwrap();
+    let found = measured("gesture = \"press\"\nat = \"cheek-left\"\ndepth = 8", Some(teeth));
+    println!("{found:?}");
+    assert!(found.touching > 8, "{found:?}");
+    assert!(found.resolved_percent > 95.0, "{found:?}");
+    assert!(found.simulated.deepest_free_mm < 0.5, "{found:?}");
 }
 
 #[test]
