@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use glam::{DVec3, Vec3};
 use zygoma_geometry::intersect::triangles_cross;
 use zygoma_geometry::normals::vertex_normals;
+use zygoma_hand::{Extent, Gesture, Side, Spot};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_numerics::Budget;
 use zygoma_physics::contact::{ColliderShape, Pose};
@@ -13,7 +14,7 @@ use zygoma_rig::formats::markers::MarkerPlace;
 use super::*;
 use crate::body::restoring::assert_restores;
 use crate::body::{Body, Drive};
-use crate::contact::ColliderMotion;
+use crate::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION};
 use crate::model::{Continue, FaceModel, Landmarks};
 
 static FACE: LazyLock<FaceModel> = LazyLock::new(|| {
@@ -168,6 +169,25 @@ fn grabbed_skin_is_pulled() {
     }
     let pulled = (body.frame_before(0.0).positions[landmark("cheek-left")] - at).dot(normal);
     assert!((3.5e-3..6e-3).contains(&pulled), "{pulled} m of 5 mm");
+}
+
+#[test]
+fn a_hand_pinches_a_cheek_and_pulls_it() {
+    let (mut body, before) = settled(&[]);
+    let (at, out) = spot("cheek-left");
+    let place = Spot::new(at, out, 0.0);
+    let extent = Extent { depth: Gesture::Pull.usual_depth(), by: 0.008 * out, fingers: 1 };
+    let pose = |t: f32| Gesture::Pull.pose(Side::Left, &place, &extent, t);
+    let hand = body.colliders_mut().unwrap().add_hand(ColliderFrame::Head, &pose(0.15), HAND_FRICTION);
+    for frame in 1..=10 {
+        body.colliders_mut().unwrap().move_hand(hand, &pose(0.15 + 0.05 * frame as f32));
+        body.advance(0.04);
+    }
+    assert!(body.colliders().unwrap().hand(hand).unwrap().is_holding());
+    let shown = body.frame_before(0.0).positions;
+    let near = before.iter().zip(shown).filter(|(a, _)| a.distance(at) < 0.01);
+    let pulled = near.map(|(a, b)| (*b - *a).dot(out)).fold(0.0, f32::max);
+    assert!(pulled > 4e-3, "{pulled} m of 8 mm");
 }
 
 #[test]

@@ -15,6 +15,9 @@ const DRIVEN_RATE: f32 = 40.0;
 /// stretches. Ours.
 pub(crate) const LONGEST_GRAB: f32 = 0.25;
 
+/// A step that ends after this fraction of a frame ends with it: above rounding. Ours.
+const ARRIVED: f32 = 1.0 - 1e-6;
+
 /// The pose of a collider that has not been placed yet: far from any face.
 const NOWHERE: Pose = Pose { rotation: Quat::IDENTITY, translation: Vec3::splat(1e6) };
 
@@ -102,6 +105,16 @@ struct Deforming {
     /// Whether they move in the next frame, and in the current one.
     is_next: bool,
     is_now: bool,
+    /// Whether a step has ended at their goal: frames end between two steps, and short ones have none.
+    is_there: bool,
+}
+
+impl Deforming {
+    /// Begins a frame: vertices that have a new goal, or have not reached the last one, move.
+    fn begin_frame(&mut self) {
+        self.is_there &= !std::mem::take(&mut self.is_next);
+        self.is_now = !self.is_there;
+    }
 }
 
 /// Forces summed over the steps of a frame, in the body's units, in the head's frame.
@@ -225,7 +238,8 @@ impl ColliderBody {
         mesh.deform(positions, 0.0)?;
         let deforming = self.deforming.get_or_insert_with(|| {
             let now = own.positions().to_vec();
-            Deforming { from: now.clone(), to: now.clone(), between: now, is_next: false, is_now: false }
+            let [is_next, is_now] = [false; 2];
+            Deforming { from: now.clone(), to: now.clone(), between: now, is_next, is_now, is_there: true }
         });
         deforming.is_next = true;
         own.reserve();
@@ -265,7 +279,7 @@ impl ColliderBody {
         self.aim();
         self.load.end_frame();
         if let (Some(deforming), ColliderShape::Mesh(own)) = (&mut self.deforming, &mut self.collider.shape) {
-            deforming.is_now = std::mem::take(&mut deforming.is_next);
+            deforming.begin_frame();
             deforming.from.copy_from_slice(own.positions());
             own.hold();
         }
@@ -295,7 +309,7 @@ impl ColliderBody {
     pub(crate) fn teleport(&mut self, head: &HeadWay) {
         self.way = self.goal_pose().map(|pose| [pose; 2]).or(self.way);
         if let Some(deforming) = &mut self.deforming {
-            deforming.is_now = std::mem::take(&mut deforming.is_next);
+            deforming.begin_frame();
         }
         self.take_shape(1.0, 0.0);
         self.collider.now = self.wanted(head, 1.0);
@@ -420,6 +434,7 @@ impl ColliderBody {
         }
         let ends = deforming.from.iter().zip(&deforming.to);
         deforming.between.iter_mut().zip(ends).for_each(|(between, (a, b))| *between = a.lerp(*b, fraction));
+        deforming.is_there = fraction > ARRIVED;
         let fits = own.deform(&deforming.between, seconds);
         debug_assert!(fits.is_ok(), "vertices are as many as before, and finite");
     }

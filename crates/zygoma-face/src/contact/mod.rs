@@ -12,6 +12,7 @@ mod lip_pairs;
 mod pinch;
 mod point;
 mod points;
+mod room;
 mod samples;
 mod side;
 mod thin;

@@ -204,6 +204,10 @@ pub(crate) struct BenchHandsArgs {
     #[arg(long, value_name = "NAME", value_parser = Gesture::ALL.map(|(name, _)| name))]
     pub(crate) gesture: Option<String>,
 
+    /// Also bend the nose by one newton, with cartilage and without.
+    #[arg(long)]
+    pub(crate) cartilage: bool,
+
     /// Write pictures of five gestures into this folder, by our method and by NePHIM's own.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) pictures: Option<PathBuf>,

@@ -2,10 +2,11 @@
 
 use zygoma_geometry::intersect::crossing_pairs;
 use zygoma_geometry::normals::vertex_normals;
+use zygoma_hand::{Extent, Gesture, Side, Spot};
 use zygoma_physics::contact::{ColliderShape, Pose};
 
 use super::*;
-use crate::contact::ColliderMotion;
+use crate::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION};
 
 const RADIUS: f32 = 0.01;
 
@@ -82,6 +83,26 @@ fn grabbed_skin_is_pulled_and_let_go() {
     body.colliders_mut().unwrap().release(grab);
     let time = time_to_recover(&mut body, &still);
     assert!(time < 5.0, "{} m after {time} s", off_the_rig(&mut body, &still));
+}
+
+#[test]
+fn a_hand_pinches_a_cheek_and_pulls_it() {
+    let mut body = EnrichedBody::new(ENRICHED.clone()).unwrap();
+    body.settle();
+    let (at, out) = spot("cheek-left");
+    let place = Spot::new(at, out, 0.0);
+    let extent = Extent { depth: Gesture::Pull.usual_depth(), by: 0.008 * out, fingers: 1 };
+    let pose = |t: f32| Gesture::Pull.pose(Side::Left, &place, &extent, t);
+    let hand = body.colliders_mut().unwrap().add_hand(ColliderFrame::Head, &pose(0.15), HAND_FRICTION);
+    for frame in 1..=30 {
+        body.colliders_mut().unwrap().move_hand(hand, &pose(0.15 + 0.5 * frame as f32 / 30.0));
+        body.advance(FRAME);
+    }
+    assert!(body.colliders().unwrap().hand(hand).unwrap().is_holding());
+    let shown = body.frame_before(0.0).positions;
+    let near = FACE.neutral.iter().zip(shown).filter(|(a, _)| a.distance(at) < 0.01);
+    let pulled = near.map(|(a, b)| (*b - *a).dot(out)).fold(0.0, f32::max);
+    assert!(pulled > 4e-3, "{pulled} m of 8 mm");
 }
 
 #[test]

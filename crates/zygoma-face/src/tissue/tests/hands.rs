@@ -7,7 +7,7 @@ use super::touching::spot;
 use super::*;
 use crate::body::Body;
 use crate::contact::{ColliderFrame, HAND_FRICTION};
-use crate::model::Landmarks;
+use crate::model::{Inside, Landmarks, Teeth};
 use crate::run::{HandProbe, HandSummary, TouchScript};
 use crate::shell::{RunParams, ShellBody};
 
@@ -135,15 +135,44 @@ fn a_pinch_dragged_sideways_takes_skin_along_and_letting_go_returns_it() {
     }
 }
 
+/// NePHIM §3.3.2: a cylinder that gets shorter grabs below 25 mm; it lets go above that, and 2 mm later so that noise drops nothing.
+#[test]
+fn a_pinch_grabs_when_it_gets_short_and_lets_go_when_it_is_long_again() {
+    let (at, out) = spot("cheek-left");
+    let spot = Spot::new(at, out, 0.0);
+    let hand = |gap: f32| {
+        let pads = [-0.5, 0.5].map(|end| spot.at + end * gap * spot.up);
+        zygoma_hand::pinch_between(Side::Left, pads, spot.out).unwrap()
+    };
+    for mut body in bodies() {
+        let id = body.colliders_mut().unwrap().add_hand(ColliderFrame::Head, &hand(0.02), HAND_FRICTION);
+        body.settle();
+        let mut holds = |gap: f32| {
+            body.colliders_mut().unwrap().move_hand(id, &hand(gap));
+            body.advance(0.05);
+            body.colliders().unwrap().hand(id).unwrap().holds(Finger::Index)
+        };
+        // Millimetres, and whether skin is held then: a pinch that opens grabs nothing.
+        let way = [(22, false), (30, false), (26, false), (24, true), (26, true), (28, false), (24, true)];
+        for (gap, is_held) in way {
+            assert_eq!(holds(1e-3 * gap as f32), is_held, "{} at {gap} mm", body.name());
+        }
+    }
+}
+
 /// Plays a hand of a script on tissue at 20 Hz and measures it against the hand's own skin.
-fn measured(gesture: &str) -> HandSummary {
+fn measured(gesture: &str, teeth: Option<Teeth>) -> HandSummary {
     let face = &FACE.1;
     let script = format!("[[hand]]\n{gesture}\nfrom = 0\nto = 1.6\n");
     let script = TouchScript::parse(&script, face, &Landmarks::new(face)).unwrap();
     let hand = &script.hands[0];
     let mut tissue = performing();
+    let inside = Inside { teeth: teeth.clone(), ..Inside::default() };
+    if let Some(teeth) = teeth {
+        tissue.set_teeth(teeth);
+    }
     tissue.settle();
-    let mut probe = HandProbe::new().unwrap();
+    let mut probe = HandProbe::new().unwrap().with_inside(&inside);
     let id =
         tissue.colliders_mut().add_hand(ColliderFrame::Head, &hand.pose(0.0, &face.neutral), HAND_FRICTION);
     let frames: Vec<_> = (1..=32)
@@ -165,12 +194,23 @@ fn fingers_that_pinch_or_stroke_leave_no_skin_inside() {
     // The stroke passes the corner of the eye, whose lids have an inner side.
     let stroke = "gesture = \"stroke\"\nat = \"jaw-left\"\ntoward = \"cheekbone-left\"";
     for gesture in ["gesture = \"pinch\"\nat = \"cheek-left\"", stroke] {
-        let found = measured(gesture);
+        let found = measured(gesture, None);
         println!("{gesture}: {found:?}");
         assert!(found.touching > 8, "{gesture}: {found:?}");
         assert!(found.resolved_percent > 95.0, "{gesture}: {found:?}");
         assert!(found.simulated.deepest_free_mm < 0.5, "{gesture}: {found:?}");
     }
+}
+
+/// The edge of a flat hand presses lips on teeth, and leaves them less room than they are thick.
+#[test]
+fn a_palm_on_the_cheek_presses_lips_on_teeth_and_leaves_no_skin_inside() {
+    let teeth = Teeth::of_rig(&Head::new(&HeadOptions::default()).rig()).unwrap();
+    let found = measured("gesture = \"press\"\nat = \"cheek-left\"\ndepth = 8", Some(teeth));
+    println!("{found:?}");
+    assert!(found.touching > 8, "{found:?}");
+    assert!(found.resolved_percent > 95.0, "{found:?}");
+    assert!(found.simulated.deepest_free_mm < 0.5, "{found:?}");
 }
 
 #[test]

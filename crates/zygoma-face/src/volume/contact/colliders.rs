@@ -27,6 +27,8 @@ const MISSING: f32 = 1e-5;
 const FARTHEST: f32 = 2e-3;
 /// Maximum number of points that are pushed out at once, of colliders that the rig moves and of others.
 const MOST: usize = 300;
+/// Skin this close to a collider is squeezed if it is also on teeth, m: about as much as lips and cheeks are thick.
+const SQUEEZED: f32 = 1.2e-2;
 /// Stiffness of grabbed skin over that of contact.
 const GRASP: f64 = 10.0;
 /// Contact between colliders and tissue in a step.
@@ -195,6 +197,7 @@ impl ColliderContact {
             let at = place(&point, samples, x);
             let side = point.side_met(touch, at);
             let Some(plane) = point.plane(touch, side, at, NEAR) else { continue };
+            let plane = touches.before_teeth(touch, plane, at);
             if let Ok(known) = holds.binary_search_by_key(&candidate, |(candidate, _)| *candidate) {
                 point.hold = holds[known].1;
             }
@@ -296,12 +299,23 @@ impl ColliderContact {
         }
     }
 
-    /// Adds a row for each point that is still inside a collider. Points just outside are added too, so that they stay there.
+    /// Adds a row for each point that is still inside a collider. Points just outside are added too, so that they stay there. Lips that are
+    /// pressed on the teeth by what nothing stops are pushed out of that alone, and yield into the teeth: where the two leave less room than
+    /// a lip is thick, to ask for both tears it.
     pub(crate) fn missing(&self, skin: &SkinPoints, touches: &Colliders, x: &[Row<f32>], lifts: &mut Lifts) {
-        for is_own in [false, true] {
-            let points = touches.candidates.iter().filter(|point| point.home.is_some() == is_own);
-            push_out(skin, touches, points, x, lifts);
-        }
+        let points = || touches.candidates.iter();
+        push_out(skin, touches, points().filter(|point| point.home.is_none()), x, lifts);
+        let mut pressing: Vec<u32> = self.pressed.iter().map(|pressed| pressed.point.touch).collect();
+        pressing.sort_unstable();
+        pressing.dedup();
+        pressing.retain(|index| touches.touches[*index as usize].1.is_unstoppable());
+        let is_squeezed = |point: &&ContactPoint| {
+            let at = place(point, &skin.samples, x);
+            let touch = |index: &u32| &touches.touches[*index as usize].1.collider;
+            pressing.iter().any(|index| touch(index).signed_distance(at, SQUEEZED).is_some())
+        };
+        let own = points().filter(|point| point.home.is_some() && !is_squeezed(point));
+        push_out(skin, touches, own, x, lifts);
     }
 
     /// Ends the step: records the remaining penetrations, keeps the contact points, and ends the step of each collider.
@@ -339,6 +353,7 @@ fn push_out<'a>(
         let (_, touch) = &touches.touches[point.touch as usize];
         let at = place(point, samples, x);
         let plane = point.plane(touch, point.side_met(touch, at), at, NEAR)?;
+        let plane = touches.before_teeth(touch, plane, at);
         Some((point.sample, plane.normal, plane.distance))
     };
     let mut near: Vec<_> = points.filter_map(plane).collect();

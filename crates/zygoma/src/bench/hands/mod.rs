@@ -1,5 +1,6 @@
 //! Hands on a face: penetration before and after, as in NePHIM Table 3, and the time of frames.
 
+mod cartilage;
 mod interactions;
 mod methods;
 mod pictures;
@@ -19,6 +20,7 @@ use zygoma_hand::{Gesture, HandPose, Side};
 use zygoma_numerics::Budget;
 use zygoma_rig::Rig;
 
+use self::cartilage::{NoseRow, nose};
 use self::interactions::{INTERACTIONS, Interaction, interactions};
 use self::methods::{Published, VARIANTS};
 use self::sizes::{FrameTimes, SizeRow, rest, size, timed};
@@ -52,6 +54,8 @@ pub(crate) struct HandsReport {
     pub(crate) untouched: FrameTimes,
     pub(crate) median_goal_ms: f64,
     pub(crate) p99_goal_ms: f64,
+    /// How far the nose bends, as asked for.
+    pub(crate) nose: Option<NoseRow>,
     /// Times of larger tissue, as asked for.
     pub(crate) sizes: Vec<SizeRow>,
 }
@@ -145,6 +149,7 @@ pub(crate) fn run(rig: &Rig, options: &BenchHandsArgs) -> anyhow::Result<HandsRe
         untouched,
         median_goal_ms: MEDIAN_GOAL_MS,
         p99_goal_ms: P99_GOAL_MS,
+        nose: if options.cartilage { Some(nose(&face)?) } else { None },
         sizes: sizes.iter().map(|triangles| size(rig, *triangles)).collect::<anyhow::Result<_>>()?,
     })
 }

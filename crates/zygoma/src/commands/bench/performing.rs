@@ -237,6 +237,13 @@ pub(super) fn hands(args: &BenchHandsArgs) -> anyhow::Result<()> {
         report.p99_goal_ms,
         report.untouched.median_ms
     )?;
+    if let Some(nose) = &report.nose {
+        writeln!(
+            out,
+            "one newton bends the nose by {:.2} mm with cartilage {} times as stiff, by {:.2} mm without",
+            nose.with_mm, nose.factor, nose.without_mm
+        )?;
+    }
     for row in &report.sizes {
         writeln!(
             out,
