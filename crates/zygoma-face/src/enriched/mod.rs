@@ -30,5 +30,5 @@ pub use params::EnrichedParams;
 pub use repair::Repaired;
 pub use run::{EnrichedBody, InputChanges, RestReport};
 pub use section::SolvedVolumes;
-pub use soundness::Soundness;
+pub use soundness::{Crossings, Soundness};
 pub use spots::{BadSpot, Canvas, MaterialSpot, MaterialSpots, NEUTRAL, SpotPlace};
