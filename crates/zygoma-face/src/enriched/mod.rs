@@ -11,6 +11,7 @@ mod checkpoint;
 mod contact;
 mod forces;
 mod harmonic;
+mod linings;
 mod paint;
 mod params;
 mod patch;
