@@ -43,7 +43,7 @@ pub struct Crossings {
     pub lining: usize,
 }
 
-/// What a boundary triangle is of.
+/// The part of a head that a boundary triangle belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Skin,
