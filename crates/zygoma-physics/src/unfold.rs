@@ -105,10 +105,7 @@ impl Unfolder {
     /// Moves the free vertices of `x` towards `targets`, until no tetrahedron has less than a fraction of its volume at rest if that is possible in some
     /// attempts. Between two attempts the vertices of crushed elements are pulled less.
     pub fn run(&mut self, x: &mut [DVec3], targets: &[DVec3], fullness: f64, attempts: usize) -> Unfolded {
-        for (index, (vertex, weight)) in self.pulled.iter().enumerate() {
-            let target = targets[*vertex as usize].to_array();
-            self.system.group_mut(self.pulls).set_parameters(index, Target { weight: *weight, target });
-        }
+        self.set_targets(targets);
         let (least_fullness, crushed) = self.measure(x, fullness);
         let mut report = Unfolded { least_fullness, crushed, iterations: 0 };
         for attempt in 0..attempts {
@@ -129,6 +126,22 @@ impl Unfolder {
             }
         }
         report
+    }
+
+    /// Moves the free vertices of `x` towards `targets` and to where they distort elements least, without attempts to unfold those that stay crushed.
+    pub fn relax(&mut self, x: &mut [DVec3], targets: &[DVec3], fullness: f64) -> Unfolded {
+        self.set_targets(targets);
+        let (least_fullness, crushed) = self.measure(x, fullness);
+        let mut report = Unfolded { least_fullness, crushed, iterations: 0 };
+        self.round(LAST, fullness, x, &mut report);
+        report
+    }
+
+    fn set_targets(&mut self, targets: &[DVec3]) {
+        for (index, (vertex, weight)) in self.pulled.iter().enumerate() {
+            let target = targets[*vertex as usize].to_array();
+            self.system.group_mut(self.pulls).set_parameters(index, Target { weight: *weight, target });
+        }
     }
 
     /// Lets go of the vertices of crushed elements: their targets contradict each other. False if none of them is pulled.

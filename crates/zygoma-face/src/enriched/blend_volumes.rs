@@ -12,6 +12,7 @@ use zygoma_physics::unfold::{UnfoldInput, Unfolder};
 
 use super::build::{EnrichedError, EnrichedProgress, Ground};
 use super::harmonic::Harmonic;
+use super::linings::Linings;
 use super::patch::{Patch, vertices_around};
 use super::slide::BoneSlide;
 use crate::model::{Continue, JawMotion};
@@ -27,7 +28,9 @@ const BATCH: usize = 8;
 pub(super) const FULLNESS: f64 = 0.1;
 /// Stages from the neutral to a shape (a homotopy): a crushed element is unfolded before it is deep in others. Ours.
 const STAGES: u32 = 4;
-/// Attempts to unfold the last stage. Ours.
+/// Rings of neighbours around crushed elements that move to unfold them, in one attempt after the other. Ours.
+const NEARBY: [usize; 2] = [3, 7];
+/// Attempts to unfold a patch. Ours.
 const ATTEMPTS: usize = 3;
 /// Rings of neighbours around crushed elements in which skin may yield, and how many times more firmly than `SKIN_PULL` it is held, in one attempt
 /// after the other. Ours.
@@ -113,7 +116,7 @@ pub(super) fn solve_volumes(
 ) -> Result<BlendVolumes, EnrichedError> {
     let count = ground.face.shapes.len();
     let mut solver = ShapeSolver::new(ground)?;
-    let boundary = ground.mesh.mesh.boundary();
+    let linings = Linings::new(ground);
     let mut moved = Vec::with_capacity(count);
     while moved.len() < count {
         if progress(EnrichedProgress { shape: moved.len(), shapes: count }) != Continue::Yes {
@@ -128,7 +131,7 @@ pub(super) fn solve_volumes(
             .collect();
         let starts: Vec<Vec<Start>> = weights.iter().map(|weights| solver.starts(weights)).collect();
         let solved: Result<Vec<Vec<DVec3>>, NotPositiveDefinite> =
-            starts.par_iter().map(|starts| soundest(ground, starts, &boundary)).collect();
+            starts.par_iter().map(|starts| soundest(ground, starts, &linings)).collect();
         moved.extend(solved?);
     }
     let alone = moved.clone();
@@ -156,21 +159,18 @@ fn only(count: usize, shapes_at_one: &[usize]) -> Vec<f32> {
 
 /// Solves an expression from one start after the other until one is sound; the displacements of the soundest. Sound is one without crushed elements,
 /// and without crossings unless skin or bones cross by themselves.
-fn soundest(
-    ground: &Ground,
-    starts: &[Start],
-    boundary: &[[u32; 3]],
-) -> Result<Vec<DVec3>, NotPositiveDefinite> {
+fn soundest(ground: &Ground, starts: &[Start], linings: &Linings) -> Result<Vec<DVec3>, NotPositiveDefinite> {
     let is_given = |t: &&[u32; 3]| t.iter().all(|v| ground.mesh.ties[*v as usize] != Tie::Free);
-    let given: Vec<[u32; 3]> = boundary.iter().filter(is_given).copied().collect();
+    let given: Vec<[u32; 3]> = linings.boundary.iter().filter(is_given).copied().collect();
     // The last start is that in which no tissue slides.
     let cross_anyway =
         || starts.last().is_some_and(|stuck| !crossing_pairs(&stuck.targets, &given).is_empty());
     let mut best: Option<([usize; 3], Vec<DVec3>)> = None;
     for start in starts {
-        let positions = start.solve(ground)?;
+        let mut positions = start.solve(ground)?;
+        linings.part(ground, &mut positions)?;
         let [inverted, crushed] = [0.0, FULLNESS].map(|fullness| ground.crushed(&positions, fullness).len());
-        let crossings = crossing_pairs(&positions, boundary).len();
+        let crossings = crossing_pairs(&positions, &linings.boundary).len();
         let faults = [inverted, crushed, crossings];
         let is_sound = crushed == 0 && (crossings == 0 || cross_anyway());
         if best.as_ref().is_none_or(|(fewest, _)| faults < *fewest) {
@@ -237,8 +237,8 @@ impl Start {
         let is_moved = |v: usize| self.moved[v].length() > UNMOVED;
         let is_free: Vec<bool> =
             (0..rest.len()).map(|v| !ground.is_fixed(v) && !ground.is_on_skin(v) && is_moved(v)).collect();
-        let mut all: Vec<DVec3> = rest.iter().zip(&self.moved).map(|(p, way)| *p + *way).collect();
-        self.unfold_in_stages(ground, &Patch::around(&ground.mesh.mesh.tets, &is_free), &mut all)?;
+        let mut all = rest.clone();
+        self.unfold_in_stages(ground, &is_free, &mut all)?;
         let attempts = YIELDING.map(|attempt| (FULLNESS, attempt)).into_iter();
         for (least, (rings, firmness)) in attempts.chain(YIELDING_MORE.map(|attempt| (0.0, attempt))) {
             let crushed = ground.crushed(&all, least);
@@ -252,33 +252,35 @@ impl Start {
         Ok(all)
     }
 
-    /// Moves the vertices of a patch from the neutral to the shape, those that are fixed in it straight, and unfolds the others on the way.
+    /// Moves all vertices straight from the neutral to the shape, and unfolds those that are free on the way. In the end these relax.
     fn unfold_in_stages(
         &self,
         ground: &Ground,
-        patch: &Patch,
+        is_free: &[bool],
         all: &mut [DVec3],
     ) -> Result<(), NotPositiveDefinite> {
-        let (at_rest, moved) = (patch.gather(&ground.mesh.mesh.positions), patch.gather(&self.moved));
-        let Some(mut unfolder) = unfolder(ground, patch, 1.0)? else { return Ok(()) };
-        let targets = patch.gather(&self.targets);
-        let mut x = at_rest.clone();
+        let rest = &ground.mesh.mesh.positions;
+        all.copy_from_slice(rest);
+        let mut places = self.targets.clone();
         for stage in 1..=STAGES {
             let part = f64::from(stage) / f64::from(STAGES);
-            let places: Vec<DVec3> =
-                at_rest.iter().zip(&targets).map(|(rest, target)| rest.lerp(*target, part)).collect();
-            for (v, x) in x.iter_mut().enumerate() {
+            for (v, x) in all.iter_mut().enumerate() {
                 // Fixed vertices go straight, without the curve that unfolding has taken others on.
-                *x = match patch.is_fixed[v] {
-                    true => at_rest[v] + part * moved[v],
-                    false => *x + moved[v] / f64::from(STAGES),
+                *x = match is_free[v] {
+                    true => *x + self.moved[v] / f64::from(STAGES),
+                    false => rest[v] + part * self.moved[v],
                 };
+                places[v] = rest[v].lerp(self.targets[v], part);
             }
-            let attempts = if stage == STAGES { ATTEMPTS } else { 1 };
-            unfolder.run(&mut x, &places, FULLNESS, attempts);
+            unfold_nearby(ground, is_free, &places, all)?;
         }
-        patch.scatter(&x, all);
-        Ok(())
+        let patch = Patch::around(&ground.mesh.mesh.tets, is_free);
+        if let Some(mut unfolder) = unfolder(ground, &patch, 1.0)? {
+            let mut x = patch.gather(all);
+            unfolder.relax(&mut x, &patch.gather(&places), FULLNESS);
+            patch.scatter(&x, all);
+        }
+        unfold_nearby(ground, is_free, &places, all)
     }
 
     /// Unfolds a patch of a shape, whose skin yields where it must.
@@ -295,6 +297,31 @@ impl Start {
         patch.scatter(&x, all);
         Ok(())
     }
+}
+
+/// Unfolds crushed elements by moving free vertices around them, and farther ones where that is not enough.
+fn unfold_nearby(
+    ground: &Ground,
+    is_free: &[bool],
+    places: &[DVec3],
+    all: &mut [DVec3],
+) -> Result<(), NotPositiveDefinite> {
+    let tets = &ground.mesh.mesh.tets;
+    for rings in NEARBY {
+        let mut crushed = ground.crushed(all, FULLNESS);
+        crushed.retain(|tet| tets[*tet].iter().any(|v| is_free[*v as usize]));
+        if crushed.is_empty() {
+            break;
+        }
+        let mut near = vertices_around(tets, &crushed, rings, all.len());
+        near.iter_mut().zip(is_free).for_each(|(near, free)| *near &= free);
+        let patch = Patch::around(tets, &near);
+        let Some(mut unfolder) = unfolder(ground, &patch, 1.0)? else { break };
+        let mut x = patch.gather(all);
+        unfolder.run(&mut x, &patch.gather(places), FULLNESS, ATTEMPTS);
+        patch.scatter(&x, all);
+    }
+    Ok(())
 }
 
 /// Prepares to unfold a patch; `None` where there is nothing to unfold.
@@ -319,7 +346,7 @@ impl Ground<'_> {
     }
 
     /// Whether a vertex is on skin that goes where the rig has it.
-    fn is_on_skin(&self, vertex: usize) -> bool {
+    pub(super) fn is_on_skin(&self, vertex: usize) -> bool {
         self.mesh.ties[vertex] == Tie::Skin && !self.surface.is_loose[vertex]
     }
 
@@ -339,7 +366,7 @@ impl Ground<'_> {
     }
 
     /// The elements that have less than a fraction of their volume, of those with a vertex that may move.
-    fn crushed(&self, positions: &[DVec3], fullness: f64) -> Vec<usize> {
+    pub(super) fn crushed(&self, positions: &[DVec3], fullness: f64) -> Vec<usize> {
         let TetMesh { positions: rest, tets } = &self.mesh.mesh;
         let full = |tet: usize, x: &[DVec3]| volume(tets[tet].map(|v| x[v as usize]));
         let is_helpless = |tet: usize| tets[tet].iter().all(|v| self.is_fixed(*v as usize));

@@ -1,6 +1,7 @@
 //! How sound rest volumes are: without inverted elements, and without intersections that the artist's skin does not have (*Blendvolumes* §6.1, §7).
 
 use glam::DVec3;
+use serde::Serialize;
 use zygoma_geometry::intersect::crossing_pairs;
 use zygoma_geometry::tets::{TetMesh, volume};
 
@@ -14,18 +15,74 @@ pub struct Soundness {
     pub inverted: usize,
     /// Smallest volume of an element over that in the neutral.
     pub least_fullness: f64,
-    /// Pairs of triangles of the skin that cross each other.
-    pub skin_crossings: usize,
+    /// Pairs of boundary triangles that cross each other.
+    pub crossings: Crossings,
     /// Those of the artist's own skin, at the same vertices.
     pub artists_crossings: usize,
-    /// Pairs of boundary triangles that cross, one of which is on a bone.
-    pub bone_crossings: usize,
-    /// Other pairs of boundary triangles that cross: of linings that the rig does not have, such as a throat.
-    pub lining_crossings: usize,
     /// How much deeper the volume's skin is in the teeth than the artist's, at most, m.
     pub deeper_in_teeth: f64,
     /// Largest distance of the volume's skin from the artist's, m.
     pub off_skin: f64,
+}
+
+/// Pairs of boundary triangles that cross each other, by what they are of. Linings are of hollows that the rig does not have, such as a throat; triangles
+/// between a lining and skin or bone count as lining.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Crossings {
+    /// Skin and skin.
+    pub skin: usize,
+    /// Skin and bone.
+    pub skin_bone: usize,
+    /// Skin and lining.
+    pub skin_lining: usize,
+    /// Bone and bone.
+    pub bone: usize,
+    /// Bone and lining.
+    pub bone_lining: usize,
+    /// Lining and lining.
+    pub lining: usize,
+}
+
+/// The part of a head that a boundary triangle belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Skin,
+    Bone,
+    Lining,
+}
+
+impl Crossings {
+    fn count(pairs: &[(u32, u32)], parts: &[Part]) -> Self {
+        let mut counts = Self::default();
+        for (a, b) in pairs {
+            let (a, b) = (parts[*a as usize], parts[*b as usize]);
+            *match (a.min(b), a.max(b)) {
+                (Part::Skin, Part::Skin) => &mut counts.skin,
+                (Part::Skin, Part::Bone) => &mut counts.skin_bone,
+                (Part::Skin, _) => &mut counts.skin_lining,
+                (Part::Bone, Part::Bone) => &mut counts.bone,
+                (Part::Bone, _) => &mut counts.bone_lining,
+                _ => &mut counts.lining,
+            } += 1;
+        }
+        counts
+    }
+
+    /// Those with a bone.
+    pub fn with_bones(&self) -> usize {
+        self.skin_bone + self.bone + self.bone_lining
+    }
+
+    /// Adds what others have more than a third.
+    pub fn add_more(&mut self, others: &Self, third: &Self) {
+        let more = |count: fn(&Self) -> usize| count(others).saturating_sub(count(third));
+        self.skin += more(|c| c.skin);
+        self.skin_bone += more(|c| c.skin_bone);
+        self.skin_lining += more(|c| c.skin_lining);
+        self.bone += more(|c| c.bone);
+        self.bone_lining += more(|c| c.bone_lining);
+        self.lining += more(|c| c.lining);
+    }
 }
 
 impl Enriched {
@@ -47,12 +104,8 @@ impl Enriched {
         };
         let deeper = skin().map(|row| in_teeth(positions[row]) - in_teeth(artists[row]));
         let boundary = TetMesh { positions: self.rest.clone(), tets: tets.to_vec() }.boundary();
-        let is_all = |flags: &[bool], t: u32| boundary[t as usize].iter().all(|v| flags[*v as usize]);
-        let is_skin = |(a, b): &(u32, u32)| is_all(&self.is_skin, *a) && is_all(&self.is_skin, *b);
-        let is_bone = |(a, b): &(u32, u32)| is_all(&self.is_bone, *a) || is_all(&self.is_bone, *b);
-        let crossings = crossing_pairs(&positions, &boundary);
-        let skin_crossings = crossings.iter().filter(|pair| is_skin(pair)).count();
-        let bone_crossings = crossings.iter().filter(|pair| is_bone(pair)).count();
+        let parts: Vec<Part> = boundary.iter().map(|t| self.part(t)).collect();
+        let crossings = Crossings::count(&crossing_pairs(&positions, &boundary), &parts);
         let fullness = tets.iter().zip(&self.first_volumes).map(|(tet, first)| {
             let now = volume(tet.map(|v| positions[v as usize]));
             now / first
@@ -60,15 +113,19 @@ impl Enriched {
         Soundness {
             inverted: fullness.clone().filter(|full| *full <= 0.0).count(),
             least_fullness: fullness.fold(f64::INFINITY, f64::min),
-            artists_crossings: crossing_pairs(&artists, &boundary)
-                .iter()
-                .filter(|pair| is_skin(pair))
-                .count(),
-            lining_crossings: crossings.len() - skin_crossings - bone_crossings,
+            artists_crossings: Crossings::count(&crossing_pairs(&artists, &boundary), &parts).skin,
             deeper_in_teeth: deeper.fold(0.0, f64::max),
-            skin_crossings,
-            bone_crossings,
+            crossings,
             off_skin,
+        }
+    }
+
+    fn part(&self, triangle: &[u32; 3]) -> Part {
+        let is_all = |flags: &[bool]| triangle.iter().all(|v| flags[*v as usize]);
+        match (is_all(&self.is_skin), is_all(&self.is_bone)) {
+            (true, _) => Part::Skin,
+            (_, true) => Part::Bone,
+            _ => Part::Lining,
         }
     }
 

@@ -19,7 +19,7 @@ use zygoma_numerics::Budget;
 use zygoma_physics::contact::{ColliderShape, Pose};
 use zygoma_rig::Rig;
 
-use super::harness::Spread;
+use super::harness::{Spread, cpu_seconds};
 
 /// Goals: the time of a step (published: up to 4 s), of one with contact, and of all volumes.
 const STEP_GOAL_MS: f64 = 40.0;
@@ -49,6 +49,9 @@ pub(crate) struct EnrichedReport {
     /// The same with a fingertip 5 mm in the cheek, too.
     pub(crate) touched_step_ms: f64,
     pub(crate) contact_goal_ms: f64,
+    /// Processor time of these three steps, of all threads, on average; on a busy machine less than the time that passes. `None` where the system does not
+    /// report it.
+    pub(crate) cpu_ms: [Option<f64>; 3],
     /// The face of the viewer: one layer, and long steps.
     pub(crate) live: LiveReport,
     /// Iterations of the two solves, on average.
@@ -71,6 +74,8 @@ pub(crate) struct LiveReport {
     /// Time that passes in the face for each second of the world.
     pub(crate) real_time: f64,
     pub(crate) real_time_goal: f64,
+    /// Processor time for each second of the face, s.
+    pub(crate) cpu_seconds: Option<f64>,
     pub(crate) volumes_seconds: f64,
     /// Time from a spot of paint to the material that it makes.
     pub(crate) paint_ms: f64,
@@ -80,6 +85,8 @@ pub(crate) struct LiveReport {
 struct Shaken {
     frames: Vec<Vec<Vec3>>,
     times: Vec<f64>,
+    /// Processor time of a step, ms.
+    cpu: Option<f64>,
     iterations: Vec<[usize; 2]>,
     largest: f64,
     inverted_left: usize,
@@ -164,6 +171,7 @@ pub(crate) fn run(rig: &Rig, frames: usize) -> anyhow::Result<EnrichedReport> {
         contact_step_ms: Spread::of(fast.times).median_ms,
         touched_step_ms: Spread::of(touched.times).median_ms,
         contact_goal_ms: CONTACT_GOAL_MS,
+        cpu_ms: [free.cpu, fast.cpu, touched.cpu],
         live: live(rig, frames)?,
         iterations: [mean(0), mean(1)],
         newton_step_ms: Spread::of(newton.times).median_ms,
@@ -184,7 +192,8 @@ fn live(rig: &Rig, frames: usize) -> anyhow::Result<LiveReport> {
     let built = Enriched::build(&TissueInput::new(&face), &params, &mut |_| Continue::Yes)?;
     let volumes_seconds = began.elapsed().as_secs_f64();
     let enriched = Arc::new(built);
-    let step_ms = Spread::of(shake(&enriched, &face, frames.max(10), Run::Usual)?.times).median_ms;
+    let shaken = shake(&enriched, &face, frames.max(10), Run::Usual)?;
+    let step_ms = Spread::of(shaken.times).median_ms;
     let mut body = EnrichedBody::new(enriched.clone())?;
     Ok(LiveReport {
         nodes: enriched.node_count(),
@@ -192,6 +201,7 @@ fn live(rig: &Rig, frames: usize) -> anyhow::Result<LiveReport> {
         step_ms,
         real_time: (1e3 * params.step_time / step_ms).min(1.0),
         real_time_goal: LIVE_GOAL,
+        cpu_seconds: shaken.cpu.map(|ms| 1e-3 * ms / params.step_time),
         volumes_seconds,
         paint_ms: paint_time(&mut body, &face)?,
     })
@@ -237,10 +247,12 @@ fn shake(enriched: &Arc<Enriched>, face: &FaceModel, frames: usize, run: Run) ->
     let mut shaken = Shaken {
         frames: Vec::new(),
         times: Vec::new(),
+        cpu: None,
         iterations: Vec::new(),
         largest: 0.0,
         inverted_left: 0,
     };
+    let busy_before = cpu_seconds();
     for frame in 1..=frames {
         let time = frame as f64 * FRAME;
         let wave = |rate: f64| (0.5 - 0.5 * (rate * time).cos()) as f32;
@@ -262,6 +274,8 @@ fn shake(enriched: &Arc<Enriched>, face: &FaceModel, frames: usize, run: Run) ->
         shaken.iterations.push(body.iterations());
         shaken.largest = shaken.largest.max(body.largest_displacement());
     }
+    let busy = cpu_seconds().zip(busy_before).map(|(now, before)| now - before);
+    shaken.cpu = busy.map(|seconds| 1e3 * seconds / (steps * frames as f64));
     shaken.inverted_left = body.rest_report().inverted_left;
     Ok(shaken)
 }

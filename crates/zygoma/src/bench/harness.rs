@@ -106,6 +106,17 @@ fn cpu_name() -> String {
     line.and_then(|line| line.split_once(": ")).map_or("unknown", |(_, name)| name).to_owned()
 }
 
+/// Time that all threads of this process have spent on a processor, s; `None` where the system does not report it.
+pub(crate) fn cpu_seconds() -> Option<f64> {
+    /// Ticks of /proc in a second, on every Linux.
+    const TICKS: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The command's name, in brackets, may hold spaces; user and system time are 11 fields after the one behind it.
+    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    let ticks: f64 = fields.get(11..13)?.iter().filter_map(|field| field.parse::<f64>().ok()).sum();
+    Some(ticks / TICKS)
+}
+
 /// One measurement being set up.
 pub(crate) struct Bench<'a> {
     name: String,
@@ -174,6 +185,15 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processor_time_passes_while_a_thread_works() {
+        let Some(before) = cpu_seconds() else { return };
+        let began = std::time::Instant::now();
+        while cpu_seconds() == Some(before) && began.elapsed().as_secs() < 20 {}
+        let used = cpu_seconds().expect("it was reported before") - before;
+        assert!(used > 0.0 && used < 1.0, "{used} s");
+    }
 
     #[test]
     fn spreads_are_order_statistics() {

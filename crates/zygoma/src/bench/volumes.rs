@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use serde::Serialize;
-use zygoma_face::enriched::{Enriched, EnrichedParams, Repaired, Soundness};
+use zygoma_face::enriched::{Crossings, Enriched, EnrichedParams, Repaired, Soundness};
 use zygoma_face::model::Continue;
 use zygoma_face::tissue::{TissueInput, TissueVolume};
 use zygoma_rig::binding::Binding;
@@ -25,12 +25,13 @@ pub(crate) struct VolumesReport {
     pub(crate) inverted: Vec<(String, usize)>,
     /// Smallest volume of an element over that in the neutral, and its shape.
     pub(crate) least_fullness: (f64, String),
-    /// Pairs of triangles that cross more than in the neutral, summed over all shapes: of the skin, of the artist's own skin, with bones, and of linings
-    /// that the rig does not have.
-    pub(crate) skin_crossings: usize,
+    /// Pairs of triangles that cross more than in the neutral, summed over all shapes, and those of the artist's own skin at the same vertices.
+    pub(crate) crossings: Crossings,
     pub(crate) artists_crossings: usize,
-    pub(crate) bone_crossings: usize,
-    pub(crate) lining_crossings: usize,
+    /// Pairs in the neutral.
+    pub(crate) neutral_crossings: Crossings,
+    /// Shapes with more crossings than the neutral.
+    pub(crate) crossing_shapes: Vec<(String, Crossings)>,
     /// Shapes whose skin crosses itself more than the artist's, and by how many pairs.
     pub(crate) beyond_artists: Vec<(String, usize)>,
     /// How much deeper a volume's skin is in the teeth than the artist's, at most, mm, and its shape.
@@ -92,10 +93,10 @@ pub(crate) fn run(rig: &Rig, take: Option<&Take>) -> anyhow::Result<VolumesRepor
         shapes: face.shapes.len(),
         inverted: Vec::new(),
         least_fullness: (1.0, String::new()),
-        skin_crossings: 0,
+        crossings: Crossings::default(),
         artists_crossings: 0,
-        bone_crossings: 0,
-        lining_crossings: 0,
+        neutral_crossings: neutral.crossings,
+        crossing_shapes: Vec::new(),
         beyond_artists: Vec::new(),
         deeper_in_teeth_mm: (0.0, String::new()),
         volumes_seconds,
@@ -124,15 +125,17 @@ impl VolumesReport {
         if deeper > self.deeper_in_teeth_mm.0 {
             self.deeper_in_teeth_mm = (deeper, shape.to_owned());
         }
-        let more = |count: fn(&Soundness) -> usize| count(found).saturating_sub(count(neutral));
-        let (skin, artists) = (more(|s| s.skin_crossings), more(|s| s.artists_crossings));
-        if skin > artists {
-            self.beyond_artists.push((shape.to_owned(), skin - artists));
+        let mut more = Crossings::default();
+        more.add_more(&found.crossings, &neutral.crossings);
+        let own = found.artists_crossings.max(neutral.crossings.skin);
+        if found.crossings.skin > own {
+            self.beyond_artists.push((shape.to_owned(), found.crossings.skin - own));
         }
-        self.skin_crossings += skin;
-        self.artists_crossings += artists;
-        self.bone_crossings += more(|s| s.bone_crossings);
-        self.lining_crossings += more(|s| s.lining_crossings);
+        if more != Crossings::default() {
+            self.crossing_shapes.push((shape.to_owned(), more));
+        }
+        self.crossings.add_more(&more, &Crossings::default());
+        self.artists_crossings += found.artists_crossings.saturating_sub(neutral.artists_crossings);
     }
 
     /// The report in a line.
@@ -149,7 +152,7 @@ impl VolumesReport {
         });
         format!(
             "{}: {} nodes, {} shapes in {:.1} s; inverted elements: {}; least volume {:.3} ({}); crossings of the skin {} (the artist's own {}; \
-             beyond those: {}), with bones {}, of linings {}; skin up to {:.2} mm off ({}), {:.2} mm deeper in the teeth ({}){take}",
+             beyond those: {}), of skin and bones {}, of bones {}, of linings with skin {}, with bones {} and with each other {}; skin up to {:.2} mm off ({}), {:.2} mm deeper in the teeth ({}){take}",
             self.rig,
             self.nodes,
             self.shapes,
@@ -157,11 +160,14 @@ impl VolumesReport {
             list(&self.inverted),
             self.least_fullness.0,
             self.least_fullness.1,
-            self.skin_crossings,
+            self.crossings.skin,
             self.artists_crossings,
             list(&self.beyond_artists),
-            self.bone_crossings,
-            self.lining_crossings,
+            self.crossings.skin_bone,
+            self.crossings.bone,
+            self.crossings.skin_lining,
+            self.crossings.bone_lining,
+            self.crossings.lining,
             self.off_skin_mm.0,
             self.off_skin_mm.1,
             self.deeper_in_teeth_mm.0,

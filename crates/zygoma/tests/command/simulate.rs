@@ -323,6 +323,14 @@ fn an_enriched_rig_is_exact_while_its_head_is_still() {
     assert!(moving["still_deviation_mm"].is_null(), "{moving}");
     assert!(moving["displacement_mm"]["max"].as_f64().unwrap() > 0.05, "{moving}");
     assert_eq!(moving["rest"]["inverted_left"], 0);
+    let number = |value: &Value| value.as_f64().expect("a number");
+    for stage in ["dynamic", "static", "rest", "contact"] {
+        let [quiet, busy] = [&still, &moving].map(|report| number(&report["step_ms"][stage]));
+        assert!(busy >= 0.0 && (stage != "dynamic" || busy > quiet), "{stage}: {quiet} and {busy} ms");
+    }
+    let moved = &moving["displacement_mm"];
+    let [cheek, p95, most] = [&moved["by_place"]["cheek-left"], &moved["p95"], &moved["max"]].map(number);
+    assert!(cheek > 0.0 && cheek <= most && p95 <= most, "{moving}");
     let naive = report(path, &[&args[..], &["--still-head", "--rebalance", "0"]].concat());
     assert!(naive["still_deviation_mm"].as_f64().unwrap() > 1e-3, "{naive}");
     let message = fail(path, &[&args[..], &["--body", "shell", "--rebalance", "0"]].concat());

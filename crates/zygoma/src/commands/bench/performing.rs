@@ -127,6 +127,9 @@ pub(super) fn enriched(args: &BenchEnrichedArgs) -> anyhow::Result<()> {
         "with lips and teeth in contact {:.1} ms a step, and with a fingertip in the cheek {:.1} (goal {:.0})",
         report.contact_step_ms, report.touched_step_ms, report.contact_goal_ms
     )?;
+    if let [Some(free), Some(contact), Some(touched)] = report.cpu_ms {
+        writeln!(out, "processor time of these three steps {free:.1}, {contact:.1} and {touched:.1} ms")?;
+    }
     let live = &report.live;
     writeln!(
         out,
@@ -139,6 +142,9 @@ pub(super) fn enriched(args: &BenchEnrichedArgs) -> anyhow::Result<()> {
         live.volumes_seconds,
         live.paint_ms
     )?;
+    if let Some(seconds) = live.cpu_seconds {
+        writeln!(out, "processor time of a live second {seconds:.2} s")?;
+    }
     writeln!(
         out,
         "solved by Newton's method {:.1} ms a step: worst vertex {:.3} mm away, {:.4} mm on average",
