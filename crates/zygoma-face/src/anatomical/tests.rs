@@ -258,15 +258,12 @@ fn tissue_sags_along_gravity_in_proportion() {
 
 #[test]
 fn a_corrected_rig_comes_close_to_its_direct_solve() {
-    let mut corrected = Corrected::new(&HEAD, &FACE, &mut |_| Continue::Yes).unwrap().unwrap();
+    let corrected = Corrected::new(&HEAD, &FACE, &mut |_| Continue::Yes).unwrap().unwrap();
     let named = [("jawOpen", 0.3), ("mouthSmileLeft", 0.6), ("mouthSmileRight", 0.4)];
     let blended = corrected.blend(&weights(&named));
     let (body, direct) = settled(&named);
     let [baked, plain] = [&blended, &body.reached.plain].map(|surface| mean(&distances(surface, &direct)));
     assert!(baked < 3e-4 && baked < plain, "{baked} {plain} m");
-    corrected.add_pairs(&HEAD, &FACE, 4, &mut |_| Continue::Yes).unwrap();
-    let with_pairs = mean(&distances(&corrected.blend(&weights(&named)), &direct));
-    assert!(!corrected.pairs.is_empty() && with_pairs < baked, "{with_pairs} {baked} m");
     assert!(Corrected::new(&HEAD, &FACE, &mut |_| Continue::No).unwrap().is_none());
 }
 
