@@ -76,8 +76,7 @@ joints! {
 }
 
 use Joint::{
-    IndexMetacarpal, IndexTip, MiddleMetacarpal, MiddleTip, PinkyMetacarpal, PinkyTip, RingMetacarpal,
-    RingTip, ThumbMetacarpal, ThumbTip, Wrist,
+    IndexMetacarpal, MiddleMetacarpal, PinkyMetacarpal, PinkyTip, RingMetacarpal, ThumbMetacarpal, Wrist,
 };
 
 impl Joint {

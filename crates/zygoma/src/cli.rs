@@ -53,6 +53,26 @@ pub(crate) struct RigArgs {
     pub(crate) reading: ReadingArgs,
 }
 
+/// Dials of an anatomical face.
+#[derive(Debug, Args)]
+pub(crate) struct DialArgs {
+    /// Set a dial of an anatomical face, such as fat=0.2 or palsy=left:0.8, or only around a place, with a radius in mm, as fat=0.4@cheek-left:20;
+    /// may be given several times: see docs/anatomical.md.
+    #[arg(long = "dial", value_name = "NAME=VALUE")]
+    pub(crate) dials: Vec<String>,
+
+    /// Set that dial only where a picture is white, by the rig's texture coordinates, as fat=cheeks.png; may be given for several dials.
+    #[arg(long = "mask", value_name = "NAME=PNG")]
+    pub(crate) masks: Vec<String>,
+}
+
+impl DialArgs {
+    /// Whether none is set.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.dials.is_empty() && self.masks.is_empty()
+    }
+}
+
 /// How to read a rig.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ReadingArgs {

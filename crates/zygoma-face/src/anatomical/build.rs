@@ -6,17 +6,20 @@ use glam::{DVec3, Vec3};
 use zygoma_geometry::curve::along_curve;
 use zygoma_geometry::embedding::Embedding;
 use zygoma_geometry::normals::area_vector;
+use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::simd::Runs;
 use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite};
 
 use super::dynamics::{Compliance, Oscillator};
 use super::landmarks::LandmarkError;
+use super::load::Gusts;
 use super::moves::mend;
 use super::{AnatomicalParams, BadDial, Dials};
 use crate::model::{BoneSource, FaceModel, JawMotion, Lips, Teeth};
 use crate::volume::contact::SkinPoints;
 use crate::volume::{
     Described, Layout, Muscles, Tie, TissueInput, TissueMesh, TissueSkin, TissueVolume, VolumeError,
+    cartilage,
 };
 
 /// Tissue deeper below the skin than this is anchored, m: the vessels and vertebrae of a neck, which nobody models. Ours.
@@ -77,12 +80,16 @@ pub struct Anatomical {
     pub(super) pull: Vec<f64>,
     /// Factor of strain around each vertex: 1 for passive tissue.
     pub(super) passive: Vec<f64>,
-    /// Factor of the skin's stiffness.
-    pub(super) skin_stiffness: f64,
+    /// Factor of strain around each vertex of a passive head: above 1 in cartilage.
+    pub(super) cartilage: Vec<f64>,
+    /// Factor of the skin's stiffness around each vertex of the surface.
+    pub(super) skin_stiffness: Vec<f64>,
     /// Constant force on each vertex, N.
     pub(super) forces: Vec<DVec3>,
     /// Displacement of the passive surface by gravity and wind.
     pub(super) sag: Vec<DVec3>,
+    /// Gusts of wind, if it does not blow steadily.
+    pub(super) gusts: Option<Gusts>,
     /// Second-order motion, if it does not follow at once.
     pub(super) swings: Option<(Oscillator, Compliance)>,
 }
@@ -91,6 +98,8 @@ pub struct Anatomical {
 #[derive(Clone)]
 pub(super) struct Surface {
     pub(super) triangles: Vec<[u32; 3]>,
+    /// The corners of the whole mesh around each vertex, with their weights.
+    pub(super) on_mesh: Vec<([u32; 3], [f64; 3])>,
     /// Area around each vertex, m².
     pub(super) areas: Vec<f64>,
     /// Displacement by each shape at weight 1.
@@ -150,6 +159,12 @@ impl Anatomical {
         let order = along_curve(&rest);
         let layout = layout(&order, &is_alone, &surface.is_held);
         let (ties, deep, above) = (bone_ties(&mesh), deep_vertices(&mesh, &surface), mesh.above.clone());
+        let stiffer: Vec<f64> = cartilage(face, &surface)
+            .iter()
+            .map(|fraction| 1.0 + fraction * (params.cartilage - 1.0))
+            .collect();
+        let mut cartilage: Vec<f64> = above.iter().map(|v| stiffer[*v as usize]).collect();
+        cartilage.resize(rest.len(), 1.0);
         // The points that stand for the jaw are below no skin, and nothing touches them.
         mesh.above.resize(rest.len(), 0);
         let skin = (&surface, &output.embedding);
@@ -168,6 +183,11 @@ impl Anatomical {
             },
             jaw: bones.motion().clone(),
             surface: Surface {
+                on_mesh: surface
+                    .places
+                    .iter()
+                    .map(|place| (face.triangles[place.triangle as usize], place.barycentric))
+                    .collect(),
                 nerves: nerves(face, &surface),
                 closed: closed_lips(&output.lips, &surface),
                 triangles: surface.triangles,
@@ -182,9 +202,11 @@ impl Anatomical {
             dials: Dials::default(),
             pull: vec![1.0; count],
             passive: vec![params.active_strain; rest.len()],
-            skin_stiffness: 1.0,
+            cartilage,
+            skin_stiffness: vec![1.0; count],
             forces: vec![DVec3::ZERO; rest.len()],
             sag: vec![DVec3::ZERO; count],
+            gusts: None,
             swings: None,
             rest,
         })
@@ -198,6 +220,11 @@ impl Anatomical {
     /// Number of nodes.
     pub fn node_count(&self) -> usize {
         self.rest.len() - JAW_POINTS
+    }
+
+    /// The pose of the jaw for some weights of the rig's shapes.
+    pub fn jaw_pose(&self, weights: &[f32]) -> RigidMotion {
+        self.jaw.pose(weights)
     }
 
     /// The settings of its dials.

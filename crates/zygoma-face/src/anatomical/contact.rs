@@ -43,12 +43,11 @@ impl AnatomicalBody {
         HeadWay { before, now }
     }
 
-    /// Solves for a surface and a pose of the jaw while lips, teeth and colliders keep apart (Thesis ch. 3, §3.3.2). The step ends at a fraction of the
-    /// frame and takes some seconds. Returns the number of iterations.
-    pub(super) fn solve_in_contact(&mut self, aim: &Aim, fraction: f64, seconds: f64) -> usize {
+    /// Solves for a surface and a pose of the jaw while lips, teeth and colliders keep apart (Thesis ch. 3, §3.3.2). Skin moves up to some way. The step
+    /// ends at a fraction of the frame and takes some seconds. Returns the number of iterations.
+    pub(super) fn solve_in_contact(&mut self, aim: &Aim, way: f64, fraction: f64, seconds: f64) -> usize {
         let model = self.model.clone();
         let skin = &*model.touchable;
-        let way = aim.farthest(&self.reached);
         self.inverse.aim(&model, &aim.targets, &aim.pose);
         let goal = self.inverse.rows_at(&aim.targets);
         let step = ContactStep {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use zygoma_numerics::{BadParam, Checked, Ranged};
 
 use super::dynamics::Oscillator;
+use super::local::{LocalDial, LocalKind};
 use crate::body::{BodyParam, gravity_axis};
 
 /// Standard gravity, m/s².
@@ -33,12 +34,19 @@ pub struct Dials {
     pub gravity: [f64; 3],
     /// Velocity of wind against the skin, m/s, in the head's frame.
     pub wind: [f64; 3],
+    /// Standard deviation of the wind's speed over time, as a fraction of its mean.
+    pub gusts: f64,
+    /// Seed of the gusts.
+    pub seed: u64,
     /// Frequency with which the face swings after a change of expression or of the head's motion, Hz; at 0 it follows at once.
     pub frequency: f64,
     /// Time in which such swings halve, s.
     pub half_life: f64,
     /// α, β and γ of Thesis ch. 3 eq. 9, for frames of 40 ms, instead of frequency and half-life.
     pub dynamics: Option<[f64; 3]>,
+    /// Values of dials on parts of the face.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub local: Vec<LocalDial>,
 }
 
 impl Default for Dials {
@@ -53,9 +61,12 @@ impl Default for Dials {
             palsy: [0.0; 2],
             gravity: [0.0; 3],
             wind: [0.0; 3],
+            gusts: 0.0,
+            seed: 1,
             frequency: 0.0,
             half_life: 0.1,
             dynamics: None,
+            local: Vec::new(),
         }
     }
 }
@@ -69,6 +80,7 @@ impl Checked for Dials {
             Ranged::new("skin_stiffness", self.skin_stiffness, 0.001..=100.0),
             Ranged::new("palsy.left", self.palsy[0], 0.0..=1.0),
             Ranged::new("palsy.right", self.palsy[1], 0.0..=1.0),
+            Ranged::new("gusts", self.gusts, 0.0..=1.0),
             Ranged::new("frequency", self.frequency, 0.0..=30.0),
             Ranged::new("half_life", self.half_life, 0.001..=10.0),
         ];
@@ -86,7 +98,7 @@ impl Checked for Dials {
 pub enum BadDial {
     /// There is no such dial.
     #[error(
-        "there is no dial '{0}'; there are fat, muscle, skin_area, skin_stiffness, jaw.x, jaw.y, jaw.z, cranium.x, cranium.y, cranium.z, palsy, gravity, wind, frequency, half_life and dynamics"
+        "there is no dial '{0}'; there are fat, muscle, skin_area, skin_stiffness, jaw.x, jaw.y, jaw.z, cranium.x, cranium.y, cranium.z, palsy, gravity, wind, gusts, seed, frequency, half_life and dynamics"
     )]
     Unknown(String),
     /// The value has another form.
@@ -98,6 +110,14 @@ pub enum BadDial {
         form: &'static str,
         /// The value given.
         value: String,
+    },
+    /// The dial has one value for the whole face.
+    #[error("{name} has one value for the whole face; {known} may be set at a place")]
+    NotLocal {
+        /// The dial.
+        name: String,
+        /// Those that may differ.
+        known: String,
     },
     /// The recursion of Thesis ch. 3 eq. 9 is of no use with these values.
     #[error("dynamics={alpha},{beta},{gamma}: {why}")]
@@ -140,6 +160,8 @@ impl Dials {
             changed.gravity = vector().ok_or_else(|| bad("x,y,z"))?;
         } else if name == "wind" {
             changed.wind = vector().ok_or_else(|| bad("x,y,z"))?;
+        } else if name == "seed" {
+            changed.seed = value.trim().parse().map_err(|_| bad("a whole number"))?;
         } else if name == "dynamics" {
             changed.dynamics = Some(vector().ok_or_else(|| bad("alpha,beta,gamma"))?);
         } else {
@@ -166,10 +188,16 @@ impl Dials {
             "muscle" => Some(&mut self.muscle),
             "skin_area" => Some(&mut self.skin_area),
             "skin_stiffness" => Some(&mut self.skin_stiffness),
+            "gusts" => Some(&mut self.gusts),
             "frequency" => Some(&mut self.frequency),
             "half_life" => Some(&mut self.half_life),
             _ => None,
         }
+    }
+
+    /// The value of a dial that is one number.
+    pub(super) fn number(&self, name: &str) -> f64 {
+        self.clone().number_mut(name).map_or(f64::NAN, |own| *own)
     }
 
     /// The dials as parameters of a body, with sensible values. Gravity is all of it in m/s², as for other bodies.
@@ -216,12 +244,17 @@ impl Dials {
 
     /// Whether the neutral changes: something grows or a bone has another shape.
     pub(super) fn changes_head(&self) -> bool {
-        let usual = Self::default();
-        self.fat != 0.0
+        self.changes_bones()
+            || self.fat != 0.0
             || self.muscle != 0.0
             || self.skin_area != 0.0
-            || self.jaw != usual.jaw
-            || self.cranium != usual.cranium
+            || self.has_local(&[LocalKind::Fat, LocalKind::Muscle, LocalKind::SkinArea])
+    }
+
+    /// Whether a bone has another shape.
+    pub fn changes_bones(&self) -> bool {
+        let usual = Self::default();
+        self.jaw != usual.jaw || self.cranium != usual.cranium
     }
 
     /// Whether something pushes the passive face.
@@ -264,6 +297,8 @@ mod tests {
             ("gravity", "1,2", "x,y,z"),
             ("palsy", "left:2", "palsy.left"),
             ("half_life", "0", "half_life"),
+            ("gusts", "2", "gusts"),
+            ("seed", "-1", "whole number"),
             ("dynamics", "1.2,0.9,0.5", "swings grow"),
         ] {
             let refused = dials.set(name, value).unwrap_err().to_string();

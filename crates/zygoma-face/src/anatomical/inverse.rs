@@ -42,10 +42,10 @@ pub(super) struct Setup {
     pub(super) passive: Vec<f64>,
     /// Volume that each tetrahedron should have, relative to rest.
     pub(super) growth: Vec<f64>,
-    /// Length that each triangle of the surface should have, relative to rest.
-    pub(super) skin_growth: f64,
-    /// Factor of the skin's stiffness.
-    pub(super) skin_stiffness: f64,
+    /// Length that the skin around each vertex should have, relative to rest.
+    pub(super) skin_growth: Vec<f64>,
+    /// Factor of the skin's stiffness around each vertex.
+    pub(super) skin_stiffness: Vec<f64>,
     /// The place on the bone of each tie, at rest.
     pub(super) feet: Vec<DVec3>,
     /// Pairs of points of the two lips that stay as they are at rest.
@@ -70,8 +70,8 @@ impl Setup {
             pull: model.pull.clone(),
             passive: model.passive.clone(),
             growth: vec![1.0; model.tets.len()],
-            skin_growth: 1.0,
-            skin_stiffness: model.skin_stiffness,
+            skin_growth: vec![1.0; model.skin_count()],
+            skin_stiffness: model.skin_stiffness.clone(),
             feet: model.ties.iter().map(|tie| model.rest[tie.vertex as usize]).collect(),
             closed: Vec::new(),
             landmarks: Vec::new(),
@@ -80,7 +80,7 @@ impl Setup {
 
     /// Passive tissue with free skin.
     pub(super) fn relaxed(model: &Anatomical) -> Self {
-        Self { pull: vec![0.0; model.skin_count()], passive: vec![1.0; model.rest.len()], ..Self::of(model) }
+        Self { pull: vec![0.0; model.skin_count()], passive: model.cartilage.clone(), ..Self::of(model) }
     }
 
     /// The whole surface exactly at its targets: the plain rig, with its interior solved.
@@ -124,9 +124,6 @@ impl Inverse {
         let mut system = System::new(rows.len(), free);
         let assembled = Assembly { model, setup, rows: &rows }.add_to(&mut system);
         let (groups, pulled, jaw_normals) = assembled.expect("every row is one of the system's");
-        for (own, force) in rows.iter().zip(&model.forces).filter(|(own, _)| (**own as usize) < free) {
-            system.forces[*own as usize] = row(*force);
-        }
         let mut x = vec![[0.0; 4]; rows.len()];
         rows.iter().zip(&model.rest).for_each(|(r, p)| x[*r as usize] = row(*p));
         let global = Prefactored::new(&system.matrix(&vec![0.0; free]), &[])?;
@@ -136,7 +133,7 @@ impl Inverse {
             least_motion: 1e-3 * model.params.least_motion,
             ..SolveOptions::default()
         };
-        Ok(Self {
+        let mut inverse = Self {
             solver: Solver::new(&system),
             jaw_rest: model.jaw_points().map(|v| model.rest[v as usize]),
             system,
@@ -147,7 +144,17 @@ impl Inverse {
             jaw_normals,
             x,
             options,
-        })
+        };
+        inverse.set_forces(&model.forces, 1.0);
+        Ok(inverse)
+    }
+
+    /// Sets the constant force on each vertex, N, times a factor.
+    pub(super) fn set_forces(&mut self, forces: &[DVec3], factor: f64) {
+        let free = self.system.free_count();
+        for (own, force) in self.rows.iter().zip(forces).filter(|(own, _)| (**own as usize) < free) {
+            self.system.forces[*own as usize] = row(factor * *force);
+        }
     }
 
     /// Position of a vertex.
@@ -274,6 +281,11 @@ impl Inverse {
     }
 }
 
+/// The mean of values at the corners of an element.
+pub(super) fn mean_at(values: &[f64], corners: &[u32]) -> f64 {
+    corners.iter().map(|v| values[*v as usize]).sum::<f64>() / corners.len() as f64
+}
+
 /// The energies of a head (Thesis ch. 3 eq. 15).
 struct Assembly<'a> {
     model: &'a Anatomical,
@@ -338,10 +350,10 @@ impl Assembly<'_> {
     /// The skin (Thesis ch. 3 eq. 11).
     fn skin(&self) -> SkinTriangles {
         let mut triangles = SkinTriangles::new();
-        let weight = self.model.params.skin_weight() * self.setup.skin_stiffness;
-        let length = self.setup.skin_growth;
         for t in &self.model.surface.triangles {
             let Some(mut stencil) = Stencil::triangle(&self.model.rest, *t) else { continue };
+            let length = mean_at(&self.setup.skin_growth, t);
+            let weight = self.model.params.skin_weight() * mean_at(&self.setup.skin_stiffness, t);
             stencil.coefficients.iter_mut().flatten().for_each(|c| *c /= length);
             stencil.vertices = t.map(|v| self.rows[v as usize]);
             let size = stencil.size * length * length;
@@ -417,7 +429,7 @@ impl Assembly<'_> {
 
     /// Mean factor of strain over the corners of an element.
     fn passive(&self, corners: &[u32]) -> f64 {
-        corners.iter().map(|v| self.setup.passive[*v as usize]).sum::<f64>() / corners.len() as f64
+        mean_at(&self.setup.passive, corners)
     }
 
     /// How firmly tissue sits on its bone: loosely while it is active, firmly where no expression moves it.

@@ -42,6 +42,8 @@ pub struct AnatomicalParams {
     pub regulariser: f64,
     /// Factor of all strain while nerves and muscles work: an expression does not have to overcome the passive stiffness of the tissue that makes it.
     pub active_strain: f64,
+    /// Factor by which the cartilage of nose and ears is stiffer than passive soft tissue, for loads and growth.
+    pub cartilage: f64,
     /// Anchor of tissue far below the skin, N/m per cm³: vertebrae and vessels, which nobody models.
     pub deep_anchor: f64,
     /// Density of all tissue, kg/m³.
@@ -68,6 +70,7 @@ impl Default for AnatomicalParams {
             landmark: 3.0,
             regulariser: 1.0,
             active_strain: 0.1,
+            cartilage: 10.0,
             deep_anchor: 3.0,
             density: 1000.0,
             iterations: 60,
@@ -102,6 +105,7 @@ impl Checked for AnatomicalParams {
             Ranged::new("landmark", self.landmark, WEIGHTS),
             Ranged::new("regulariser", self.regulariser, WEIGHTS),
             Ranged::new("active_strain", self.active_strain, 0.001..=1.0),
+            Ranged::new("cartilage", self.cartilage, 1.0..=1e3),
             Ranged::new("deep_anchor", self.deep_anchor, WEIGHTS),
             Ranged::new("density", self.density, 1.0..=1e5),
             Ranged::count("iterations", self.iterations, 1..=10_000),

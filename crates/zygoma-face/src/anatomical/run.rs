@@ -46,6 +46,8 @@ pub struct AnatomicalBody {
     pub(super) reached: Aim,
     /// Weights to solve for next.
     weights: Vec<f32>,
+    /// Time since it was created or settled, s.
+    pub(super) time: f64,
     /// Second-order motion, if the face does not follow at once.
     motion: Option<Motion>,
     head: RigidMotion,
@@ -76,7 +78,7 @@ impl AnatomicalBody {
         Ok(Self { landmarks: Some((drive, carried)), turning: None, ..Self::with_setup(model, &setup)? })
     }
 
-    fn with_setup(model: Arc<Anatomical>, setup: &Setup) -> Result<Self, NotPositiveDefinite> {
+    pub(super) fn with_setup(model: Arc<Anatomical>, setup: &Setup) -> Result<Self, NotPositiveDefinite> {
         let mut inverse = Inverse::new(&model, setup)?;
         let contact = contact_of(&model, &mut inverse);
         let shapes = model.output.shapes.len();
@@ -87,6 +89,7 @@ impl AnatomicalBody {
             contact,
             reached: Aim::new(&model, &[]),
             weights: vec![0.0; shapes],
+            time: 0.0,
             motion,
             head: RigidMotion::IDENTITY,
             path: HeadPath::still(),
@@ -184,15 +187,22 @@ impl AnatomicalBody {
         if let (Some(motion), Some((_, soft))) = (&mut self.motion, &self.model.swings) {
             motion.advance(seconds, &self.weights, &self.path, (&self.model.rest[..soft[0].len()], soft));
         }
+        self.time += seconds;
         let wanted = self.wanted();
         self.solve(&wanted, seconds);
     }
 
     /// The expression to solve for: that of the weights set last, or where it has swung to.
-    fn wanted(&self) -> Aim {
-        let Some(motion) = &self.motion else { return Aim::new(&self.model, &self.weights) };
-        let mut aim = Aim::new(&self.model, &motion.weights());
-        aim.displace(&self.model, motion.sway());
+    fn wanted(&mut self) -> Aim {
+        let mut aim = match &self.motion {
+            None => Aim::new(&self.model, &self.weights),
+            Some(motion) => {
+                let mut aim = Aim::new(&self.model, &motion.weights());
+                aim.displace(&self.model, motion.sway());
+                aim
+            }
+        };
+        self.blow(&mut aim);
         aim
     }
 
@@ -210,7 +220,8 @@ impl AnatomicalBody {
                 let places = drive.carrier_targets(carried, &wanted.plain, &wanted.targets);
                 self.inverse.aim_landmarks(&places);
             }
-            self.iterations += self.solve_in_contact(&aim, fraction, seconds / stages as f64);
+            let way = aim.farthest(&self.reached);
+            self.iterations += self.solve_in_contact(&aim, way, fraction, seconds / stages as f64);
             self.reached = aim;
         }
         self.times.solve = began.elapsed().saturating_sub(self.times.contact);
@@ -240,6 +251,7 @@ impl AnatomicalBody {
         self.forget_contact();
         self.end_swings();
         self.contact.touches.begin_frame();
+        self.time = 0.0;
         let wanted = self.wanted();
         self.solve(&wanted, SETTLED_IN);
     }

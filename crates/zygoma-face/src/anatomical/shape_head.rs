@@ -5,28 +5,24 @@
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_geometry::deformation::{Transfer, deformation_gradients};
-use zygoma_geometry::normals::area_vector;
 use zygoma_geometry::tets::volume;
 use zygoma_numerics::simd::{Runs, accumulate_runs};
 use zygoma_numerics::{Checked, NotPositiveDefinite};
 
 use super::build::{Anatomical, AnatomicalError};
 use super::dials::{Dials, EARTH};
-use super::dynamics::{Compliance, Oscillator};
-use super::inverse::{Inverse, Setup};
+use super::dynamics::Oscillator;
+use super::inverse::{Inverse, Setup, mean_at};
+use super::local::DialFields;
 
-/// Density of air, kg/m³.
-const AIR: f64 = 1.2;
-/// Half the width of the transition between the sides of a face, m. Ours, as those below.
-const MIDLINE: f64 = 3e-3;
-/// Growth is solved for in steps of at most this fraction.
+/// Growth is solved for in steps of at most this fraction. Ours, as those below.
 const GROWTH_STEP: f64 = 0.1;
-/// Tissue has grown as wanted within this fraction, after at most some corrections.
+/// Tissue has grown as wanted within this fraction of what dials change, after at most some corrections.
 const GROWN: f64 = 2e-3;
 const CORRECTIONS: usize = 4;
 /// Iterations of a solve with free skin, and the motion that ends it, m.
-const FREE_ITERATIONS: usize = 300;
-const FREE_MOTION: f64 = 2e-6;
+pub(super) const FREE_ITERATIONS: usize = 300;
+pub(super) const FREE_MOTION: f64 = 2e-6;
 /// Skin that no shape moves farther than this stays where the new neutral has it, m.
 const STILL: f64 = 1e-5;
 
@@ -37,13 +33,16 @@ impl Anatomical {
         let oscillator = Oscillator::of(dials)?;
         let mut head = self.clone();
         head.dials = dials.clone();
-        head.skin_stiffness = dials.skin_stiffness;
+        let fields = self.fields(dials)?;
+        head.skin_stiffness = fields.skin_stiffness[..self.skin_count()].to_vec();
         if dials.changes_head() {
-            let rest = self.grown(dials)?;
+            let rest = self.grown(dials, &fields)?;
             head.carry_expressions(&rest)?;
             head.rest = rest;
+            let on_bone = |p: DVec3, on_jaw: bool| self.on_bone(dials, p, f64::from(u8::from(on_jaw)));
+            head.teeth = self.teeth.as_ref().map(|teeth| teeth.reshaped(on_bone));
         }
-        head.weaken(dials.palsy);
+        head.weaken(&fields.weakness);
         if dials.has_load() {
             head.add_load(dials)?;
         }
@@ -68,37 +67,51 @@ impl Anatomical {
     }
 
     /// The rest shape with grown tissue and changed bones.
-    fn grown(&self, dials: &Dials) -> Result<Vec<DVec3>, NotPositiveDefinite> {
-        let wanted = [1.0 + dials.fat, 1.0 + dials.muscle];
-        let largest = [dials.fat, dials.muscle, dials.skin_area].map(f64::abs).into_iter();
-        let largest = largest.chain(dials.jaw.iter().chain(&dials.cranium).map(|scale| (scale - 1.0).abs()));
-        let steps = (largest.fold(0.0, f64::max) / GROWTH_STEP).ceil().max(1.0) as usize;
-        let before = self.tissue_volumes();
+    fn grown(&self, dials: &Dials, fields: &DialFields) -> Result<Vec<DVec3>, NotPositiveDefinite> {
+        let bones = dials.jaw.iter().chain(&dials.cranium).map(|scale| (scale - 1.0).abs());
+        let steps = (bones.fold(fields.largest(), f64::max) / GROWTH_STEP).ceil().max(1.0) as usize;
+        let [wanted, dialled] = self.wanted_volumes(fields);
         let mut rest = self.rest.clone();
         for step in 1..=steps {
             let fraction = step as f64 / steps as f64;
-            rest = self.grow_to(dials, fraction, wanted, &rest)?;
+            rest = self.grow_to(dials, fields, (fraction, [1.0; 2]), &rest)?;
         }
         // Skin resists: what it takes away is given again.
-        let mut given = wanted;
+        let mut given = [1.0; 2];
         for _ in 0..CORRECTIONS {
             let now = self.volumes_at(&rest);
-            let off = |k: usize| now[k] / before[k] / wanted[k];
-            if (0..2).all(|k| (off(k) - 1.0).abs() < GROWN) {
+            let missing = |k: usize| wanted[k] - now[k];
+            if (0..2).all(|k| missing(k).abs() <= GROWN * dialled[k]) {
                 break;
             }
-            given = [given[0] / off(0), given[1] / off(1)];
-            rest = self.grow_to(dials, 1.0, given, &rest)?;
+            for k in (0..2).filter(|k| dialled[*k] > 0.0) {
+                given[k] += missing(k) / dialled[k];
+            }
+            rest = self.grow_to(dials, fields, (1.0, given), &rest)?;
         }
         Ok(rest)
     }
 
-    /// The equilibrium for a fraction of the dials, from a start, with the skin free.
+    /// The volumes of soft tissue and of muscles that dials ask for, m³: of all of it, and of what they change.
+    pub(super) fn wanted_volumes(&self, fields: &DialFields) -> [[f64; 2]; 2] {
+        let (mut wanted, mut dialled) = ([0.0; 2], [0.0; 2]);
+        for (tet, is_muscle) in self.tets.iter().zip(&self.is_muscle) {
+            let kind = usize::from(*is_muscle);
+            let own = volume(tet.map(|v| self.rest[v as usize]));
+            let grown = own * (1.0 + mean_at(&fields.growth[kind], tet));
+            wanted[kind] += grown;
+            dialled[kind] += grown * mean_at(&fields.changed, tet);
+        }
+        [wanted, dialled]
+    }
+
+    /// The equilibrium for a fraction of the dials, from a start, with the skin free. Where dials change the head, soft tissue and muscles grow by a
+    /// further factor.
     fn grow_to(
         &self,
         dials: &Dials,
-        fraction: f64,
-        wanted: [f64; 2],
+        fields: &DialFields,
+        (fraction, given): (f64, [f64; 2]),
         start: &[DVec3],
     ) -> Result<Vec<DVec3>, NotPositiveDefinite> {
         let part = |whole: f64| 1.0 + fraction * (whole - 1.0);
@@ -106,15 +119,20 @@ impl Anatomical {
             let joint = self.joint();
             joint + DVec3::from_array(scale.map(part)) * (p - joint)
         };
-        let growth = |is_muscle: &bool| part(wanted[usize::from(*is_muscle)]);
+        let growth = |(tet, is_muscle): (&[u32; 4], &bool)| {
+            let kind = usize::from(*is_muscle);
+            let further = 1.0 + mean_at(&fields.changed, tet) * (given[kind] - 1.0);
+            part(1.0 + mean_at(&fields.growth[kind], tet)) * further
+        };
         let foot = |tie: &super::build::BoneTie| {
             let scale = if tie.on_jaw { dials.jaw } else { dials.cranium };
             scaled(scale, self.rest[tie.vertex as usize])
         };
+        let skin = &fields.skin_area[..self.skin_count()];
         let setup = Setup {
-            growth: self.is_muscle.iter().map(growth).collect(),
-            skin_growth: part(1.0 + dials.skin_area).sqrt(),
-            skin_stiffness: dials.skin_stiffness,
+            growth: self.tets.iter().zip(&self.is_muscle).map(growth).collect(),
+            skin_growth: skin.iter().map(|area| part(1.0 + area).sqrt()).collect(),
+            skin_stiffness: fields.skin_stiffness[..self.skin_count()].to_vec(),
             feet: self.ties.iter().map(foot).collect(),
             closed: self.surface.closed.clone(),
             ..Setup::relaxed(self)
@@ -130,6 +148,13 @@ impl Anatomical {
         let jaw = self.node_count();
         rest[jaw..].copy_from_slice(&self.rest[jaw..]);
         Ok(rest)
+    }
+
+    /// The place to which dials of the bones move a point at rest that is on a bone; to some fraction it is on the jaw, else on the cranium.
+    pub fn on_bone(&self, dials: &Dials, at: DVec3, on_jaw: f64) -> DVec3 {
+        let joint = self.joint();
+        let scaled = |scale: [f64; 3]| joint + DVec3::from_array(scale) * (at - joint);
+        scaled(dials.cranium).lerp(scaled(dials.jaw), on_jaw)
     }
 
     /// The place of the jaw's joint: the upper back end of the bone, on the middle.
@@ -176,78 +201,17 @@ impl Anatomical {
         Ok(())
     }
 
-    /// Weakens the nerves of the sides: the skin follows its targets less, and the tissue hangs from the rest of the face.
-    fn weaken(&mut self, [left, right]: [f64; 2]) {
-        if left == 0.0 && right == 0.0 {
+    /// Weakens nerves: the skin follows its targets less, and the tissue hangs from the rest of the face.
+    fn weaken(&mut self, weakness: &[f64]) {
+        if weakness.iter().all(|weakness| *weakness == 0.0) {
             return;
         }
-        let weakness = |v: usize| {
-            let side = ((self.rest[v].x + MIDLINE) / (2.0 * MIDLINE)).clamp(0.0, 1.0);
-            let side = side * side * (3.0 - 2.0 * side);
-            // The points that stand for the jaw are moved by other nerves.
-            let nerves = self.above.get(v).map_or(0.0, |above| self.surface.nerves[*above as usize]);
-            nerves * (right + side * (left - right))
-        };
-        let weakness: Vec<f64> = (0..self.rest.len()).map(weakness).collect();
         self.pull = weakness[..self.skin_count()].iter().map(|weakness| 1.0 - weakness).collect();
         let active = self.params.active_strain;
         self.passive = weakness.iter().map(|weakness| active + weakness * (1.0 - active)).collect();
         let masses = self.masses();
-        for ((force, mass), weakness) in self.forces.iter_mut().zip(masses).zip(&weakness) {
+        for ((force, mass), weakness) in self.forces.iter_mut().zip(masses).zip(weakness) {
             *force += mass * weakness * EARTH * DVec3::NEG_Y;
         }
-    }
-
-    /// Mass around each vertex, kg.
-    fn masses(&self) -> Vec<f64> {
-        let mut masses = vec![0.0; self.rest.len()];
-        for tet in &self.tets {
-            let own = self.params.density * volume(tet.map(|v| self.rest[v as usize])) / 4.0;
-            tet.iter().for_each(|v| masses[*v as usize] += own);
-        }
-        masses
-    }
-
-    /// Adds gravity and wind, and moves the targets to where the passive face comes to rest under them.
-    fn add_load(&mut self, dials: &Dials) -> Result<(), NotPositiveDefinite> {
-        let gravity = EARTH * DVec3::from_array(dials.gravity);
-        let mut load: Vec<DVec3> = self.masses().iter().map(|mass| *mass * gravity).collect();
-        let wind = DVec3::from_array(dials.wind);
-        if wind != DVec3::ZERO {
-            let pressure = 0.5 * AIR * wind.length_squared();
-            for t in &self.surface.triangles {
-                let [a, b, c] = t.map(|v| self.rest[v as usize]);
-                let vector = area_vector(a, b, c);
-                let facing = -vector.normalize_or_zero().dot(wind.normalize());
-                let push = -pressure * facing.max(0.0).powi(2) * vector / 3.0;
-                t.iter().for_each(|v| load[*v as usize] += push);
-            }
-        }
-        self.sag = self.displaced_by(&load)?;
-        let sag: Vec<Vec3> = self.sag.iter().map(|way| way.as_vec3()).collect();
-        for (v, p) in self.output.neutral.iter_mut().enumerate() {
-            *p += self.output.embedding.displacement(v, &sag);
-        }
-        self.forces.iter_mut().zip(&load).for_each(|(force, more)| *force += *more);
-        Ok(())
-    }
-
-    /// Displacement of the passive skin by forces on all vertices, N.
-    fn displaced_by(&self, load: &[DVec3]) -> Result<Vec<DVec3>, NotPositiveDefinite> {
-        let loaded = Self { forces: load.to_vec(), ..self.clone() };
-        let setup = Setup { closed: self.surface.closed.clone(), ..Setup::relaxed(self) };
-        let mut inverse = Inverse::new(&loaded, &setup)?;
-        inverse.solve_to(FREE_ITERATIONS, FREE_MOTION);
-        Ok((0..self.skin_count()).map(|v| inverse.at(v) - self.rest[v]).collect())
-    }
-
-    /// Displacement of the passive skin by accelerations along x, y and z.
-    fn compliance(&self) -> Result<Compliance, NotPositiveDefinite> {
-        let masses = self.masses();
-        let along = |axis: DVec3| -> Result<Vec<DVec3>, NotPositiveDefinite> {
-            let load: Vec<DVec3> = masses.iter().map(|mass| *mass * EARTH * axis).collect();
-            Ok(self.displaced_by(&load)?.iter().map(|way| *way / EARTH).collect())
-        };
-        Ok([along(DVec3::X)?, along(DVec3::Y)?, along(DVec3::Z)?])
     }
 }

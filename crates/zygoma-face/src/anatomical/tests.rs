@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use glam::{DVec3, Vec3};
 use zygoma_geometry::intersect::triangles_cross;
 use zygoma_geometry::normals::vertex_normals;
+use zygoma_geometry::tets::volume;
 use zygoma_hand::{Extent, Gesture, Side, Spot};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_numerics::Budget;
@@ -15,6 +16,7 @@ use super::*;
 use crate::body::restoring::assert_restores;
 use crate::body::{Body, Drive};
 use crate::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION};
+use crate::enriched::{Canvas, SpotPlace};
 use crate::model::{Continue, FaceModel, Landmarks};
 
 static FACE: LazyLock<FaceModel> = LazyLock::new(|| {
@@ -242,6 +244,13 @@ fn a_longer_jaw_keeps_its_tissue() {
     let chin = landmark("chin");
     let moved = head.output.neutral[chin] - FACE.neutral[chin];
     assert!(moved.y < -3e-3, "{moved}");
+    // Its lower teeth go with it, the upper ones stay.
+    let lowest = |head: &Anatomical| -> Vec<f32> {
+        let arches = head.teeth.as_ref().unwrap().arch_meshes();
+        arches.map(|arch| arch.positions.iter().map(|p| p.y).fold(f32::MAX, f32::min)).collect()
+    };
+    let moved: Vec<f32> = lowest(&head).iter().zip(lowest(&HEAD)).map(|(now, before)| now - before).collect();
+    assert!(moved.len() == 2 && moved[0].abs() < 1e-6 && (-1e-2..-2e-3).contains(&moved[1]), "{moved:?}");
 }
 
 #[test]
@@ -271,10 +280,7 @@ fn tissue_sags_along_gravity_in_proportion() {
 fn a_corrected_rig_comes_close_to_its_direct_solve() {
     let corrected = Corrected::new(&HEAD, &FACE, &mut |_| Continue::Yes).unwrap().unwrap();
     let named = [("jawOpen", 0.3), ("mouthSmileLeft", 0.6), ("mouthSmileRight", 0.4)];
-    let mut blended = corrected.neutral.clone();
-    for (weight, offsets) in weights(&named).iter().zip(&corrected.shapes) {
-        blended.iter_mut().zip(offsets).for_each(|(p, offset)| *p += *weight * *offset);
-    }
+    let blended = corrected.blend(&weights(&named));
     let (body, direct) = settled(&named);
     let [baked, plain] = [&blended, &body.reached.plain].map(|surface| mean(&distances(surface, &direct)));
     assert!(baked < 3e-4 && baked < plain, "{baked} {plain} m");
@@ -346,4 +352,74 @@ fn dials_are_turned_while_a_face_is_touched() {
     assert!(refused("height", 1.0).contains("an anatomical face has no parameter 'height'"));
     body.set_param("gravity.y", -9.81).unwrap();
     assert_eq!(body.turning.as_ref().unwrap().wanted, Dials::default(), "the usual gravity");
+}
+
+#[test]
+fn wind_moves_exposed_skin_by_millimetres() {
+    let head = with_dials(&[("wind", "0,0,-40")]);
+    let moved = |name: &str| {
+        let vertex = landmark(name);
+        f64::from(head.output.neutral[vertex].distance(FACE.neutral[vertex]))
+    };
+    for name in ["cheek-left", "mouth-left", "lip-upper", "lip-lower", "chin"] {
+        assert!((2e-4..8e-3).contains(&moved(name)), "{name} {} m", moved(name));
+    }
+    // Ears fold back; elsewhere skin moves by a few millimetres.
+    let mut ways = distances(&head.output.neutral, &FACE.neutral);
+    ways.sort_by(f32::total_cmp);
+    assert!(ways[ways.len() * 9 / 10] < 8e-3, "{} m", ways[ways.len() * 9 / 10]);
+    // The stagnation pressure on the 0.03 m² that a head shows is 29 N.
+    let total: DVec3 = head.wind_forces(DVec3::new(0.0, 0.0, -40.0)).into_iter().sum();
+    assert!((-40.0..-10.0).contains(&total.z), "{total} N");
+    // What other skin covers, such as the mouth from within, is sheltered.
+    let forces = head.wind_forces(DVec3::new(0.0, 0.0, -40.0));
+    let covered = forces.iter().zip(head.open_skin()).filter(|(_, open)| !open);
+    let covered: f64 = covered.map(|(force, _)| force.length()).sum();
+    assert!(covered < 0.15 * total.length(), "{covered} of {total} N");
+}
+
+#[test]
+fn gusts_are_seeded_and_end_with_the_wind() {
+    let blown = |seed: &str| {
+        let head = with_dials(&[("wind", "0,0,-20"), ("gusts", "0.5"), ("seed", seed)]);
+        let (mut body, _) = settled_head(&head, &[]);
+        let cheek = landmark("cheek-left");
+        (0..10).map(|_| body.advance(0.1).positions[cheek].z).collect::<Vec<f32>>()
+    };
+    let (one, again, other) = (blown("1"), blown("1"), blown("2"));
+    let spread = |values: &[f32]| {
+        let [low, high] = [f32::min, f32::max].map(|pick| values.iter().copied().reduce(pick).unwrap());
+        high - low
+    };
+    assert_eq!(one, again);
+    assert!(one != other && spread(&one) > 5e-5, "{one:?} {other:?}");
+}
+
+#[test]
+fn a_dial_at_a_place_changes_that_place_only() {
+    let places = Landmarks::new(&FACE);
+    let cover = Canvas::new(&FACE).cover(&SpotPlace::Landmark("cheek-left".into()), 15.0, &places).unwrap();
+    let mut dials = Dials::default();
+    dials.set_at("fat", "0.4", "the left cheek", cover).unwrap();
+    let head = HEAD.with_dials(&dials).unwrap();
+    let moved = |name: &str| head.output.neutral[landmark(name)].distance(FACE.neutral[landmark(name)]);
+    let [left, right] = ["cheek-left", "cheek-right"].map(moved);
+    assert!(left > 5e-4 && right < 0.05 * left, "{left} {right} m");
+    let [wanted, _] = HEAD.wanted_volumes(&HEAD.fields(&dials).unwrap());
+    let (before, after) = (HEAD.tissue_volumes()[0], head.tissue_volumes()[0]);
+    let gained = (after - before) / (wanted[0] - before);
+    assert!(
+        (gained - 1.0).abs() < 0.05 && wanted[0] - before > 1e-7,
+        "{gained} of {} m³",
+        wanted[0] - before
+    );
+    // Only on one side.
+    let half = |head: &Anatomical, sign: f64| {
+        let on_side = |tet: &&[u32; 4]| tet.iter().all(|v| sign * HEAD.rest[*v as usize].x > 0.0);
+        head.tets.iter().filter(on_side).map(|t| volume(t.map(|v| head.rest[v as usize]))).sum::<f64>()
+    };
+    let [left, right] = [1.0, -1.0].map(|sign| half(&head, sign) - half(&HEAD, sign));
+    assert!(left > 0.9 * (after - before) && right.abs() < 0.02 * left, "{left} {right} m³");
+    let refused = Dials::default().set_at("jaw.y", "1.1", "here", Vec::new()).unwrap_err().to_string();
+    assert!(refused.contains("one value for the whole face") && refused.contains("skin_area"), "{refused}");
 }

@@ -11,11 +11,11 @@ use zygoma_physics::projective::Row;
 use zygoma_physics::unfold::{UnfoldInput, Unfolder};
 
 use super::build::{EnrichedError, EnrichedProgress, Ground};
-use super::harmonic::Harmonic;
 use super::linings::Linings;
 use super::patch::{Patch, vertices_around};
 use super::slide::BoneSlide;
 use crate::model::{Continue, JawMotion};
+use crate::volume::Harmonic;
 use crate::volume::{AttachmentPoint, Tie, carried};
 
 /// Displacements below this are residuals of a solve, far from the skin that a shape moves, m. Ours.

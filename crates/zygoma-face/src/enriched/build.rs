@@ -12,9 +12,9 @@ use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite};
 use super::EnrichedParams;
 use super::blend_materials::BlendMaterials;
 use super::blend_volumes::{BlendVolumes, solve_volumes};
-use super::harmonic::Harmonic;
 use super::section::{self, SolvedVolumes};
 use crate::model::{Continue, FaceModel, Lips, Teeth};
+use crate::volume::Harmonic;
 use crate::volume::contact::SkinPoints;
 use crate::volume::{
     BoneAttachment, Described, Layout, Tie, TissueInput, TissueMesh, TissueSkin, VolumeError, attachment_at,

@@ -10,7 +10,6 @@ mod build;
 mod checkpoint;
 mod contact;
 mod forces;
-mod harmonic;
 mod linings;
 mod paint;
 mod params;

@@ -6,7 +6,7 @@ use zygoma_physics::rebalanced::Lame;
 
 use super::blend_materials::BlendMaterials;
 use super::build::Enriched;
-use super::harmonic::Harmonic;
+use crate::volume::Harmonic;
 
 /// The material of one expression, painted on the skin.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::NotPositiveDefinite;
 
 use super::build::Ground;
-use super::harmonic::Harmonic;
+use crate::volume::Harmonic;
 use crate::volume::Tie;
 
 /// The farthest that tissue slides in one shape, m. Ours: farther, sums of shapes would leave a curved bone.

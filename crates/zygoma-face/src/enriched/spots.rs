@@ -136,18 +136,33 @@ impl Canvas {
         Ok(())
     }
 
+    /// How much of a spot of some radius, mm, is at each vertex of the whole mesh, from 0 to 1.
+    pub fn cover(&self, at: &SpotPlace, radius: f64, places: &Landmarks) -> Result<Vec<f64>, BadSpot> {
+        let middle = self.first[self.middle(at, radius, places)? as usize];
+        let mut cover = vec![0.0; self.positions.len()];
+        for (vertex, own) in self.covered(middle, 1e-3 * radius) {
+            cover[vertex] = own;
+        }
+        Ok(cover)
+    }
+
     /// Checks a spot and finds the vertex of its middle.
     fn check(&self, spot: &MaterialSpot, places: &Landmarks) -> Result<u32, BadSpot> {
-        if !RADII.contains(&spot.radius) {
-            return Err(BadSpot::Radius(spot.at.clone(), spot.radius));
-        }
         for (name, value) in [("mu", spot.mu), ("lambda", spot.lambda)] {
             if value.is_some_and(|value| !STIFFNESS.contains(&value)) {
                 return Err(BadSpot::Stiffness(name, spot.at.clone()));
             }
         }
+        self.middle(&spot.at, spot.radius, places)
+    }
+
+    /// The vertex in the middle of a spot of some radius, mm.
+    fn middle(&self, at: &SpotPlace, radius: f64, places: &Landmarks) -> Result<u32, BadSpot> {
+        if !RADII.contains(&radius) {
+            return Err(BadSpot::Radius(at.clone(), radius));
+        }
         let count = self.positions.len();
-        match &spot.at {
+        match at {
             SpotPlace::Vertex(vertex) if (*vertex as usize) < count => Ok(*vertex),
             SpotPlace::Vertex(vertex) => Err(BadSpot::Vertex(*vertex, count)),
             SpotPlace::Landmark(name) => match places.find(name) {

@@ -92,14 +92,38 @@ impl Teeth {
 
     /// The motion of the jaw that the lower row shows; `None` if no shape moves a lower row.
     pub(crate) fn jaw_motion(&self) -> Option<JawMotion> {
-        let lower = self.rows.iter().filter(|row| !row.rides && !row.moves.is_empty());
+        let row = &self.rows[self.moved_row()?];
+        Some(JawMotion::new(&row.guides, row.moves.iter().cloned()))
+    }
+
+    /// The lower row, if shapes move it.
+    fn moved_row(&self) -> Option<usize> {
         // The upper row is fixed to the cranium; where both move, the one that moves more is the lower.
-        let reach = |row: &&DentalRow| {
-            let ways = row.moves.iter().flat_map(|(_, offsets)| offsets);
+        let reach = |row: &usize| {
+            let ways = self.rows[*row].moves.iter().flat_map(|(_, offsets)| offsets);
             ways.map(|way| way.length()).fold(0.0, f64::max)
         };
-        let row = lower.max_by(|a, b| reach(a).total_cmp(&reach(b))).filter(|row| reach(row) > 1e-3)?;
-        Some(JawMotion::new(&row.guides, row.moves.iter().cloned()))
+        let moved = (0..self.rows.len()).filter(|row| !self.rows[*row].rides && reach(row) > 1e-3);
+        moved.max_by(|a, b| reach(a).total_cmp(&reach(b)))
+    }
+
+    /// The same teeth in other bones: `reshape` moves a point at rest, given whether it is on the jaw.
+    pub(crate) fn reshaped(&self, reshape: impl Fn(DVec3, bool) -> DVec3) -> Self {
+        let lower = self.rows.iter().position(|row| row.rides).or_else(|| self.moved_row());
+        let row = |(index, row): (usize, &DentalRow)| {
+            let on_jaw = lower == Some(index);
+            let moved = |p: Vec3| reshape(p.as_dvec3(), on_jaw).as_vec3();
+            let middle = moved(row.middle);
+            let around = row.arch.positions().iter().map(|p| moved(row.middle + *p) - middle).collect();
+            DentalRow {
+                arch: ColliderMesh::new(around, row.arch.triangles().to_vec())
+                    .unwrap_or_else(|_| row.arch.clone()),
+                middle,
+                guides: row.guides.iter().map(|p| reshape(*p, on_jaw)).collect(),
+                ..row.clone()
+            }
+        };
+        Self { rows: self.rows.iter().enumerate().map(row).collect() }
     }
 
     /// Penetration depth of a point in the head's frame into the teeth, for some weights of the skin's shapes and a pose of the jaw, m; 0

@@ -3,10 +3,12 @@
 
 mod anatomy;
 mod bone_attachment;
+mod cartilage;
 pub(crate) mod contact;
 mod depth;
 mod described;
 mod fill;
+mod harmonic;
 mod hypodermis;
 mod input;
 mod layer;
@@ -20,7 +22,9 @@ use zygoma_numerics::NotPositiveDefinite;
 
 pub use anatomy::{AnatomyOptions, fit_head};
 pub(crate) use bone_attachment::{AttachmentPoint, BoneAttachment, carried, smooth_step};
+pub(crate) use cartilage::cartilage;
 pub(crate) use described::Described;
+pub(crate) use harmonic::Harmonic;
 #[cfg(test)]
 pub(crate) use hypodermis::Hypodermis;
 pub(crate) use hypodermis::HypodermisParams;

@@ -1,5 +1,6 @@
 //! Benchmarks: medians with spread, each beside a reference measured in the same run.
 
+pub(crate) mod anatomical;
 pub(crate) mod anatomy;
 pub(crate) mod bodies;
 pub(crate) mod convergence;

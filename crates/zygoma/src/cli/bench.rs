@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::builder::TypedValueParser;
+use clap::{Args, Subcommand, ValueEnum};
 use zygoma_hand::Gesture;
 
 use super::positive_number;
@@ -42,6 +43,8 @@ pub(crate) enum BenchWhat {
     Tissue(BenchTissueArgs),
     /// Steps of an enriched face while its head shakes, and the time that its volumes take.
     Enriched(BenchEnrichedArgs),
+    /// Anatomical faces: volume, lips, corrected rigs, dials and tracked points, each as figures.
+    Anatomical(BenchAnatomicalArgs),
     /// Hands on tissue, in the interactions of NePHIM: penetration before and after, and the time of steps.
     Hands(BenchHandsArgs),
     /// Convergence of solvers within one step of tissue with lips that press and stick.
@@ -251,6 +254,42 @@ pub(crate) struct BenchEnrichedArgs {
     /// Print the report as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchAnatomicalArgs {
+    /// The rig; the built-in head when none is given.
+    #[arg(long = "rig", value_name = "RIG")]
+    pub(crate) rig: Option<PathBuf>,
+
+    /// Takes to sample; the first one also gives the expressions of corrected rigs and tracked points.
+    #[arg(long = "take", value_name = "TAKE", num_args = 1.., default_values_t = [String::from("tour")])]
+    pub(crate) takes: Vec<String>,
+
+    /// Frames from each take, evenly spread.
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
+    pub(crate) frames: usize,
+
+    /// Measure only these parts [default: all].
+    #[arg(long = "part", value_enum, value_name = "PART", num_args = 1..)]
+    pub(crate) parts: Vec<AnatomicalPart>,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A part of the benchmark of anatomical faces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AnatomicalPart {
+    /// Volume and lips in takes, distance from the rig, and times.
+    Takes,
+    /// Corrected rigs against the simulation.
+    Corrected,
+    /// Effects of dials.
+    Effects,
+    /// Dense faces from tracked points.
+    Points,
 }
 
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use zygoma_face::retarget::PointSet;
 use zygoma_head::fit::Fat;
 
-use super::{AnimatedArgs, RigArgs, not_negative, positive_number};
+use super::{AnimatedArgs, DialArgs, RigArgs, not_negative, positive_number};
 
 /// Make a rig ready to be touched, once.
 #[derive(Debug, Args)]
@@ -88,9 +88,12 @@ pub(crate) struct CorrectArgs {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
 
-    /// Set a dial; may be given several times: see docs/anatomical.md.
-    #[arg(long = "dial", value_name = "NAME=VALUE")]
-    pub(crate) dials: Vec<String>,
+    #[command(flatten)]
+    pub(crate) dials: DialArgs,
+
+    /// The most pairs of shapes to solve for; those that need one get a corrective, named A_x_B after its two shapes.
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    pub(crate) pairs: usize,
 
     /// Draw the rig and the corrected rig with some expressions to this PNG file.
     #[arg(long, value_name = "PNG")]

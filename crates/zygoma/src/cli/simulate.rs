@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{AnimatedArgs, PointSetArg, ReadingArgs, fraction, positive_number};
+use super::{AnimatedArgs, DialArgs, PointSetArg, ReadingArgs, fraction, positive_number};
 
 /// Let a rig or a built face perform a take with physics, and be touched.
 #[derive(Debug, Args)]
@@ -86,9 +86,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) contact: Option<ContactArg>,
 
-    /// Set a dial of an anatomical face, such as fat=0.2 or palsy=left:0.8; may be given several times: see docs/anatomical.md.
-    #[arg(long = "dial", value_name = "NAME=VALUE")]
-    pub(crate) dials: Vec<String>,
+    #[command(flatten)]
+    pub(crate) dials: DialArgs,
 
     /// A touch script: colliders, grabs and gestures of hands, with their times and places.
     #[arg(long, value_name = "SCRIPT")]

@@ -6,16 +6,18 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use glam::Vec3;
 use serde::Serialize;
-use zygoma_face::anatomical::{AnatomicalParams, Corrected, Dials};
-use zygoma_face::model::Continue;
+use zygoma_face::anatomical::{Anatomical, AnatomicalParams, Corrected, Dials, PairCorrective};
+use zygoma_face::model::{Continue, FaceModel};
 use zygoma_picture::{Image, View, grid};
+use zygoma_rig::binding::corrective_name;
 use zygoma_rig::follow::Followers;
 use zygoma_rig::formats::{gltf, obj};
-use zygoma_rig::{Rig, SparseDeltas};
+use zygoma_rig::{Rig, RigMesh, Shape, SparseDeltas, arkit};
 
 use crate::cli::{AnatomyArg, CorrectArgs};
 use crate::commands::animated::{self, Format};
 use crate::commands::input;
+use crate::commands::simulate::WantedDials;
 use crate::commands::simulate::anatomical::{self, TissueVolumes};
 use crate::pictures::Portrait;
 use crate::progress::Progress;
@@ -30,6 +32,8 @@ struct Summary {
     rig: String,
     out: String,
     shapes: usize,
+    /// Correctives of pairs of shapes.
+    pairs: Vec<String>,
     dials: Dials,
     /// Volumes before and after the dials were set.
     tissue_ml: [TissueVolumes; 2],
@@ -64,17 +68,18 @@ pub(crate) fn run(args: &CorrectArgs) -> anyhow::Result<()> {
     if !matches!(format, Format::Glb | Format::ObjFolder) {
         bail!("{}: a rig is written as a .glb file or a folder of OBJs", args.out.display());
     }
-    let dials = anatomical::dials(&args.dials)?;
+    let wanted = WantedDials::read(&args.dials)?;
     let params: AnatomicalParams = input::read_params(args.params.as_deref())?;
     let rig = input::read_rig(&args.rig)?;
     let named = || args.rig.rig.display().to_string();
     let face =
         anatomical::face_of(&rig, args.triangles.unwrap_or(TRIANGLES), args.no_cache, &AnatomyArg::Auto)
             .with_context(named)?;
+    let dials = wanted.on(&face, &rig)?;
     let plain_head = anatomical::build(&face, &params, &Dials::default()).with_context(named)?;
     let before = TissueVolumes::of(&plain_head);
     let head = if dials == Dials::default() {
-        plain_head
+        plain_head.clone()
     } else {
         plain_head.with_dials(&dials).with_context(named)?.into()
     };
@@ -84,7 +89,14 @@ pub(crate) fn run(args: &CorrectArgs) -> anyhow::Result<()> {
         Continue::Yes
     });
     drop(bar);
-    let Some(corrected) = corrected.with_context(named)? else { bail!("the correction was cancelled") };
+    let Some(mut corrected) = corrected.with_context(named)? else { bail!("the correction was cancelled") };
+    let mut bar = Progress::new("solving pairs of shapes", args.pairs);
+    let added = corrected.add_pairs(&head, &face, args.pairs, &mut |done| {
+        bar.set(done);
+        Continue::Yes
+    });
+    drop(bar);
+    added.with_context(named)?;
     let skin = rig.skin();
     let shape_distances = skin.shapes.iter().zip(&corrected.shapes).flat_map(|(shape, offsets)| {
         let own = shape.deltas.to_dense(offsets.len());
@@ -95,13 +107,14 @@ pub(crate) fn run(args: &CorrectArgs) -> anyhow::Result<()> {
         rig: rig.name.clone(),
         out: args.out.display().to_string(),
         shapes: corrected.shapes.len(),
-        dials,
+        pairs: corrected.pairs.iter().map(|pair| pair_name(skin, pair)).collect(),
+        dials: dials.clone(),
         tissue_ml: [before, TissueVolumes::of(&head)],
         neutral_mm: Distances::of(neutral_distances),
         shapes_mm: Distances::of(shape_distances),
         seconds: 0.0,
     };
-    let written = baked(&rig, &corrected);
+    let written = baked(&rig, &corrected, (&*plain_head, &dials), &face);
     animated::make_folder_for(&args.out)?;
     match format {
         Format::ObjFolder => obj::write_rig(&written, &args.out)?,
@@ -114,20 +127,61 @@ pub(crate) fn run(args: &CorrectArgs) -> anyhow::Result<()> {
     print(&summary, args.json)
 }
 
-/// The rig with the corrected skin. Lashes, beards and glasses follow a changed neutral.
-fn baked(rig: &Rig, corrected: &Corrected) -> Rig {
+/// The rig with the corrected skin. Lashes, beards and glasses follow a changed neutral, teeth and eyes follow changed bones.
+fn baked(rig: &Rig, corrected: &Corrected, (head, dials): (&Anatomical, &Dials), face: &FaceModel) -> Rig {
     let mut baked = rig.clone();
+    if dials.changes_bones() {
+        (0..rig.meshes.len()).filter(|mesh| *mesh != rig.skin).for_each(|mesh| {
+            follow_bones(&mut baked.meshes[mesh], (head, dials), face);
+        });
+    }
     let still = vec![0.0; rig.skin().shapes.len()];
     for rider in Followers::new(rig).riders() {
         rider.ride(&still, &corrected.neutral, &mut baked.meshes[rider.mesh()].positions);
     }
     let skin = &mut baked.meshes[rig.skin];
     skin.positions.clone_from(&corrected.neutral);
-    for (shape, offsets) in skin.shapes.iter_mut().zip(&corrected.shapes) {
+    let deltas = |offsets: &[Vec3]| {
         let still = |offset: &Vec3| if offset.length() < UNMOVED { Vec3::ZERO } else { *offset };
-        shape.deltas = SparseDeltas::from_dense(&offsets.iter().map(still).collect::<Vec<_>>());
+        SparseDeltas::from_dense(&offsets.iter().map(still).collect::<Vec<_>>())
+    };
+    for (shape, offsets) in skin.shapes.iter_mut().zip(&corrected.shapes) {
+        shape.deltas = deltas(offsets);
+    }
+    for pair in &corrected.pairs {
+        skin.shapes.push(Shape { name: pair_name(rig.skin(), pair), deltas: deltas(&pair.offsets) });
     }
     baked
+}
+
+/// Moves a mesh inside the head, such as teeth, gums, tongue or eyes, as the bones below it: the more its own jawOpen moves a vertex, the more is it
+/// on the jaw.
+fn follow_bones(mesh: &mut RigMesh, (head, dials): (&Anatomical, &Dials), face: &FaceModel) {
+    let [low, high] =
+        face.neutral.iter().fold([Vec3::MAX, Vec3::MIN], |[low, high], p| [low.min(*p), high.max(*p)]);
+    let is_inside = |p: &Vec3| p.cmpge(low).all() && p.cmple(high).all();
+    if !mesh.positions.iter().all(is_inside) {
+        return;
+    }
+    let is_open = |name: &str| arkit::is(name, "jawOpen");
+    let weights: Vec<f32> =
+        face.shapes.iter().map(|shape| f32::from(u8::from(is_open(&shape.name)))).collect();
+    let pose = head.jaw_pose(&weights);
+    let opening = mesh.shapes.iter().find(|shape| is_open(&shape.name));
+    let opening = opening.map(|shape| shape.deltas.to_dense(mesh.positions.len()));
+    for (v, p) in mesh.positions.iter_mut().enumerate() {
+        let at = p.as_dvec3();
+        let whole = pose.apply(at).distance(at);
+        let moved = opening.as_ref().map_or(0.0, |opening| f64::from(opening[v].length()));
+        let on_jaw = if whole > 0.0 { (moved / whole).min(1.0) } else { 0.0 };
+        *p = head.on_bone(dials, at, on_jaw).as_vec3();
+    }
+}
+
+/// The name of a corrective.
+fn pair_name(skin: &RigMesh, pair: &PairCorrective) -> String {
+    let [a, b] = pair.of.map(|shape| &skin.shapes[shape].name);
+    corrective_name(a, b)
 }
 
 /// Expressions that show most of what dials do.
@@ -156,10 +210,11 @@ fn print(summary: &Summary, json: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "{} → {}: {} shapes in {:.1} s; they differ from the rig's by {:.2} mm on average, {:.1} mm at most",
+        "{} → {}: {} shapes and {} correctives of pairs in {:.1} s; they differ from the rig's by {:.2} mm on average, {:.1} mm at most",
         summary.rig,
         summary.out,
         summary.shapes,
+        summary.pairs.len(),
         summary.seconds,
         summary.shapes_mm.mean,
         summary.shapes_mm.worst

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &LandmarksArgs) -> anyhow::Result<()> {
 }
 
 /// Vertices spread evenly over the outside of the skin that shapes move.
-fn tracked(rig: &Rig, count: usize) -> anyhow::Result<Vec<u32>> {
+pub(crate) fn tracked(rig: &Rig, count: usize) -> anyhow::Result<Vec<u32>> {
     let face = FaceModel::of_rig(rig, TRIANGLES, &Budget::default())?;
     let farthest = rig.skin().farthest_moves();
     let moving: Vec<u32> = face.skin.iter().copied().filter(|v| farthest[*v as usize] > MOVING).collect();

@@ -51,6 +51,10 @@ fn dials_and_flags_that_do_not_fit_are_refused_at_once() {
     assert!(correct("fatness=1").contains("there is no dial 'fatness'"));
     assert!(correct("fat=3").contains("fat is 3"));
     assert!(correct("palsy=0.8").contains("left:0.8"));
+    assert!(correct("fat=0.4@cheek-left").contains("cheek-left:20"));
+    assert!(correct("jaw.y=1.1@chin:10").contains("one value for the whole face"));
+    let mask = ["correct", "head.glb", "-o", "out.glb", "--mask", "fat=cheeks.png"];
+    assert!(fail(path, &mask).contains("add --dial fat=VALUE"));
     let message = fail(path, &["correct", "head.glb", "-o", "out.pc2"]);
     assert!(message.contains(".glb"), "{message}");
     let simulate = ["simulate", "head.glb", "--take", "speech", "-o", "out.pc2", "--dial", "fat=0.1"];

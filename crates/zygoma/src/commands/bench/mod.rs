@@ -4,13 +4,15 @@ mod performing;
 
 use std::io::Write;
 
+use zygoma_head::{Head, HeadOptions};
+
 use crate::bench::anatomy::AnatomyReport;
 use crate::bench::fit::FitReport;
 use crate::bench::retarget::{PairFigures, RetargetBench};
 use crate::bench::{self, Report};
 use crate::cli::{
-    BenchAnatomyArgs, BenchArgs, BenchConvergenceArgs, BenchHeadArgs, BenchRetargetArgs, BenchSvdArgs,
-    BenchWhat,
+    BenchAnatomicalArgs, BenchAnatomyArgs, BenchArgs, BenchConvergenceArgs, BenchHeadArgs, BenchRetargetArgs,
+    BenchSvdArgs, BenchWhat,
 };
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
@@ -26,6 +28,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         BenchWhat::Soak(args) => performing::soak(args),
         BenchWhat::Tissue(args) => performing::tissue(args),
         BenchWhat::Enriched(args) => performing::enriched(args),
+        BenchWhat::Anatomical(args) => anatomical(args),
         BenchWhat::Hands(args) => performing::hands(args),
         BenchWhat::Convergence(args) => convergence(args),
         BenchWhat::Svd(args) => svd(args),
@@ -47,6 +50,20 @@ fn anatomy(args: &BenchAnatomyArgs) -> anyhow::Result<()> {
     if report.heads > 0 {
         print_truth(&report, &mut std::io::stdout().lock())?;
     }
+    Ok(())
+}
+
+fn anatomical(args: &BenchAnatomicalArgs) -> anyhow::Result<()> {
+    let rig = match &args.rig {
+        Some(path) => zygoma_rig::formats::read_rig(path, &Default::default())?,
+        None => Head::new(&HeadOptions::default()).rig_with_texture(None),
+    };
+    let report = bench::anatomical::run(args, &rig)?;
+    if args.json {
+        return crate::json::print(&report);
+    }
+    let mut out = std::io::stdout().lock();
+    report.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::anyhow;
 use glam::Vec3;
 use serde::Serialize;
 use zygoma_face::anatomical::{
@@ -23,18 +23,6 @@ use crate::progress::Progress;
 
 /// Volumes are measured in one frame out of this many: the plain rig takes as long as the simulation.
 const MEASURED: usize = 5;
-
-/// The dials named on the command line.
-pub(crate) fn dials(settings: &[String]) -> anyhow::Result<Dials> {
-    let mut dials = Dials::default();
-    for setting in settings {
-        let Some((name, value)) = setting.split_once('=') else {
-            bail!("--dial {setting}: write it as NAME=VALUE, for example fat=0.2");
-        };
-        dials.set(name, value).with_context(|| format!("--dial {setting}"))?;
-    }
-    Ok(dials)
-}
 
 /// A face with its anatomy, which may be in the cache.
 pub(crate) fn face_of(
@@ -112,14 +100,15 @@ pub(super) struct AnatomicalLog {
     misses: Vec<([f64; 2], usize)>,
 }
 
-struct Tools {
-    plain: PlainVolume,
+/// Measures of an anatomical face beside its plain rig.
+pub(crate) struct Tools {
+    pub(crate) plain: PlainVolume,
     lips: Crossings,
     upper: usize,
 }
 
 impl Tools {
-    fn new(body: &AnatomicalBody, face: &FaceModel) -> Option<Self> {
+    pub(crate) fn new(body: &AnatomicalBody, face: &FaceModel) -> Option<Self> {
         let [upper, lower] = face.lip_triangles();
         let count = upper.len();
         let lips = Crossings::new(&face.neutral, upper.into_iter().chain(lower).collect());
@@ -127,7 +116,7 @@ impl Tools {
     }
 
     /// Pairs of triangles, one of each lip, that cross.
-    fn crossings(&mut self, surface: &[Vec3]) -> usize {
+    pub(crate) fn crossings(&mut self, surface: &[Vec3]) -> usize {
         let upper = self.upper;
         let is_between = |pair: &&(u32, u32)| ((pair.0 as usize) < upper) != ((pair.1 as usize) < upper);
         self.lips.find(surface).iter().filter(is_between).count()

@@ -92,7 +92,7 @@ fn find_shape(name: &str, face: &FaceModel) -> anyhow::Result<Option<usize>> {
     }
 }
 
-fn read_picture(path: &Path) -> anyhow::Result<Image> {
+pub(super) fn read_picture(path: &Path) -> anyhow::Result<Image> {
     let bytes = zygoma_files::read(path, Limits::default().text_bytes)?;
     Image::from_png(&bytes).with_context(|| path.display().to_string())
 }
@@ -104,22 +104,29 @@ fn paint_picture(
     skin: &RigMesh,
     strokes: &mut [Stroke],
 ) -> anyhow::Result<()> {
-    let Some(coordinates) = vertex_uvs(skin) else {
+    let Some(seen) = seen_of(image, skin) else {
         bail!("has no texture coordinates to paint by; use places in materials.toml");
     };
-    let (width, height) = (image.width(), image.height());
-    for (stroke, uv) in strokes.iter_mut().zip(coordinates) {
-        let Some(uv) = uv else { continue };
-        let texel = |fraction: f32, count: usize| {
-            ((fraction - fraction.floor()) * count as f32).min(count as f32 - 1.0).max(0.0) as usize
-        };
-        let Some([value, _, _, alpha]) = image.pixel(texel(uv.x, width), texel(uv.y, height)) else {
-            continue;
-        };
-        let fraction = |byte: u8| f64::from(byte) / 255.0;
-        *coat(stroke, constant) = Coat { value: WHITE * fraction(value), cover: fraction(alpha) };
+    for (stroke, seen) in strokes.iter_mut().zip(seen) {
+        let Some([value, cover]) = seen else { continue };
+        *coat(stroke, constant) = Coat { value: WHITE * value, cover };
     }
     Ok(())
+}
+
+/// The brightness and the opacity, from 0 to 1, that each vertex of a skin sees of a picture by its texture coordinates; `None` for a skin without
+/// them.
+pub(super) fn seen_of(image: &Image, skin: &RigMesh) -> Option<Vec<Option<[f64; 2]>>> {
+    let (width, height) = (image.width(), image.height());
+    let texel = |fraction: f32, count: usize| {
+        ((fraction - fraction.floor()) * count as f32).min(count as f32 - 1.0).max(0.0) as usize
+    };
+    let fraction = |byte: u8| f64::from(byte) / 255.0;
+    let seen = |uv: Vec2| {
+        let [value, _, _, alpha] = image.pixel(texel(uv.x, width), texel(uv.y, height))?;
+        Some([fraction(value), fraction(alpha)])
+    };
+    Some(vertex_uvs(skin)?.into_iter().map(|uv| uv.and_then(seen)).collect())
 }
 
 fn coat(stroke: &mut Stroke, constant: Constant) -> &mut Coat {

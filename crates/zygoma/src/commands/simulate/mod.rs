@@ -1,6 +1,7 @@
 //! `zygoma simulate`
 
 pub(crate) mod anatomical;
+mod dials;
 pub(crate) mod enriched;
 mod hands;
 mod materials;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use zygoma_face::anatomical::{AnatomicalBody, AnatomicalParams, Dials};
+use zygoma_face::anatomical::{AnatomicalBody, AnatomicalParams};
 use zygoma_face::body::{Body, RigBody};
 use zygoma_face::enriched::{EnrichedBody, EnrichedParams, MaterialPaint};
 use zygoma_face::model::{FaceCache, FaceModel, Landmarks};
@@ -37,6 +38,7 @@ use crate::reports::enriched::EnrichedLog;
 use crate::reports::tissue::FrameLog;
 use crate::reports::{self, simulation::ReportInput};
 use anatomical::AnatomicalLog;
+pub(crate) use dials::WantedDials;
 use subject::Subject;
 use summary::Summary;
 use thickness::read_thickness;
@@ -174,7 +176,7 @@ enum BodyParams {
     Shell(RunParams),
     Tissue(TissueParams),
     Enriched(EnrichedParams),
-    Anatomical(AnatomicalParams, Box<Dials>),
+    Anatomical(AnatomicalParams, Box<WantedDials>),
 }
 
 impl BodyParams {
@@ -188,7 +190,7 @@ impl BodyParams {
             BodyArg::Tissue => Self::Tissue(tissue::params(args)?),
             BodyArg::Enriched => Self::Enriched(enriched::params(args)?),
             BodyArg::Anatomical => {
-                let dials = Box::new(anatomical::dials(&args.dials)?);
+                let dials = Box::new(WantedDials::read(&args.dials)?);
                 Self::Anatomical(input::read_params(args.params.as_deref())?, dials)
             }
         })
@@ -258,7 +260,8 @@ impl Scene {
                 Ok(Made::of(body))
             }
             BodyParams::Anatomical(params, dials) => {
-                let head = anatomical::build(&self.face, params, dials).with_context(named)?;
+                let dials = dials.on(&self.face, &self.subject.rig)?;
+                let head = anatomical::build(&self.face, params, &dials).with_context(named)?;
                 anatomical::body_of(head, self.markers.as_ref()).with_context(named)
             }
         }

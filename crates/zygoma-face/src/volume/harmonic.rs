@@ -7,7 +7,7 @@ use zygoma_numerics::{Analysis, Cholesky, NotPositiveDefinite, SymmetricMatrix};
 const ALONE: f64 = 1e-12;
 
 /// The harmonic extension from some vertices of a tetrahedral mesh to all others.
-pub(super) struct Harmonic {
+pub(crate) struct Harmonic {
     /// The unknown of each vertex; `None` where values are given.
     unknown: Vec<Option<usize>>,
     /// Matrix entries between an unknown and a given vertex.
@@ -17,7 +17,7 @@ pub(super) struct Harmonic {
 }
 
 impl Harmonic {
-    pub(super) fn new(
+    pub(crate) fn new(
         positions: &[DVec3],
         tets: &[[u32; 4]],
         is_given: impl Fn(usize) -> bool,
@@ -50,7 +50,7 @@ impl Harmonic {
     }
 
     /// Replaces all values that are not given.
-    pub(super) fn extend<const K: usize>(&mut self, values: &mut [[f64; K]]) {
+    pub(crate) fn extend<const K: usize>(&mut self, values: &mut [[f64; K]]) {
         for k in 0..K {
             let mut column = vec![0.0; self.size];
             for (row, vertex, value) in &self.couplings {
