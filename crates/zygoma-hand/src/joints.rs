@@ -75,9 +75,7 @@ joints! {
     PinkyTip "pinky-finger-tip",
 }
 
-use Joint::{
-    IndexMetacarpal, MiddleMetacarpal, PinkyMetacarpal, PinkyTip, RingMetacarpal, ThumbMetacarpal, Wrist,
-};
+use Joint::{IndexMetacarpal, MiddleMetacarpal, PinkyMetacarpal, RingMetacarpal, ThumbMetacarpal, Wrist};
 
 impl Joint {
     /// Its name in WebXR, such as `index-finger-phalanx-proximal`.
@@ -139,7 +137,7 @@ mod tests {
             assert_eq!(Joint::from_name(&joint.name().to_uppercase()), Some(joint));
             assert!(joint.parent().is_none_or(|parent| (parent as usize) < index));
         }
-        assert_eq!(Finger::Pinky.tip(), PinkyTip);
+        assert_eq!(Finger::Pinky.tip(), Joint::PinkyTip);
         assert_eq!(Finger::Middle.joints()[0].parent(), Some(Wrist));
         assert_eq!(Side::from_name("Left"), Some(Side::Left));
     }

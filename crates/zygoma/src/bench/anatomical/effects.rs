@@ -72,7 +72,7 @@ impl Effects {
             fat: [fat("0.2")?, fat("0.4")?],
             jaw_tissue: tissue(&long),
             jaw_chin_mm: chin.context("the rig has no chin")?,
-            palsy: palsy(subject, &vertex)?,
+            palsy: palsy(subject, vertex)?,
             lying_cheek_mm: once,
             twice: once.zip(twice).map(|(once, twice)| twice / once),
             wind: Gap::between(&wind, neutral, |_| true),

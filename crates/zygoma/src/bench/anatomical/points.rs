@@ -73,7 +73,7 @@ impl PointFigures {
         let gone =
             |_: usize, places: &mut [Vec3]| places.iter_mut().step_by(5).for_each(|at| *at = Vec3::NAN);
         let wrong = |_: usize, places: &mut [Vec3]| {
-            places.get_mut(POINTS / 3).into_iter().for_each(|at| at.y += WRONG)
+            places.get_mut(POINTS / 3).into_iter().for_each(|at| at.y += WRONG);
         };
         let neutrals: Vec<Gap> = frames
             .iter()
