@@ -165,6 +165,10 @@ fn find_ties(mesh: &TetMesh, bones: &[TriMesh; 2]) -> Vec<Tie> {
     let tie = |(p, boundary): (&DVec3, &bool)| {
         let signed = |bone: &nearest::Nearest| bone.find(*p, 12.0).map_or(f64::MAX, |f| f.signed);
         let (c, m) = (signed(&cranium), signed(&mandible));
+        // Bones glide past each other in the joint by more than the gap between them: tissue tied to both would turn inside out.
+        if c.max(m) < bones::JOINT_CAPSULE && bones::is_joint(*p) {
+            return Tie::Flesh;
+        }
         if c.min(m) < REACH {
             return if c <= m { Tie::Cranium } else { Tie::Mandible };
         }

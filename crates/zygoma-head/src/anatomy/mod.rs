@@ -102,7 +102,7 @@ impl FillDetail {
     /// Factor of element sizes.
     fn coarseness(self) -> f64 {
         match self {
-            Self::Coarse => 2.4,
+            Self::Coarse => 1.95,
             Self::Fine => 1.0,
             Self::Finest => 0.8,
         }
