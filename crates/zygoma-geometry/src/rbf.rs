@@ -105,17 +105,6 @@ impl RbfWarp {
     }
 }
 
-/// Carries points along with the warp through at most `most` pairs of sources and targets.
-pub fn warp_points(
-    sources: &[DVec3],
-    targets: &[DVec3],
-    most: usize,
-    points: &[DVec3],
-) -> Result<Vec<DVec3>, RbfError> {
-    let warp = RbfWarp::sampled(sources, targets, most)?;
-    Ok(points.iter().map(|p| warp.apply(*p)).collect())
-}
-
 /// Up to `count` points, each as far as possible from those before it, starting with the one farthest from the mean.
 /// Stops early when only copies of chosen points are left.
 pub fn farthest_points(points: &[DVec3], count: usize) -> Vec<u32> {
@@ -173,8 +162,6 @@ mod tests {
         // Also between the centres: the displacement is smooth.
         let worst = (0..500).map(|i| warp.apply(sources[i]).distance(targets[i])).fold(0.0, f64::max);
         assert!(worst < 1e-3, "{worst}");
-        let moved = warp_points(&sources, &targets, 300, &sources[..3]).unwrap();
-        assert_eq!(moved[2], warp.apply(sources[2]));
     }
 
     #[test]

@@ -101,11 +101,6 @@ impl Joint {
             joint => Some(Self::ALL[joint as usize - 1]),
         }
     }
-
-    /// Whether it is the tip of a finger or of the thumb.
-    pub fn is_tip(self) -> bool {
-        matches!(self, ThumbTip | IndexTip | MiddleTip | RingTip | PinkyTip)
-    }
 }
 
 /// A finger that can pinch with the thumb.
@@ -147,7 +142,6 @@ mod tests {
         }
         assert_eq!(Finger::Pinky.tip(), PinkyTip);
         assert_eq!(Finger::Middle.joints()[0].parent(), Some(Wrist));
-        assert_eq!(Joint::ALL.iter().filter(|joint| joint.is_tip()).count(), 5);
         assert_eq!(Side::from_name("Left"), Some(Side::Left));
     }
 }

@@ -36,11 +36,6 @@ impl Analysis {
         .expect("the indices of the factor fit into memory");
         Arc::new(Self { symbolic })
     }
-
-    /// Number of stored entries of the factor.
-    pub fn factor_len(&self) -> usize {
-        self.symbolic.len_val()
-    }
 }
 
 /// A Cholesky factor that can be refactored. Everything runs on the calling thread.

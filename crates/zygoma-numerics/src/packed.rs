@@ -228,11 +228,6 @@ impl PackedFactor {
         sums.iter().sum::<f32>() + rows as f32
     }
 
-    /// Number of panels.
-    pub fn panel_count(&self) -> usize {
-        self.panels.len()
-    }
-
     /// Solves A x = b in place, in the order of elimination.
     ///
     /// # Panics

@@ -65,12 +65,8 @@ impl View {
     pub const THREE_QUARTER_RIGHT: Self = Self { yaw: -38.0, pitch: 4.0 };
     /// The face's left side.
     pub const SIDE: Self = Self { yaw: 90.0, pitch: 0.0 };
-    /// The face's right side.
-    pub const SIDE_RIGHT: Self = Self { yaw: -90.0, pitch: 0.0 };
     /// From below the chin.
     pub const BELOW: Self = Self { yaw: 0.0, pitch: -42.0 };
-    /// From above the brow.
-    pub const ABOVE: Self = Self { yaw: 0.0, pitch: 42.0 };
     /// From behind.
     pub const BACK: Self = Self { yaw: 180.0, pitch: 0.0 };
 

@@ -109,15 +109,6 @@ impl Image {
         }
     }
 
-    /// The part of the picture within a rectangle, which is clipped to the picture first.
-    pub fn crop(&self, x: usize, y: usize, width: usize, height: usize) -> Image {
-        let (left, top) = (x.min(self.width), y.min(self.height));
-        let (width, height) = (width.min(self.width - left), height.min(self.height - top));
-        let row = |row: usize| &self.pixels[row * self.width + left..][..width];
-        let pixels = (top..top + height).flat_map(|y| row(y).iter().copied()).collect();
-        Image { width, height, pixels }
-    }
-
     /// The picture as a PNG file. The same picture always gives the same bytes.
     pub fn to_png(&self) -> Result<Vec<u8>> {
         let refused = |error: png::EncodingError| Error::Encode(error.to_string());
@@ -210,15 +201,6 @@ mod tests {
         for length in [0, 8, 30, bytes.len() / 2] {
             assert!(Image::from_png(&bytes[..length]).is_err(), "{length} bytes");
         }
-    }
-
-    #[test]
-    fn crop_takes_the_rectangle_and_stays_inside() {
-        let image = pattern(10, 6);
-        let part = image.crop(3, 2, 4, 100);
-        assert_eq!((part.width(), part.height()), (4, 4));
-        assert_eq!(part.pixel(1, 1), image.pixel(4, 3));
-        assert_eq!(image.crop(50, 50, 3, 3).pixels().len(), 0);
     }
 
     #[test]

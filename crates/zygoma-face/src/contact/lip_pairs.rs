@@ -7,7 +7,8 @@
 use glam::Vec3;
 use zygoma_geometry::intersect::triangles_cross;
 
-use crate::model::LipPart;
+use super::lip_grid::{Area, Grid};
+use crate::model::{LipPart, LipPointAtRest};
 
 /// A contact pair: a point of each lip, one above the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,6 +80,8 @@ pub(crate) struct LipContactDetector {
     /// Vertices of other parts, and vertices that penetrate in the rest pose: their order is unknown, and the artist's own intersections
     /// are kept.
     is_unordered: Vec<bool>,
+    /// Each vertex in the neutral.
+    at_rest: Vec<LipPointAtRest>,
     /// Penetration of each vertex into the other lip in the rig itself, m.
     depths: Vec<f32>,
     /// The rig's lips.
@@ -109,11 +112,15 @@ struct Edge {
 
 /// Vertices with a larger penetration at rest have no known order, m.
 const UNORDERED: f32 = 3e-4;
+/// Neighbours in a corner of the mouth are points of two lips if the cosine of the angle between their normals in the neutral is smaller
+/// than this. Ours: −0.7 to −0.9 do on facecap, whose slit reaches into the corners, and on an MPFB head, whose corners are as wide as their
+/// triangles.
+const OPPOSED: f32 = -0.8;
 
 impl LipContactDetector {
     /// Determines the order in a part of the lips at rest; `positions` are those of all lip points, of which the first `upper` are the
     /// upper lip.
-    pub(crate) fn new(lips: &LipPart, upper: usize, positions: &[Vec3]) -> Self {
+    pub(crate) fn new(lips: &LipPart, upper: usize, positions: &[Vec3], at_rest: &[LipPointAtRest]) -> Self {
         let axis = lips.axis;
         let across = [axis.any_orthonormal_vector(), axis.cross(axis.any_orthonormal_vector())];
         let edges = lips.triangles.each_ref().map(|triangles| edges(triangles));
@@ -134,6 +141,7 @@ impl LipContactDetector {
             triangles: lips.triangles.clone(),
             edges,
             is_unordered,
+            at_rest: at_rest.to_vec(),
             depths: vec![0.0; positions.len()],
             followed: positions.to_vec(),
             next_depths: vec![0.0; positions.len()],
@@ -334,6 +342,9 @@ impl LipContactDetector {
         let flat = |v: u32| self.flat[v as usize];
         let mut best: Option<ContactPair> = None;
         let mut consider = |upper: LipPoint, lower: LipPoint| {
+            if !self.is_between_lips(&upper, &lower) {
+                return;
+            }
             let gap = upper.of(|v| flat(v).z) - lower.of(|v| flat(v).z);
             if best.is_none_or(|best| gap < best.gap) {
                 best = Some(ContactPair { upper, lower, gap, axis: self.axis });
@@ -396,7 +407,24 @@ impl LipContactDetector {
         let own = LipPoint::vertex(vertex);
         let there = LipPoint { vertices: self.triangles[other][hit.triangle as usize], weights: hit.weights };
         let (upper, lower) = if is_upper { (own, there) } else { (there, own) };
-        Some(ContactPair { upper, lower, gap: hit.height - height, axis: self.axis })
+        self.is_between_lips(&upper, &lower).then_some(ContactPair {
+            upper,
+            lower,
+            gap: hit.height - height,
+            axis: self.axis,
+        })
+    }
+
+    /// Whether two points belong to two lips. Neighbours in a corner of the mouth do if they face each other across a slit; where the skin
+    /// turns from one lip to the other, an expression may bring either of them above the other.
+    fn is_between_lips(&self, upper: &LipPoint, lower: &LipPoint) -> bool {
+        let way = |place: &LipPoint| {
+            let corners = (0..3).filter(|k| place.weights[*k] > 0.0);
+            let ways = corners.map(|k| self.at_rest[place.vertices[k] as usize].from_corner);
+            ways.fold(f32::INFINITY, f32::min)
+        };
+        let normal = |place: &LipPoint| place.of(|v| self.at_rest[v as usize].normal).normalize_or_zero();
+        way(upper) + way(lower) >= 0.0 || normal(upper).dot(normal(lower)) < OPPOSED
     }
 
     /// Finds pairs of edges that cross in projection.
@@ -425,13 +453,10 @@ impl LipContactDetector {
                             continue;
                         }
                         let gap = at.z - others[0].lerp(others[1], t).z;
-                        if gap < margin && gap > -DEEPEST_EDGE {
-                            found.push(ContactPair {
-                                upper: LipPoint::on_edge(edge.ends, s),
-                                lower: LipPoint::on_edge(other.ends, t),
-                                gap,
-                                axis: self.axis,
-                            });
+                        let (upper, lower) =
+                            (LipPoint::on_edge(edge.ends, s), LipPoint::on_edge(other.ends, t));
+                        if gap < margin && gap > -DEEPEST_EDGE && self.is_between_lips(&upper, &lower) {
+                            found.push(ContactPair { upper, lower, gap, axis: self.axis });
                         }
                     }
                 }
@@ -485,104 +510,6 @@ fn crossing([a, b]: [Vec3; 2], [c, d]: [Vec3; 2]) -> Option<[f32; 2]> {
     }
     let fractions = [cross(w, v) / whole, cross(w, u) / whole];
     fractions.iter().all(|s| (0.0..=1.0).contains(s)).then_some(fractions)
-}
-
-/// The rectangle of the projection plane where both lips overlap, in cells.
-#[derive(Clone, Copy, Debug)]
-struct Area {
-    low: Vec3,
-    per_metre: f32,
-    size: [usize; 2],
-}
-
-/// Maximum number of cells along a side: lips are some centimetres wide.
-const MOST_CELLS: f32 = 256.0;
-
-impl Area {
-    fn new(low: Vec3, high: Vec3, cell: f32) -> Self {
-        let extent = high - low;
-        let cell = cell.max(extent.x.max(extent.y) / MOST_CELLS);
-        let count = |length: f32| (length / cell).floor() as usize + 1;
-        Self { low, per_metre: 1.0 / cell, size: [count(extent.x), count(extent.y)] }
-    }
-
-    fn cell_of(&self, p: Vec3) -> Option<[usize; 2]> {
-        let at = (p - self.low) * self.per_metre;
-        let inside = at.x >= 0.0 && at.y >= 0.0;
-        let cell = [at.x as usize, at.y as usize];
-        (inside && cell[0] < self.size[0] && cell[1] < self.size[1]).then_some(cell)
-    }
-
-    /// The cell of a point, or the nearest one.
-    fn first_cell(&self, p: Vec3) -> [usize; 2] {
-        let at = ((p - self.low) * self.per_metre).max(Vec3::ZERO);
-        [(at.x as usize).min(self.size[0] - 1), (at.y as usize).min(self.size[1] - 1)]
-    }
-
-    /// The first and last cell of a box, if it overlaps any.
-    fn cells_of(&self, low: Vec3, high: Vec3) -> Option<([usize; 2], [usize; 2])> {
-        let (low, high) = ((low - self.low) * self.per_metre, (high - self.low) * self.per_metre);
-        let outside =
-            high.x < 0.0 || high.y < 0.0 || low.x >= self.size[0] as f32 || low.y >= self.size[1] as f32;
-        let clamp = |p: Vec3| [p.x.max(0.0) as usize, p.y.max(0.0) as usize];
-        let (from, to) = (clamp(low), clamp(high));
-        (!outside).then(|| (from, [to[0].min(self.size[0] - 1), to[1].min(self.size[1] - 1)]))
-    }
-}
-
-/// The items of each cell, in one list.
-#[derive(Clone, Debug, Default)]
-struct Grid {
-    width: usize,
-    starts: Vec<u32>,
-    items: Vec<u32>,
-    /// The bounding box of each item; empty for skipped items.
-    boxes: Vec<[Vec3; 2]>,
-}
-
-impl Grid {
-    /// Sorts triangles (or edges, with one end repeated) into cells.
-    fn fill(&mut self, area: &Area, corners: impl Iterator<Item = Option<[Vec3; 3]>>) {
-        self.boxes.clear();
-        self.boxes.extend(corners.map(|corners| {
-            corners.map_or([Vec3::MAX, Vec3::MIN], |[a, b, c]| [a.min(b).min(c), a.max(b).max(c)])
-        }));
-        self.width = area.size[0];
-        self.starts.clear();
-        self.starts.resize(area.size[0] * area.size[1] + 1, 0);
-        let boxes = &self.boxes;
-        let each = |starts: &mut Vec<u32>, items: Option<&mut Vec<u32>>| {
-            let mut items = items;
-            for (index, [low, high]) in (0..).zip(boxes) {
-                let Some((from, to)) = area.cells_of(*low, *high) else { continue };
-                for y in from[1]..=to[1] {
-                    for x in from[0]..=to[0] {
-                        let place = &mut starts[y * area.size[0] + x];
-                        if let Some(items) = &mut items {
-                            items[*place as usize] = index;
-                        }
-                        *place += 1;
-                    }
-                }
-            }
-        };
-        each(&mut self.starts, None);
-        let mut sum = 0;
-        for start in &mut self.starts {
-            (*start, sum) = (sum, sum + *start);
-        }
-        self.items.clear();
-        self.items.resize(sum as usize, 0);
-        each(&mut self.starts, Some(&mut self.items));
-        // Filling moved every start to the end of its cell, which is where the next cell starts.
-        self.starts.rotate_right(1);
-        self.starts[0] = 0;
-    }
-
-    fn cell(&self, [x, y]: [usize; 2]) -> &[u32] {
-        let cell = y * self.width + x;
-        &self.items[self.starts[cell] as usize..self.starts[cell + 1] as usize]
-    }
 }
 
 /// The contact area of some pairs, from the areas of the points: half of the area of each vertex in contact, counted once, since each lip
@@ -640,12 +567,18 @@ mod tests {
         (LipPart { axis: Vec3::Y, triangles }, positions)
     }
 
+    /// A detector for lips that grow together nowhere.
+    fn detector(lips: &LipPart, upper: usize, positions: &[Vec3]) -> LipContactDetector {
+        let at_rest = LipPointAtRest { from_corner: f32::INFINITY, normal: Vec3::ZERO };
+        LipContactDetector::new(lips, upper, positions, &vec![at_rest; positions.len()])
+    }
+
     const NEAR: Margins = Margins { vertex: 5e-4, edge: 5e-4 };
 
     #[test]
     fn sheets_apart_do_not_meet_and_close_ones_meet_everywhere() {
         let (lips, apart) = sheets(8, |_, _| 0.001, |_, _| 0.0);
-        let mut order = LipContactDetector::new(&lips, apart.len() / 2, &apart);
+        let mut order = detector(&lips, apart.len() / 2, &apart);
         assert!(order.find(&apart, NEAR).is_empty());
         let close: Vec<Vec3> = sheets(8, |_, _| 0.0003, |_, _| 0.0).1;
         let found = order.find(&close, NEAR);
@@ -659,7 +592,7 @@ mod tests {
     #[test]
     fn a_sheet_far_on_the_wrong_side_is_found_at_its_depth() {
         let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
-        let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest);
+        let mut order = detector(&lips, rest.len() / 2, &rest);
         let (_, through) = sheets(8, |x, _| 0.2 * x, |_, _| 0.008);
         order.follow(&through);
         let deepest = order.find(&through, NEAR).iter().map(|m| m.gap).fold(0.0, f32::min);
@@ -676,11 +609,11 @@ mod tests {
             beside.iter().enumerate().map(shift).collect()
         };
         let apart = shifted(0.03 * Vec3::X);
-        let mut order = LipContactDetector::new(&lips, upper, &apart);
+        let mut order = detector(&lips, upper, &apart);
         let below = shifted(0.01 * Vec3::X);
         order.follow(&below);
         assert_eq!(order.find(&below, NEAR), []);
-        let mut pushed = LipContactDetector::new(&lips, upper, &shifted(0.009 * Vec3::Y + 0.01 * Vec3::X));
+        let mut pushed = detector(&lips, upper, &shifted(0.009 * Vec3::Y + 0.01 * Vec3::X));
         pushed.follow(&below);
         assert!(pushed.find(&below, NEAR).len() > 20);
         pushed.forget(&apart);
@@ -692,7 +625,7 @@ mod tests {
     fn following_the_rig_asks_for_no_memory() {
         let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
         let (_, through) = sheets(8, |x, _| 0.2 * x, |_, _| 0.008);
-        let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest);
+        let mut order = detector(&lips, rest.len() / 2, &rest);
         let mut there_and_back = || [&through, &rest].map(|positions| order.follow(positions));
         // A thread pool of its own: handing work to another thread may allocate.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -711,7 +644,7 @@ mod tests {
     fn what_crosses_at_rest_stays_as_it_is() {
         let slope = |x: f32, _: f32| 0.002 - 0.25 * x;
         let (lips, rest) = sheets(8, slope, |_, _| 0.0);
-        let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest);
+        let mut order = detector(&lips, rest.len() / 2, &rest);
         let ordered = |meeting: &ContactPair| meeting.upper.of(|v| rest[v as usize]).x < 0.01 + 0.02 / 8.0;
         order.find(&rest, NEAR);
         assert!(order.find_crossings().iter().all(ordered), "only where it does not cross");
@@ -720,12 +653,44 @@ mod tests {
         assert!(!order.find(&lower, NEAR).is_empty(), "and there it is parted");
     }
 
+    /// Where the lips are pairs once they have passed through each other, if they grow together at x = 0 with the given normals there.
+    fn pairs_near_a_corner(normals: [Vec3; 2]) -> Vec<f32> {
+        let (lips, rest) = sheets(8, |_, _| 0.001, |_, _| 0.0);
+        let upper = rest.len() / 2;
+        // An edge is 2.5 mm long.
+        let at_rest = |(v, p): (usize, &Vec3)| LipPointAtRest {
+            from_corner: p.x - 0.00125,
+            normal: normals[usize::from(v >= upper)],
+        };
+        let at_rest: Vec<LipPointAtRest> = rest.iter().enumerate().map(at_rest).collect();
+        let mut order = LipContactDetector::new(&lips, upper, &rest, &at_rest);
+        let (_, through) = sheets(8, |_, _| -0.001, |_, _| 0.0);
+        order.follow(&through);
+        order.find(&through, NEAR);
+        order.find_crossings().iter().map(|pair| pair.upper.of(|v| through[v as usize]).x).collect()
+    }
+
+    /// Where the skin turns in a corner of the mouth, neighbours may lie on either side of each other.
+    #[test]
+    fn neighbours_where_the_lips_grow_together_are_no_pair() {
+        let along = pairs_near_a_corner([Vec3::new(-1.0, -1.0, 0.0), Vec3::new(-1.0, 1.0, 0.0)]);
+        let nearest = along.iter().copied().fold(f32::INFINITY, f32::min);
+        assert!(nearest > 0.002 && nearest < 0.006, "{nearest}");
+        assert!(along.iter().any(|x| *x > 0.015), "farther off they are parted");
+    }
+
+    #[test]
+    fn neighbours_that_face_each_other_across_a_slit_are_parted() {
+        let along = pairs_near_a_corner([Vec3::NEG_Y, Vec3::Y]);
+        assert!(along.iter().any(|x| *x < 0.002));
+    }
+
     #[test]
     fn edges_find_what_vertices_miss() {
         // Two saddles, rotated against each other and touching at the middle: ridges cross where there is no vertex.
         let saddle = |x: f32, z: f32| 40.0 * ((x - 0.01) * (x - 0.01) - (z - 0.01) * (z - 0.01));
         let (lips, rest) = sheets(6, |x, z| 0.01 + saddle(x, z), saddle);
-        let mut order = LipContactDetector::new(&lips, rest.len() / 2, &rest);
+        let mut order = detector(&lips, rest.len() / 2, &rest);
         let (_, near) = sheets(6, |x, z| 0.0001 + saddle(x, z), saddle);
         let found = order.find(&near, Margins { vertex: 0.0, edge: 0.0 });
         assert!(found.iter().any(|m| m.upper.weights[0] != 1.0 && m.lower.weights[0] != 1.0));
@@ -741,7 +706,7 @@ mod tests {
                 let [a, b, c] = t.map(|v| rest[v as usize]);
                 t.iter().for_each(|v| areas[*v as usize] += (b - a).cross(c - a).length() / 6.0);
             }
-            let mut found = LipContactDetector::new(&lips, rest.len() / 2, &rest).find(&rest, NEAR).to_vec();
+            let mut found = detector(&lips, rest.len() / 2, &rest).find(&rest, NEAR).to_vec();
             let area = area_of(&areas, &found);
             // The upper sheet is shifted by a part of a square.
             let shared = (0.02 * (1.0 - 0.31 / count as f32)).powi(2);

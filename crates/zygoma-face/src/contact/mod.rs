@@ -7,6 +7,7 @@ mod collider_body;
 mod colliders;
 mod grab;
 mod hand;
+mod lip_grid;
 mod lip_pairs;
 mod pinch;
 mod point;

@@ -5,19 +5,17 @@ use std::collections::BTreeMap;
 use glam::{DVec3, Vec3};
 use zygoma_geometry::closest::SurfacePoint;
 use zygoma_geometry::embedding::Embedding;
-use zygoma_geometry::geodesic::{Nearest, Source, nearest_sources};
 use zygoma_geometry::normals::vertex_normals;
 use zygoma_geometry::topology::connected_parts;
 use zygoma_rig::arkit;
 
+use super::lip_sides::{from_corner, sides};
 use crate::model::FaceModel;
 
 /// Lips at rest are closer to each other than this fraction of the face's height. Ours, as those below.
-const CLOSE: f32 = 0.02;
+pub(super) const CLOSE: f32 = 0.02;
 /// The displacements of two separating points differ by at least this fraction of the jaw's largest motion.
 const PARTED: f32 = 0.4;
-/// The lips extend this fraction of the height around the line between them.
-const REACH: f32 = 0.05;
 /// A shape that moves no skin by this fraction of the height counts as motionless.
 const LEAST: f32 = 0.01;
 /// Coincident vertices whose jaw motions differ by less than this fraction of the height are one point of the surface.
@@ -36,8 +34,20 @@ pub(crate) struct Lips {
     pub(crate) copies: Vec<(u32, u32)>,
     /// Parts of the mouth, each with one direction from the lower to the upper lip: one for most mouths, several for curved ones.
     pub(crate) parts: Vec<LipPart>,
+    /// Each point in the neutral.
+    pub(crate) at_rest: Vec<LipPointAtRest>,
     /// For each vertex of the coarse skin: upper lip (false), lower lip (true) or neither.
     pub(crate) coarse: Vec<Option<bool>>,
+}
+
+/// A point of the lips in the neutral.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LipPointAtRest {
+    /// The way along the skin to where the lips grow together, less half of the mean length of the edges around the point, m: two points
+    /// whose sum is negative are neighbours in a corner of the mouth, no farther from each other than an edge.
+    pub(crate) from_corner: f32,
+    /// The normal of the skin.
+    pub(crate) normal: Vec3,
 }
 
 impl Lips {
@@ -47,7 +57,7 @@ impl Lips {
         let Some(Opening { points, seeds }) = Opening::find(&scaled, jaw) else {
             return Self::default();
         };
-        let sides = sides(&scaled, &points, &seeds);
+        let sides = sides(&scaled.neutral, &points, &seeds);
         let side = |vertex: u32| sides[points.of_vertex[vertex as usize] as usize];
         let coarse = places.iter().map(|place| side(nearest_corner(face, place))).collect();
         let (mut upper, mut lower) = (Vec::new(), Vec::new());
@@ -75,7 +85,13 @@ impl Lips {
         let copies = (0..).zip(&points.of_vertex).filter_map(copy).collect();
         let positions: Vec<Vec3> = vertices.iter().map(|v| scaled.neutral[*v as usize]).collect();
         let parts = parts(&seeds, &positions, &triangles);
-        Self { vertices, upper: count, triangles, copies, parts, coarse }
+        let from_corner = from_corner(&scaled.neutral, &points.triangles, &sides);
+        let at_rest = |v: &u32| LipPointAtRest {
+            from_corner: face.height as f32 * from_corner[*v as usize],
+            normal: points.normals[*v as usize],
+        };
+        let at_rest = vertices.iter().map(at_rest).collect();
+        Self { vertices, upper: count, triangles, copies, parts, at_rest, coarse }
     }
 }
 
@@ -126,21 +142,6 @@ impl<'a> Scaled<'a> {
         moves.iter_mut().for_each(|offset| *offset *= per_metre);
         moves
     }
-}
-
-/// Labels points near the line between the lips as upper (false) or lower lip (true), by the nearer seed along the skin. Jaw displacement
-/// cannot decide this in the corners of the mouth, where both lips move alike.
-fn sides(face: &Scaled<'_>, points: &Points, seeds: &[Seed]) -> Vec<Option<bool>> {
-    let positions: Vec<DVec3> = face.neutral.iter().map(|p| p.as_dvec3()).collect();
-    let source = |vertex: u32, label: u32| Source { vertex, distance: 0.0, label };
-    let sources: Vec<Source> =
-        seeds.iter().flat_map(|seed| [source(seed.upper, 0), source(seed.lower, 1)]).collect();
-    let nearest = nearest_sources(&positions, &points.triangles, &sources);
-    let is_near = |at: Vec3| seeds.iter().any(|seed| seed.at.distance_squared(at) < REACH * REACH);
-    let side = |(nearest, at): (&Option<Nearest>, &Vec3)| {
-        nearest.filter(|_| is_near(*at)).map(|nearest| nearest.label == 1)
-    };
-    nearest.iter().zip(&face.neutral).map(side).collect()
 }
 
 /// The vertex of the whole mesh nearest to a point on its surface.
@@ -210,12 +211,12 @@ fn height_of_motion(face: &Scaled<'_>, moves: &[Vec3]) -> Option<f32> {
 }
 
 /// The mesh with one vertex for each point of its surface.
-struct Points {
-    of_vertex: Vec<u32>,
-    triangles: Vec<[u32; 3]>,
+pub(super) struct Points {
+    pub(super) of_vertex: Vec<u32>,
+    pub(super) triangles: Vec<[u32; 3]>,
     /// Points connected to the simulated skin.
-    hanging: Vec<u32>,
-    normals: Vec<Vec3>,
+    pub(super) hanging: Vec<u32>,
+    pub(super) normals: Vec<Vec3>,
 }
 
 impl Points {
@@ -245,13 +246,14 @@ impl Points {
 }
 
 /// A point on the line between the lips.
-struct Seed {
-    at: Vec3,
+#[derive(Clone, Copy)]
+pub(super) struct Seed {
+    pub(super) at: Vec3,
     /// The points of the lips that separate here.
-    upper: u32,
-    lower: u32,
+    pub(super) upper: u32,
+    pub(super) lower: u32,
     /// Direction towards the upper lip.
-    up: Vec3,
+    pub(super) up: Vec3,
 }
 
 /// A part of the mouth with both lips.

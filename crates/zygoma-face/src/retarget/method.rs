@@ -136,11 +136,6 @@ impl Retargeting {
         }
     }
 
-    /// Whether a simulation takes part.
-    pub fn is_anatomical(&self) -> bool {
-        self.carrier.transfer() == Transfer::Anatomical
-    }
-
     /// Number of patches in use; 0 without any.
     pub fn patches(&self) -> usize {
         match &self.learned {

@@ -124,7 +124,7 @@ impl LipContact {
             orders: lips
                 .parts
                 .iter()
-                .map(|part| LipContactDetector::new(part, lips.upper, &positions))
+                .map(|part| LipContactDetector::new(part, lips.upper, &positions, &lips.at_rest))
                 .collect(),
             carriers: lips.vertices.iter().map(carrier).collect(),
             areas,
