@@ -371,7 +371,7 @@ fn wind_moves_exposed_skin_by_millimetres() {
     // The stagnation pressure on the 0.03 m² that a head shows is 29 N.
     let total: DVec3 = head.wind_forces(DVec3::new(0.0, 0.0, -40.0)).into_iter().sum();
     assert!((-40.0..-10.0).contains(&total.z), "{total} N");
-    // What other skin covers, such as the mouth from within, is sheltered.
+    // Skin that other skin covers, such as that of the mouth, is sheltered.
     let forces = head.wind_forces(DVec3::new(0.0, 0.0, -40.0));
     let covered = forces.iter().zip(head.open_skin()).filter(|(_, open)| !open);
     let covered: f64 = covered.map(|(force, _)| force.length()).sum();
