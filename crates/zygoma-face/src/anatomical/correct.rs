@@ -43,10 +43,10 @@ impl Corrected {
     ) -> Result<Option<Self>, AnatomicalError> {
         let count = face.shapes.len();
         let at_rest = AnatomicalBody::new(head.clone())?;
-        let neutral = solved(&at_rest, &[]);
+        let neutral = solved(&at_rest, &[], 1.0);
         let alone = |shape: &usize| {
             let together: Vec<usize> = face.base_shape(*shape).into_iter().chain([*shape]).collect();
-            solved(&at_rest, &together)
+            solved(&at_rest, &together, 1.0)
         };
         let all: Vec<usize> = (0..count).collect();
         let Some(surfaces) = in_batches(&all, alone, progress) else { return Ok(None) };
@@ -70,18 +70,23 @@ impl Corrected {
         let at_rest = AnatomicalBody::new(head.clone())?;
         let pairs = head.overlapping(face, most);
         let corrective = |of: &[usize; 2]| {
-            let mut weights = vec![0.0; self.shapes.len()];
-            of.iter().for_each(|shape| weights[*shape] = 1.0);
-            let (direct, blended) = (solved(&at_rest, of), self.blend(&weights));
-            let (mut missed, mut count) = (0.0, 0.0);
-            for ((direct, blended), rest) in direct.iter().zip(&blended).zip(&self.neutral) {
-                if direct.distance(*rest) > MOVED {
-                    missed += direct.distance(*blended);
-                    count += 1.0;
-                }
+            let at = |weight: f32| {
+                let mut weights = vec![0.0; self.shapes.len()];
+                of.iter().for_each(|shape| weights[*shape] = weight);
+                (solved(&at_rest, of, weight), self.blend(&weights))
+            };
+            let missed = |direct: &[Vec3], blended: &[Vec3]| mean_miss(&self.neutral, direct, blended);
+            let (direct, blended) = at(1.0);
+            if missed(&direct, &blended) < WORTH {
+                return None;
             }
-            let offsets = || direct.iter().zip(&blended).map(|(to, from)| *to - *from).collect();
-            (missed > WORTH * count).then(|| PairCorrective { of: *of, offsets: offsets() })
+            let offsets: Vec<Vec3> = direct.iter().zip(&blended).map(|(to, from)| *to - *from).collect();
+            // At half of both weights a corrective has a quarter of its own, which must help there too: contact begins at once.
+            let (direct, blended) = at(0.5);
+            let corrected: Vec<Vec3> =
+                blended.iter().zip(&offsets).map(|(p, way)| *p + 0.25 * *way).collect();
+            let helps = missed(&direct, &corrected) < missed(&direct, &blended);
+            helps.then_some(PairCorrective { of: *of, offsets })
         };
         if let Some(found) = in_batches(&pairs, corrective, progress) {
             self.pairs = found.into_iter().flatten().collect();
@@ -106,14 +111,27 @@ impl Corrected {
     }
 }
 
-/// The surface of a body that settles with some shapes at weight 1.
-fn solved(at_rest: &AnatomicalBody, shapes: &[usize]) -> Vec<Vec3> {
+/// The surface of a body that settles with some shapes at a weight.
+fn solved(at_rest: &AnatomicalBody, shapes: &[usize], weight: f32) -> Vec<Vec3> {
     let mut body = at_rest.clone();
     let count = body.model.output.shapes.len();
-    let weights: Vec<f32> = (0..count).map(|shape| f32::from(u8::from(shapes.contains(&shape)))).collect();
+    let weights: Vec<f32> =
+        (0..count).map(|shape| if shapes.contains(&shape) { weight } else { 0.0 }).collect();
     body.set_weights(&weights);
     body.settle();
     body.positions
+}
+
+/// The mean distance between two surfaces over skin that the first one moves, m; 0 if it moves none.
+fn mean_miss(neutral: &[Vec3], direct: &[Vec3], blended: &[Vec3]) -> f32 {
+    let (mut missed, mut count) = (0.0, 0.0_f32);
+    for ((direct, blended), rest) in direct.iter().zip(blended).zip(neutral) {
+        if direct.distance(*rest) > MOVED {
+            missed += direct.distance(*blended);
+            count += 1.0;
+        }
+    }
+    missed / count.max(1.0)
 }
 
 /// The results for some items, in parallel; `None` if `progress` cancels.
