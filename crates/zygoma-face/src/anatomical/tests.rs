@@ -425,3 +425,18 @@ fn a_dial_at_a_place_changes_that_place_only() {
     let refused = Dials::default().set_at("jaw.y", "1.1", "here", Vec::new()).unwrap_err().to_string();
     assert!(refused.contains("one value for the whole face") && refused.contains("skin_area"), "{refused}");
 }
+
+/// A palsied side hangs while it smiles, and smiles again as before once its nerves work.
+#[test]
+fn a_palsy_that_ends_leaves_nothing_behind() {
+    let (mut body, smile) = settled(&[("mouthSmileLeft", 1.0)]);
+    let mut turned = |palsy: f64| {
+        body.set_param("palsy.left", palsy).unwrap();
+        body.finish_params();
+        (0..30).for_each(|_| body.run(1.0 / 30.0));
+        distances(&body.positions, &smile).into_iter().fold(0.0, f32::max)
+    };
+    assert!(turned(1.0) > 3e-3);
+    let left = turned(0.0);
+    assert!(left < 2e-4, "{left} m");
+}
