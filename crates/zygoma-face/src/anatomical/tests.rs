@@ -366,10 +366,14 @@ fn wind_moves_exposed_skin_by_millimetres() {
     }
     // The corner of the mouth has neither teeth nor another lip behind it.
     assert!((2e-4..1.2e-2).contains(&moved("mouth-left")), "{} m", moved("mouth-left"));
-    // Ears fold back; elsewhere skin moves by a few millimetres.
-    let mut ways = distances(&head.output.neutral, &FACE.neutral);
+    // Ears fold back, and the upper forehead lacks attachment; elsewhere in front of the ears skin moves by a few millimetres.
+    let is_face = |p: &Vec3| p.z > 0.05 && p.y < 0.06;
+    let ways = distances(&head.output.neutral, &FACE.neutral);
+    let mut ways: Vec<f32> =
+        (FACE.neutral.iter().zip(ways)).filter(|(p, _)| is_face(p)).map(|(_, way)| way).collect();
     ways.sort_by(f32::total_cmp);
-    assert!(ways[ways.len() * 9 / 10] < 8e-3, "{} m", ways[ways.len() * 9 / 10]);
+    let [most, all] = [ways[ways.len() * 9 / 10], ways[ways.len() - 1]];
+    assert!(most < 8e-3 && all < 1.5e-2, "{most} {all} m");
     // The stagnation pressure on the 0.03 m² that a head shows is 29 N.
     let total: DVec3 = head.wind_forces(DVec3::new(0.0, 0.0, -40.0)).into_iter().sum();
     assert!((-40.0..-10.0).contains(&total.z), "{total} N");
