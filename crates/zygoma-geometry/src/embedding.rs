@@ -10,6 +10,16 @@ use crate::normals::area_vector;
 /// Rings of coarse triangles that are searched around the nearest coarse vertex.
 const RINGS: usize = 2;
 
+/// A point follows the nearest coarse triangle wholly within this fraction of its longest edge: round surfaces are that far from a chord.
+const WITHIN: f64 = 0.5;
+
+/// The fraction by which a point follows the coarse triangle nearest to it, given its distance from that triangle. Farther from it than the
+/// triangle is long, as in a hole of the coarse surface, the triangle says nothing about the point.
+pub fn followed_fraction(distance: f64, [a, b, c]: [DVec3; 3]) -> f64 {
+    let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
+    ((1.0 - distance / longest.max(f64::MIN_POSITIVE)) / (1.0 - WITHIN)).clamp(0.0, 1.0)
+}
+
 /// For each fine vertex the coarse vertices that it follows, with weights.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Embedding {

@@ -26,7 +26,7 @@ pub struct HeadOptions {
     pub dials: DialSettings,
     /// The level of detail of its meshes.
     pub level: Level,
-    /// Its hair; by the seed if it is not told.
+    /// Its hair; chosen by the seed if not given.
     pub hair: Option<Hair>,
 }
 

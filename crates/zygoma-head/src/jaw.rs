@@ -8,7 +8,7 @@ pub(crate) const JOINT: DVec3 = DVec3::new(0.0, -2.0, 12.0);
 /// Amplitudes of the jaw's motion at weight 1 of each jaw shape.
 const OPEN_ANGLE: f64 = 0.33;
 const OPEN_GLIDE: DVec3 = DVec3::new(0.0, -2.0, 4.0);
-const FORWARD: DVec3 = DVec3::new(0.0, -0.8, 6.5);
+pub(crate) const FORWARD: DVec3 = DVec3::new(0.0, -1.0, 8.6);
 const SIDEWAYS: DVec3 = DVec3::new(4.5, 0.0, 0.0);
 const SIDEWAYS_TURN: f64 = 0.02;
 

@@ -131,15 +131,15 @@ const JAW: [DVec3; 8] = [
     at(66.0, -19.0, 12.0),
     at(60.0, -39.0, 14.0),
     at(53.0, -56.0, 20.0),
-    at(45.0, -69.0, 34.0),
-    at(35.0, -80.0, 50.0),
-    at(24.0, -89.0, 67.0),
-    at(12.0, -94.0, 84.0),
+    at(44.0, -67.0, 34.0),
+    at(34.0, -77.0, 50.0),
+    at(23.0, -85.0, 67.0),
+    at(12.0, -90.0, 84.0),
 ];
-const CHIN: DVec3 = at(0.0, -96.0, 92.0);
+const CHIN: DVec3 = at(0.0, -92.0, 92.0);
 /// The left brow from the inside out.
 const BROW: [DVec3; 5] =
-    [at(9.0, 38.5, 0.0), at(18.0, 41.5, 0.0), at(28.0, 42.5, 0.0), at(38.0, 40.0, 0.0), at(46.0, 36.0, 0.0)];
+    [at(9.0, 34.0, 0.0), at(18.0, 36.8, 0.0), at(28.0, 38.6, 0.0), at(38.0, 38.0, 0.0), at(46.0, 34.5, 0.0)];
 const BRIDGE: [DVec3; 4] = [at(0.0, 27.0, 0.0), at(0.0, 14.0, 0.0), at(0.0, 1.0, 0.0), at(0.0, -13.0, 0.0)];
 /// Below the nose: the middle, then outwards on the left.
 const NOSE_BASE: [DVec3; 3] = [at(0.0, -24.0, 105.0), at(5.0, -23.5, 107.0), at(13.5, -21.0, 102.0)];
@@ -147,13 +147,13 @@ const NOSE_BASE: [DVec3; 3] = [at(0.0, -24.0, 105.0), at(5.0, -23.5, 107.0), at(
 /// The left half of the face's outline as a photograph from half a metre shows it, relative to the chin: from the height of the nose's root in
 /// front of the ear down to beside the chin, evenly spaced. That is what the usual 68 landmarks mark; it runs in front of the jaw's border.
 const OUTLINE: [DVec3; 8] = [
-    at(68.0, 117.0, -71.0),
-    at(72.5, 96.0, -68.0),
-    at(69.0, 78.0, -56.0),
-    at(61.5, 58.0, -54.0),
-    at(54.5, 38.0, -46.0),
-    at(44.0, 19.0, -33.0),
-    at(29.5, 9.5, -21.0),
+    at(68.0, 113.0, -71.0),
+    at(72.5, 92.5, -68.0),
+    at(69.0, 75.0, -56.0),
+    at(61.5, 56.0, -54.0),
+    at(54.5, 36.5, -46.0),
+    at(43.5, 18.5, -33.0),
+    at(29.0, 9.5, -21.0),
     at(15.0, 4.0, -3.0),
 ];
 /// The crease between nose and upper lip: the middle, then outwards on the left, below nostril and wing.

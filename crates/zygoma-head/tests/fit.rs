@@ -3,7 +3,8 @@
 use glam::{DQuat, DVec3};
 use zygoma_geometry::shapes;
 use zygoma_geometry::similarity::Similarity;
-use zygoma_head::anatomy::{Anatomy, Bone, FillDetail, Inverted};
+use zygoma_head::anatomy::checks::Inverted;
+use zygoma_head::anatomy::{Anatomy, Bone, FillDetail};
 use zygoma_head::fit::{BoneModel, Fat, FitError, FitInput, FittedHead, Registration, fit, truth};
 use zygoma_head::{Head, HeadOptions, Level};
 use zygoma_rig::RigMesh;
@@ -124,8 +125,8 @@ fn mirrored_rescaled_z_up_and_noisy_input_moves_the_skull_by_less_than_half_a_mi
     }
     let mean = distances.iter().sum::<f64>() / distances.len() as f64;
     assert!(mean < 0.5 * MILLIMETRE, "{mean}");
-    // Told that the head is fatter than it looks, the bones lie deeper: both jaw angles come nearer to each other.
-    let (thin, _) = plain.bones(BoneModel::default(), Fat::Told((fat + 0.8).min(1.0))).unwrap();
+    // If the head is said to be fatter than it looks, the bones lie deeper: both jaw angles come nearer to each other.
+    let (thin, _) = plain.bones(BoneModel::default(), Fat::Given((fat + 0.8).min(1.0))).unwrap();
     let width = |bones: &[Vec<DVec3>; 2]| {
         let x = bones[1].iter().map(|p| p.x);
         x.clone().fold(f64::MIN, f64::max) - x.fold(f64::MAX, f64::min)
@@ -161,7 +162,7 @@ fn the_ict_head_is_registered_and_its_withheld_landmarks_are_met() {
     }
     let mean = (0..17).chain(27..68).map(distance).sum::<f64>() / 58.0;
     assert!(mean < 3.0 * MILLIMETRE, "{mean}");
-    // Its lower teeth, withheld, turn about an axis near the condyles.
+    // Its lower teeth, withheld, turn about an axis so near to the condyles that these glide little in their joints.
     let open = read_rig(&folder.join("jawOpen.obj"), &Limits::default()).unwrap();
     let is_tooth = fitted.lower_teeth(&positions);
     let teeth = || (0..positions.len()).filter(|v| is_tooth[*v]);
@@ -171,7 +172,8 @@ fn the_ict_head_is_registered_and_its_withheld_landmarks_are_met() {
     let degrees = DQuat::from_mat3(&motion.matrix3).to_axis_angle().1.to_degrees();
     assert!((degrees - 25.3).abs() < 0.3, "{degrees}");
     let off = fitted.condyles_off_axis(&motion).expect("an axis");
-    assert!(off.into_iter().all(|length| length < 8.0 * MILLIMETRE), "{off:?}");
+    let glide = off.map(|length| 2.0 * length * (0.5 * degrees.to_radians()).sin());
+    assert!(glide.into_iter().all(|length| length < 8.0 * MILLIMETRE), "{glide:?}");
 }
 
 #[test]

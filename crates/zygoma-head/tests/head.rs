@@ -68,7 +68,8 @@ fn a_head_is_life_size_and_looks_to_plus_z() {
     let y = |v: u32| head.skin.positions[v as usize].y;
     let crown = head.skin.positions.iter().map(|p| p.y).fold(f64::MIN, f64::max);
     let chin = y(head.places.landmarks[8]);
-    assert!((0.225..0.25).contains(&(crown - chin)), "{}", crown - chin);
+    // Between ICT-FaceKit's generic head (221 mm) and the tallest of MPFB's people (226 mm), a few millimetres either way.
+    assert!((0.215..0.230).contains(&(crown - chin)), "{}", crown - chin);
     assert!(head.skin.positions[head.places.landmarks[30] as usize].z > 0.1);
 }
 

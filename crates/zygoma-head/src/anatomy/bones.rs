@@ -18,6 +18,13 @@ const RIDGE_ROUNDING: f64 = 2.5;
 /// Clearance between cranium and mandible.
 const JOINT_GAP: f64 = 1.2;
 
+/// The head of the mandible, from its inner to its outer end, on the left.
+const CONDYLE: [DVec3; 2] = [at(43.5, -4.5, 10.5), at(54.5, -3.5, 9.5)];
+const CONDYLE_RADIUS: f64 = 4.0;
+/// Tissue nearer than this to both bones is tied to neither. The jaw's largest motion in its joint would shear tissue between nearer bones through
+/// itself.
+pub(super) const BETWEEN: f64 = crate::jaw::FORWARD.z;
+
 /// Rounds off the mirror plane, so that solids of the two sides meet without a crease.
 fn rounded(p: DVec3, by: f64) -> DVec3 {
     at((p.x * p.x + by * by).sqrt(), p.y, p.z)
@@ -146,7 +153,7 @@ fn brain(p: DVec3) -> f64 {
 }
 
 fn vault(p: DVec3) -> f64 {
-    let back = ellipsoid(p, at(0.0, 54.0, -10.0), at(72.0, 80.0, 90.0));
+    let back = ellipsoid(p, at(0.0, 53.0, -10.0), at(73.0, 78.0, 90.0));
     let front = ellipsoid(p, at(0.0, 56.0, 34.0), at(57.0, 48.0, 56.0));
     let occiput = ellipsoid(p, at(0.0, 20.0, -52.0), at(50.0, 40.0, 44.0));
     join(join(back, front, 22.0), occiput, 16.0)
@@ -214,10 +221,10 @@ fn mandible_solid(p: DVec3) -> f64 {
     let border = tube(
         s,
         &[
-            (at(4.0, -82.0, 84.0), 5.5),
-            (at(14.0, -81.0, 76.0), 5.8),
-            (at(29.0, -71.0, 50.0), 5.6),
-            (at(43.0, -55.0, 19.0), 5.0),
+            (at(4.0, -76.5, 83.5), 5.5),
+            (at(14.0, -75.5, 75.5), 5.8),
+            (at(27.5, -67.5, 50.0), 5.6),
+            (at(41.0, -54.0, 19.0), 5.0),
         ],
         6.0,
     );
@@ -231,7 +238,7 @@ fn mandible_solid(p: DVec3) -> f64 {
         ],
         6.0,
     );
-    let chin = ellipsoid(p, at(0.0, -82.0, 87.0), at(13.0, 6.5, 6.0));
+    let chin = ellipsoid(p, at(0.0, -76.0, 86.5), at(13.0, 6.5, 6.0));
     let mut d = join(border, body, 9.0);
     d = join(d, chin, 6.0);
     let sheet = |from: DVec3, to: DVec3, r: f64, q: f64| rod(s, (from, r), (to, q));
@@ -240,7 +247,7 @@ fn mandible_solid(p: DVec3) -> f64 {
     d = join(d, sheet(at(37.5, -48.0, 33.0), at(44.5, -17.0, 24.0), 4.0, 3.2), 7.0);
     d = join(d, sheet(at(35.0, -46.0, 38.0), at(43.5, -14.0, 29.0), 3.8, 3.0), 7.0);
     d = join(d, sheet(at(43.0, -18.0, 30.0), at(45.0, -5.0, 30.0), 3.2, 2.4), 5.0);
-    let condyle = sheet(at(43.5, -3.5, 10.5), at(54.5, -2.5, 9.5), 4.0, 4.0);
+    let condyle = sheet(CONDYLE[0], CONDYLE[1], CONDYLE_RADIUS, CONDYLE_RADIUS);
     join(d, condyle, 4.0)
 }
 

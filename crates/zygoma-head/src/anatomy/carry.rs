@@ -161,18 +161,46 @@ fn find_ties(mesh: &TetMesh, bones: &[TriMesh; 2]) -> Vec<Tie> {
     }
     let search = |bone: &TriMesh| nearest::Nearest::new(&bone.positions, &bone.triangles, |_| true);
     let [cranium, mandible] = bones.each_ref().map(search);
+    let template = Template::of(Level::High);
     const REACH: f64 = 0.75;
-    let tie = |(p, boundary): (&DVec3, &bool)| {
-        let signed = |bone: &nearest::Nearest| bone.find(*p, 12.0).map_or(f64::MAX, |f| f.signed);
+    let tie = |(p, is_boundary): (&DVec3, &bool)| {
+        let signed = |bone: &nearest::Nearest| bone.find(*p, f64::MAX).map_or(f64::MAX, |f| f.signed);
         let (c, m) = (signed(&cranium), signed(&mandible));
+        let nearer_bone = if c <= m { Tie::Cranium } else { Tie::Mandible };
+        // In and around the joint bones glide past each other by more than the gap between them: tissue tied to both would turn inside out.
+        if c.max(m) < bones::BETWEEN {
+            return Tie::Flesh;
+        }
         if c.min(m) < REACH {
-            return if c <= m { Tie::Cranium } else { Tie::Mandible };
+            return nearer_bone;
         }
-        match boundary {
-            true if p.y < crate::sculpt::skull::NECK_END + 0.01 => Tie::Neck,
-            true => Tie::Skin,
-            false => Tie::Flesh,
+        if !is_boundary {
+            return Tie::Flesh;
         }
+        if p.y < crate::sculpt::skull::NECK_END + 0.01 {
+            return Tie::Neck;
+        }
+        // Under thin tissue the fill goes on through the bone and may end behind it, in the cranial cavity.
+        let to_skin = template.closest_on_skin(*p).map_or(0.0, |hit| hit.point.distance(*p));
+        if c.min(m) < to_skin { nearer_bone } else { Tie::Skin }
     };
-    mesh.positions.iter().zip(&on_boundary).map(tie).collect()
+    mesh.positions.par_iter().zip(&on_boundary).map(tie).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nodes on walls of bone once counted as skin, up to 16 mm below it, and hung loose.
+    #[test]
+    fn what_is_tied_to_the_skin_lies_on_it() {
+        let template = Template::of(Level::High);
+        for detail in FillDetail::STORED {
+            let fill = HalfFill::of(detail);
+            let on_skin = fill.mesh.positions.iter().zip(&fill.ties).filter(|(_, tie)| **tie == Tie::Skin);
+            let distance = |(p, _): (&DVec3, &Tie)| template.closest_on_skin(*p).unwrap().point.distance(*p);
+            let farthest = on_skin.map(distance).fold(0.0, f64::max);
+            assert!(farthest < 1.0, "{detail:?}: {farthest} mm");
+        }
+    }
 }

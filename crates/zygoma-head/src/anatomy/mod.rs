@@ -37,7 +37,6 @@ use crate::{Head, JawWeights};
 pub(crate) use carry::{
     TemplateWraps, carried_fill, template_bones, template_fill, template_mandible, template_wraps,
 };
-pub use checks::Inverted;
 use halves::Halves;
 pub use keep::{bake, fingerprint};
 pub(crate) use prisms::tissue;
@@ -102,7 +101,7 @@ impl FillDetail {
     /// Factor of element sizes.
     fn coarseness(self) -> f64 {
         match self {
-            Self::Coarse => 2.4,
+            Self::Coarse => 1.95,
             Self::Fine => 1.0,
             Self::Finest => 0.8,
         }

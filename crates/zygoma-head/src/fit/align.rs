@@ -102,7 +102,7 @@ fn misfit(cloud: &Cloud, target: &Target, found: &Similarity, start: &Similarity
     distances[..kept].iter().sum::<f64>() / kept.max(1) as f64
 }
 
-/// Starts in one orientation: the crown at the mesh's top, the head as a share of the mesh's height: a head with its
+/// Starts in one orientation: the crown at the mesh's top, the head as a fraction of the mesh's height: a head with its
 /// neck, one with shoulders, a bust, a whole person.
 fn starts(target: &Target, rotation: DQuat) -> Vec<Similarity> {
     const SHARES: [f64; 5] = [0.95, 0.75, 0.55, 0.35, 0.135];
@@ -113,8 +113,8 @@ fn starts(target: &Target, rotation: DQuat) -> Vec<Similarity> {
     let heights: Vec<f64> = target.positions.iter().map(|p| p.dot(up)).collect();
     let top = heights.iter().copied().fold(f64::MIN, f64::max);
     let bottom = heights.iter().copied().fold(f64::MAX, f64::min);
-    let start = |share: f64| {
-        let height = share * (top - bottom);
+    let start = |fraction: f64| {
+        let height = fraction * (top - bottom);
         let scale = height / HEIGHT;
         // The centre of the bounding box around the part at the height of the head.
         let (mut low, mut high) = (DVec3::MAX, DVec3::MIN);

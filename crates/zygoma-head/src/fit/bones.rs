@@ -34,8 +34,8 @@ pub enum Fat {
     /// Estimated from the skin.
     #[default]
     Auto,
-    /// As told, from −1 to 1.
-    Told(f64),
+    /// As given, from −1 to 1.
+    Given(f64),
 }
 
 /// A registered skin in the head's own frame, in metres.
@@ -56,24 +56,24 @@ const CENTRES: usize = 800;
 impl Skin<'_> {
     /// The bones by a model, and the fat that it assumes.
     pub(super) fn bones(&self, model: BoneModel, fat: Fat) -> Result<(Bones, f64), FitError> {
-        let told = |estimate: f64| if let Fat::Told(value) = fat { value } else { estimate };
+        let given = |estimate: f64| if let Fat::Given(value) = fat { value } else { estimate };
         let template = template_bones();
         match model {
             BoneModel::SpaceWarp => {
                 let start: Vec<DVec3> = self.template.base.rest.iter().map(|p| *p / METRE).collect();
                 let space = self.space_warp(&start)?;
-                Ok((template.map(|bone| bone.iter().map(|p| space.apply(*p / METRE)).collect()), told(0.0)))
+                Ok((template.map(|bone| bone.iter().map(|p| space.apply(*p / METRE)).collect()), given(0.0)))
             }
             BoneModel::Dials => {
                 let space = self.space_warp(self.by_dials)?;
                 let place = |p: &DVec3| space.apply(self.warp.apply(*p, 0.0) / METRE);
-                Ok((template.map(|bone| bone.iter().map(place).collect()), told(0.0)))
+                Ok((template.map(|bone| bone.iter().map(place).collect()), given(0.0)))
             }
             BoneModel::Linear => {
                 let mut found = self.coefficients(fat)?;
                 if found.fat.abs() > 1.0 {
-                    // The estimate leaves the dial's range: take the nearest that the dial can tell.
-                    found = self.coefficients(Fat::Told(found.fat.clamp(-1.0, 1.0)))?;
+                    // The estimate leaves the dial's range: take the nearest value in it.
+                    found = self.coefficients(Fat::Given(found.fat.clamp(-1.0, 1.0)))?;
                 }
                 let place = |bone: Vec<DVec3>| {
                     let offsets = Moves::new(&bone, &vec![0.0; bone.len()]).offsets(&found.coefficients);
@@ -136,7 +136,7 @@ impl Skin<'_> {
         }
         let fat_number = of_dial(WEIGHT).ok_or(FitError::Unsolvable)?;
         let (mut prior, mut wanted) = (1.0, 0.0);
-        if let Fat::Told(value) = fat {
+        if let Fat::Given(value) = fat {
             /// Certain, as far as the solve can be.
             const CERTAIN: f64 = 1e8;
             (prior, wanted) = (CERTAIN, value / DIAL_STEP);

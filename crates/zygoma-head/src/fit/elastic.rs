@@ -28,7 +28,7 @@ pub(super) struct Stiffness {
 pub(super) struct Pull {
     /// The vertices of the point, with their weights.
     pub(super) vertices: [u32; 3],
-    pub(super) shares: [f64; 3],
+    pub(super) barycentric: [f64; 3],
     pub(super) to: DVec3,
     /// Weight, as an area in square metres.
     pub(super) weight: f64,
@@ -110,11 +110,11 @@ impl ElasticSurface {
         self.matrix.values_mut().copy_from_slice(&mixed);
         let mut pulled = vec![DVec3::ZERO; x.len()];
         for pull in pulls {
-            for i in (0..3).filter(|i| pull.shares[*i] > 0.0) {
+            for i in (0..3).filter(|i| pull.barycentric[*i] > 0.0) {
                 let v = pull.vertices[i];
-                pulled[v as usize] += pull.weight * pull.shares[i] * pull.to;
-                for j in (0..3).filter(|j| pull.shares[*j] > 0.0 && v >= pull.vertices[*j]) {
-                    let value = pull.weight * pull.shares[i] * pull.shares[j];
+                pulled[v as usize] += pull.weight * pull.barycentric[i] * pull.to;
+                for j in (0..3).filter(|j| pull.barycentric[*j] > 0.0 && v >= pull.vertices[*j]) {
+                    let value = pull.weight * pull.barycentric[i] * pull.barycentric[j];
                     self.matrix.add(v as usize, pull.vertices[j] as usize, value);
                 }
             }
@@ -178,8 +178,12 @@ mod tests {
         let rest: Vec<DVec3> = base.rest.iter().map(|p| *p / 1000.0).collect();
         let turn = glam::DQuat::from_rotation_y(0.3);
         let wanted: Vec<DVec3> = rest.iter().map(|p| turn * *p + DVec3::new(0.01, 0.0, 0.02)).collect();
-        let pull =
-            |v: usize| Pull { vertices: [v as u32; 3], shares: [1.0, 0.0, 0.0], to: wanted[v], weight: 1e-4 };
+        let pull = |v: usize| Pull {
+            vertices: [v as u32; 3],
+            barycentric: [1.0, 0.0, 0.0],
+            to: wanted[v],
+            weight: 1e-4,
+        };
         let pulls: Vec<Pull> = (0..rest.len()).step_by(10).map(pull).collect();
         let mut surface = ElasticSurface::new(&rest, &base.triangles);
         let largest =

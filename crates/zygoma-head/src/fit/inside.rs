@@ -91,7 +91,7 @@ pub(super) fn tissue_warp(under: &Skin<'_>, bones: &Bones) -> Result<RbfWarp, Fi
 /// the two (Thesis ch. 3 §3.1.2).
 fn place_muscles(anatomy: &mut Anatomy) {
     const SHARE: f64 = 0.1;
-    /// The largest share of the tissue that may be muscle. Ours.
+    /// The largest fraction of the tissue that may be muscle. Ours.
     const MOST: f64 = 0.8;
     let template = template_wraps();
     let [skin, muscle, skull] = &template.layers;

@@ -9,7 +9,7 @@ use super::inside::Inside;
 use super::poses::PosedReport;
 use super::register::data_weights;
 use super::target::Target;
-use crate::anatomy::{Inverted, checks};
+use crate::anatomy::checks::{self, Inverted};
 use crate::sculpt::ear;
 use crate::sculpt::field::at;
 use crate::template::Template;

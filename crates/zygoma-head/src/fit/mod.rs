@@ -150,7 +150,7 @@ pub struct FittedHead {
     pub to_mesh: Similarity,
     /// The dials that come nearest to the head.
     pub dials: DialValues,
-    /// How fat the head is taken to be, from −1 to 1: as told, or an estimate.
+    /// How fat the head is taken to be, from −1 to 1: as given, or an estimate.
     pub fat: f64,
     /// The skin: the built-in head's vertices at [`Level::High`].
     pub skin: Vec<DVec3>,

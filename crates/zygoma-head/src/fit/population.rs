@@ -20,7 +20,7 @@ const TWIN: f64 = 0.15;
 const WAVES: usize = 64;
 /// Length over which the firm field changes, and its standard deviation, in millimetres. Ours: the dials alone miss real faces by about as much.
 const FIRM: (f64, f64) = (45.0, 2.0);
-/// Length over which the soft field changes, in millimetres, and its standard deviation as a share of the tissue's depth. Ours, an
+/// Length over which the soft field changes, in millimetres, and its standard deviation as a fraction of the tissue's depth. Ours, an
 /// assumption.
 const SOFT: (f64, f64) = (45.0, 0.25);
 /// Deeper tissue varies no more than this deep one does, in millimetres. Ours.
@@ -65,8 +65,8 @@ impl Moves {
             let soft = if *softness > 0.0 { *softness * tissue_depth(*p) } else { 0.0 };
             std::array::from_fn(|m| {
                 let (direction, phase, size) = fields[m / WAVES][m % WAVES];
-                let share = if m < WAVES { 1.0 } else { soft };
-                share * size * (direction.dot(*p) + phase).cos()
+                let scale = if m < WAVES { 1.0 } else { soft };
+                scale * size * (direction.dot(*p) + phase).cos()
             })
         };
         Self {

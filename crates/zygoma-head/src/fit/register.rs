@@ -112,7 +112,7 @@ pub(super) fn register(
             pulls.extend(target_pulls(&x, base, &weights, target, stage));
             pulls.extend(landmarks.iter().map(|mark| Pull {
                 vertices: [mark.vertex; 3],
-                shares: [1.0, 0.0, 0.0],
+                barycentric: [1.0, 0.0, 0.0],
                 to: mark.place,
                 weight: LANDMARK_AREA,
             }));
@@ -167,7 +167,7 @@ fn template_pulls(
         }
         let (to, normal) = find(v, normals[v])?;
         let near = to.distance(x[v]) < stage.reach && normal.dot(normals[v]) > stage.agreement;
-        near.then_some(Pull { vertices: [v as u32; 3], shares: [1.0, 0.0, 0.0], to, weight })
+        near.then_some(Pull { vertices: [v as u32; 3], barycentric: [1.0, 0.0, 0.0], to, weight })
     };
     (0..x.len()).into_par_iter().filter_map(pull).collect()
 }
@@ -185,7 +185,12 @@ fn target_pulls(x: &[DVec3], base: &Base, weights: &[f64], target: &Target, stag
         let near = hit.point.distance(p) < stage.reach && hit.normal.dot(normal) > stage.agreement;
         let vertices = outer[hit.triangle as usize];
         let weight = vertices.iter().map(|v| weights[*v as usize]).fold(1.0, f64::min);
-        near.then_some(Pull { vertices, shares: hit.barycentric, to: p, weight: 0.5 * weight * areas[u] })
+        near.then_some(Pull {
+            vertices,
+            barycentric: hit.barycentric,
+            to: p,
+            weight: 0.5 * weight * areas[u],
+        })
     };
     (0..target.positions.len()).into_par_iter().filter_map(pull).collect()
 }

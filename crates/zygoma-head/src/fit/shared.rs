@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use glam::DVec3;
 use rayon::prelude::*;
+use zygoma_geometry::embedding::followed_fraction;
 use zygoma_geometry::icp::IcpTarget;
 use zygoma_geometry::similarity::Similarity;
 
@@ -37,7 +38,7 @@ pub struct SharedSkin {
     pub triangles: &'static [[u32; 3]],
     /// For each vertex its mirror image.
     pub mirror: &'static [u32],
-    /// For each vertex the share of the jaw's motion that it follows.
+    /// For each vertex the fraction of the jaw's motion that it follows.
     pub jaw: &'static [f64],
     /// Landmarks, contours and regions.
     pub places: &'static Places,
@@ -83,14 +84,14 @@ impl SharedSkin {
 pub struct Seat {
     /// The others.
     pub corners: [u32; 3],
-    /// Their shares; they sum to 1.
-    pub shares: [f64; 3],
+    /// Their weights; they sum to 1, or to less where the others are too far to carry it wholly.
+    pub barycentric: [f64; 3],
 }
 
 impl Seat {
     /// The value at the point, from those of the others.
     pub fn mix(&self, values: &[DVec3]) -> DVec3 {
-        (0..3).map(|k| self.shares[k] * values[self.corners[k] as usize]).sum()
+        (0..3).map(|k| self.barycentric[k] * values[self.corners[k] as usize]).sum()
     }
 }
 
@@ -116,7 +117,7 @@ impl FillSkin {
         let anatomy = Anatomy::carried(detail, |p, _| p);
         let place = |v: usize| {
             let hit = template.closest_on_skin(nodes[v]).filter(|_| anatomy.fill_ties[v] == Tie::Skin)?;
-            Some(Seat { corners: base.triangles[hit.triangle as usize], shares: hit.barycentric })
+            Some(Seat { corners: base.triangles[hit.triangle as usize], barycentric: hit.barycentric })
         };
         let on_skin: Vec<Option<Seat>> = (0..nodes.len()).into_par_iter().map(place).collect();
         // With the mouth open, so that no vertex of one lip hangs on the other.
@@ -130,7 +131,10 @@ impl FillSkin {
         let search = IcpTarget::new(&opened, &boundary)?;
         let seat = |p: &DVec3| {
             let hit = search.closest(*p)?;
-            Some(Seat { corners: boundary[hit.triangle as usize], shares: hit.barycentric })
+            let corners = boundary[hit.triangle as usize];
+            let at = corners.map(|node| opened[node as usize]);
+            let carried = followed_fraction(hit.point.distance(*p), at);
+            Some(Seat { corners, barycentric: hit.barycentric.map(|weight| carried * weight) })
         };
         let on_fill = base.open.par_iter().map(seat).collect::<Option<Vec<Seat>>>()?;
         Some(Self { on_skin, on_fill })
@@ -162,17 +166,29 @@ mod tests {
     fn no_lip_hangs_on_the_other() {
         let relation = FillSkin::of(FillDetail::Coarse).unwrap();
         let shared = SharedSkin::get();
-        let jaw_share = |seat: &Option<Seat>| {
-            let share =
-                |seat: Seat| (0..3).map(|k| seat.shares[k] * shared.jaw[seat.corners[k] as usize]).sum();
-            DVec3::splat(seat.map_or(0.0, share))
+        let jaw_fraction = |seat: &Option<Seat>| {
+            let fraction =
+                |seat: Seat| (0..3).map(|k| seat.barycentric[k] * shared.jaw[seat.corners[k] as usize]).sum();
+            DVec3::splat(seat.map_or(0.0, fraction))
         };
-        let jaw: Vec<DVec3> = relation.on_skin.iter().map(jaw_share).collect();
+        let jaw: Vec<DVec3> = relation.on_skin.iter().map(jaw_fraction).collect();
         let is_lip = |v: usize| [SkinPart::UpperLip, SkinPart::LowerLip].contains(&shared.parts[v]);
         let lips = (0..shared.parts.len()).filter(|v| shared.weights[*v] > 0.0 && is_lip(*v));
         for v in lips {
             let carried = relation.on_fill[v].mix(&jaw).x;
             assert!((carried - shared.jaw[v]).abs() < 0.5, "vertex {v}: {carried} for {}", shared.jaw[v]);
+        }
+    }
+
+    /// A head that moves alike on both sides keeps these nodes in the middle.
+    #[test]
+    fn nodes_in_the_mirror_plane_are_seated_in_it() {
+        for detail in FillDetail::STORED {
+            let (relation, nodes) = (FillSkin::of(detail).unwrap(), template_fill(detail));
+            let seats = nodes.iter().zip(&relation.on_skin).filter(|(node, _)| node.x == 0.0);
+            for seat in seats.filter_map(|(_, seat)| seat.as_ref()) {
+                assert_eq!(seat.mix(SharedSkin::get().template).x, 0.0, "{detail:?}: {seat:?}");
+            }
         }
     }
 }

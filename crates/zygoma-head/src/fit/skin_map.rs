@@ -139,7 +139,7 @@ impl SkinMap {
     /// The vertex of the mesh nearest to the place of a vertex of the shared skin; `None` where the mesh does not determine it.
     pub fn vertex_at(&self, v: u32) -> Option<u32> {
         let seat = self.places.get(v as usize)?.as_ref()?;
-        (0..3).max_by(|a, b| seat.shares[*a].total_cmp(&seat.shares[*b])).map(|k| seat.corners[k])
+        (0..3).max_by(|a, b| seat.barycentric[*a].total_cmp(&seat.barycentric[*b])).map(|k| seat.corners[k])
     }
 
     /// Displacements of the shared skin from those of the mesh's vertices, which are in the mesh's frame. Skin without a counterpart moves as
@@ -147,7 +147,7 @@ impl SkinMap {
     pub fn read(&mut self, offset: impl Fn(usize) -> DVec3, guess: impl Fn(usize) -> DVec3) -> Vec<DVec3> {
         let back = self.to_mesh.inverse();
         let at = |seat: &Seat| {
-            let moved: DVec3 = (0..3).map(|k| seat.shares[k] * offset(seat.corners[k] as usize)).sum();
+            let moved: DVec3 = (0..3).map(|k| seat.barycentric[k] * offset(seat.corners[k] as usize)).sum();
             back.scale * (back.rotation * moved)
         };
         let beyond =
@@ -269,7 +269,7 @@ impl<'a> Finder<'a> {
         let found =
             self.tree.closest_among(self.sheet.positions, &self.triangles, query.place, within, accepted)?;
         let corners = self.triangles[found.triangle as usize];
-        Some((Seat { corners, shares: found.barycentric }, found.distance))
+        Some((Seat { corners, barycentric: found.barycentric }, found.distance))
     }
 }
 

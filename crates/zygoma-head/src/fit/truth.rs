@@ -91,7 +91,7 @@ struct RandomFat {
 
 impl RandomFat {
     fn new(seed: u64) -> Self {
-        /// Length over which it changes, in millimetres, and its standard deviation as a share of the depth.
+        /// Length over which it changes, in millimetres, and its standard deviation as a fraction of the depth.
         const LENGTH: f64 = 55.0;
         const SHARE: f64 = 0.25;
         Self { waves: random_waves(Keyed::new(seed, 18), LENGTH, SHARE).to_vec() }
@@ -100,8 +100,8 @@ impl RandomFat {
     /// The offset of a point of the template's skin, away from the middle of the head, in millimetres.
     fn offset(&self, p: DVec3, softness: f64) -> DVec3 {
         const MIDDLE: DVec3 = DVec3::new(0.0, -10.0, 10.0);
-        let share: f64 = self.waves.iter().map(|(k, phase, size)| size * (k.dot(p) + phase).cos()).sum();
-        softness * share * tissue_depth(p) * (p - MIDDLE).normalize_or_zero()
+        let change: f64 = self.waves.iter().map(|(k, phase, size)| size * (k.dot(p) + phase).cos()).sum();
+        softness * change * tissue_depth(p) * (p - MIDDLE).normalize_or_zero()
     }
 }
 

@@ -62,7 +62,7 @@ fn skull_under(
         let pull = |v: usize| {
             let direction = ((x[v] - fitted[v]).normalize_or_zero() + upright[v]).normalize_or_zero();
             let to = fitted[v] + distances[v] * direction;
-            Pull { vertices: [v as u32; 3], shares: [1.0, 0.0, 0.0], to, weight: areas[v].max(1e-9) }
+            Pull { vertices: [v as u32; 3], barycentric: [1.0, 0.0, 0.0], to, weight: areas[v].max(1e-9) }
         };
         let pulls: Vec<Pull> = (0..x.len()).map(pull).collect();
         surface.relax(&mut x, &pulls, STIFFNESS, STEPS).map_err(|_| FitError::Unsolvable)?;
@@ -87,7 +87,7 @@ fn distances(skin: &Skin<'_>, fat: Fat) -> Result<(Vec<f64>, f64), FitError> {
     let mut found = regression.latent(&feature);
     let number = of_dial("weight").ok_or(FitError::Unsolvable)?;
     let mut estimate = (DIAL_STEP * found[number]).clamp(-1.0, 1.0);
-    if let Fat::Told(value) = fat {
+    if let Fat::Given(value) = fat {
         (found[number], estimate) = (value / DIAL_STEP, value);
     }
     let moved = |moves: &Moves| moves.offsets(&found);
@@ -154,12 +154,12 @@ impl Regression {
     /// The predicted coefficients.
     fn latent(&self, feature: &[f64]) -> Vec<f64> {
         let product = |own: &Vec<f64>| own.iter().zip(feature).map(|(a, b)| a * b).sum::<f64>();
-        let mut shares: Vec<[f64; 4]> =
+        let mut weights: Vec<[f64; 4]> =
             self.features.iter().map(|own| [product(own), 0.0, 0.0, 0.0]).collect();
-        self.factor.solve(&mut shares);
+        self.factor.solve(&mut weights);
         let mut found = vec![0.0; COEFFICIENTS];
-        for (share, coefficients) in shares.iter().zip(&self.coefficients) {
-            found.iter_mut().zip(coefficients).for_each(|(sum, value)| *sum += share[0] * value);
+        for (weight, coefficients) in weights.iter().zip(&self.coefficients) {
+            found.iter_mut().zip(coefficients).for_each(|(sum, value)| *sum += weight[0] * value);
         }
         found
     }

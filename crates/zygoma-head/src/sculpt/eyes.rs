@@ -2,17 +2,17 @@
 
 use glam::DVec3;
 
-use super::field::{at, carve, ellipsoid, join, tube};
+use super::field::{at, bell, carve, ellipsoid, join, ramp};
 
 /// Centre of the left eyeball.
-pub(crate) const CENTRE: DVec3 = at(32.0, 13.0, 69.0);
+pub(crate) const CENTRE: DVec3 = at(31.2, 13.0, 70.0);
 /// Radius of the eyeball.
-pub(crate) const RADIUS: f64 = 15.0;
+pub(crate) const RADIUS: f64 = 12.8;
 /// Radius of the pocket behind the lids.
 pub(crate) const POCKET: f64 = RADIUS + 0.35;
 /// Radius of the sphere on which the lid margins meet when the eye closes.
-pub(crate) const MARGIN: f64 = RADIUS + 1.4;
-const LID: f64 = RADIUS + 2.65;
+pub(crate) const MARGIN: f64 = RADIUS + 1.3;
+const LID: f64 = RADIUS + 2.9;
 
 /// Coordinates of a point in front of the eye: lateral offset over the margin radius (outwards positive), and
 /// the angle of the lid's rotation about the eye's horizontal axis.
@@ -21,17 +21,23 @@ pub(crate) fn lid_coordinates(p: DVec3) -> (f64, f64) {
     (q.x / MARGIN, q.y.atan2(q.z))
 }
 
-const INNER: f64 = -0.88;
-const OUTER: f64 = 0.89;
+const INNER: f64 = -0.92;
+const OUTER: f64 = 0.91;
+
+/// Angle from the upper margin to the fold of the upper lid.
+const FOLD: f64 = 0.36;
+/// How deep that fold is.
+const FOLD_DEPTH: f64 = 1.0;
 
 /// Angles of the lower and the upper margin in the neutral face.
 pub(crate) fn margins(xi: f64) -> (f64, f64) {
     let u = (2.0 * xi - INNER - OUTER) / (OUTER - INNER);
     let s = (1.0 - u * u).max(-0.12);
-    let open = 1.25 * s / (s + 0.25);
-    let middle = -0.03 + 0.13 * xi;
-    let upper = 0.45 * open * (1.0 - 0.16 * u);
-    let lower = 0.40 * open * (1.0 + 0.14 * u);
+    // Between an ellipse, which looks startled, and a lens: an almond.
+    let open = 1.7 * s / (s + 0.7);
+    let middle = -0.03 + 0.10 * xi;
+    let upper = 0.335 * open * (1.0 - 0.20 * u);
+    let lower = 0.335 * open * (1.0 + 0.18 * u);
     (middle - lower, middle + upper)
 }
 
@@ -53,26 +59,22 @@ pub(crate) fn add(head: f64, p: DVec3) -> f64 {
         return head;
     }
     // The socket: a hollow under the brow that the lid ball fills.
-    let socket = ellipsoid(p, CENTRE + at(2.5, 0.5, 18.0), at(20.0, 13.0, 12.5));
-    let mut d = carve(head, socket, 18.0);
+    let socket = ellipsoid(p, CENTRE + at(1.5, 1.5, 17.0), at(18.5, 10.5, 9.5));
+    let mut d = carve(head, socket, 16.0);
+    // Fat under the brow hangs over the fold of the upper lid.
+    let hood = ellipsoid(p, CENTRE + at(3.0, 16.0, 4.6), at(17.0, 7.0, 9.5));
+    d = join(d, hood, 12.0);
     let lid_ball = distance - LID;
-    d = join(d, lid_ball, 5.0);
-    // The fold above the upper lid.
-    let fold = tube(
-        p,
-        &[
-            (CENTRE + at(-11.5, 8.0, 13.5), 0.3),
-            (CENTRE + at(-3.0, 12.8, 14.4), 0.3),
-            (CENTRE + at(6.0, 11.8, 14.4), 0.3),
-            (CENTRE + at(14.5, 6.0, 11.0), 0.2),
-        ],
-        1.0,
-    );
-    d = carve(d, fold, 2.6);
+    d = join(d, lid_ball, 6.0);
 
     let (xi, angle) = lid_coordinates(p);
     let (lower, upper) = margins(xi);
     let around = q.y.hypot(q.z);
+    // The fold of the upper lid runs along its margin.
+    let from_fold = (angle - upper - FOLD) * around;
+    let in_front = ramp(2.0, 8.0, q.z) * ramp(LID + 7.0, LID + 4.0, distance);
+    d += FOLD_DEPTH * bell(from_fold, 1.2) * ramp(0.95, 0.6, xi.abs()) * in_front;
+
     let opening = (angle - upper).max(lower - angle) * around * 0.8;
     // Near the axis the angles are unreliable; the corners of the eye end the opening there.
     let u = (2.0 * xi - INNER - OUTER) / (OUTER - INNER);

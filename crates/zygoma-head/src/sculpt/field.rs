@@ -64,6 +64,33 @@ pub(crate) fn tube(p: DVec3, knots: &[(DVec3, f64)], k: f64) -> f64 {
     knots.windows(2).map(|w| rod(p, w[0], w[1])).fold(f64::MAX, |all, one| join(all, one, k))
 }
 
+/// A smooth curve through points with a radius at each, as knots for [`tube`]: four pieces between neighbours
+/// (Catmull and Rom's spline).
+pub(crate) fn smooth(knots: &[(DVec3, f64)]) -> Vec<(DVec3, f64)> {
+    const PIECES: usize = 4;
+    let last = knots.len() - 1;
+    let knot = |i: usize| (knots[i].0, knots[i].1);
+    let mut fine = Vec::with_capacity(PIECES * last + 1);
+    for i in 0..last {
+        let [(a, ra), (b, rb), (c, rc), (d, rd)] =
+            [knot(i.saturating_sub(1)), knot(i), knot(i + 1), knot((i + 2).min(last))];
+        for piece in 0..PIECES {
+            let t = piece as f64 / PIECES as f64;
+            let weights = [
+                -0.5 * t + t * t - 0.5 * t * t * t,
+                1.0 - 2.5 * t * t + 1.5 * t * t * t,
+                0.5 * t + 2.0 * t * t - 1.5 * t * t * t,
+                -0.5 * t * t + 0.5 * t * t * t,
+            ];
+            let at = weights[0] * a + weights[1] * b + weights[2] * c + weights[3] * d;
+            let radius = weights[0] * ra + weights[1] * rb + weights[2] * rc + weights[3] * rd;
+            fine.push((at, radius));
+        }
+    }
+    fine.push(knots[last]);
+    fine
+}
+
 /// A smooth step from 0 at `from` to 1 at `to`.
 pub(crate) fn ramp(from: f64, to: f64, value: f64) -> f64 {
     let t = ((value - from) / (to - from)).clamp(0.0, 1.0);

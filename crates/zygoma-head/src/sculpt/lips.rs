@@ -5,8 +5,8 @@ use glam::DVec3;
 use super::field::{at, ball, bell, carve, cushion, join, ramp, rod, tube};
 
 /// Distance of the mouth's corners from the middle.
-pub(crate) const CORNER_X: f64 = 25.0;
-const SLOT_END: f64 = 24.0;
+pub(crate) const CORNER_X: f64 = 24.2;
+const SLOT_END: f64 = 23.2;
 const SLOT_HALF_CENTRE: f64 = 3.0;
 const SLOT_HALF_END: f64 = 1.0;
 /// Half of the gap between the closed lips.
@@ -15,7 +15,7 @@ const REST_HALF_GAP: f64 = 0.17;
 /// Height of the line where the lips meet.
 pub(crate) fn line_y(x: f64) -> f64 {
     let u = (x / CORNER_X).min(1.4);
-    -45.6 - 0.7 * bell(x, 5.0) + 1.3 * u * u * u * u - 0.2 * bell(x - 12.0, 6.0)
+    -45.6 - 0.9 * bell(x, 5.0) - 0.5 * u * u * u * u + 0.2 * bell(x - 11.0, 5.0)
 }
 
 /// Z coordinate of the front of the lips.
@@ -89,32 +89,32 @@ pub(crate) fn add(head: f64, p: DVec3) -> f64 {
     let sweep = |y: f64, z: f64, r: f64| ((p.y - y).hypot((p.z - z) * slope) - r) * 0.95;
 
     let fade = (1.0 - u * u).max(0.0);
-    let upper_r = 1.6 + 4.2 * fade.powf(0.8);
-    let upper_y = line_y(x) + 0.2 + 3.5 * fade.powf(0.75) + 1.2 * bell(x - 6.5, 4.0) - 0.3 * bell(x, 3.0);
-    let sink = 4.0 * ramp(0.82, 1.15, x / CORNER_X) + 2.0 * (x - CORNER_X - 3.0).max(0.0);
-    let upper = sweep(upper_y, front_z(x) - sink - upper_r + 0.8 + 0.8 * bell(x, 5.0), upper_r);
-    let lower_r = 1.6 + 4.9 * fade.powf(0.9);
-    let lower_y = line_y(x) - 0.2 - 4.6 * fade.powf(0.85);
-    let lower = sweep(lower_y, front_z(x) - sink - lower_r + 0.4, lower_r);
+    let upper_r = 1.5 + 3.3 * fade.powf(0.8);
+    let upper_y = line_y(x) + 0.2 + 2.6 * fade.powf(0.75) + 1.0 * bell(x - 6.5, 4.0) - 0.3 * bell(x, 3.0);
+    let sink = 3.2 * ramp(0.82, 1.15, x / CORNER_X) + 2.0 * (x - CORNER_X - 3.0).max(0.0);
+    let upper = sweep(upper_y, front_z(x) - sink - upper_r + 0.8 + 1.7 * fade + 0.7 * bell(x, 5.0), upper_r);
+    let lower_r = 1.6 + 4.0 * fade.powf(0.9);
+    let lower_y = line_y(x) - 0.2 - 3.8 * fade.powf(0.85);
+    let lower = sweep(lower_y, front_z(x) - sink - lower_r + 0.4 + 1.5 * fade, lower_r);
 
-    let philtrum = rod(p, (at(0.0, -28.0, 107.0), 0.6), (at(0.0, -35.0, 111.2), 2.2));
-    let ridge = tube(s, &[(at(4.0, -28.0, 100.0), 1.6), (at(6.0, -38.0, 105.0), 2.0)], 2.0);
-    let mut d = join(head, ridge, 7.0);
+    let philtrum = rod(p, (at(0.0, -28.0, 106.0), 0.6), (at(0.0, -35.5, 109.6), 1.8));
+    let ridge = tube(s, &[(at(3.6, -27.0, 99.6), 1.2), (at(5.6, -38.0, 103.6), 1.8)], 2.0);
+    let mut d = join(head, ridge, 8.0);
     d = carve(d, philtrum, 5.0);
-    d = join(d, upper, 3.0);
-    d = join(d, lower, 3.0);
+    d = join(d, upper, 2.6);
+    d = join(d, lower, 4.0);
     // The hollow between lip and chin, and the dimple beside the corner.
-    let sulcus = rod(s, (at(0.0, -65.5, 108.5), 6.5), (at(12.0, -63.0, 104.5), 4.5));
+    let sulcus = rod(s, (at(0.0, -63.0, 108.3), 5.6), (at(12.0, -61.0, 104.5), 4.0));
     d = carve(d, sulcus, 9.0);
-    let corner = ball(s, at(CORNER_X + 2.5, line_y(CORNER_X) - 0.5, front_z(CORNER_X) + 4.0), 2.6);
-    carve(d, corner, 5.0)
+    let corner = ball(s, at(CORNER_X + 2.5, line_y(CORNER_X) - 0.5, front_z(CORNER_X) + 4.0), 2.0);
+    carve(d, corner, 4.0)
 }
 
 /// Carves the slit and the bag behind it into the open head.
 pub(crate) fn carve_mouth(head: f64, p: DVec3, slot: f64) -> f64 {
     let bag = cushion(p, at(0.0, -46.5, 61.0), at(28.0, 23.5, 36.3));
     let inside = join(bag, slot, 6.0);
-    carve(head, inside, 2.6)
+    carve(head, inside, 2.0)
 }
 
 /// Vanishes where the lips touch: a line a little behind their front, inside the slit.
@@ -129,10 +129,10 @@ pub(crate) fn contact_region(p: DVec3) -> bool {
 
 /// Heights of the upper and lower border of the red of the lips in the closed mouth.
 pub(crate) fn border_y(x: f64) -> (f64, f64) {
-    let fade = (1.0 - (x / (CORNER_X + 0.8)).powi(2)).max(-0.3);
+    let fade = (1.0 - (x / (CORNER_X + 1.3)).powi(2)).max(-0.3);
     let rise = fade.max(0.0).powf(0.75) + fade.min(0.0);
-    let upper = line_y(x) + 7.8 * rise + 1.7 * bell(x - 6.0, 4.2) - 0.5 * bell(x, 3.0);
-    let lower = line_y(x) - 9.6 * rise;
+    let upper = line_y(x) + 6.8 * rise + 1.6 * bell(x - 6.0, 4.2) - 0.5 * bell(x, 3.0);
+    let lower = line_y(x) - 9.0 * rise;
     (upper, lower)
 }
 

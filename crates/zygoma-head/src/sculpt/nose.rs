@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::field::{at, ball, carve, ellipsoid, join, tube};
+use super::field::{at, ball, carve, ellipsoid, join, rod, tube};
 
 /// Middle of the left wing.
 pub(crate) const WING: DVec3 = at(9.0, -18.0, 102.0);
@@ -17,30 +17,41 @@ pub(crate) fn add(head: f64, p: DVec3) -> f64 {
         p,
         &[
             (at(0.0, 34.0, 83.0), 8.0),
-            (at(0.0, 18.0, 87.5), 6.4),
-            (at(0.0, 2.0, 97.0), 6.2),
-            (at(0.0, -11.0, 104.0), 7.2),
+            (at(0.0, 21.0, 86.5), 6.2),
+            (at(0.0, 6.0, 95.0), 5.3),
+            (at(0.0, -10.0, 105.0), 5.8),
         ],
-        4.0,
+        5.0,
     );
-    let sides = ellipsoid(s, at(4.0, -7.0, 91.0), at(12.0, 21.0, 13.0));
-    let tip = ellipsoid(p, at(0.0, -13.0, 106.0), at(9.0, 8.4, 9.2));
-    let wing = ellipsoid(s, at(11.0, -17.0, 99.5), at(6.2, 6.6, 9.5));
-    let base = tube(s, &[(at(0.6, -19.0, 108.0), 3.8), (at(0.5, -23.0, 100.0), 4.5)], 3.0);
+    let sides = ellipsoid(s, at(4.0, -6.0, 90.0), at(9.8, 22.0, 12.5));
+    let tip = ellipsoid(p, at(0.0, -14.5, 107.5), at(8.2, 7.2, 8.0));
+    let wing = ellipsoid(s, at(10.9, -17.0, 99.8), at(5.6, 6.2, 9.2));
+    let base = tube(s, &[(at(0.6, -19.8, 108.5), 3.4), (at(0.5, -22.8, 101.0), 3.8)], 3.0);
 
-    let mut d = join(head, sides, 12.0);
-    d = join(d, bridge, 9.0);
-    d = join(d, tip, 9.0);
-    d = join(d, wing, 6.5);
-    d = join(d, base, 5.5);
-    d = carve(d, nostril(p), 1.8);
-    // The crease where the wing meets the cheek.
-    let crease = tube(s, &[(at(16.0, -9.5, 100.5), 0.1), (at(20.0, -18.0, 98.0), 0.1)], 1.0);
-    carve(d, crease, 6.0)
+    let mut d = join(head, sides, 11.0);
+    d = join(d, bridge, 8.0);
+    d = join(d, tip, 8.0);
+    d = join(d, wing, 5.5);
+    d = join(d, base, 5.0);
+    // The groove around the wing, from the tip over its top to the cheek.
+    let groove = tube(
+        s,
+        &[
+            (at(10.5, -9.6, 105.5), 0.1),
+            (at(14.5, -9.6, 101.5), 0.1),
+            (at(17.6, -12.5, 97.5), 0.1),
+            (at(18.6, -19.5, 95.2), 0.1),
+        ],
+        1.0,
+    );
+    d = carve(d, groove, 4.5);
+    carve(d, nostril(p), 1.8)
 }
 
-/// Signed distance to the left nostril.
+/// Signed distance to the left nostril: a drop that lies along the wing, and the passage above it.
 pub(crate) fn nostril(p: DVec3) -> f64 {
-    let path = [(at(8.4, -26.0, 102.0), 3.2), (at(7.6, -20.0, 101.5), 3.6), (at(5.4, -10.0, 96.0), 2.6)];
-    tube(DVec3::new(p.x.abs(), p.y, p.z), &path, 2.0)
+    let p = DVec3::new(p.x.abs(), p.y, p.z);
+    let rim = rod(p, (at(5.6, -23.6, 106.0), 1.5), (at(9.0, -24.4, 99.5), 2.7));
+    let passage = rod(p, (at(7.4, -20.0, 102.0), 2.8), (at(5.4, -10.0, 97.0), 2.2));
+    join(rim, passage, 3.0)
 }

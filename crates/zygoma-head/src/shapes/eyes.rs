@@ -4,6 +4,10 @@ use std::rc::Rc;
 
 use glam::{DQuat, DVec3};
 
+use super::cheek::crows_feet;
+use super::fold::folds;
+use super::kelvin::{pull, pulls};
+use super::places::{CHEEK, MALAR, crow, under_eye};
 use super::{Posed, Poser};
 use crate::base::Base;
 use crate::sculpt::eyes::{CENTRE, MARGIN, RADIUS, lid_coordinates};
@@ -32,17 +36,23 @@ struct LidPose {
     upper: f64,
     /// Lower lid: 1 takes it to the closing line, negative opens it wider.
     lower: f64,
-    /// Sideways slide in millimetres, outwards.
-    slide: f64,
+    /// Sideways slide of the upper and the lower lid in millimetres, outwards.
+    slide: [f64; 2],
 }
 
-/// The margins of the left eye as functions of the lateral offset.
-struct Margins {
+impl LidPose {
+    const fn new(upper: f64, lower: f64, slide: [f64; 2]) -> Self {
+        Self { upper, lower, slide }
+    }
+}
+
+/// The left eye's lids at rest: their margins as functions of the lateral offset.
+struct Lids {
     upper: Vec<(f64, f64)>,
     lower: Vec<(f64, f64)>,
 }
 
-impl Margins {
+impl Lids {
     fn new(base: &Base) -> Self {
         let [upper, lower] = base.lids.each_ref().map(|chain| {
             let mut curve: Vec<(f64, f64)> =
@@ -57,6 +67,50 @@ impl Margins {
     fn at(&self, xi: f64) -> (f64, f64) {
         (interpolated(&self.lower, xi), interpolated(&self.upper, xi))
     }
+
+    /// Displacement of a point near the eye in a pose of the lids.
+    fn offset(&self, pose: LidPose, p: DVec3) -> DVec3 {
+        let q = p - CENTRE;
+        let distance = q.length();
+        let reach = 1.0 - ramp(MARGIN + 1.6, MARGIN + 13.0, distance);
+        if reach <= 0.0 || q.z < -6.0 {
+            return DVec3::ZERO;
+        }
+        let (xi, angle) = lid_coordinates(p);
+        let (lower, upper) = self.at(xi);
+        // The upper lid moves most of the way; at the corners of the eye there is no gap to close.
+        let closing = lower + 0.20 * (upper - lower).max(0.0);
+        let gap = CLOSED_HALF_GAP / MARGIN;
+        // A little wider at the corners, where the lower margin bends up around them.
+        let upper_gap = gap + 0.40 * ramp(0.66, 0.80, xi.abs()) / MARGIN;
+        // Beyond the corners of the eye there is nothing to close.
+        let corner = 1.0 - ramp(0.93, 1.25, xi.abs());
+        let is_upper = angle > 0.5 * (upper + lower);
+        // A lid that moves a little takes the skin up to its fold along; one that closes unfolds it.
+        let whole = PLATEAU * (1.0 - pose.upper.abs());
+        let (travel, beyond, fade, slide) = if is_upper {
+            (
+                (closing + upper_gap - upper).min(0.0) * pose.upper,
+                angle - upper,
+                [whole, UPPER_SPAN],
+                pose.slide[0],
+            )
+        } else {
+            ((closing - gap - lower).max(0.0) * pose.lower, lower - angle, [0.0, LOWER_SPAN], pose.slide[1])
+        };
+        let share = 1.0 - ramp(fade[0], fade[1], beyond);
+        let turn = travel * share * reach * corner * ramp(-6.0, 0.0, q.z);
+        let turned = DQuat::from_rotation_x(-turn) * q;
+        // At the corners of the eye the lids slide together.
+        let together = 0.5 * (pose.slide[0] + pose.slide[1]);
+        let slide = together * bell(xi, 0.8) + (slide - together) * ramp(0.9, 0.45, xi.abs());
+        let slide = DVec3::X * slide * share * reach;
+        // Slides stay on the eyeball.
+        let moved = turned + slide;
+        let offset = CENTRE + moved.normalize_or_zero() * distance.max(RADIUS + 0.2) - p;
+        // Only the lid follows the eyeball; the skin beyond slides along the socket instead of being pushed out or in.
+        offset - DVec3::Z * offset.z * 0.7 * ramp(0.15, 0.6, beyond)
+    }
 }
 
 fn interpolated(curve: &[(f64, f64)], x: f64) -> f64 {
@@ -69,60 +123,54 @@ fn interpolated(curve: &[(f64, f64)], x: f64) -> f64 {
 /// Angle over which a lid's motion fades out above the upper and below the lower margin.
 const UPPER_SPAN: f64 = 1.0;
 const LOWER_SPAN: f64 = 0.9;
+/// Angle above the upper margin up to which a small motion is the margin's own.
+const PLATEAU: f64 = 0.45;
 
-fn lid_offset(margins: &Margins, pose: LidPose, p: DVec3) -> DVec3 {
-    let q = p - CENTRE;
-    let distance = q.length();
-    let reach = 1.0 - ramp(MARGIN + 1.6, MARGIN + 13.0, distance);
-    if reach <= 0.0 || q.z < -6.0 {
-        return DVec3::ZERO;
-    }
-    let (xi, angle) = lid_coordinates(p);
-    let (lower, upper) = margins.at(xi);
-    // The upper lid moves most of the way; at the corners of the eye there is no gap to close.
-    let closing = lower + 0.20 * (upper - lower).max(0.0);
-    // A little wider at the corners, where the margins bend around.
-    let gap = (CLOSED_HALF_GAP + 0.12 * ramp(0.74, 0.86, xi.abs())) / MARGIN;
-    // Beyond the corners of the eye there is nothing to close.
-    let corner = 1.0 - ramp(0.93, 1.25, xi.abs());
-    let is_upper = angle > 0.5 * (upper + lower);
-    let (travel, beyond, span) = if is_upper {
-        ((closing + gap - upper).min(0.0) * pose.upper, angle - upper, UPPER_SPAN)
-    } else {
-        ((closing - gap - lower).max(0.0) * pose.lower, lower - angle, LOWER_SPAN)
-    };
-    let share = 1.0 - ramp(0.0, span, beyond);
-    let turn = travel * share * reach * corner * ramp(-6.0, 0.0, q.z);
-    let turned = DQuat::from_rotation_x(-turn) * q;
-    let slide = DVec3::X * pose.slide * share * reach * bell(xi, 0.8);
-    // Slides stay on the eyeball.
-    let moved = turned + slide;
-    CENTRE + moved.normalize_or_zero() * distance.max(RADIUS + 0.2) - p
-}
-
-/// The lid shapes by name, without the side.
-const LIDS: [(&str, LidPose); 7] = [
-    ("eyeBlink", LidPose { upper: 1.0, lower: 1.0, slide: 0.0 }),
-    ("eyeLookDown", LidPose { upper: 0.48, lower: -0.55, slide: 0.0 }),
-    ("eyeLookIn", LidPose { upper: 0.03, lower: 0.0, slide: -0.8 }),
-    ("eyeLookOut", LidPose { upper: 0.03, lower: 0.0, slide: 0.8 }),
-    ("eyeLookUp", LidPose { upper: -0.25, lower: 0.25, slide: 0.0 }),
-    ("eyeSquint", LidPose { upper: 0.22, lower: 0.85, slide: 0.0 }),
-    ("eyeWide", LidPose { upper: -0.24, lower: -0.35, slide: 0.0 }),
+/// The lids in the shapes that move them, by name without the side.
+const LIDS: [(&str, LidPose); 9] = [
+    ("cheekSquint", LidPose::new(0.0, 1.0, [0.0, 0.4])),
+    ("eyeBlink", LidPose::new(1.0, 1.0, [0.0, 0.0])),
+    ("eyeLookDown", LidPose::new(0.52, -0.50, [0.0, 0.0])),
+    ("eyeLookIn", LidPose::new(0.04, 0.0, [-1.9, -1.9])),
+    ("eyeLookOut", LidPose::new(0.03, 0.0, [1.9, 1.9])),
+    ("eyeLookUp", LidPose::new(-0.36, 0.50, [0.0, 0.0])),
+    ("eyeSquint", LidPose::new(0.08, 1.0, [0.0, -1.6])),
+    ("eyeWide", LidPose::new(-0.38, -0.12, [0.0, 0.0])),
+    ("noseSneer", LidPose::new(0.0, 0.55, [0.0, 0.0])),
 ];
 
 /// The lid shapes of the left eye as displacements of any point near it.
 pub(crate) fn lid_shapes(base: &Base) -> Vec<(&'static str, impl Fn(DVec3) -> DVec3)> {
-    let margins = Rc::new(Margins::new(base));
+    let lids = Rc::new(Lids::new(base));
     LIDS.map(|(name, pose)| {
-        let margins = margins.clone();
-        (name, move |p: DVec3| lid_offset(&margins, pose, p))
+        let lids = lids.clone();
+        (name, move |p: DVec3| lids.offset(pose, p))
     })
     .into()
 }
 
 pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
-    for (name, shape) in lid_shapes(poser.base) {
-        posed.extend(poser.pair(name, |_, p| shape(p)));
+    for (name, _) in LIDS.iter().filter(|(name, _)| name.starts_with("eye")) {
+        let is_squint = *name == "eyeSquint";
+        posed.extend(lid_pair(poser, name, |_, p| if is_squint { squint(p) } else { DVec3::ZERO }));
     }
+}
+
+/// A pair of shapes that move the lids and the skin around them.
+pub(super) fn lid_pair(poser: &Poser<'_>, name: &str, around: impl Fn(usize, DVec3) -> DVec3) -> [Posed; 2] {
+    let shapes = lid_shapes(poser.base);
+    let lids = shapes.iter().find(|(lid, _)| *lid == name).map(|(_, shape)| shape);
+    let lid = |p: DVec3| lids.map_or(DVec3::ZERO, |shape| shape(p));
+    poser.pair(name, |v, p| lid(p) + poser.off_lids(v, p) * around(v, p))
+}
+
+/// The ring of muscle around the eye draws cheek and temple towards the inner corner.
+fn squint(p: DVec3) -> DVec3 {
+    let drawn = [
+        pull(MALAR, [-2.4, 2.2, 0.1], 26.0),
+        pull(CHEEK, [-0.9, 1.9, -0.6], 26.0),
+        pull(under_eye(), [-1.0, 1.2, 0.0], 17.0),
+        pull(crow(), [-0.8, 0.2, 0.6], 26.0),
+    ];
+    pulls(&drawn, p) + folds(&crows_feet(0.8), p)
 }

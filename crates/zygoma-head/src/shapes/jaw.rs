@@ -4,6 +4,7 @@ use glam::DVec3;
 
 use super::{Posed, Poser, reflect};
 use crate::jaw::JawWeights;
+use crate::sculpt::field::ramp;
 
 pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     let moved = |weights: JawWeights, share: f64, p: DVec3| weights.motion(share).transform_point3(p) - p;
@@ -18,8 +19,10 @@ pub(super) fn pose(poser: &Poser<'_>, posed: &mut Vec<Posed>) {
     let mirrored = (0..sideways.len()).map(|v| reflect(sideways[poser.base.mirror[v] as usize])).collect();
     posed.push(Posed { name: "jawLeft".into(), offsets: sideways });
     posed.push(Posed { name: "jawRight".into(), offsets: mirrored });
+    // The lower lip comes up most of the way: the upper one follows a fifth of the jaw's motion. Behind, the neck does not notice.
+    let sealed_share = |v: usize| poser.seal[v].powf(1.0 + 0.82 * ramp(25.0, 60.0, poser.base.rest[v].z));
     let opened = poser.middle("jawOpen", |v, p| moved(open, poser.jaw[v], p));
-    let sealed = poser.middle("mouthClose", |v, p| moved(open, poser.seal[v], p));
+    let sealed = poser.middle("mouthClose", |v, p| moved(open, sealed_share(v), p));
     let offsets = sealed.offsets.iter().zip(&opened.offsets).map(|(s, o)| *s - *o).collect();
     posed.push(opened);
     posed.push(Posed { name: sealed.name, offsets });

@@ -17,8 +17,8 @@ pub(crate) struct Pull {
 const POISSON: f64 = 0.45;
 
 /// A pull at a point.
-pub(crate) const fn pull(at: [f64; 3], by: [f64; 3], size: f64) -> Pull {
-    Pull { at: DVec3::from_array(at), by: DVec3::from_array(by), size }
+pub(crate) const fn pull(at: DVec3, by: [f64; 3], size: f64) -> Pull {
+    Pull { at, by: DVec3::from_array(by), size }
 }
 
 impl Pull {
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_grabbed_point_goes_where_it_is_pulled_and_far_points_stay() {
-        let pull = pull([1.0, 2.0, 3.0], [4.0, -1.0, 2.0], 10.0);
+        let pull = pull(DVec3::new(1.0, 2.0, 3.0), [4.0, -1.0, 2.0], 10.0);
         assert!(pull.offset(pull.at).distance(pull.by) < 1e-12);
         assert!(pull.offset(pull.at + DVec3::X * 60.0).length() < 0.02 * pull.by.length());
     }
