@@ -6,6 +6,7 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
+use zygoma_face::body::Touchable;
 use zygoma_face::contact::{ColliderFrame, HAND_FRICTION, HandSurface};
 use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::tissue::{Tissue, TissueBody, TissueParams};

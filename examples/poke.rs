@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::path::Path;
 
+use zygoma_face::body::Touchable;
 use zygoma_face::contact::ColliderMotion;
 use zygoma_face::model::{Continue, Landmarks};
 use zygoma_face::shell::{BuildParams, RunParams, ShellBody, build};

@@ -37,10 +37,10 @@ fn run() -> Result<(), String> {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let told = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
-    std::fs::create_dir_all(to).map_err(|error| told(to, error))?;
-    for entry in std::fs::read_dir(from).map_err(|error| told(from, error))? {
-        let entry = entry.map_err(|error| told(from, error))?;
+    let named = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    std::fs::create_dir_all(to).map_err(|error| named(to, error))?;
+    for entry in std::fs::read_dir(from).map_err(|error| named(from, error))? {
+        let entry = entry.map_err(|error| named(from, error))?;
         let (path, name) = (entry.path(), entry.file_name());
         if name == "node_modules" || name == "dist" {
             continue;
@@ -48,7 +48,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
         if path.is_dir() {
             copy(&path, &to.join(name))?;
         } else {
-            std::fs::copy(&path, to.join(name)).map_err(|error| told(&path, error))?;
+            std::fs::copy(&path, to.join(name)).map_err(|error| named(&path, error))?;
         }
     }
     Ok(())
@@ -80,10 +80,10 @@ fn node(work: &Path, program: &str, arguments: &[&str], what: &str) -> Result<()
     if output.status.success() {
         return Ok(());
     }
-    let told =
+    let output =
         [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
     // Cargo takes one line for one message.
-    Err(format!("{what} failed: {}", told.trim().replace('\n', " | ")))
+    Err(format!("{what} failed: {}", output.trim().replace('\n', " | ")))
 }
 
 /// Writes the table of files that `src/page.rs` includes.

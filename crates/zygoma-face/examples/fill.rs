@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use filled::Filled;
 use glam::{DQuat, DVec3, Vec3};
+use zygoma_face::body::Body;
 use zygoma_face::tissue::TissueBody;
 use zygoma_geometry::cut::{Plane, clipped, section};
 use zygoma_geometry::rigid::RigidMotion;

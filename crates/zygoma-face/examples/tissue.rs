@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::{DQuat, DVec3, Vec3};
+use zygoma_face::body::Body;
 use zygoma_face::model::Bones;
 use zygoma_face::model::Continue;
 use zygoma_face::model::Landmarks;

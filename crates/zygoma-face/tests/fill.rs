@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use filled::Filled;
 use glam::{DQuat, DVec3, Vec3};
+use zygoma_face::body::Body;
 use zygoma_face::model::Landmarks;
 use zygoma_face::tissue::{Tie, TissueBody};
 use zygoma_geometry::rigid::RigidMotion;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use glam::Vec3;
 use rayon::prelude::*;
+use zygoma_face::body::Touchable;
 use zygoma_face::contact::ColliderMotion;
 use zygoma_face::model::Continue;
 use zygoma_face::model::FaceModel;
@@ -181,7 +182,7 @@ fn an_ear_bends_and_springs_back() {
     let places = zygoma_face::model::Landmarks::new(&HEAD.face);
     let ear = places.find("ear-left").expect("every head has ears");
     let at = rest[ear.vertex as usize];
-    let pull = running.grab(at, ear.radius);
+    let pull = running.grab(at, ear.radius).expect("it can be pulled");
     for frame in 1..=60 {
         let away = 0.015 * (frame as f32 / 30.0).min(1.0);
         running.colliders_mut().drag(pull, at + away * Vec3::Z);

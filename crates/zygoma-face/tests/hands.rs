@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use glam::{Quat, Vec3};
-use zygoma_face::body::Body;
+use zygoma_face::body::{Body, Touchable};
 use zygoma_face::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION, HandBody, HandSurface};
 use zygoma_face::model::{Continue, FaceModel, Landmarks};
 use zygoma_face::run::{HandProbe, HandSummary, TouchScript};
@@ -132,6 +132,39 @@ fn friction_follows_a_mesh_that_deforms_as_it_follows_one_that_moves() {
     }
 }
 
+/// The neck is cut, and the rig moves its edge.
+#[test]
+fn a_cut_edge_makes_way_for_what_is_pressed_on_it_and_returns_to_the_rig_exactly() {
+    let normals = vertex_normals(&FACE.neutral, &FACE.triangles);
+    let forward = |v: &usize| normals[*v].z > 0.7 && FACE.neutral[*v].x.abs() < 0.01;
+    let skin = FACE.skin.iter().map(|v| *v as usize).filter(forward);
+    let edge = skin.min_by(|a, b| FACE.neutral[*a].y.total_cmp(&FACE.neutral[*b].y)).expect("a throat");
+    let (at, out) = (FACE.neutral[edge], normals[edge]);
+    let radius = 0.012;
+    let mut body = tissue();
+    let rest = body.advance(1.0 / 60.0)[edge];
+    let place = |depth: f32| Pose::at(at + (radius - depth) * out);
+    let ball = ColliderShape::Sphere { radius };
+    let id = body.colliders_mut().add_in(ColliderFrame::Head, ball, place(-0.01), ColliderMotion::Kinematic);
+    let mut shown = Vec::new();
+    for frame in 1..=30 {
+        body.colliders_mut().get_mut(id).expect("it was added").pose = place(0.0005 * frame as f32 - 0.01);
+        shown = body.advance(1.0 / 60.0).to_vec();
+    }
+    let middle = body.colliders().get(id).expect("it was added").place().translation;
+    let depth = near(at, 0.03).into_iter().map(|v| radius - shown[v].distance(middle)).fold(0.0, f32::max);
+    let moved = shown[edge].distance(at);
+    println!("the edge makes way by {:.2} mm, and {:.3} mm are left inside", 1e3 * moved, 1e3 * depth);
+    assert!(moved > 3e-3 && depth < 2e-4, "{moved} m, {depth} m");
+    body.colliders_mut().remove(id);
+    let mut back = Vec3::ZERO;
+    for _ in 0..120 {
+        back = body.advance(1.0 / 60.0)[edge];
+    }
+    println!("{} mm from the rig", 1e3 * back.distance(rest));
+    assert_eq!(back, rest, "the edge is where the rig has it");
+}
+
 #[test]
 fn cartilage_makes_the_nose_bend_less() {
     let (at, _) = spot("nose-tip");
@@ -161,13 +194,13 @@ fn published(options: PublishedOptions) -> HandSummary {
     let hand = &script.hands[0];
     let mut body = PublishedBody::new(TISSUE.clone(), options).expect("it can be simulated");
     body.settle();
-    let colliders = body.colliders_mut().expect("it can be touched");
+    let colliders = body.colliders_mut();
     let id = colliders.add_hand(ColliderFrame::Head, &hand.pose(0.0, &FACE.neutral), HAND_FRICTION);
     let mut probe = HandProbe::new().expect("the built-in hand is closed");
     let frames: Vec<_> = (6..=14)
         .map(|frame| {
             let goal = hand.pose(0.05 * f64::from(frame), &FACE.neutral);
-            body.colliders_mut().expect("it can be touched").move_hand(id, &goal);
+            body.colliders_mut().move_hand(id, &goal);
             let shown = body.advance(0.05).positions.to_vec();
             Some(probe.measure([(hand.side, &goal)].into_iter(), &FACE.skin, (&FACE.neutral, &shown)))
         })

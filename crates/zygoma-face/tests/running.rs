@@ -1,6 +1,7 @@
 //! Guarantees of a running face: it allocates no memory per frame and may move between threads.
 
 use glam::Vec3;
+use zygoma_face::body::{Body, Touchable};
 use zygoma_face::contact::ColliderMotion;
 use zygoma_face::model::Continue;
 use zygoma_face::model::FaceModel;
@@ -74,7 +75,7 @@ fn frames_need_no_memory_of_their_own() {
             ColliderMotion::Kinematic,
         );
         touches.deform(hand, &grown).expect("the same vertices");
-        let pull = running.grab(Vec3::NEG_Z * 0.12, 0.01);
+        let pull = running.grab(Vec3::NEG_Z * 0.12, 0.01).expect("it can be pulled");
         let mut deepest = 0.0f32;
         let used = allocations(|| {
             for frame in 0..60 {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
+use zygoma_face::body::Body;
 use zygoma_face::model::Bones;
 use zygoma_face::model::Continue;
 use zygoma_face::model::{FaceModel, Landmarks};

@@ -24,11 +24,11 @@ pub struct CachedHand {
 
 impl CachedHand {
     /// Reads a mesh (`.obj`, `.glb`, …), whose vertices are welded at seams, and its vertices over time (`.pc2` or `.mdd`, in metres and in
-    /// the order of the mesh). An open wrist is closed by a lid.
+    /// the order of the mesh). PC2 counts time in frames, of which there are some per second. An open wrist is closed by a lid.
     ///
     /// # Errors
     /// If a file cannot be read, they do not fit each other, or the mesh cannot be closed.
-    pub fn read(mesh: &Path, cache: &Path) -> Result<Self> {
+    pub fn read(mesh: &Path, cache: &Path, frames_per_second: f64) -> Result<Self> {
         let limits = Limits::default();
         let rig = read_rig(mesh, &limits)?;
         let skin = rig.skin();
@@ -51,7 +51,8 @@ impl CachedHand {
         let first = |point: usize| weld.vertices_of_point(point)[0] as usize;
         let frame = |vertices: &[Vec3]| (0..weld.point_count()).map(|point| vertices[first(point)]).collect();
         let frames: Vec<Vec<Vec3>> = points.positions.chunks(count).map(frame).collect();
-        let times = points.times.iter().map(|time| f64::from(*time)).collect();
+        let second = if is_mdd { 1.0 } else { frames_per_second };
+        let times = points.times.iter().map(|time| f64::from(*time) / second).collect();
         Self::new(weld.triangles(skin), times, frames).map_err(|problem| Error::malformed(cache, problem))
     }
 

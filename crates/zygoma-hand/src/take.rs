@@ -206,7 +206,7 @@ impl Reading {
             seen: [false; Joint::COUNT],
         });
         if std::mem::replace(&mut open.seen[joint as usize], true) {
-            return Err(format!("{} of the {} hand is there twice at {time} s", joint.name(), side.name()));
+            return Err(format!("{} of the {} hand appears twice at {time} s", joint.name(), side.name()));
         }
         open.pose.joints[joint as usize] =
             Pose { rotation: rotation.normalize(), translation: Vec3::new(x, y, z) };

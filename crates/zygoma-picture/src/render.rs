@@ -19,7 +19,7 @@ use crate::soften::{Arrival, Arrivals, Gather, ShadowMap};
 const TABLE: usize = 1024;
 /// Samples along a side of the shadow map.
 const SHADOW_SIZE: usize = 1024;
-/// Penumbra and the two radii of ambient occlusion, as shares of the scene's diagonal. Chosen by eye on heads: eye
+/// Penumbra and the two radii of ambient occlusion, as fractions of the scene's diagonal. Chosen by eye on heads: eye
 /// sockets and the neck below the chin for the wide one, lips and lids for the narrow one.
 const PENUMBRA: f32 = 0.018;
 const HOLLOWS: [f32; 2] = [0.12, 0.03];

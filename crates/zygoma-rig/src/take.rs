@@ -179,7 +179,7 @@ impl Take {
             count => format!(", and {count} other tracks leave it too"),
         };
         Some(format!(
-            "take {}: {worst}, beyond the usual range of -2 to 2{others}; weights are shares, not percent",
+            "take {}: {worst}, beyond the usual range of -2 to 2{others}; weights run from 0 to 1, not to 100",
             self.name
         ))
     }

@@ -142,10 +142,10 @@ fn broken_live_link_tables_get_a_sentence() {
     let cases = [
         (good.replace(",JawOpen", ""), "row 1 has no column JawOpen"),
         (good.replace(",HeadRoll", ""), "row 1 has no column HeadRoll"),
-        (good.replace("JawOpen", "JawLeft"), "the column \"JawLeft\" is there twice"),
+        (good.replace("JawOpen", "JawLeft"), "the column \"JawLeft\" appears twice"),
         (
             good.replace("10:00:00:02.000", "10:00:00"),
-            "row 3: column \"Timecode\": \"10:00:00\" is no timecode",
+            "row 3: column \"Timecode\": \"10:00:00\" is not a timecode",
         ),
         (
             good.replace("10:00:00:02.000", "09:59:00:00.0"),

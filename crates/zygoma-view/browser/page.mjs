@@ -78,7 +78,7 @@ export class Viewer {
   constructor(page) {
     this.page = page;
     this.problems = [];
-    /** While a server is down, a browser tells of every attempt to reach it, and of being refused by the next launch. */
+    /** While a server is down, a browser logs every attempt to reach it, and of being refused by the next launch. */
     this.mayLoseServer = false;
     page.on("pageerror", (error) => this.problems.push(error.message));
     page.on("console", (message) => {

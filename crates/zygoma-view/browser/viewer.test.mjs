@@ -431,7 +431,7 @@ describe("rig, shell and tissue", () => {
     await viewer.page.locator(".left").getByLabel(name, { exact: true }).fill(String(value));
     await viewer.page.getByLabel("Search expressions").fill("");
   };
-  test("the page offers every body that the server tells of", async () => {
+  test("the page offers every body that the server offers", async () => {
     const { page } = viewer;
     const labels = () => page.locator(".bodies label").allInnerTexts();
     assert.deepEqual(await labels(), ["Rig", "Shell", "Tissue", "Enriched", "Anatomical"]);
@@ -735,7 +735,7 @@ describe("other heads", () => {
       return surface.positions.reduce((most, value, i) => Math.max(most, Math.abs(value - surface.neutral[i])), 0);
     };
     await viewer.until(`(${fall})() > 0.005`);
-    // It is told but once that the teeth are there, while the pictures of the new head are still being read.
+    // The message that the teeth are there comes only once, while the pictures of the new head are still being read.
     await page.evaluate(() => {
       const decode = window.createImageBitmap;
       window.createImageBitmap = async (...pictures) => {

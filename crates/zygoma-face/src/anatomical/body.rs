@@ -1,11 +1,9 @@
 //! An anatomical face as a [`Body`].
 
-use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 
 use super::run::AnatomicalBody;
-use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, Stage};
-use crate::contact::{Colliders, GrabId};
+use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, Stage, Touchable};
 
 impl Body for AnatomicalBody {
     fn name(&self) -> &'static str {
@@ -34,20 +32,12 @@ impl Body for AnatomicalBody {
         self.frame_before(0.0)
     }
 
-    fn colliders(&self) -> Option<&Colliders> {
-        Some(&self.contact.touches)
+    fn touchable(&self) -> Option<&dyn Touchable> {
+        Some(self)
     }
 
-    fn colliders_mut(&mut self) -> Option<&mut Colliders> {
-        Some(&mut self.contact.touches)
-    }
-
-    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
-        Some(self.grab_skin(at, radius))
-    }
-
-    fn penetration(&self) -> f32 {
-        self.deepest()
+    fn touchable_mut(&mut self) -> Option<&mut dyn Touchable> {
+        Some(self)
     }
 
     /// The dials. Those of the head take some seconds to have an effect.

@@ -15,7 +15,7 @@ use super::landmarks::LandmarkError;
 use super::load::Gusts;
 use super::moves::mend;
 use super::{AnatomicalParams, BadDial, Dials};
-use crate::model::{BoneSource, FaceModel, JawMotion, Lips, Teeth};
+use crate::model::{BoneSource, Bones, FaceModel, JawMotion, Lips, SolidBone, Teeth};
 use crate::volume::contact::SkinPoints;
 use crate::volume::{
     Described, Layout, Muscles, Tie, TissueInput, TissueMesh, TissueSkin, TissueVolume, VolumeError,
@@ -39,7 +39,7 @@ pub enum AnatomicalError {
     #[error(transparent)]
     Dial(#[from] BadDial),
     /// No tetrahedra between skin and bone are known.
-    #[error("no bones and tissue are known under this face; an anatomical face needs a whole human head")]
+    #[error("this face has neither bones nor deep tissue; an anatomical face needs a whole human head")]
     NoAnatomy,
     /// A tracked point is not on the skin.
     #[error(transparent)]
@@ -71,8 +71,9 @@ pub struct Anatomical {
     /// All vertices in an order that keeps neighbours together.
     pub(super) order: Vec<u32>,
     /// The skin as colliders see it.
-    pub(super) touchable: Arc<SkinPoints>,
+    pub(super) skin_points: Arc<SkinPoints>,
     pub(super) teeth: Option<Teeth>,
+    pub(super) solid_bones: Vec<SolidBone>,
     pub(super) jaw: JawMotion,
     pub(super) output: Output,
     pub(super) dials: Dials,
@@ -168,14 +169,15 @@ impl Anatomical {
         // The points that stand for the jaw are below no skin, and nothing touches them.
         mesh.above.resize(rest.len(), 0);
         let skin = (&surface, &output.embedding);
-        let touchable = SkinPoints::new(face, skin, &mesh, (&layout, &layout.rows[..count]));
+        let skin_points = SkinPoints::new(face, skin, &mesh, (&layout, &layout.rows[..count]));
         Ok(Self {
             params: params.clone(),
             ties,
             deep,
             order,
-            touchable: Arc::new(touchable),
+            skin_points: Arc::new(skin_points),
             teeth: face.inside.teeth.clone(),
+            solid_bones: face.inside.bones.iter().flat_map(Bones::solids).collect(),
             is_muscle: if muscles.len() == mesh.mesh.tets.len() {
                 muscles
             } else {

@@ -7,9 +7,9 @@ use super::aim::Aim;
 use super::build::Anatomical;
 use super::inverse::Inverse;
 use super::run::AnatomicalBody;
-use crate::body::weights_of_carriers;
-use crate::contact::{GrabId, HeadWay};
-use crate::volume::contact::{ContactMode, ContactStep, Stiffness, Surface, VolumeContact, nearest_corners};
+use crate::body::{Touchable, weights_of_carriers};
+use crate::contact::{Colliders, GrabId, HeadWay};
+use crate::volume::contact::{ContactMode, ContactStep, Stiffness, Surface, VolumeContact};
 
 /// Stiffness of contact, N/m per m² of skin: a hundred times the usual pull of the skin, as for tissue. Ours, as those below.
 const FIRM: f64 = 3e7;
@@ -22,7 +22,7 @@ const RENEWALS: usize = 2;
 pub(super) fn contact_of(model: &Anatomical, inverse: &mut Inverse) -> VolumeContact {
     let output = &model.output;
     let mut contact = VolumeContact::new(
-        &model.touchable,
+        &model.skin_points,
         (output.lips.clone(), &output.neutral),
         (&output.embedding, &inverse.skin_rows(model)),
         (ContactMode::Absolute, FIRM, STEP),
@@ -31,6 +31,7 @@ pub(super) fn contact_of(model: &Anatomical, inverse: &mut Inverse) -> VolumeCon
     if let Some(teeth) = model.teeth.clone() {
         contact.set_teeth(teeth);
     }
+    contact.set_bones(&model.solid_bones);
     let lips = contact.lip_rows(inverse.system.free_count());
     inverse.global.add_candidates(&lips, lips.len());
     contact
@@ -47,7 +48,7 @@ impl AnatomicalBody {
     /// ends at a fraction of the frame and takes some seconds. Returns the number of iterations.
     pub(super) fn solve_in_contact(&mut self, aim: &Aim, way: f64, fraction: f64, seconds: f64) -> usize {
         let model = self.model.clone();
-        let skin = &*model.touchable;
+        let skin = &*model.skin_points;
         self.inverse.aim(&model, &aim.targets, &aim.pose);
         let goal = self.inverse.rows_at(&aim.targets);
         let step = ContactStep {
@@ -59,6 +60,7 @@ impl AnatomicalBody {
         let Self { inverse, contact, .. } = self;
         contact.place_teeth(&aim.weights, &aim.pose);
         contact.follow_rig(&surface(aim, &goal, &goal));
+        contact.place_held(skin, &goal, &mut inverse.x);
         let fastest = (way / seconds) as f32;
         let (system, factor) = (&mut inverse.system, &mut inverse.global);
         contact.begin(skin, &step, (&surface(aim, &goal, &inverse.x), &goal), fastest, (system, factor));
@@ -87,21 +89,6 @@ impl AnatomicalBody {
         self.contact.forget(&way);
     }
 
-    /// Grabs the skin nearest to a position (in metres, in the head's frame) and the connected skin within a radius, to drag it.
-    pub(super) fn grab_skin(&mut self, at: Vec3, radius: f32) -> GrabId {
-        let rows = self.inverse.skin_rows(&self.model);
-        let seeds = nearest_corners(at, &self.positions, &self.model.output.embedding)
-            .map(|corner| rows[corner as usize]);
-        let goal = self.inverse.rows_at(&self.reached.targets);
-        let state = surface(&self.reached, &goal, &self.inverse.x);
-        self.contact.grab(&self.model.touchable, (at, radius), &seeds, &state)
-    }
-
-    /// The largest penetration of the shown skin into a collider, m.
-    pub(super) fn deepest(&self) -> f32 {
-        self.contact.touches.penetration(&self.positions, &self.model.touchable.triangles.iter())
-    }
-
     /// Blends back to the rig, by a weight for each vertex of the whole mesh.
     pub(super) fn return_skin(&mut self, weights: &[f32]) {
         let embedding = &self.model.output.embedding;
@@ -111,6 +98,29 @@ impl AnatomicalBody {
             let weight = f64::from(weight.clamp(0.0, 1.0));
             self.inverse.place(v, if at.is_finite() { at.lerp(target, weight) } else { target });
         }
+    }
+}
+
+impl Touchable for AnatomicalBody {
+    fn colliders(&self) -> &Colliders {
+        &self.contact.colliders
+    }
+
+    fn colliders_mut(&mut self) -> &mut Colliders {
+        &mut self.contact.colliders
+    }
+
+    fn shown(&self) -> &[Vec3] {
+        &self.positions
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
+        let (model, inverse) = (&self.model, &self.inverse);
+        let rows = inverse.skin_rows(model);
+        let goal = inverse.rows_at(&self.reached.targets);
+        let state = surface(&self.reached, &goal, &inverse.x);
+        let carriers = (&model.output.embedding, &rows[..]);
+        Some(self.contact.grab(&model.skin_points, (at, radius), &self.positions, carriers, &state))
     }
 }
 

@@ -145,15 +145,15 @@ impl Inverse {
             x,
             options,
         };
-        inverse.set_forces(&model.forces, 1.0);
+        inverse.set_forces(model.forces.iter().copied());
         Ok(inverse)
     }
 
-    /// Sets the constant force on each vertex, N, times a factor.
-    pub(super) fn set_forces(&mut self, forces: &[DVec3], factor: f64) {
+    /// Sets the constant force on each vertex, N.
+    pub(super) fn set_forces(&mut self, forces: impl IntoIterator<Item = DVec3>) {
         let free = self.system.free_count();
         for (own, force) in self.rows.iter().zip(forces).filter(|(own, _)| (**own as usize) < free) {
-            self.system.forces[*own as usize] = row(factor * *force);
+            self.system.forces[*own as usize] = row(force);
         }
     }
 

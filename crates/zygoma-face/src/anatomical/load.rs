@@ -124,7 +124,8 @@ impl Anatomical {
         let mut body = AnatomicalBody::with_setup(Arc::new(still), &setup)?;
         let aim = Aim::new(&body.model, &[]);
         for step in 1..=STEPS + RESTS {
-            body.inverse.set_forces(load, (step as f64 / STEPS as f64).min(1.0));
+            let fraction = (step as f64 / STEPS as f64).min(1.0);
+            body.inverse.set_forces(load.iter().map(|force| fraction * *force));
             body.solve_in_contact(&aim, STEP_WAY, 1.0, STEP_TIME);
         }
         Ok((0..self.skin_count()).map(|v| body.inverse.at(v) - self.rest[v]).collect())
@@ -135,9 +136,8 @@ impl Anatomical {
         let masses = self.masses();
         let setup = Setup { closed: self.surface.closed.clone(), ..Setup::relaxed(self) };
         let along = |axis: DVec3| -> Result<Vec<DVec3>, NotPositiveDefinite> {
-            let load: Vec<DVec3> = masses.iter().map(|mass| *mass * EARTH * axis).collect();
             let mut inverse = Inverse::new(self, &setup)?;
-            inverse.set_forces(&load, 1.0);
+            inverse.set_forces(masses.iter().map(|mass| *mass * EARTH * axis));
             inverse.solve_to(FREE_ITERATIONS, FREE_MOTION);
             Ok((0..self.skin_count()).map(|v| (inverse.at(v) - self.rest[v]) / EARTH).collect())
         };
@@ -152,6 +152,6 @@ impl AnatomicalBody {
         let change = gusts.change(self.time);
         aim.displace(&self.model, gusts.way.iter().map(|way| change * *way));
         let total = self.model.forces.iter().zip(&gusts.forces).map(|(own, gust)| *own + change * *gust);
-        self.inverse.set_forces(&total.collect::<Vec<_>>(), 1.0);
+        self.inverse.set_forces(total);
     }
 }

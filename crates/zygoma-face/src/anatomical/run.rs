@@ -183,7 +183,7 @@ impl AnatomicalBody {
     }
 
     fn swing_and_solve(&mut self, seconds: f64) {
-        self.contact.touches.begin_frame();
+        self.contact.colliders.begin_frame();
         if let (Some(motion), Some((_, soft))) = (&mut self.motion, &self.model.swings) {
             motion.advance(seconds, &self.weights, &self.path, (&self.model.rest[..soft[0].len()], soft));
         }
@@ -250,7 +250,7 @@ impl AnatomicalBody {
         self.reached = Aim::new(&self.model, &[]);
         self.forget_contact();
         self.end_swings();
-        self.contact.touches.begin_frame();
+        self.contact.colliders.begin_frame();
         self.time = 0.0;
         let wanted = self.wanted();
         self.solve(&wanted, SETTLED_IN);
@@ -259,7 +259,7 @@ impl AnatomicalBody {
     /// The outside of the tissue relative to its targets, carried by the rig's own surface.
     pub(super) fn output(&mut self) {
         let began = Instant::now();
-        self.contact.touches.end_frame(0.0);
+        self.contact.colliders.end_frame(0.0);
         for (v, (displacement, target)) in
             self.displacements.iter_mut().zip(&self.reached.targets).enumerate()
         {

@@ -41,6 +41,7 @@ impl Anatomical {
             head.rest = rest;
             let on_bone = |p: DVec3, on_jaw: bool| self.on_bone(dials, p, f64::from(u8::from(on_jaw)));
             head.teeth = self.teeth.as_ref().map(|teeth| teeth.reshaped(on_bone));
+            head.solid_bones = self.solid_bones.iter().map(|bone| bone.reshaped(on_bone)).collect();
         }
         head.weaken(&fields.weakness);
         if dials.has_load() {

@@ -14,7 +14,7 @@ use zygoma_rig::formats::markers::MarkerPlace;
 
 use super::*;
 use crate::body::restoring::assert_restores;
-use crate::body::{Body, Drive};
+use crate::body::{Body, Drive, Touchable};
 use crate::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION};
 use crate::enriched::{Canvas, SpotPlace};
 use crate::model::{Continue, FaceModel, Landmarks};
@@ -145,16 +145,16 @@ fn a_fingertip_dents_a_cheek_that_comes_back() {
     let (at, normal) = spot("cheek-left");
     let pose = |depth: f32| Pose::at(at + (RADIUS - depth) * normal);
     let sphere = ColliderShape::Sphere { radius: RADIUS };
-    let finger = body.colliders_mut().unwrap().add(sphere, pose(-0.002), ColliderMotion::Kinematic);
+    let finger = body.colliders_mut().add(sphere, pose(-0.002), ColliderMotion::Kinematic);
     for frame in 1..=7 {
-        body.colliders_mut().unwrap().get_mut(finger).unwrap().pose = pose(-0.002 + 0.001 * frame as f32);
+        body.colliders_mut().get_mut(finger).unwrap().pose = pose(-0.002 + 0.001 * frame as f32);
         body.advance(0.04);
     }
     let dented = distances(body.frame_before(0.0).positions, &before).into_iter().fold(0.0, f32::max);
     assert!(dented > 4e-3 && body.penetration() < 2e-4, "{dented} {} m inside", body.penetration());
-    let force = body.colliders().unwrap().get(finger).unwrap().force();
+    let force = body.colliders().get(finger).unwrap().force();
     assert!(force.dot(normal) > 0.02, "{force}");
-    body.colliders_mut().unwrap().remove(finger);
+    body.colliders_mut().remove(finger);
     (0..5).for_each(|_| body.run(0.04));
     let left = distances(body.frame_before(0.0).positions, &before).into_iter().fold(0.0, f32::max);
     assert!(left < 1e-4, "{left} m");
@@ -164,9 +164,9 @@ fn a_fingertip_dents_a_cheek_that_comes_back() {
 fn grabbed_skin_is_pulled() {
     let (mut body, _) = settled(&[]);
     let (at, normal) = spot("cheek-left");
-    let grab = Body::grab(&mut body, at, 0.01).unwrap();
+    let grab = body.grab(at, 0.01).unwrap();
     for frame in 1..=5 {
-        body.colliders_mut().unwrap().drag(grab, at + 1e-3 * frame as f32 * normal);
+        body.colliders_mut().drag(grab, at + 1e-3 * frame as f32 * normal);
         body.advance(0.04);
     }
     let pulled = (body.frame_before(0.0).positions[landmark("cheek-left")] - at).dot(normal);
@@ -180,12 +180,12 @@ fn a_hand_pinches_a_cheek_and_pulls_it() {
     let place = Spot::new(at, out, 0.0);
     let extent = Extent { depth: Gesture::Pull.usual_depth(), by: 0.008 * out, fingers: 1 };
     let pose = |t: f32| Gesture::Pull.pose(Side::Left, &place, &extent, t);
-    let hand = body.colliders_mut().unwrap().add_hand(ColliderFrame::Head, &pose(0.15), HAND_FRICTION);
+    let hand = body.colliders_mut().add_hand(ColliderFrame::Head, &pose(0.15), HAND_FRICTION);
     for frame in 1..=10 {
-        body.colliders_mut().unwrap().move_hand(hand, &pose(0.15 + 0.05 * frame as f32));
+        body.colliders_mut().move_hand(hand, &pose(0.15 + 0.05 * frame as f32));
         body.advance(0.04);
     }
-    assert!(body.colliders().unwrap().hand(hand).unwrap().is_holding());
+    assert!(body.colliders().hand(hand).unwrap().is_holding());
     let shown = body.frame_before(0.0).positions;
     let near = before.iter().zip(shown).filter(|(a, _)| a.distance(at) < 0.01);
     let pulled = near.map(|(a, b)| (*b - *a).dot(out)).fold(0.0, f32::max);
@@ -331,7 +331,7 @@ fn dials_are_turned_while_a_face_is_touched() {
     let (mut body, usual) = settled(&[]);
     let ball = ColliderShape::Sphere { radius: 0.01 };
     let far = Pose::at(Vec3::new(0.0, 0.0, 1.0));
-    let collider = body.colliders_mut().unwrap().add(ball, far, ColliderMotion::Kinematic);
+    let collider = body.colliders_mut().add(ball, far, ColliderMotion::Kinematic);
     let turn = |body: &mut AnatomicalBody, fat: f64| {
         body.set_param("fat", fat).unwrap();
         body.finish_params();
@@ -344,7 +344,7 @@ fn dials_are_turned_while_a_face_is_touched() {
     };
     let [grown, moved] = turn(&mut body, 0.1);
     assert!((grown - 1.1).abs() < 0.01 && moved > 1e-4, "{grown}, {moved} m");
-    assert!(body.colliders().unwrap().get(collider).is_some());
+    assert!(body.colliders().get(collider).is_some());
     let [back, moved] = turn(&mut body, 0.0);
     assert!(back == 1.0 && moved < 1e-5, "{back}, {moved} m");
     let refused = |name: &str, value: f64| body.clone().set_param(name, value).unwrap_err().to_string();

@@ -1,12 +1,13 @@
 //! Bodies turn drive and touches into frames.
 //!
 //! [`Body`] is the one interface used by commands, the viewer and benchmarks. A new body implements its few required methods, in the
-//! head's frame and in metres, and can at once be performed, watched and, if it has colliders, touched.
+//! head's frame and in metres, and can at once be performed and watched, and touched if it is [`Touchable`].
 
 pub(crate) mod head_path;
 #[cfg(test)]
 pub(crate) mod restoring;
 mod rig;
+mod touchable;
 
 use std::any::Any;
 use std::ops::RangeInclusive;
@@ -17,6 +18,7 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::BadParam;
 
 pub use rig::RigBody;
+pub use touchable::Touchable;
 
 use crate::contact::{Colliders, GrabId};
 use crate::model::Section;
@@ -250,18 +252,13 @@ pub trait Body: Any + Send + Snapshot {
         Err(format!("the {} cannot continue from a recording", self.name()))
     }
 
-    /// The colliders and grabs; `None` if the body cannot be touched.
-    fn colliders(&self) -> Option<&Colliders> {
+    /// The body as one that can be touched; `None` if it cannot.
+    fn touchable(&self) -> Option<&dyn Touchable> {
         None
     }
 
-    /// The colliders and grabs, mutable.
-    fn colliders_mut(&mut self) -> Option<&mut Colliders> {
-        None
-    }
-
-    /// Grabs the skin within a radius, measured along the skin, of a point (in metres, in the head's frame), to drag it.
-    fn grab(&mut self, _at: Vec3, _radius: f32) -> Option<GrabId> {
+    /// The same, mutable.
+    fn touchable_mut(&mut self) -> Option<&mut dyn Touchable> {
         None
     }
 
@@ -327,16 +324,31 @@ pub trait Body: Any + Send + Snapshot {
         true
     }
 
-    /// The largest penetration of the last frame's skin into a collider, in metres.
-    fn penetration(&self) -> f32 {
-        0.0
-    }
-
     /// Blends back to the rig, by a weight from 0 to 1 for each vertex of the whole mesh.
     fn return_to_rig(&mut self, _weights: &[f32]) {}
 }
 
 impl dyn Body {
+    /// The colliders and grabs; `None` if the body cannot be touched.
+    pub fn colliders(&self) -> Option<&Colliders> {
+        self.touchable().map(Touchable::colliders)
+    }
+
+    /// The colliders and grabs, mutable.
+    pub fn colliders_mut(&mut self) -> Option<&mut Colliders> {
+        self.touchable_mut().map(Touchable::colliders_mut)
+    }
+
+    /// Grabs skin, if that is possible: see [`Touchable::grab`].
+    pub fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
+        self.touchable_mut()?.grab(at, radius)
+    }
+
+    /// The largest penetration of the last frame's skin into a collider, in metres; 0 if the body cannot be touched.
+    pub fn penetration(&self) -> f32 {
+        self.touchable().map_or(0.0, Touchable::penetration)
+    }
+
     /// The body as one of its kind, if it is that.
     pub fn downcast_ref<T: Body>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()

@@ -33,7 +33,7 @@ pub(crate) struct ContactScale {
     /// Distance from its goal at which a driven collider is pulled with its full force.
     pub(crate) strained: f32,
     /// Maximum distance by which a grab drags skin from where it was grabbed.
-    pub(crate) longest_pull: f32,
+    pub(crate) longest_grab: f32,
     /// Height of the face.
     pub(crate) height: f32,
 }
@@ -71,11 +71,13 @@ pub struct ColliderBody {
     frame: ColliderFrame,
     /// Whether it belongs to the face itself, as teeth do.
     pub(crate) is_own: bool,
+    /// Whether it is a bone of the face, which pushes nothing.
+    pub(crate) is_bone: bool,
     pub(crate) shape: ColliderShape,
     /// In the body's unit of length, in the head's frame.
     pub(crate) collider: Collider,
     pub(crate) load: Load,
-    pub(super) handling: ContactScale,
+    pub(super) scale: ContactScale,
     /// Progress of each end of its core through the face, and whether either was through it in this frame.
     pub(super) passages: [Passage; 2],
     pub(super) is_passing: bool,
@@ -175,10 +177,10 @@ impl ColliderBody {
         shape: ColliderShape,
         (frame, pose): (ColliderFrame, Pose),
         drive: ColliderMotion,
-        handling: ContactScale,
+        scale: ContactScale,
     ) -> Self {
         let mut touch = Self {
-            collider: Collider::new(shape.scaled(handling.per_metre), NOWHERE),
+            collider: Collider::new(shape.scaled(scale.per_metre), NOWHERE),
             way: None,
             passes: Vec::new(),
             hand: None,
@@ -189,10 +191,11 @@ impl ColliderBody {
             shape,
             frame,
             is_own: false,
+            is_bone: false,
             pose,
             drive,
             friction: 0.0,
-            handling,
+            scale,
             passages: [Passage::default(); 2],
             is_passing: false,
             velocity: Vec3::ZERO,
@@ -205,12 +208,12 @@ impl ColliderBody {
     /// Mean force of the skin on the collider in the last frame, N at the face's own size, in the head's frame. The head
     /// feels the opposite.
     pub fn force(&self) -> Vec3 {
-        -self.load.force(self.handling.per_metre)
+        -self.load.force(self.scale.per_metre)
     }
 
     /// Mean torque of the collider on the head in the last frame, about the origin of the head's frame, N m.
     pub fn head_torque(&self) -> Vec3 {
-        self.load.torque(self.handling.per_metre)
+        self.load.torque(self.scale.per_metre)
     }
 
     /// The collider's pose at the end of the frame, in the head's frame, in metres.
@@ -220,7 +223,7 @@ impl ColliderBody {
 
     /// The largest penetration of any contact point after a step of the last frame, in metres.
     pub fn deepest(&self) -> f32 {
-        self.load.deepest / self.handling.per_metre
+        self.load.deepest / self.scale.per_metre
     }
 
     /// The shape, in metres.
@@ -243,7 +246,7 @@ impl ColliderBody {
         });
         deforming.is_next = true;
         own.reserve();
-        let per_metre = self.handling.per_metre;
+        let per_metre = self.scale.per_metre;
         deforming.to.iter_mut().zip(positions).for_each(|(to, goal)| *to = per_metre * *goal);
         Ok(())
     }
@@ -288,7 +291,7 @@ impl ColliderBody {
     /// Ends the frame, which is a fraction of a step before the end of the last step.
     pub(crate) fn end_frame(&mut self, earlier: f32) {
         let Pose { rotation, translation } = self.collider.now.between(&self.collider.before, earlier);
-        self.place = Pose { rotation, translation: translation / self.handling.per_metre };
+        self.place = Pose { rotation, translation: translation / self.scale.per_metre };
         self.show_deformed(earlier);
     }
 
@@ -299,7 +302,7 @@ impl ColliderBody {
             (self.hand, &self.collider.shape, &mut self.shape)
         {
             self.shown.clear();
-            self.shown.extend(own.positions_earlier(earlier).map(|p| p / self.handling.per_metre));
+            self.shown.extend(own.positions_earlier(earlier).map(|p| p / self.scale.per_metre));
             let fits = shown.deform(&self.shown, 0.0);
             debug_assert!(fits.is_ok(), "vertices are as many as before, and finite");
         }
@@ -324,7 +327,7 @@ impl ColliderBody {
         // The rig moves its colliders step by step.
         let fraction = if self.is_own { 1.0 } else { fraction };
         let Pose { rotation, translation } = self.passing(before, now, fraction);
-        let per_metre = self.handling.per_metre;
+        let per_metre = self.scale.per_metre;
         if self.frame == ColliderFrame::Head {
             return Pose { rotation, translation: per_metre * translation };
         }
@@ -359,7 +362,7 @@ impl ColliderBody {
 
     /// Gives the collider another shape, in metres.
     pub(super) fn reshape(&mut self, shape: ColliderShape) {
-        self.collider.shape = shape.scaled(self.handling.per_metre);
+        self.collider.shape = shape.scaled(self.scale.per_metre);
         self.shape = shape;
     }
 
@@ -385,7 +388,7 @@ impl ColliderBody {
 
     /// The largest force of a driven collider and its mass, in the body's units.
     fn strength(&self, force: f32) -> (f32, f32) {
-        let ContactScale { per_metre, least_mass, hardest, .. } = self.handling;
+        let ContactScale { per_metre, least_mass, hardest, .. } = self.scale;
         let most = force.max(0.0) * per_metre * per_metre;
         (most, least_mass.max(most / hardest))
     }
@@ -413,7 +416,7 @@ impl ColliderBody {
             ColliderMotion::Bounded { force } => {
                 let (most, mass) = self.strength(force);
                 let place = self.collider.now.translation;
-                let rate = DRIVEN_RATE.max((most / (self.handling.strained * mass)).sqrt());
+                let rate = DRIVEN_RATE.max((most / (self.scale.strained * mass)).sqrt());
                 let spring = mass * rate * rate * (wanted.translation - place);
                 // Damping acts only on the velocity before the step: at rest the skin bears the whole force.
                 let slowed = self.velocity / (1.0 + 2.0 * seconds * rate);

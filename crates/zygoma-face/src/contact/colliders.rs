@@ -1,5 +1,7 @@
 //! All colliders and grabs of a face.
 
+use std::sync::Arc;
+
 use glam::Vec3;
 use zygoma_physics::contact::{ColliderShape, MeshError, Pose};
 
@@ -22,7 +24,7 @@ pub struct GrabId(pub(crate) u64);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
     /// The collider.
-    pub touch: ColliderId,
+    pub collider: ColliderId,
     /// A vertex of the whole mesh at or next to the contact.
     pub vertex: u32,
     /// The contact's position, in metres.
@@ -50,14 +52,16 @@ const MOST_AT_ONCE: usize = 4;
 /// All colliders and grabs of a face: those that others add, which this lists and reports, and those of the face itself, such as its teeth.
 #[derive(Clone, Debug)]
 pub struct Colliders {
-    pub(crate) touches: Vec<(ColliderId, ColliderBody)>,
-    pub(crate) pulls: Vec<(GrabId, Grab)>,
+    pub(crate) entries: Vec<(ColliderId, ColliderBody)>,
+    pub(crate) grabs: Vec<(GrabId, Grab)>,
     pub(super) hands: Vec<(HandId, HandBody)>,
     /// Number of identifiers given so far.
-    names: u64,
-    pub(crate) handling: ContactScale,
+    last_id: u64,
+    pub(crate) scale: ContactScale,
     /// Number of contact points of the skin, for reserving memory.
     samples: usize,
+    /// Triangles of the whole mesh that follow the body fully.
+    triangles: Arc<[[u32; 3]]>,
     /// Points that may touch a collider, sorted by collider and point.
     pub(crate) candidates: Vec<ContactPoint>,
     /// State of contact points before the last re-detection.
@@ -66,15 +70,16 @@ pub struct Colliders {
 }
 
 impl Colliders {
-    /// For a body with `samples` contact points.
-    pub(crate) fn new(handling: ContactScale, samples: usize) -> Self {
+    /// For a body with `samples` contact points and some triangles that follow it fully.
+    pub(crate) fn new(scale: ContactScale, samples: usize, triangles: Arc<[[u32; 3]]>) -> Self {
         Self {
-            touches: Vec::new(),
-            pulls: Vec::new(),
+            entries: Vec::new(),
+            grabs: Vec::new(),
             hands: Vec::new(),
-            names: 0,
-            handling,
+            last_id: 0,
+            scale,
             samples,
+            triangles,
             candidates: Vec::new(),
             kept: Vec::new(),
             contacts: Vec::new(),
@@ -94,8 +99,8 @@ impl Colliders {
         pose: Pose,
         drive: ColliderMotion,
     ) -> ColliderId {
-        let id = ColliderId(self.next_name());
-        self.touches.push((id, ColliderBody::new(shape, (frame, pose), drive, self.handling)));
+        let id = ColliderId(self.next_id());
+        self.entries.push((id, ColliderBody::new(shape, (frame, pose), drive, self.scale)));
         self.reserve();
         id
     }
@@ -110,14 +115,23 @@ impl Colliders {
         id
     }
 
+    /// Adds a bone of the face: it pushes nothing, but nothing pushes skin into it.
+    pub(crate) fn add_bone(&mut self, shape: ColliderShape, pose: Pose) -> ColliderId {
+        let id = self.add_own(shape, pose);
+        if let Some(added) = self.get_mut(id) {
+            added.is_bone = true;
+        }
+        id
+    }
+
     /// A collider, mutable; `None` after it was removed.
     pub fn get_mut(&mut self, id: ColliderId) -> Option<&mut ColliderBody> {
-        self.touches.iter_mut().find(|(name, _)| *name == id).map(|(_, touch)| touch)
+        self.entries.iter_mut().find(|(name, _)| *name == id).map(|(_, touch)| touch)
     }
 
     /// A collider.
     pub fn get(&self, id: ColliderId) -> Option<&ColliderBody> {
-        self.touches.iter().find(|(name, _)| *name == id).map(|(_, touch)| touch)
+        self.entries.iter().find(|(name, _)| *name == id).map(|(_, touch)| touch)
     }
 
     /// Sets the vertices of a mesh collider at the end of the next frame, in metres in its own frame. Allocates only the first time.
@@ -127,47 +141,47 @@ impl Colliders {
 
     /// Removes a collider.
     pub fn remove(&mut self, id: ColliderId) {
-        self.touches.retain(|(name, _)| *name != id);
-        self.contacts.retain(|contact| contact.touch != id);
+        self.entries.retain(|(name, _)| *name != id);
+        self.contacts.retain(|contact| contact.collider != id);
         // These lists refer to colliders by index; the next frame rebuilds them.
         self.candidates.clear();
     }
 
     /// All colliders but those of the face itself, with their identifiers.
     pub fn iter(&self) -> impl Iterator<Item = (ColliderId, &ColliderBody)> {
-        self.touches.iter().filter(|(_, touch)| !touch.is_own).map(|(name, touch)| (*name, touch))
+        self.entries.iter().filter(|(_, touch)| !touch.is_own).map(|(name, touch)| (*name, touch))
     }
 
     /// The same, mutable.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut ColliderBody> {
-        self.touches.iter_mut().map(|(_, touch)| touch).filter(|touch| !touch.is_own)
+        self.entries.iter_mut().map(|(_, touch)| touch).filter(|touch| !touch.is_own)
     }
 
     /// Drags a grab to a position, in metres in the head's frame, but no farther from its origin than skin stretches. A position that is
     /// not finite is ignored.
     pub fn drag(&mut self, id: GrabId, to: Vec3) {
-        let ContactScale { per_metre, longest_pull, .. } = self.handling;
-        if let Some((_, pull)) = self.pulls.iter_mut().find(|(name, _)| *name == id) {
-            pull.drag(per_metre * to, longest_pull);
+        let ContactScale { per_metre, longest_grab, .. } = self.scale;
+        if let Some((_, grab)) = self.grabs.iter_mut().find(|(name, _)| *name == id) {
+            grab.drag(per_metre * to, longest_grab);
         }
     }
 
     /// Mean force of the grabbed skin on the grab in the last frame, N at the face's own size, in the head's frame; `None` after it was
     /// released.
-    pub fn pull_force(&self, id: GrabId) -> Option<Vec3> {
-        let (_, pull) = self.pulls.iter().find(|(name, _)| *name == id)?;
-        Some(-pull.load.force(self.handling.per_metre))
+    pub fn grab_force(&self, id: GrabId) -> Option<Vec3> {
+        let (_, grab) = self.grabs.iter().find(|(name, _)| *name == id)?;
+        Some(-grab.load.force(self.scale.per_metre))
     }
 
     /// Releases a grab.
     pub fn release(&mut self, id: GrabId) {
-        self.pulls.retain(|(name, _)| *name != id);
+        self.grabs.retain(|(name, _)| *name != id);
     }
 
     /// Removes all colliders but those of the face itself and all hands, and releases all grabs.
     pub fn clear(&mut self) {
-        self.touches.retain(|(_, touch)| touch.is_own);
-        self.pulls.clear();
+        self.entries.retain(|(_, touch)| touch.is_own);
+        self.grabs.clear();
         self.hands.clear();
         self.contacts.clear();
         // The points refer to colliders by index.
@@ -181,27 +195,23 @@ impl Colliders {
 
     /// Mean force and torque on the head in the last frame.
     pub fn head_load(&self) -> HeadLoad {
-        let touches = self.iter().map(|(_, touch)| &touch.load);
+        let loads = self.iter().map(|(_, touch)| &touch.load);
         let mut sum = HeadLoad::default();
-        for load in touches.chain(self.pulls.iter().map(|(_, pull)| &pull.load)) {
-            sum.force += load.force(self.handling.per_metre);
-            sum.torque += load.torque(self.handling.per_metre);
+        for load in loads.chain(self.grabs.iter().map(|(_, grab)| &grab.load)) {
+            sum.force += load.force(self.scale.per_metre);
+            sum.torque += load.torque(self.scale.per_metre);
         }
         sum
     }
 
     /// The largest penetration of a surface's triangles into a collider, in metres: at corners, edge midpoints and centroids. Colliders
     /// that cut through the face are ignored.
-    pub(crate) fn penetration<'a>(
-        &self,
-        surface: &[Vec3],
-        triangles: &(impl Iterator<Item = &'a [u32; 3]> + Clone),
-    ) -> f32 {
+    pub(crate) fn penetration(&self, surface: &[Vec3]) -> f32 {
         let mut worst = 0.0f32;
         for (_, touch) in self.iter().filter(|(_, touch)| !touch.is_through()) {
             let (shape, place) = (touch.shape(), touch.place());
             let radius = shape.bounding_radius();
-            for t in triangles.clone() {
+            for t in &*self.triangles {
                 let [a, b, c] = t.map(|v| surface[v as usize]);
                 let size = a.distance(b).max(a.distance(c));
                 if a.distance(place.translation) > radius + size {
@@ -216,24 +226,24 @@ impl Colliders {
 
     /// Whether there is neither a grab nor a collider besides those of the face itself.
     pub fn is_empty(&self) -> bool {
-        self.iter().next().is_none() && self.pulls.is_empty()
+        self.iter().next().is_none() && self.grabs.is_empty()
     }
 
-    pub(super) fn next_name(&mut self) -> u64 {
-        self.names += 1;
-        self.names
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
     }
 
     /// Adds a grab and returns its identifier.
-    pub(crate) fn add_pull(&mut self, pull: Grab) -> GrabId {
-        let id = GrabId(self.next_name());
-        self.pulls.push((id, pull));
+    pub(crate) fn add_grab(&mut self, grab: Grab) -> GrabId {
+        let id = GrabId(self.next_id());
+        self.grabs.push((id, grab));
         id
     }
 
     /// Whether there is any grab.
-    pub(crate) fn is_pulling(&self) -> bool {
-        !self.pulls.is_empty()
+    pub(crate) fn has_grabs(&self) -> bool {
+        !self.grabs.is_empty()
     }
 
     /// Whether a contact point is near any collider in this frame.
@@ -243,7 +253,7 @@ impl Colliders {
 
     /// Reserves memory, so that frames do not allocate.
     fn reserve(&mut self) {
-        let wanted = self.samples * self.touches.len().min(MOST_AT_ONCE);
+        let wanted = self.samples * self.entries.len().min(MOST_AT_ONCE);
         reserve(&mut self.candidates, wanted);
         reserve(&mut self.kept, wanted);
         reserve(&mut self.contacts, wanted);
@@ -252,14 +262,14 @@ impl Colliders {
     /// Begins a frame: records where colliders and grabs start.
     pub(crate) fn begin_frame(&mut self) {
         self.begin_hands();
-        self.touches.iter_mut().for_each(|(_, touch)| touch.begin_frame());
+        self.entries.iter_mut().for_each(|(_, touch)| touch.begin_frame());
         self.bend_hands();
-        self.pulls.iter_mut().for_each(|(_, pull)| pull.begin_frame());
+        self.grabs.iter_mut().for_each(|(_, grab)| grab.begin_frame());
     }
 
     /// Ends the frame, which is a fraction of a step before the end of the last step.
     pub(crate) fn end_frame(&mut self, earlier: f32) {
-        self.touches.iter_mut().for_each(|(_, touch)| touch.end_frame(earlier));
+        self.entries.iter_mut().for_each(|(_, touch)| touch.end_frame(earlier));
         self.end_hands(earlier);
         self.keep_points();
     }
@@ -267,7 +277,7 @@ impl Colliders {
     /// Teleports colliders to their goals while nothing is simulated.
     pub(crate) fn teleport(&mut self, head: &HeadWay) {
         self.teleport_hands(head);
-        self.touches.iter_mut().for_each(|(_, touch)| touch.teleport(head));
+        self.entries.iter_mut().for_each(|(_, touch)| touch.teleport(head));
         self.contacts.clear();
     }
 
@@ -275,11 +285,11 @@ impl Colliders {
     pub(crate) fn move_colliders(&mut self, fraction: f32, head: &HeadWay, step: f32) {
         self.contacts.clear();
         self.move_hands(fraction, head, step);
-        for (_, touch) in &mut self.touches {
+        for (_, touch) in &mut self.entries {
             touch.load.begin_step();
             touch.step(head, fraction, step);
         }
-        self.pulls.iter_mut().for_each(|(_, pull)| pull.load.begin_step());
+        self.grabs.iter_mut().for_each(|(_, grab)| grab.load.begin_step());
     }
 }
 

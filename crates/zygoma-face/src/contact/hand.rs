@@ -184,13 +184,13 @@ impl Colliders {
         friction: f32,
         (colliders, surface): (Vec<ColliderId>, HandSurface),
     ) -> HandId {
-        let id = HandId(self.next_name());
+        let id = HandId(self.next_id());
         for collider in &colliders {
             if let Some(added) = self.get_mut(*collider) {
                 (added.hand, added.friction) = (Some(id), friction);
             }
         }
-        let now = pose.scaled(self.handling.per_metre);
+        let now = pose.scaled(self.scale.per_metre);
         let [before, shown] = [now; 2];
         let (goal, way) = (*pose, [*pose; 2]);
         let (vertices, pinches) = Default::default();
@@ -230,7 +230,7 @@ impl Colliders {
 
     /// A hand's pose at the end of the last frame, in metres in the head's frame.
     pub fn hand_pose(&self, id: HandId) -> Option<HandPose> {
-        Some(self.hand(id)?.shown.scaled(1.0 / self.handling.per_metre))
+        Some(self.hand(id)?.shown.scaled(1.0 / self.scale.per_metre))
     }
 
     /// Mean force of the skin on a hand in the last frame, by pressing and by holding, N at the face's own size, in the head's frame.
@@ -238,7 +238,7 @@ impl Colliders {
         let hand = self.hand(id)?;
         let pressing: Vec3 =
             hand.colliders.iter().filter_map(|collider| self.get(*collider)).map(ColliderBody::force).sum();
-        let holding: Vec3 = hand.pinches.iter().filter_map(|pinch| self.pull_force(pinch.grab()?)).sum();
+        let holding: Vec3 = hand.pinches.iter().filter_map(|pinch| self.grab_force(pinch.grab()?)).sum();
         Some(pressing + holding)
     }
 
@@ -293,7 +293,7 @@ impl Colliders {
     pub(super) fn teleport_hands(&mut self, head: &HeadWay) {
         let mut released = Vec::new();
         for index in 0..self.hands.len() {
-            let per_metre = self.handling.per_metre;
+            let per_metre = self.scale.per_metre;
             let hand = &mut self.hands[index].1;
             hand.way = [hand.goal; 2];
             hand.now = hand.at(head, 1.0, per_metre);
@@ -317,7 +317,7 @@ impl Colliders {
 
     /// Moves hands to the end of a step of some seconds, at a fraction of the frame.
     pub(super) fn move_hands(&mut self, fraction: f32, head: &HeadWay, seconds: f32) {
-        let per_metre = self.handling.per_metre;
+        let per_metre = self.scale.per_metre;
         for index in 0..self.hands.len() {
             let hand = &mut self.hands[index].1;
             hand.before = hand.now;
@@ -328,9 +328,9 @@ impl Colliders {
 
     /// Bends the skin of a hand, if it presses with one, within some seconds.
     fn bend_skin(&mut self, index: usize, fraction: f32, seconds: f32) {
-        let per_metre = self.handling.per_metre;
+        let per_metre = self.scale.per_metre;
         let Some((id, vertices)) = self.hands[index].1.bend_skin(fraction, per_metre) else { return };
-        if let Some((_, collider)) = self.touches.iter_mut().find(|(name, _)| *name == id) {
+        if let Some((_, collider)) = self.entries.iter_mut().find(|(name, _)| *name == id) {
             collider.bend(vertices, seconds);
         }
     }
@@ -343,7 +343,7 @@ impl Colliders {
     }
 
     fn bones_of(&self, id: HandId) -> impl Iterator<Item = &ColliderBody> + Clone {
-        self.touches.iter().map(|(_, touch)| touch).filter(move |touch| touch.hand == Some(id))
+        self.entries.iter().map(|(_, touch)| touch).filter(move |touch| touch.hand == Some(id))
     }
 
     /// The ball that holds the colliders of a hand throughout the present step, in the head's frame and the body's unit.

@@ -169,8 +169,7 @@ impl Colliders {
                 let cylinder =
                     held.cylinder(&hand, finger).filter(|_| length < scale * (SHORTEST + HYSTERESIS));
                 // Skin that is pulled farther than it stretches slips out of the fingers.
-                let cylinder =
-                    cylinder.filter(|c| c.middle.distance(held.origin) < self.handling.longest_pull);
+                let cylinder = cylinder.filter(|c| c.middle.distance(held.origin) < self.scale.longest_grab);
                 let grab = held.grab;
                 match cylinder {
                     Some(cylinder) => {
@@ -180,7 +179,7 @@ impl Colliders {
                             (*vertex, outside(&bones, folded))
                         };
                         let places: Vec<(u32, Vec3)> = held.places.iter().map(fold).collect();
-                        if let Some((_, pull)) = self.pulls.iter_mut().find(|(name, _)| *name == grab) {
+                        if let Some((_, pull)) = self.grabs.iter_mut().find(|(name, _)| *name == grab) {
                             pull.pin(places);
                         }
                     }
@@ -215,7 +214,7 @@ impl Colliders {
                 && (skin.vertex)(*vertex).distance(middle) < 0.5 * length + radius + 1.5 * spread
         };
         let is_held =
-            |vertex: u32| self.pulls.iter().any(|(_, pull)| pull.vertices().any(|own| own == vertex));
+            |vertex: u32| self.grabs.iter().any(|(_, pull)| pull.vertices().any(|own| own == vertex));
         let vertices: Vec<u32> = (0..skin.free as u32)
             .filter(is_close)
             .filter(|vertex| {
@@ -234,7 +233,7 @@ impl Colliders {
         let normals =
             [Joint::ThumbTip, finger.tip()].map(|tip| hand[tip].rotation.inverse() * cylinder.normal);
         let pins = vertices.iter().map(|v| (*v, (skin.vertex)(*v))).collect();
-        let grab = self.add_pull(Grab::pinned(pins));
+        let grab = self.add_grab(Grab::pinned(pins));
         Some(Held { grab, places, length, origin: cylinder.middle, normals })
     }
 

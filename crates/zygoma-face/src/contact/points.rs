@@ -30,7 +30,7 @@ impl Colliders {
         self.kept.clear();
         for &ContactPoint { touch, sample, hold, side, start, .. } in &self.candidates {
             if hold.anchor.is_some() || side.is_some() {
-                let (touch, body) = &self.touches[touch as usize];
+                let (touch, body) = &self.entries[touch as usize];
                 let depth = side.map_or(0.0, |side| -side.distance(&body.collider, start).distance);
                 self.kept.push(Kept { touch: *touch, sample, hold, side, depth });
             }
@@ -41,7 +41,7 @@ impl Colliders {
     pub(crate) fn find_kept(&mut self) {
         let mut kept = self.kept.iter().peekable();
         for point in &mut self.candidates {
-            let key = (self.touches[point.touch as usize].0, point.sample);
+            let key = (self.entries[point.touch as usize].0, point.sample);
             while kept.next_if(|kept| (kept.touch, kept.sample) < key).is_some() {}
             if let Some(kept) = kept.next_if(|kept| (kept.touch, kept.sample) == key) {
                 (point.hold, point.side) = (kept.hold, kept.side);

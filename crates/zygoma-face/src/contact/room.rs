@@ -1,4 +1,4 @@
-//! Skin between a collider and the teeth: it is pushed up to them, never through them.
+//! Skin between a collider and teeth or bones: it is pushed up to them, never through them.
 //!
 //! A hand that is led into the teeth would push the skin to their other side while they push it back. Such contradictory planes tear lips
 //! apart, and solve nothing: where there is no room for the skin, the collider stays inside it.
@@ -23,22 +23,22 @@ impl ColliderBody {
 }
 
 impl Colliders {
-    /// The plane of a collider for a point inside it, moved back to where the point meets a collider of the face itself on its way out.
-    pub(crate) fn before_teeth(&self, touch: &ColliderBody, plane: ContactPlane, at: Vec3) -> ContactPlane {
+    /// The plane of a collider for a point inside it, moved back to where the point meets teeth or bone of the face itself on its way out.
+    pub(crate) fn before_bone(&self, touch: &ColliderBody, plane: ContactPlane, at: Vec3) -> ContactPlane {
         if !touch.is_unstoppable() || plane.distance >= 0.0 {
             return plane;
         }
-        let way = self.way_to_teeth(at, plane.normal, -plane.distance);
+        let way = self.way_to_bone(at, plane.normal, -plane.distance);
         ContactPlane { distance: -way, through: at + way * plane.normal, ..plane }
     }
 
-    /// How far a point can go in a direction, at most some distance, until it is just before a tooth.
-    fn way_to_teeth(&self, at: Vec3, along: Vec3, most: f32) -> f32 {
-        let [room, stride, creep] = [ROOM, STRIDE, CREEP].map(|part| part * self.handling.height);
+    /// How far a point can go in a direction, at most some distance, until it is just before a tooth or a bone.
+    fn way_to_bone(&self, at: Vec3, along: Vec3, most: f32) -> f32 {
+        let [room, stride, creep] = [ROOM, STRIDE, CREEP].map(|part| part * self.scale.height);
         let mut gone = 0.0;
         while gone < most {
             let mut step = most - gone;
-            for (_, own) in self.touches.iter().filter(|(_, own)| own.is_own) {
+            for (_, own) in self.entries.iter().filter(|(_, own)| own.is_own) {
                 let Some(found) = own.collider.signed_distance(at + gone * along, room + step) else {
                     continue;
                 };
@@ -58,6 +58,8 @@ impl Colliders {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use zygoma_physics::contact::{ColliderShape, Pose};
 
     use super::super::HeadWay;
@@ -65,19 +67,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn skin_is_pushed_up_to_the_teeth_and_no_farther() {
-        let handling = ContactScale {
+    fn skin_is_pushed_up_to_teeth_and_bones_and_no_farther() {
+        stops_skin(Colliders::add_own);
+        stops_skin(Colliders::add_bone);
+    }
+
+    fn stops_skin(add: impl Fn(&mut Colliders, ColliderShape, Pose) -> super::super::ColliderId) {
+        let scale = ContactScale {
             per_metre: 1.0,
             least_mass: 0.0,
             hardest: 1.0,
             strained: 1.0,
-            longest_pull: 1.0,
+            longest_grab: 1.0,
             height: 0.25,
         };
-        let mut colliders = Colliders::new(handling, 0);
+        let mut colliders = Colliders::new(scale, 0, Arc::new([]));
         let half_extents = Vec3::new(0.02, 0.01, 0.003);
         let tooth = ColliderShape::RoundedBox { half_extents, radius: 0.0 };
-        colliders.add_own(tooth, Pose::IDENTITY);
+        add(&mut colliders, tooth, Pose::IDENTITY);
         let palm = ColliderShape::Sphere { radius: 0.03 };
         let palm = colliders.add_in(ColliderFrame::Head, palm, Pose::IDENTITY, ColliderMotion::Kinematic);
         let still = zygoma_geometry::rigid::RigidMotion::IDENTITY;
@@ -85,11 +92,8 @@ mod tests {
         let pushed = |from: Vec3, along: Vec3, depth: f32| {
             let touch = colliders.get(palm).expect("it was added");
             let through = from + depth * along;
-            let plane = colliders.before_teeth(
-                touch,
-                ContactPlane { distance: -depth, normal: along, through },
-                from,
-            );
+            let plane =
+                colliders.before_bone(touch, ContactPlane { distance: -depth, normal: along, through }, from);
             assert!(plane.through.distance(from - plane.distance * along) < 1e-6);
             -plane.distance
         };

@@ -32,7 +32,7 @@ impl Side {
     /// Whether a point is still more than `depth` behind the side, but no deeper than tissue yields, and not beside the collider.
     pub(crate) fn holds(&self, touch: &ColliderBody, at: Vec3, depth: f32) -> bool {
         let SignedDistance { distance, normal } = self.distance(&touch.collider, at);
-        let deepest = DEEPEST * touch.handling.height;
+        let deepest = DEEPEST * touch.scale.height;
         let above = at - distance * normal;
         (-deepest..-depth).contains(&distance)
             && touch.collider.signed_distance(above, touch.stride()).is_some()
@@ -41,7 +41,7 @@ impl Side {
 
 impl ColliderBody {
     fn stride(&self) -> f32 {
-        STRIDE * self.handling.height
+        STRIDE * self.scale.height
     }
 
     /// Whether a point that moves by some distance in the step may end up on another side of the collider.
@@ -71,6 +71,6 @@ impl ColliderBody {
         let side = Side { point: now.apply_inverse(surface), normal: now.rotation.inverse() * found.normal };
         let end = from + motion;
         let depth = -side.distance(&self.collider, end).distance;
-        (depth < DEEPEST * self.handling.height && !self.shows_side(end, found.normal)).then_some(side)
+        (depth < DEEPEST * self.scale.height && !self.shows_side(end, found.normal)).then_some(side)
     }
 }

@@ -65,9 +65,16 @@ impl Below {
 /// Progress of a collider through a face.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Passage {
-    /// Outward normal of the skin where it entered from outside.
-    side: Option<Vec3>,
+    /// Where it was last above the skin.
+    entry: Option<Entry>,
     is_through: bool,
+}
+
+/// The way into a face: a point of the skin, and the outward normal there.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: Vec3,
+    side: Vec3,
 }
 
 /// A kind of collider on its way: hands lie along a face, and their fingers reach over eyes and around jaws.
@@ -83,35 +90,43 @@ impl Passage {
     fn go(
         &mut self,
         guest: Guest,
+        at: Vec3,
         below: impl Fn(Option<Vec3>) -> Option<Below>,
         (radius, height): (f32, f32),
     ) {
-        let Some(Below { depth, normal, is_enclosed }) = below(None) else { return };
         let is_deep = |found: Below| found.depth > THICK * height;
+        // Inside a jaw the nearest skin may be that of the mouth, or unclear, however far the skin that it came from was pushed.
+        let has_pushed = |entry: Entry| {
+            (entry.at - at).dot(entry.side) > DEEPEST * height
+                && below(Some(entry.side)).map_or(guest == Guest::Other, is_deep)
+        };
+        let Some(Below { depth, normal, is_enclosed }) = below(None) else {
+            self.is_through |= self.entry.is_some_and(has_pushed);
+            return;
+        };
         if is_enclosed {
             // Deep below the skin that it came from, it has come through a cheek, not through the lips.
-            self.is_through |= self.side.is_some_and(|side| below(Some(side)).is_some_and(is_deep));
+            self.is_through |= self.entry.is_some_and(|entry| below(Some(entry.side)).is_some_and(is_deep));
             return;
         }
+        let skin = at + depth * normal;
         if depth < 0.0 {
             self.is_through &= depth > -radius;
             if !self.is_through {
-                self.side = Some(normal);
+                self.entry = Some(Entry { at: skin, side: normal });
             }
             return;
         }
+        self.is_through |= depth > DEEPEST * height || self.entry.is_some_and(has_pushed);
+        let Some(entry) = &mut self.entry else { return };
         // Before an eye or a mouth the inner side of lids and lips is nearest. A finger that is not deep below the skin that it came from
         // has passed nothing.
-        let has_passed = |side: Vec3| {
-            side.dot(normal) < 0.0
-                && depth > THIN * height
-                && (guest == Guest::Other || below(Some(side)).is_some_and(is_deep))
-        };
-        self.is_through |= depth > DEEPEST * height || self.side.is_some_and(has_passed);
+        self.is_through |= entry.side.dot(normal) < 0.0
+            && depth > THIN * height
+            && (guest == Guest::Other || below(Some(entry.side)).is_some_and(is_deep));
         // A finger that slides along the skin stays on its side, however the face turns away below it.
-        let slides = |side: Vec3| guest == Guest::Hand && depth <= THIN * height && side.dot(normal) > 0.0;
-        if self.side.is_some_and(slides) {
-            self.side = Some(normal);
+        if guest == Guest::Hand && depth <= THIN * height && entry.side.dot(normal) > 0.0 {
+            *entry = Entry { at: skin, side: normal };
         }
     }
 }
@@ -142,7 +157,7 @@ impl ColliderBody {
             self.is_passing |= passage.is_through;
             for stride in 1..=strides as usize {
                 let at = from.lerp(to, stride as f32 / strides);
-                passage.go(guest, |side| below((at, side)), (radius, self.handling.height));
+                passage.go(guest, at, |side| below((at, side)), (radius, self.scale.height));
                 self.is_passing |= passage.is_through;
             }
         }
@@ -182,16 +197,17 @@ mod tests {
         ] {
             let mut passage = Passage::default();
             for x in path {
-                passage.go(Guest::Other, |side| hollow(x, side), (0.05, 1.0));
+                passage.go(Guest::Other, x * Vec3::X, |side| hollow(x, side), (0.05, 1.0));
                 assert!(passage.is_through || x.abs() > 0.09, "{x}");
             }
             assert!(!passage.is_through);
         }
-        let mut passage = Passage { side: Some(Vec3::Z), is_through: false };
+        let entry = Entry { at: Vec3::ZERO, side: Vec3::Z };
+        let mut passage = Passage { entry: Some(entry), is_through: false };
         let through_lips = |side: Option<Vec3>| {
             side.is_none().then_some(Below { depth: -0.02, normal: Vec3::Y, is_enclosed: true })
         };
-        passage.go(Guest::Other, through_lips, (0.05, 1.0));
+        passage.go(Guest::Other, -0.02 * Vec3::Z, through_lips, (0.05, 1.0));
         assert!(!passage.is_through, "a thing that came through open lips");
     }
 
@@ -200,7 +216,7 @@ mod tests {
         let mut passage = Passage::default();
         let steps = (-40..=40).map(|k| 0.01 * k as f32);
         let go = |x: f32| {
-            passage.go(Guest::Other, |side| slab(x, half, side), (0.05, 1.0));
+            passage.go(Guest::Other, x * Vec3::X, |side| slab(x, half, side), (0.05, 1.0));
             passage.is_through
         };
         steps.map(go).collect()
@@ -227,6 +243,24 @@ mod tests {
     }
 
     #[test]
+    fn a_thing_that_pushed_a_narrow_jaw_far_is_through_however_near_its_underside_is() {
+        let mut passage = Passage::default();
+        let mut go = |x: f32| {
+            // A ball that comes along x into a bar whose underside is near.
+            let depth = x - 0.1;
+            let below = |side: Option<Vec3>| {
+                let underside = Below { depth: 0.04, normal: -Vec3::Y, is_enclosed: false };
+                let entered = Below { depth, normal: -Vec3::X, is_enclosed: false };
+                Some(if side.is_some() || depth < 0.0 { entered } else { underside })
+            };
+            passage.go(Guest::Other, x * Vec3::X, below, (0.05, 1.0));
+            passage.is_through
+        };
+        let first = (0..40).map(|k| 0.01 * k as f32).find(|x| go(*x)).unwrap();
+        assert!((first - 0.1 - DEEPEST).abs() < 0.015, "{first}");
+    }
+
+    #[test]
     fn the_nearest_vertex_tells_the_depth_and_edges_tell_nothing() {
         let skin = || [Vec3::ZERO, Vec3::X].into_iter();
         let at = Vec3::new(0.9, 0.0, -0.5);
@@ -248,7 +282,7 @@ mod tests {
     fn a_finger_before_an_eye_and_one_that_slides_around_a_jaw_stay_outside() {
         let mut passage = Passage::default();
         let mut go = |below: &dyn Fn(Option<Vec3>) -> Option<Below>| {
-            passage.go(Guest::Hand, below, (0.03, 1.0));
+            passage.go(Guest::Hand, Vec3::ZERO, below, (0.03, 1.0));
             passage.is_through
         };
         go(&|_| Some(Below { depth: -0.01, normal: Vec3::Z, is_enclosed: false }));

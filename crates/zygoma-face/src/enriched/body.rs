@@ -6,9 +6,9 @@ use zygoma_numerics::{Checked, Ranged};
 
 use super::run::EnrichedBody;
 use crate::body::{
-    BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, GRAVITY, Stage, gravity_axis, weights_of_carriers,
+    BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, GRAVITY, Stage, Touchable, gravity_axis,
+    weights_of_carriers,
 };
-use crate::contact::{Colliders, GrabId};
 use crate::model::Section;
 
 /// Parameters that can be changed between frames.
@@ -62,20 +62,12 @@ impl Body for EnrichedBody {
         self.continue_from(state)
     }
 
-    fn colliders(&self) -> Option<&Colliders> {
-        Some(&self.contact.touches)
+    fn touchable(&self) -> Option<&dyn Touchable> {
+        Some(self)
     }
 
-    fn colliders_mut(&mut self) -> Option<&mut Colliders> {
-        Some(&mut self.contact.touches)
-    }
-
-    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
-        Some(self.grab_skin(at, radius))
-    }
-
-    fn penetration(&self) -> f32 {
-        self.contact.touches.penetration(&self.positions, &self.enriched.touchable.triangles.iter())
+    fn touchable_mut(&mut self) -> Option<&mut dyn Touchable> {
+        Some(self)
     }
 
     fn params(&self) -> Vec<BodyParam> {

@@ -13,7 +13,7 @@ use super::EnrichedParams;
 use super::blend_materials::BlendMaterials;
 use super::blend_volumes::{BlendVolumes, solve_volumes};
 use super::section::{self, SolvedVolumes};
-use crate::model::{Continue, FaceModel, Lips, Teeth};
+use crate::model::{Bones, Continue, FaceModel, Lips, SolidBone, Teeth};
 use crate::volume::Harmonic;
 use crate::volume::contact::SkinPoints;
 use crate::volume::{
@@ -67,9 +67,10 @@ pub struct Enriched {
     /// For each vertex of the coarse skin its point on the whole mesh, and its own row.
     pub(super) skin_places: Vec<(SurfacePoint, u32)>,
     /// The skin as colliders see it.
-    pub(super) touchable: SkinPoints,
+    pub(super) skin_points: SkinPoints,
     pub(super) lips: Lips,
     pub(super) teeth: Option<Teeth>,
+    pub(super) solid_bones: Vec<SolidBone>,
     pub(super) bones: BoneAttachment,
     /// Rows that the interior solve of a crushed rest shape may not move: on bones.
     pub(super) is_bone: Vec<bool>,
@@ -161,11 +162,12 @@ impl Enriched {
         let skin_places = surface.places.iter().copied().zip(layout.rows.iter().copied()).collect();
         Self {
             skin_places,
-            touchable: SkinPoints::new(face, (&surface, &skin.embedding), &mesh, (&layout, &skin_rows)),
+            skin_points: SkinPoints::new(face, (&surface, &skin.embedding), &mesh, (&layout, &skin_rows)),
             skin,
             skin_rows,
             lips,
             teeth: face.inside.teeth.clone(),
+            solid_bones: face.inside.bones.iter().flat_map(Bones::solids).collect(),
             bones,
             materials: BlendMaterials::by_contraction(&rest, &tets, &volumes, &mobile, params),
             params: params.clone(),

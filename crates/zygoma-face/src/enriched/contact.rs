@@ -8,8 +8,9 @@ use zygoma_physics::rebalanced::{Constrained, Transients};
 
 use super::build::Enriched;
 use super::run::EnrichedBody;
-use crate::contact::{GrabId, HeadWay};
-use crate::volume::contact::{ContactMode, ContactStep, Stiffness, Surface, VolumeContact, nearest_corners};
+use crate::body::Touchable;
+use crate::contact::{Colliders, GrabId, HeadWay};
+use crate::volume::contact::{ContactMode, ContactStep, Stiffness, Surface, VolumeContact};
 
 /// The rest shape as contact sees it.
 #[derive(Clone)]
@@ -49,23 +50,25 @@ impl Transients for StepContact<'_> {
     }
 
     fn begin(&mut self, solid: &mut Constrained<'_>) {
+        let skin = &self.enriched.skin_points;
+        self.contact.place_held(skin, &self.surface.undisplaced, solid.displacements);
         let length = |v: &Row<f32>| Vec3::from_slice(v).length_squared();
         let fastest = solid.velocities.iter().map(length).fold(0.0, f32::max).sqrt();
         let states = (&self.surface.displaced(solid.displacements), &self.surface.undisplaced[..]);
         let parts = (&mut *solid.system, &mut *solid.factor);
-        self.contact.begin(&self.enriched.touchable, &self.step, states, fastest, parts);
+        self.contact.begin(skin, &self.step, states, fastest, parts);
     }
 
     fn renew(&mut self, solid: &mut Constrained<'_>) -> bool {
         let state = self.surface.displaced(solid.displacements);
         let parts = (&mut *solid.system, &mut *solid.factor);
-        self.contact.renew(&self.enriched.touchable, &self.step, &state, parts);
+        self.contact.renew(&self.enriched.skin_points, &self.step, &state, parts);
         !solid.system.transient_rows().is_empty()
     }
 
     fn end(&mut self, solid: &mut Constrained<'_>) {
         let state = self.surface.displaced(&[]);
-        self.contact.end(&self.enriched.touchable, &self.step, &state, solid.factor, solid.displacements);
+        self.contact.end(&self.enriched.skin_points, &self.step, &state, solid.factor, solid.displacements);
     }
 
     fn clear(&mut self, solid: &mut Constrained<'_>) {
@@ -107,13 +110,26 @@ impl EnrichedBody {
         }
         self.contact.follow_rig(&surface.displaced(&surface.undisplaced));
     }
+}
 
-    /// Grabs the skin nearest to a position (in metres, in the head's frame) and the connected skin within a radius, to drag it.
-    pub(super) fn grab_skin(&mut self, at: Vec3, radius: f32) -> GrabId {
+impl Touchable for EnrichedBody {
+    fn colliders(&self) -> &Colliders {
+        &self.contact.colliders
+    }
+
+    fn colliders_mut(&mut self) -> &mut Colliders {
+        &mut self.contact.colliders
+    }
+
+    fn shown(&self) -> &[Vec3] {
+        &self.positions
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
         self.follow_rest();
-        let corners = nearest_corners(at, &self.positions, &self.enriched.skin.embedding);
-        let seeds = corners.map(|v| self.enriched.skin_rows[v as usize]);
+        let enriched = &self.enriched;
+        let carriers = (&enriched.skin.embedding, &enriched.skin_rows[..]);
         let state = self.surface.displaced(&self.solid.displacements);
-        self.contact.grab(&self.enriched.touchable, (at, radius), &seeds, &state)
+        Some(self.contact.grab(&enriched.skin_points, (at, radius), &self.positions, carriers, &state))
     }
 }

@@ -62,7 +62,7 @@ impl Default for EnrichedParams {
     }
 }
 
-/// The shortest step, s: shorter ones change nothing that single precision could tell. Ours.
+/// The shortest step, s: the change over a shorter one is lost in single precision. Ours.
 const SHORTEST_STEP: f64 = 1.0 / 1200.0;
 
 impl Checked for EnrichedParams {

@@ -122,7 +122,7 @@ impl EnrichedBody {
         let mut solid = Solid::new(&input, StepRule::new(params.step_time))?;
         solid.accuracy = Accuracy { iterations: params.iterations, ..Accuracy::default() };
         let mut contact = VolumeContact::new(
-            &enriched.touchable,
+            &enriched.skin_points,
             (enriched.lips.clone(), &enriched.skin.neutral),
             (&enriched.skin.embedding, &enriched.skin_rows),
             (params.contact_mode, params.contact, params.step_time),
@@ -131,6 +131,7 @@ impl EnrichedBody {
         if let Some(teeth) = enriched.teeth.clone() {
             contact.set_teeth(teeth);
         }
+        contact.set_bones(&enriched.solid_bones);
         solid.expect_constraints(&contact.lip_rows(enriched.layout.free));
         let none = vec![0.0; enriched.volumes.shapes.len()];
         let surface = RestSurface::new(&enriched.skin.neutral, enriched.rest.len());
@@ -307,7 +308,7 @@ impl EnrichedBody {
 
     fn make_steps(&mut self, seconds: f64) {
         self.times = Times::default();
-        self.contact.touches.begin_frame();
+        self.contact.colliders.begin_frame();
         let h = self.solid.rule().seconds;
         let mut next = h - self.behind;
         while next <= seconds + ROUNDING * h {
@@ -427,7 +428,7 @@ impl EnrichedBody {
     /// Finds the surface: the rig's own, displaced by the volume's skin as far as that has moved since the last step.
     fn output(&mut self) {
         let began = Instant::now();
-        self.contact.touches.end_frame(0.0);
+        self.contact.colliders.end_frame(0.0);
         let enriched = &self.enriched;
         let late = self.behind as f32;
         for (v, displacement) in self.displacements.iter_mut().enumerate() {

@@ -1,6 +1,8 @@
 //! Tissue that slides over bones: in an expression a bone's vertices first go where the skin draws them, and are then put back onto the bone
 //! (*Blendvolumes* §6.1).
 
+use std::f64::consts::FRAC_PI_2;
+
 use glam::DVec3;
 use zygoma_geometry::closest::TriangleTree;
 use zygoma_geometry::normals::area_vector;
@@ -13,6 +15,8 @@ use crate::volume::Tie;
 
 /// The farthest that tissue slides in one shape, m. Ours: farther, sums of shapes would leave a curved bone.
 const FARTHEST: f64 = 3e-3;
+/// A slide over the bone by as much as a vertex may go ends at most this far from the plane of another triangle around it, m. Ours.
+const LEAVING: f64 = 2e-4;
 /// Triangles of a bone keep at least this fraction of their size. Ours.
 const KEPT: f64 = 0.5;
 /// Rounds in which slides that crush them are halved, before those are left out. Ours.
@@ -34,6 +38,8 @@ struct BoneSurface {
     /// Normals of triangles and, at the same places as theirs in the mesh, of vertices.
     normals: Vec<DVec3>,
     vertex_normals: Vec<DVec3>,
+    /// For each vertex of the mesh how far it may slide.
+    reach: Vec<f64>,
 }
 
 impl BoneSlide {
@@ -64,7 +70,7 @@ impl BoneSlide {
         for bone in self.bones.iter().filter(|bone| bone.tie != Tie::Jaw || is_still) {
             let mut slid = rest.clone();
             for v in &bone.vertices {
-                let way = DVec3::from_array(drawn[*v]).clamp_length_max(FARTHEST);
+                let way = DVec3::from_array(drawn[*v]).clamp_length_max(bone.reach[*v]);
                 slid[*v] = bone.onto(rest, *v, rest[*v] + way);
             }
             bone.keep_sound(rest, &mut slid);
@@ -83,7 +89,17 @@ impl BoneSurface {
         for (t, normal) in triangles.iter().zip(&normals) {
             t.iter().for_each(|v| vertex_normals[*v as usize] += *normal);
         }
-        Self { tie, vertices, tree: TriangleTree::new(rest, &triangles), triangles, normals, vertex_normals }
+        let mut reach = vec![FARTHEST; rest.len()];
+        for (t, normal) in triangles.iter().zip(&normals) {
+            for v in t.map(|v| v as usize) {
+                let turn = normal.angle_between(vertex_normals[v]);
+                // Triangles on either side of an edge are twice as far apart as one is from the mean.
+                let sine = (2.0 * turn).min(FRAC_PI_2).sin();
+                reach[v] = reach[v].min(LEAVING / sine.max(f64::MIN_POSITIVE));
+            }
+        }
+        let tree = TriangleTree::new(rest, &triangles);
+        Self { tie, vertices, tree, triangles, normals, vertex_normals, reach }
     }
 
     /// The point of the bone nearest to one where a vertex is drawn, on the side of the bone that the vertex is on: bones are thin.

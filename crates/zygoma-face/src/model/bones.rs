@@ -4,6 +4,7 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_geometry::TriMesh;
 use zygoma_geometry::closest::TriangleTree;
+use zygoma_physics::contact::ColliderMesh;
 use zygoma_rig::{Rig, RigMesh};
 
 use super::jaw_motion::JawMotion;
@@ -23,7 +24,40 @@ pub struct Bones {
     pub jaw: JawMotion,
 }
 
+/// A bone at rest that nothing presses skin into.
+#[derive(Clone, Debug)]
+pub(crate) struct SolidBone {
+    pub(crate) mesh: ColliderMesh,
+    /// Whether it is the lower jaw.
+    pub(crate) is_jaw: bool,
+}
+
+impl SolidBone {
+    /// The same bone in another head: `reshape` moves a point at rest, given whether it is on the jaw.
+    pub(crate) fn reshaped(&self, reshape: impl Fn(DVec3, bool) -> DVec3) -> Self {
+        let moved = self.mesh.positions().iter().map(|p| reshape(p.as_dvec3(), self.is_jaw).as_vec3());
+        let mesh = ColliderMesh::new(moved.collect(), self.mesh.triangles().to_vec());
+        Self { mesh: mesh.unwrap_or_else(|_| self.mesh.clone()), ..*self }
+    }
+}
+
 impl Bones {
+    /// The surfaces of cranium and mandible at rest.
+    pub(crate) fn surfaces(&self) -> [TriMesh<Vec3>; 2] {
+        [&self.cranium, &self.mandible].map(|mesh| TriMesh {
+            positions: mesh.positions.iter().map(|p| p.as_vec3()).collect(),
+            triangles: mesh.triangles.clone(),
+        })
+    }
+
+    /// Those of them that are closed.
+    pub(crate) fn solids(&self) -> Vec<SolidBone> {
+        let solid = |(TriMesh { positions, triangles }, is_jaw)| {
+            Some(SolidBone { mesh: ColliderMesh::new(positions, triangles).ok()?, is_jaw })
+        };
+        self.surfaces().into_iter().zip([false, true]).filter_map(solid).collect()
+    }
+
     /// The bones that a rig has as meshes: one named cranium or skull, and a mandible with shapes of the skin's names.
     pub fn of_rig(rig: &Rig) -> Option<Self> {
         Self::among(&rig.meshes, rig.skin())

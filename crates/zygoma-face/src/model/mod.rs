@@ -21,7 +21,7 @@ mod teeth;
 mod validate;
 
 pub use bones::Bones;
-pub(crate) use bones::{Below, look_below};
+pub(crate) use bones::{Below, SolidBone, look_below};
 pub use cache::FaceCache;
 pub use face::{CoarseSkin, FaceModel, FaceShape};
 #[cfg(test)]

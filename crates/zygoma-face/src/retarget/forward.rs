@@ -237,15 +237,15 @@ struct Carrier<'a> {
 
 impl Carrier<'_> {
     fn seat(&self, v: u32) -> ([u32; 4], [f64; 4]) {
-        let Seat { corners, shares: [a, b, c] } = self.volume.skin.on_fill[v as usize];
+        let Seat { corners, barycentric: [a, b, c] } = self.volume.skin.on_fill[v as usize];
         let [i, j, k] = corners.map(|node| self.rows[node as usize]);
         let own = self.offsets.binary_search(&v).map_or(i, |place| (self.rows.len() + place) as u32);
         ([i, j, k, own], [a, b, c, 1.0])
     }
 
     fn point(&self, v: u32) -> Stencil<4, 1> {
-        let (vertices, shares) = self.seat(v);
-        Stencil { vertices, coefficients: [shares], size: 1.0 }
+        let (vertices, weights) = self.seat(v);
+        Stencil { vertices, coefficients: [weights], size: 1.0 }
     }
 
     /// The stencil of a triangle and its area; a flat one has none, and pulls at nothing.

@@ -60,7 +60,7 @@ impl Method {
 pub struct Known<'a> {
     /// Expressions of the target. They need no counterparts in the source.
     pub examples: &'a [Expression],
-    /// Expressions of the source whose mixtures tell what belongs to it: its shapes, or frames of a performance.
+    /// Expressions of the source whose mixtures show what belongs to it: its shapes, or frames of a performance.
     pub source: &'a [Expression],
 }
 

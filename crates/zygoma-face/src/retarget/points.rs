@@ -149,6 +149,13 @@ pub(super) fn carry_numbered(
     Ok(CarriedPoints { points, head, left_out })
 }
 
+/// The value that a quarter of some values are below.
+fn quartile(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 4).copied().unwrap_or(0.0)
+}
+
 /// The number of each tracked point in a set, from its name.
 fn numbers_of(tracked: &MarkerTake, set: PointSet) -> Result<Vec<usize>, PointError> {
     let last = set.size() - 1;
@@ -207,14 +214,18 @@ impl PersonMap {
         (self.in_rig(&head), pairs.iter().enumerate().map(place).collect())
     }
 
-    /// The motion of the tracked head, by reweighted least squares: an expression moves some points, the head all of them.
+    /// The motion of the tracked head, by least squares with the weights of Geman and McClure: an expression moves some points, the head all of
+    /// them.
     fn head_motion(&self, now: &[DVec3]) -> RigidMotion {
         let mut weights = self.steadiness.clone();
         let mut head = fit_weighted_rigid_motion(&self.rest, now, &weights);
         for _ in 0..ROUNDS {
-            for (i, weight) in weights.iter_mut().enumerate() {
-                let off = head.apply(self.rest[i]).distance(now[i]) / self.small;
-                *weight = self.steadiness[i] / (1.0 + off * off);
+            let off: Vec<f64> =
+                self.rest.iter().zip(now).map(|(rest, now)| head.apply(*rest).distance(*now)).collect();
+            // Below the noise of the points themselves, weights would choose at random.
+            let scale = (0.5 * self.small).max(quartile(&off));
+            for ((weight, steadiness), off) in weights.iter_mut().zip(&self.steadiness).zip(&off) {
+                *weight = steadiness / (1.0 + (off / scale).powi(2)).powi(2);
             }
             head = fit_weighted_rigid_motion(&self.rest, now, &weights);
         }

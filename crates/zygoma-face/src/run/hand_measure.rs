@@ -6,7 +6,7 @@ use zygoma_geometry::TriMesh;
 use zygoma_geometry::closest::SignedSurface;
 use zygoma_hand::{HandMesh, HandPose, Side};
 
-use crate::model::{Inside, Teeth};
+use crate::model::{Bones, Inside, Teeth};
 
 /// Vertices that are less deep in a hand do not collide, m. Ours: a tenth of a millimetre is invisible, and below what hands are
 /// tracked with.
@@ -70,11 +70,7 @@ impl HandProbe {
 
     /// Counts apart what is at the bones and teeth of a face at rest, where they are closed.
     pub fn with_inside(mut self, inside: &Inside) -> Self {
-        let bones = inside.bones.iter().flat_map(|bones| [&bones.cranium, &bones.mandible]);
-        let bones = bones.map(|mesh| TriMesh {
-            positions: mesh.positions.iter().map(|p| p.as_vec3()).collect(),
-            triangles: mesh.triangles.clone(),
-        });
+        let bones = inside.bones.iter().flat_map(Bones::surfaces);
         let teeth = inside.teeth.iter().flat_map(Teeth::arch_meshes);
         self.bones = bones.chain(teeth).filter_map(|mesh| SignedSurface::new(mesh).ok()).collect();
         self

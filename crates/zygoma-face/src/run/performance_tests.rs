@@ -138,11 +138,11 @@ fn broken_bodies_recover_or_fail_and_what_they_leave_is_finite() {
     ] {
         let (outcome, finite, problem) = perform(&face, &rig, breaks);
         assert!(finite, "{breaks:?}");
-        let as_told = match (&problem, words) {
+        let is_expected = match (&problem, words) {
             (Some(problem), Some(words)) => problem.contains(words),
             (found, wanted) => found.is_none() && wanted.is_none(),
         };
-        assert!(as_told, "{breaks:?}: {problem:?}");
+        assert!(is_expected, "{breaks:?}: {problem:?}");
         let left_alone = matches!(breaks, Breaks::Never | Breaks::InvertsWithTheRig);
         assert_eq!(outcome.gate.returned == 0.0, left_alone, "{breaks:?}");
         // No frame that is shown is far from the rig.

@@ -2,7 +2,6 @@
 //!
 //! [`build`] turns a rig into a [`FaceModel`](crate::model::FaceModel) with a fitted shell; [`ShellBody`] simulates it.
 
-mod body;
 mod build;
 mod build_report;
 mod corrections;

@@ -172,7 +172,10 @@ impl CertifiedFace {
         } else {
             let shown = |output: &CertifiedOutput| [output.shapes, output.combinations];
             let failing = self.output.iter().flat_map(shown).find(|tally| !tally.holds())?;
-            Some(format!("the shell meets all, but as they are shown {}", missed(&failing, "expressions")))
+            Some(format!(
+                "the shell itself meets all tolerances, but its displayed surface does not: {}",
+                missed(&failing, "expressions")
+            ))
         }
     }
 }

@@ -1,13 +1,11 @@
 //! Tissue as a [`Body`].
 
-use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::Checked;
 
 use super::STICKY;
 use super::run::TissueBody;
-use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, Stage, gravity_axis};
-use crate::contact::{Colliders, GrabId};
+use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, Stage, Touchable, gravity_axis};
 
 impl Body for TissueBody {
     fn name(&self) -> &'static str {
@@ -28,7 +26,9 @@ impl Body for TissueBody {
     }
 
     fn set_head_pose(&mut self, pose: &RigidMotion) {
-        self.set_head_pose(pose);
+        if pose.is_finite() {
+            self.head.pose = *pose;
+        }
     }
 
     fn settle(&mut self) {
@@ -43,16 +43,12 @@ impl Body for TissueBody {
         self.latency()
     }
 
-    fn colliders(&self) -> Option<&Colliders> {
-        Some(self.colliders())
+    fn touchable(&self) -> Option<&dyn Touchable> {
+        Some(self)
     }
 
-    fn colliders_mut(&mut self) -> Option<&mut Colliders> {
-        Some(self.colliders_mut())
-    }
-
-    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
-        Some(self.grab(at, radius))
+    fn touchable_mut(&mut self) -> Option<&mut dyn Touchable> {
+        Some(self)
     }
 
     /// Stickiness is a multiple of the usual one, [`STICKY`].
@@ -123,11 +119,7 @@ impl Body for TissueBody {
         self.drive.is_none()
     }
 
-    fn penetration(&self) -> f32 {
-        self.penetration()
-    }
-
     fn return_to_rig(&mut self, weights: &[f32]) {
-        self.return_to_rig(weights);
+        self.blend_to_rig(weights);
     }
 }

@@ -16,7 +16,7 @@ use super::params::Actuation;
 use super::progress::{ProgressReporter, TissueError, TissueProgress};
 use super::shape_targets::ShapeTargets;
 use super::stiffness::{FitOptions, Regions, StiffnessFit, StiffnessMap};
-use crate::model::{Continue, FaceModel, Lips, Teeth};
+use crate::model::{Bones, Continue, FaceModel, Lips, SolidBone, Teeth};
 use crate::volume::contact::SkinPoints;
 use crate::volume::{
     AttachmentPoint, BoneAttachment, Described, Layer, Layout, Tie, TissueInput, TissueMesh, TissueSkin,
@@ -43,7 +43,8 @@ pub struct Tissue {
     pub(super) skin: Skin,
     pub(super) lips: Lips,
     pub(super) teeth: Option<Teeth>,
-    pub(super) touchable: SkinPoints,
+    pub(super) solid_bones: Vec<SolidBone>,
+    pub(super) skin_points: SkinPoints,
     /// The tissue's own skin.
     pub(super) surface: TissueSkin,
     pub(super) tissue_mesh: TissueMesh,
@@ -152,7 +153,7 @@ impl Tissue {
         };
         let on_jaw = (0u32..).zip(&tissue_mesh.ties).filter(|(_, tie)| **tie == Tie::Jaw);
         let mut tissue = Self {
-            touchable: SkinPoints::new(
+            skin_points: SkinPoints::new(
                 face,
                 (&surface, &skin.embedding),
                 &tissue_mesh,
@@ -164,6 +165,7 @@ impl Tissue {
             skin,
             lips,
             teeth: face.inside.teeth.clone(),
+            solid_bones: face.inside.bones.iter().flat_map(Bones::solids).collect(),
             masses: Vec::new(),
             shortening: MuscleContraction::default(),
             bare_edges: Vec::new(),

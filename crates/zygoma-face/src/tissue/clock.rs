@@ -76,7 +76,7 @@ impl TissueBody {
 
     fn run_here(&mut self, seconds: f64) {
         self.stages = Stages::default();
-        self.contact.touches.begin_frame();
+        self.contact.colliders.begin_frame();
         self.head.begin_frame(seconds);
         let h = self.tissue.params.step_time;
         let mut next = h - self.clock.behind;
@@ -121,7 +121,7 @@ impl TissueBody {
 
     /// Finds the full-resolution surface at a fraction of the last step.
     pub(super) fn output(&mut self, fraction: f64) {
-        self.contact.touches.end_frame(1.0 - fraction as f32);
+        self.contact.colliders.end_frame(1.0 - fraction as f32);
         let (tissue, before, now) = (&self.tissue, &self.clock.before, &self.dynamics.positions);
         for (vertex, displacement) in self.displacements.iter_mut().enumerate() {
             let place = tissue.layout.rows[vertex] as usize;

@@ -4,35 +4,33 @@ use glam::Vec3;
 use zygoma_physics::projective::Row;
 
 use super::run::TissueBody;
+use crate::body::Touchable;
 use crate::contact::{Colliders, GrabId, HeadWay};
 use crate::model::Teeth;
-use crate::volume::contact::{ContactStep, Stiffness, Surface, TeethReport, nearest_corners};
+use crate::volume::contact::{ContactStep, Stiffness, Surface, TeethReport};
+
+impl Touchable for TissueBody {
+    fn colliders(&self) -> &Colliders {
+        &self.contact.colliders
+    }
+
+    fn colliders_mut(&mut self) -> &mut Colliders {
+        &mut self.contact.colliders
+    }
+
+    fn shown(&self) -> &[Vec3] {
+        &self.positions
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
+        let tissue = &self.tissue;
+        let carriers = (&tissue.skin.embedding, &tissue.layout.rows[..]);
+        let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions, origins: &[] };
+        Some(self.contact.grab(&tissue.skin_points, (at, radius), &self.positions, carriers, &state))
+    }
+}
 
 impl TissueBody {
-    /// The colliders and grabs.
-    pub fn colliders(&self) -> &Colliders {
-        &self.contact.touches
-    }
-
-    /// The colliders and grabs, mutable. Poses of colliders are in the world, in metres.
-    pub fn colliders_mut(&mut self) -> &mut Colliders {
-        &mut self.contact.touches
-    }
-
-    /// Grabs the skin nearest to a position (in metres, in the head's frame) and the connected skin within a radius, to drag it.
-    pub fn grab(&mut self, at: Vec3, radius: f32) -> GrabId {
-        let corners = nearest_corners(at, &self.positions, &self.tissue.skin.embedding);
-        let seeds = corners.map(|v| self.tissue.layout.rows[v as usize]);
-        let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions, origins: &[] };
-        self.contact.grab(&self.tissue.touchable, (at, radius), &seeds, &state)
-    }
-
-    /// The deepest penetration of the skin of the last frame into a collider, in metres: at vertices, midpoints of edges and centres of
-    /// triangles.
-    pub fn penetration(&self) -> f32 {
-        self.contact.touches.penetration(&self.positions, &self.tissue.touchable.triangles.iter())
-    }
-
     /// Keeps lips and cheeks out of the given teeth from now on, which replace earlier ones. Resolves only the penetrations by touch and
     /// motion: where the expression itself has the skin in the teeth, or they stand before it, the skin stays there. Artists let lips
     /// roll over teeth that they have not made thin enough, and to resolve all of it would tear the lips from their shapes.
@@ -67,7 +65,7 @@ impl TissueBody {
         let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions, origins: &[] };
         self.contact.follow_rig(&Surface { x: &self.goal, ..state });
         let parts = (&mut self.system, &mut self.step_factor);
-        self.contact.begin(&self.tissue.touchable, &step, (&state, &self.goal), fastest, parts);
+        self.contact.begin(&self.tissue.skin_points, &step, (&state, &self.goal), fastest, parts);
         self.count_contacts();
     }
 
@@ -76,7 +74,7 @@ impl TissueBody {
         let step = self.contact_step(fraction);
         let state = Surface { base: &self.base, rest: &self.rest, x: &self.dynamics.positions, origins: &[] };
         let parts = (&mut self.system, &mut self.step_factor);
-        self.contact.renew(&self.tissue.touchable, &step, &state, parts);
+        self.contact.renew(&self.tissue.skin_points, &step, &state, parts);
         self.count_contacts();
     }
 
@@ -84,7 +82,7 @@ impl TissueBody {
     pub(super) fn end_contact(&mut self, fraction: f32) {
         let step = self.contact_step(fraction);
         let state = Surface { base: &self.base, rest: &self.rest, x: &[], origins: &[] };
-        let (skin, factor) = (&self.tissue.touchable, &mut self.step_factor);
+        let (skin, factor) = (&self.tissue.skin_points, &mut self.step_factor);
         self.contact.end(skin, &step, &state, factor, &mut self.dynamics.positions);
         self.stages.add_contact(std::mem::take(&mut self.contact.times));
     }
@@ -92,7 +90,7 @@ impl TissueBody {
     /// Resolves the remaining penetrations, in a limited number of rounds.
     pub(super) fn part(&mut self, rounds: usize) {
         let state = Surface { base: &self.base, rest: &self.rest, x: &[], origins: &[] };
-        let (skin, factor) = (&self.tissue.touchable, &mut self.step_factor);
+        let (skin, factor) = (&self.tissue.skin_points, &mut self.step_factor);
         self.contact.part(skin, rounds, &state, factor, &mut self.dynamics.positions);
     }
 

@@ -9,6 +9,7 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 
 use super::*;
+use crate::body::Body;
 use crate::model::Continue;
 use crate::model::FaceModel;
 use crate::model::{FreePart, ProtrudingPart};

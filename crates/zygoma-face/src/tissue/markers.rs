@@ -124,7 +124,7 @@ impl Markers {
                 let place: Vec3 = (0..3).map(|k| weights[k] * corners[k]).sum();
                 (place.distance(at), place, weights)
             };
-            let triangles = tissue.touchable.triangles.iter();
+            let triangles = tissue.skin_points.triangles.iter();
             let nearest = triangles.map(|t| (*t, on(t))).min_by(|a, b| a.1.0.total_cmp(&b.1.0));
             let (corners, (distance, place, weights)) =
                 nearest.ok_or(MarkerError::OffTheSkin { marker, distance: f32::INFINITY })?;

@@ -34,7 +34,7 @@ impl Tissue {
 impl TissueBody {
     /// Moves tissue back to the rig, by a fraction for each vertex of the whole mesh, and brings it to rest in the head's frame there.
     /// Vertices that are not finite go back completely.
-    pub fn return_to_rig(&mut self, weights: &[f32]) {
+    pub(super) fn blend_to_rig(&mut self, weights: &[f32]) {
         let tissue = self.tissue.clone();
         let weights = weights_of_carriers(tissue.skin.embedding.iter(), weights, tissue.skin_count());
         let targets = tissue.of_rig(&self.weights[1]);

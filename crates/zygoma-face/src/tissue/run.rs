@@ -77,7 +77,7 @@ pub(super) struct Equilibrium {
     pub(super) solver: Solver<f32>,
 }
 
-/// An equilibrium has converged when a step moves no vertex by more than this, m. Ours: a tenth of the lips' signed_distance.
+/// An equilibrium has converged when a step moves no vertex by more than this, m. Ours: a tenth of the gap that contact keeps between the lips.
 pub(super) const SETTLED: f64 = 4e-6;
 
 impl TissueBody {
@@ -86,7 +86,7 @@ impl TissueBody {
         let (layout, params) = (&tissue.layout, &tissue.params);
         let (mut system, expressed) = tissue.system::<f32>(layout);
         let contact = VolumeContact::new(
-            &tissue.touchable,
+            &tissue.skin_points,
             (tissue.lips.clone(), &tissue.skin.neutral),
             (&tissue.skin.embedding, &layout.rows),
             (ContactMode::Absolute, params.contact, params.step_time),
@@ -133,6 +133,7 @@ impl TissueBody {
         if let Some(teeth) = performing.tissue.teeth.clone() {
             performing.set_teeth(teeth);
         }
+        performing.contact.set_bones(&performing.tissue.solid_bones);
         performing.output(1.0);
         Ok(performing)
     }
@@ -161,13 +162,6 @@ impl TissueBody {
     pub(super) fn aim_at(&mut self, weights: &[f32]) {
         for (own, weight) in self.weights[1].iter_mut().zip(weights) {
             *own = if weight.is_finite() { *weight } else { 0.0 };
-        }
-    }
-
-    /// Sets the head's pose at the end of the next frame.
-    pub fn set_head_pose(&mut self, pose: &RigidMotion) {
-        if pose.is_finite() {
-            self.head.pose = *pose;
         }
     }
 
@@ -221,7 +215,9 @@ impl TissueBody {
             }
         }
         let free = self.tissue.layout.free;
-        self.dynamics.positions[free..].copy_from_slice(&self.goal[free..]);
+        let x = &mut self.dynamics.positions;
+        x[free..].copy_from_slice(&self.goal[free..]);
+        self.contact.place_held(&self.tissue.skin_points, &self.goal, x);
     }
 
     /// Pulls the tissue to the shapes of the weights, corrected where it follows markers. Their blend is the goal, so no solve is needed.

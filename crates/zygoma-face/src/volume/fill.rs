@@ -6,7 +6,7 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_geometry::closest::{SurfacePoint, TriangleTree};
 use zygoma_geometry::coarsen::CoarseMesh;
-use zygoma_geometry::embedding::Embedding;
+use zygoma_geometry::embedding::{Embedding, followed_fraction};
 use zygoma_geometry::normals::{area_vector, vertex_areas};
 use zygoma_geometry::tets::TetMesh;
 use zygoma_physics::projective::Material;
@@ -186,7 +186,8 @@ fn held_fraction(face: &FaceModel, place: &SurfacePoint) -> f64 {
     (0..3).map(|i| place.barycentric[i] * held(corners[i])).sum()
 }
 
-/// Embeds the whole mesh of a face in a surface on it, as far as it follows the face's own coarse mesh.
+/// Embeds the whole mesh of a face in a surface on it, as far as it is near that surface and follows the face's own coarse mesh. Where tissue is
+/// thin, as on the palate or the scalp, coarse elements leave holes in the surface; skin there follows the rig.
 fn embed(face: &FaceModel, coarse: &CoarseMesh) -> Embedding {
     let positions: Vec<DVec3> = face.neutral.iter().map(|p| p.as_dvec3()).collect();
     let mut embedding = Embedding::new(&positions, &face.triangles, coarse);
@@ -200,7 +201,10 @@ fn embed(face: &FaceModel, coarse: &CoarseMesh) -> Embedding {
             embedding.vertices[vertex] = embedding.vertices[same];
             embedding.weights[vertex] = embedding.weights[same];
         } else {
-            let follows: f32 = weights.iter().sum();
+            let corners = embedding.vertices[vertex].map(|v| coarse.positions[v as usize]);
+            let seat = embedding.displacement_f64(vertex, &coarse.positions);
+            let is_near = followed_fraction(seat.distance(positions[vertex]), corners) as f32;
+            let follows = is_near * weights.iter().sum::<f32>();
             embedding.weights[vertex] = embedding.weights[vertex].map(|weight| follows * weight);
         }
     }

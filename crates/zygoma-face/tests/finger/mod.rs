@@ -1,6 +1,7 @@
 //! A fingertip of 1 cm.
 
 use glam::Vec3;
+use zygoma_face::body::Touchable;
 use zygoma_face::contact::ColliderMotion;
 use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::shell::{RunParams, ShellBody};

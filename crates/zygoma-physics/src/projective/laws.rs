@@ -7,14 +7,14 @@ use zygoma_numerics::random::Keyed;
 use super::test_bodies::Block;
 use super::*;
 
-const FLESH: Material = Material { young: 3e4, poisson: 0.4 };
+const TISSUE: Material = Material { young: 3e4, poisson: 0.4 };
 
 /// A block with elements of every energy on it, none of them strained at rest.
 fn everything<T: Precision>(block: &Block) -> System<T> {
     let rest = &block.positions;
     let mut system = System::new(rest.len(), rest.len());
     let tets = || block.tets.iter().map(|tet| Stencil::tetrahedron(rest, *tet).unwrap());
-    system.add(block.tissue(FLESH)).unwrap();
+    system.add(block.tissue(TISSUE)).unwrap();
     let (mut strain, mut volume, mut limit, mut shape, mut shaped) = (
         Elements::<T, Strain, 4, 3, 1>::new(),
         Elements::<T, Volume, 4, 3, 3>::new(),
@@ -44,7 +44,7 @@ fn everything<T: Precision>(block: &Block) -> System<T> {
         |i: u32| (i & 1) + (i >> 1 & 1) * (nx as u32 + 1) + (i >> 2 & 1) * ((nx + 1) * (ny + 1)) as u32;
     let mut hexahedra = Elements::<T, CorotatedVolume, 8, 3, 4>::new();
     for s in Stencil::hexahedron(rest, std::array::from_fn(|i| corner(i as u32))).unwrap() {
-        hexahedra.push(&s, FLESH.corotated_volume(s.size));
+        hexahedra.push(&s, TISSUE.corotated_volume(s.size));
     }
     system.add(hexahedra).unwrap();
     let sheet: Vec<[u32; 3]> = (0..ny as u32)
@@ -55,8 +55,8 @@ fn everything<T: Precision>(block: &Block) -> System<T> {
         (Elements::<T, TriangleStrain, 3, 2, 1>::new(), Elements::<T, TriangleArea, 3, 2, 2>::new());
     for t in &sheet {
         let s = Stencil::triangle(rest, *t).unwrap();
-        skin.push(&s, TriangleStrain { weight: FLESH.sheet_strain_weight(1e-3) * s.size });
-        area.push(&s, TriangleArea { weight: FLESH.sheet_area_weight(1e-3) * s.size, area: 1.0 });
+        skin.push(&s, TriangleStrain { weight: TISSUE.sheet_strain_weight(1e-3) * s.size });
+        area.push(&s, TriangleArea { weight: TISSUE.sheet_area_weight(1e-3) * s.size, area: 1.0 });
     }
     system.add(skin).unwrap();
     system.add(area).unwrap();
@@ -262,7 +262,7 @@ fn newtons_method_goes_downhill_across_negative_curvature() {
 fn any_number_of_threads_evaluates_alike() {
     let block = Block::new([28, 18, 18], DVec3::new(0.03, 0.02, 0.02));
     let mut system = System::<f32>::new(block.positions.len(), block.positions.len());
-    system.add(block.tissue(FLESH)).unwrap();
+    system.add(block.tissue(TISSUE)).unwrap();
     // Different at every vertex, so that none is taken for another.
     system.forces.iter_mut().enumerate().for_each(|(v, force)| force[1] = 1e-3 * (v as f32).sin());
     assert!(block.tets.len() > 16 * 2000, "{} elements are not evaluated in four parts", block.tets.len());
@@ -276,7 +276,7 @@ fn any_number_of_threads_evaluates_alike() {
     let one = evaluate(1);
     assert!(one == evaluate(2) && one == evaluate(4), "the gradients differ");
     let mut exact = System::<f64>::new(block.positions.len(), block.positions.len());
-    exact.add(block.tissue(FLESH)).unwrap();
+    exact.add(block.tissue(TISSUE)).unwrap();
     exact.forces = system.forces.iter().map(|force| force.map(f64::from)).collect();
     let mut gradient = vec![[0.0; 4]; x.len()];
     let wide: Vec<Row<f64>> = x.iter().map(|row| row.map(f64::from)).collect();
@@ -400,7 +400,7 @@ fn bent(scale: f64, gauss_seidel: bool, options: &SolveOptions) -> SolveReport {
     let free = block.free_first(|p| p.x > 1e-9 * scale);
     let mut system = System::<f64>::new(block.positions.len(), free);
     // Weights grow as the cube of the scale, lengths as the scale: the same problem in other units.
-    system.add(block.tissue(FLESH)).unwrap();
+    system.add(block.tissue(TISSUE)).unwrap();
     for (force, mass) in system.forces.iter_mut().zip(block.masses(1000.0)) {
         force[1] = -9.81 * mass / scale;
     }
@@ -413,12 +413,12 @@ fn bent(scale: f64, gauss_seidel: bool, options: &SolveOptions) -> SolveReport {
     Solver::new(&system).minimise(&system, None, &mut *global, options, &mut block.rows())
 }
 
-/// A block of flesh that is held at one end.
+/// A block of tissue that is held at one end.
 fn held_block<T: Precision>() -> (Block, System<T>) {
     let mut block = Block::new([6, 2, 2], DVec3::new(0.06, 0.02, 0.02));
     let free = block.free_first(|p| p.x > 1e-9);
     let mut system = System::new(block.positions.len(), free);
-    system.add(block.tissue(FLESH)).unwrap();
+    system.add(block.tissue(TISSUE)).unwrap();
     (block, system)
 }
 
@@ -592,7 +592,7 @@ fn the_adjoint_is_the_derivative_of_an_equilibrium() {
     let mut block = Block::new([4, 2, 2], size);
     let free = block.free_first(|p| p.x > 1e-9);
     let mut system = System::<f64>::new(block.positions.len(), free);
-    system.add(block.tissue(FLESH)).unwrap();
+    system.add(block.tissue(TISSUE)).unwrap();
     let base: Vec<Row<f64>> =
         (0..free).map(|v| [0.0, -2e-2 * Keyed::new(3, v as u64).uniform(0), 1e-2, 0.0]).collect();
     let loss: Vec<[f64; 3]> =

@@ -67,7 +67,8 @@ pub fn parse_identity(text: &str) -> Result<Vec<(usize, f64)>> {
             Some((mode.trim().parse().ok()?, coefficient)).filter(|_| coefficient.is_finite())
         });
         let Some((mode, coefficient)) = pair else {
-            let problem = format!("\"{part}\" is no identity coefficient; write for example 0=1.2,3=-0.5");
+            let problem =
+                format!("\"{part}\" is not an identity coefficient; write for example 0=1.2,3=-0.5");
             return Err(Error::Request(problem));
         };
         if identity.iter().any(|(earlier, _)| *earlier == mode) {

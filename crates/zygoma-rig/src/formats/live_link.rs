@@ -194,7 +194,7 @@ impl Rows {
         let text = row.text(column);
         let of_day = parse_timecode(text).ok_or_else(|| {
             let text = shown(text.as_bytes());
-            row.wrong_at(column, format!("{text} is no timecode HH:MM:SS:FF.fff with frames below 60"))
+            row.wrong_at(column, format!("{text} is not a timecode HH:MM:SS:FF.fff with frames below 60"))
         })?;
         let Some(&last) = self.times.last() else { return Ok(of_day) };
         let days = ((last - of_day) / DAY).round();

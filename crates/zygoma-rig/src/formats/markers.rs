@@ -108,7 +108,7 @@ fn marker_names(path: &Path, header: &[String]) -> Result<Vec<String>> {
     let wrong = |column: usize| {
         let name = shown(header[column].as_bytes());
         let problem =
-            format!("row 1: column {name} is no part of a marker's three columns name.x, name.y, name.z");
+            format!("row 1: column {name} is not one of a marker's three columns name.x, name.y, name.z");
         Error::malformed(path, problem)
     };
     if header.len() < 4 {
@@ -206,9 +206,9 @@ mod tests {
         for (text, wanted) in [
             ("time\nrest\n", "names no marker"),
             ("a,lip.x,lip.y,lip.z\n", "begin with the column time"),
-            ("time,lip.x,lip.y,chin.z\n", "no part of a marker's three columns"),
+            ("time,lip.x,lip.y,chin.z\n", "not one of a marker's three columns"),
             ("time,lip.x,lip.y\n", "names no marker"),
-            ("time,lip.x,lip.y,lip.z,brow.x\n", "no part of a marker's three columns"),
+            ("time,lip.x,lip.y,lip.z,brow.x\n", "not one of a marker's three columns"),
             (&format!("{header}0,0,0,0\n"), "rest"),
             (&format!("{header}rest,#x,,\n0,0,0,0\n"), "not the number of a vertex"),
             (&format!("{header}rest,,,\n0,0,0,0\n"), "needs a place at rest"),

@@ -53,7 +53,7 @@ fn read_rig_as_is(path: &Path, limits: &Limits) -> Result<Rig> {
         "obj" => obj::read_rig(path, limits),
         _ => Err(Error::unsupported(
             path,
-            "this is no rig file that zygoma knows",
+            "this is not a rig file that zygoma can read",
             "give it a .glb, .gltf, .vrm or .obj file, a folder with a neutral.obj and one OBJ per shape, or \
              the FaceXModel folder of ICT-FaceKit",
         )),
@@ -117,7 +117,7 @@ fn check_timing(frames: &dyn Frames, what: &str) -> Result<()> {
         return Err(Error::Request(format!("{what}: there are no frames to write")));
     }
     if !(frames.fps().is_finite() && frames.fps() > 0.0) {
-        return Err(Error::Request(format!("{} frames per second is no rate", frames.fps())));
+        return Err(Error::Request(format!("{} frames per second is not a frame rate", frames.fps())));
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ impl<'a> Table<'a> {
                 return Err(Error::malformed(path, format!("row 1: column {} has no name", at + 1)));
             }
             if header[..at].iter().any(|earlier| earlier.eq_ignore_ascii_case(name)) {
-                let problem = format!("row 1: the column {} is there twice", shown(name.as_bytes()));
+                let problem = format!("row 1: the column {} appears twice", shown(name.as_bytes()));
                 return Err(Error::malformed(path, problem));
             }
         }

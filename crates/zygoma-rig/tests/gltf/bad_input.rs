@@ -63,12 +63,12 @@ fn a_missing_file_is_named() {
 fn lengths_beyond_the_file_are_refused() {
     let mut glb = Maker::square(&[]).glb();
     glb[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
-    assert_says(&rig_of(&glb).unwrap_err().to_string(), "promises 4294967295 bytes");
+    assert_says(&rig_of(&glb).unwrap_err().to_string(), "declares 4294967295 bytes");
     let mut glb = Maker::square(&[]).glb();
     glb[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
-    assert_says(&rig_of(&glb).unwrap_err().to_string(), "header promises 4294967295 bytes");
+    assert_says(&rig_of(&glb).unwrap_err().to_string(), "header declares 4294967295 bytes");
     let error = refused(|json| json["buffers"][0]["byteLength"] = json!(4_000_000_000u64));
-    assert_says(&error, "promises 4000000000 bytes");
+    assert_says(&error, "declares 4000000000 bytes");
     let error = refused(|json| json["bufferViews"][0]["byteLength"] = json!(4_000_000_000u64));
     assert_says(&error, "outside buffer 0");
     let error = refused(|json| json["bufferViews"][0]["byteOffset"] = json!(u64::MAX));

@@ -587,7 +587,7 @@ fn a_changed_neutral_moves_the_base_of_a_document_and_leaves_all_else() {
 #[test]
 fn a_prop_comes_goes_and_moves_in_the_scenes_own_unit() {
     let mut rig = treasured().rig();
-    // A file in centimetres, as if its face had told so.
+    // A file in centimetres, as if its face had said so.
     rig.units.metres_per_unit = 0.01;
     let turned =
         RigidMotion { rotation: DQuat::from_rotation_z(0.5), translation: DVec3::new(0.1, 0.2, 0.3) };

@@ -132,7 +132,7 @@ impl Drawn {
             return Vec::new();
         }
         let (mut sorted, mut ranges) = (Vec::new(), Vec::new());
-        for look in [Look::Skin, Look::Flesh, Look::Teeth, Look::Eye] {
+        for look in [Look::Skin, Look::Gums, Look::Teeth, Look::Eye] {
             let start = sorted.len();
             let alike = self.triangles.iter().zip(&looks).filter(|(_, found)| **found == Some(look));
             sorted.extend(alike.map(|(triangle, _)| *triangle));
@@ -150,7 +150,7 @@ impl Drawn {
 fn look_of_region(name: &str) -> Option<Look> {
     Some(match name {
         "lacrimal_fluid" | "eye_blend" | "eye_occlusion" | "eyelashes" => return None,
-        "gums_and_tongue" | "mouth_socket" => Look::Flesh,
+        "gums_and_tongue" | "mouth_socket" => Look::Gums,
         "teeth" => Look::Teeth,
         "eyeballs" => Look::Eye,
         _ => Look::Skin,
@@ -168,7 +168,7 @@ fn look_of(name: &str) -> Look {
     } else if has(&["tooth", "teeth"]) {
         Look::Teeth
     } else if has(&["gum", "tongue", "mouth", "caruncle"]) {
-        Look::Flesh
+        Look::Gums
     } else {
         Look::Other
     }

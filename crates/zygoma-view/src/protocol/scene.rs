@@ -101,7 +101,7 @@ pub enum Look {
     /// Teeth.
     Teeth,
     /// Gums and tongue.
-    Flesh,
+    Gums,
     /// Lashes, brows and hair.
     Hair,
     /// Anything else.

@@ -49,7 +49,7 @@ impl SessionFiles {
 
     /// Makes room for an upload: the file to be written. An error is a sentence.
     pub(crate) fn place(&self, name: &str) -> Result<PathBuf, String> {
-        let relative = plain_path(name).ok_or_else(|| format!("{name} is no plain file name"))?;
+        let relative = plain_path(name).ok_or_else(|| format!("{name} is not a plain file name"))?;
         let mut state = self.state();
         if state.files >= MOST_FILES {
             return Err(format!(

@@ -55,7 +55,7 @@ async fn serve(shared: Arc<Shared>, mut socket: WebSocket) {
 }
 
 fn read(written: &str) -> Result<ClientMessage, String> {
-    let message = serde_json::from_str(written).map_err(|error| format!("this is no message: {error}"))?;
+    let message = serde_json::from_str(written).map_err(|error| format!("this is not a message: {error}"))?;
     match &message {
         ClientMessage::Hand { side, joints, radii, .. } => check_hand(*side, joints, radii)?,
         ClientMessage::HandAway { .. } | ClientMessage::Gesture { .. } => {}

@@ -283,7 +283,7 @@ impl Session {
         self.send_body()
     }
 
-    /// Tells the page which body is shown.
+    /// Sends the page which body is shown.
     pub(super) fn send_body(&self) -> Result<(), Closed> {
         self.send_body_building(None)
     }
@@ -325,7 +325,7 @@ impl Session {
         }
     }
 
-    /// Tells the page whether the certificate of the face holds.
+    /// Sends the page whether the certificate of the face holds.
     fn send_certificate(&self) -> Result<(), Closed> {
         let mut running = self.bodies.running.iter().flatten();
         match running.find_map(|running| shell::certificate(running.body())) {

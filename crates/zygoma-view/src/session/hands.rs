@@ -125,7 +125,7 @@ impl Hands {
                 })
             }
             Hold::Pull { grab, to } => {
-                let force = body.colliders()?.pull_force(*grab).unwrap_or_default();
+                let force = body.colliders()?.grab_force(*grab).unwrap_or_default();
                 Some(TouchReport { id: finger.id, place: *to, force, depth: 0.0 })
             }
         };

@@ -42,7 +42,7 @@ pub(super) struct Paint {
 }
 
 impl Paint {
-    /// Tells whose stiffness the page shows.
+    /// Sends which stiffness the page shows.
     pub(super) fn show(&mut self, control: Option<i32>) {
         self.is_told &= control == self.shown;
         self.shown = control;

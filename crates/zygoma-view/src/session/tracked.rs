@@ -106,7 +106,7 @@ fn scripted(face: &FaceModel, gesture: &str, at: &str, toward: Option<&str>) -> 
     script.hands.pop().ok_or_else(|| "no hand is scripted".into())
 }
 
-/// Tells a page which gestures there are, and where a face has places for them.
+/// Sends a page which gestures there are, and where a face has places for them.
 pub(crate) fn gestures(face: &FaceModel) -> ServerMessage {
     ServerMessage::Gestures {
         gestures: Gesture::ALL.iter().map(|(name, _)| (*name).to_owned()).collect(),

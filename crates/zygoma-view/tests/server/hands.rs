@@ -37,11 +37,11 @@ async fn a_hand_of_another_program_touches_and_is_gone_when_it_falls_silent() {
     let mut tab = open(&running).await;
     let address = format!("ws://{}/{}/hands", running.address, running.token);
     let (mut program, _) = tokio_tungstenite::connect_async(address).await.unwrap();
-    let mut tell = async |message: Value| program.send(Message::text(message.to_string())).await.unwrap();
+    let mut send = async |message: Value| program.send(Message::text(message.to_string())).await.unwrap();
     // A finger comes in over some frames.
     let mut pressed = None;
     for step in 0..600 {
-        tell(message(&poke((0.0005 * step as f32 - 0.004).min(0.004)))).await;
+        send(message(&poke((0.0005 * step as f32 - 0.004).min(0.004)))).await;
         let frame = tab.frame(|_| true).await;
         if frame.section(section::HAND).is_some() && frame.farthest() > 0.002 {
             pressed = Some(frame);
@@ -59,8 +59,8 @@ async fn a_hand_of_another_program_touches_and_is_gone_when_it_falls_silent() {
     tab.frame(|frame| frame.section(section::HAND).is_none()).await;
     tab.frame(|frame| frame.farthest() < 5e-4).await;
     // Mistakes are answered, and the page is not bothered with them.
-    tell(json!({ "type": "record", "on": true })).await;
-    tell(json!({ "type": "hand", "side": "left", "input": 0, "space": "head", "joints": [], "radii": [] }))
+    send(json!({ "type": "record", "on": true })).await;
+    send(json!({ "type": "hand", "side": "left", "input": 0, "space": "head", "joints": [], "radii": [] }))
         .await;
     for wanted in ["programs send", "25 joints"] {
         let answer = program.next().await.unwrap().unwrap().into_text().unwrap();

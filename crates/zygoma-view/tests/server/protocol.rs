@@ -24,7 +24,7 @@ fn samples(mark: &str) -> Vec<Value> {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{mark}: {error}"))
 }
 
-/// Names of an enum's variants, told by the error that an unknown one gets.
+/// Names of an enum's variants, listed in the error that an unknown one gets.
 fn variants<T: serde::de::DeserializeOwned>() -> Vec<String> {
     let error = serde_json::from_str::<T>(r#"{"type":"?"}"#).err().expect("no such variant").to_string();
     error.split('`').skip(3).step_by(2).map(str::to_owned).collect()

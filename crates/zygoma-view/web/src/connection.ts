@@ -121,7 +121,7 @@ export class Connection {
   private frame(buffer: ArrayBuffer): void {
     if (this.newest) this.listener.overtaken(this.newest);
     this.newest = buffer;
-    // Told at once: the server never has more than a few frames under way, so a slow page gets fewer, newer ones.
+    // Acknowledged at once: the server never has more than a few frames under way, so a slow page gets fewer, newer ones.
     this.send({ type: "ack", frame: new Uint32Array(buffer, 0, 2)[1] ?? 0 });
   }
 

@@ -115,7 +115,7 @@ export class Slider {
     this.options.input(value, settled);
   }
 
-  /** Shows a value without telling anyone. */
+  /** Shows a value without notifying listeners. */
   show(value: number): void {
     const { min, max, format } = this.options;
     if (this.input.valueAsNumber !== value) this.input.value = String(value);

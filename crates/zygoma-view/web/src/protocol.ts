@@ -173,7 +173,7 @@ export interface ArrayPlace {
   bytes: number;
 }
 
-export type Look = "skin" | "eye" | "teeth" | "flesh" | "hair" | "other";
+export type Look = "skin" | "eye" | "teeth" | "gums" | "hair" | "other";
 
 /** Consecutive triangles with one material. */
 export interface SceneRange {
@@ -299,7 +299,7 @@ export interface Section {
   mesh: number;
   kind: number;
   scale: number;
-  /** Three per point of a surface; `src/frame.rs` tells about the others. */
+  /** Three per point of a surface; `src/frame.rs` describes the others. */
   numbers: Int16Array<ArrayBuffer>;
 }
 

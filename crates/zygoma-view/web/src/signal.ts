@@ -1,4 +1,4 @@
-/** A value that tells when it changes. */
+/** A value that notifies its listeners when it changes. */
 export class Signal<T> {
   private readonly listeners = new Set<(value: T) => void>();
 

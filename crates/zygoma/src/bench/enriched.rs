@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Context;
 use glam::{DQuat, DVec3, Vec3};
 use serde::Serialize;
-use zygoma_face::body::{Body, Drive};
+use zygoma_face::body::{Body, Drive, Touchable};
 use zygoma_face::contact::{ColliderFrame, ColliderMotion};
 use zygoma_face::enriched::{
     Canvas, Enriched, EnrichedBody, EnrichedParams, MaterialPaint, MaterialSpot, NEUTRAL, SpotPlace,
@@ -112,7 +112,7 @@ fn press_cheek(body: &mut EnrichedBody, face: &FaceModel) -> anyhow::Result<()> 
     let normal = vertex_normals(&face.neutral, &face.triangles)[cheek];
     let pose = Pose::at(face.neutral[cheek] + (RADIUS - 0.005) * normal);
     let sphere = ColliderShape::Sphere { radius: RADIUS };
-    let colliders = body.colliders_mut().context("an enriched face can be touched")?;
+    let colliders = body.colliders_mut();
     colliders.add_in(ColliderFrame::Head, sphere, pose, ColliderMotion::Kinematic);
     // Until it has come to rest there.
     for _ in 0..10 {

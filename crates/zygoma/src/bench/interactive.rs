@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use glam::Vec3;
 use serde::Serialize;
+use zygoma_face::body::Touchable;
 use zygoma_face::contact::{ColliderId, ColliderMotion};
 use zygoma_face::model::Continue;
 use zygoma_face::model::{FaceModel, Landmarks};

@@ -373,7 +373,7 @@ fn fat(text: &str) -> Result<Fat, String> {
         return Ok(Fat::Auto);
     }
     match text.parse() {
-        Ok(value) if (-1.0..=1.0).contains(&value) => Ok(Fat::Told(value)),
+        Ok(value) if (-1.0..=1.0).contains(&value) => Ok(Fat::Given(value)),
         _ => Err("write auto, or a number from -1 to 1".to_owned()),
     }
 }

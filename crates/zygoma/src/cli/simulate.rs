@@ -98,7 +98,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) hands: Option<PathBuf>,
 
-    /// The vertices over time of a mesh that is given as --hands, as a point cache (.pc2, .mdd).
+    /// The vertices over time of a mesh that is given as --hands, as a point cache: .mdd, or .pc2, whose frames are those of --fps.
     #[arg(long, value_name = "FILE", requires = "hands")]
     pub(crate) hand_cache: Option<PathBuf>,
 

@@ -272,7 +272,7 @@ fn read_row(folder: &Path, source: &Rig) -> anyhow::Result<Rig> {
     Ok(row)
 }
 
-/// The expressions whose mixtures tell what belongs to the source: its shapes, or else meshes spread over its row.
+/// The expressions whose mixtures show what belongs to the source: its shapes, or else meshes spread over its row.
 fn source_expressions(face: &mut SourceFace, row: Option<&Rig>) -> Vec<Expression> {
     /// More meshes add little to their mixtures. Ours: as many as ARKit has shapes, and some.
     const MOST: usize = 60;

@@ -297,7 +297,7 @@ fn bones_are_fitted_into_a_rig_and_written_beside_it() {
     assert!((fitted["fat"].as_f64().unwrap() + 0.3).abs() < 1e-3, "{fitted}");
     let motions = fitted["jaw"].as_array().unwrap();
     let open = motions.iter().find(|motion| motion["shape"] == "jawOpen").unwrap();
-    // The dials of this head bend the motion of its teeth by more than a bone would allow, so that the chin tells it.
+    // The dials of this head bend the motion of its teeth by more than a bone would allow, so that the chin shows it.
     assert_eq!(open["source"], "chin");
     assert!((10.0..30.0).contains(&open["degrees"].as_f64().unwrap()), "{fitted}");
     assert!(std::fs::read_to_string(folder.path().join("page/report.html")).unwrap().contains("image/png"));

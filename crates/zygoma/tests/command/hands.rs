@@ -1,8 +1,11 @@
 //! Hands that touch a face, from a recorded take and from a script.
 
+use std::fmt::Write;
 use std::path::Path;
 
 use zygoma_hand::{Extent, Gesture, HandFrame, HandTake, Side, Spot};
+use zygoma_rig::formats::caches;
+use zygoma_rig::frames::StoredFrames;
 
 use crate::support::{fail, report, small_rig, succeed};
 
@@ -69,6 +72,51 @@ fn hands_of_a_take_and_of_a_script_touch_a_face() {
     let names: Vec<&str> =
         info["meshes"].as_array().unwrap().iter().filter_map(|mesh| mesh["name"].as_str()).collect();
     assert!(names.iter().any(|name| name.contains("thumb")), "{names:?}");
+}
+
+/// A ball as a mesh, and its vertices over time as PC2 and MDD: it comes at 30 frames a second, swells while it is 5 mm in the face, and goes.
+fn write_ball(folder: &Path) {
+    let (ball, triangles) = zygoma_geometry::shapes::sphere(12, 16);
+    let mut obj = String::new();
+    ball.iter()
+        .for_each(|p| writeln!(obj, "v {} {} {}", 0.012 * p.x, 0.012 * p.y, 0.012 * p.z).expect("text"));
+    triangles.iter().for_each(|[a, b, c]| writeln!(obj, "f {} {} {}", a + 1, b + 1, c + 1).expect("text"));
+    std::fs::write(folder.join("ball.obj"), obj).expect("a file");
+    let frame = |k: usize| {
+        let time = k as f32 / 45.0;
+        let depth = (0.04 * (time.min(1.0 - time)) - 0.012).min(0.005);
+        let radius = 0.012 * (1.0 + 0.3 * (std::f32::consts::PI * time).sin());
+        let middle = glam::Vec3::new(0.0, 0.04, 0.048 + radius - depth);
+        ball.iter().map(|p| middle + radius * *p).collect::<Vec<_>>()
+    };
+    let mut frames = StoredFrames::new(RATE, ball.len());
+    (0..=45).for_each(|k| frames.push(&frame(k)));
+    caches::write_pc2(&mut frames, &folder.join("ball.pc2")).expect("a cache");
+    caches::write_mdd(&mut frames, &folder.join("ball.mdd")).expect("a cache");
+}
+
+#[test]
+fn a_mesh_with_a_point_cache_presses_every_body_and_both_formats_are_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    built(path);
+    write_ball(path);
+    let simulate = ["simulate", "face.safetensors", "--take", "still.csv", "--fps", "30", "-o", "out.pc2"];
+    for body in ["shell", "tissue"] {
+        let pressed = |cache: &'static str| {
+            let hands = ["--body", body, "--hands", "ball.obj", "--hand-cache", cache];
+            report(path, &[&simulate[..], &hands].concat())["hands"].clone()
+        };
+        let hands = pressed("ball.pc2");
+        assert!((44..=47).contains(&hands["frames"].as_u64().unwrap()), "{body}: {hands}");
+        assert!(hands["touching"].as_u64().unwrap() > 10, "{body}: {hands}");
+        assert!(hands["tracked"]["deepest_mm"].as_f64().unwrap() > 3.0, "{body}: {hands}");
+        assert!(hands["simulated"]["deepest_mm"].as_f64().unwrap() < 0.5, "{body}: {hands}");
+        let other = pressed("ball.mdd");
+        assert_eq!((&hands["frames"], &hands["touching"]), (&other["frames"], &other["touching"]), "{body}");
+    }
+    let alone = [&simulate[..], &["--body", "shell", "--hands", "ball.obj"]].concat();
+    assert!(fail(path, &alone).contains("--hand-cache"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Numbers that make no sense are told by name, and instruction sets agree.
+//! Errors name the numbers that make no sense, and instruction sets agree.
 
 use std::process::Command;
 

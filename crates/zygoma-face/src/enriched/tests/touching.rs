@@ -6,6 +6,7 @@ use zygoma_hand::{Extent, Gesture, Side, Spot};
 use zygoma_physics::contact::{ColliderShape, Pose};
 
 use super::*;
+use crate::body::Touchable;
 use crate::contact::{ColliderFrame, ColliderMotion, HAND_FRICTION};
 
 const RADIUS: f32 = 0.01;
@@ -37,19 +38,19 @@ fn a_fingertip_presses_and_the_artists_face_comes_back() {
         let (at, normal) = spot(place);
         let pose = |depth: f32| Pose::at(at + (RADIUS - depth) * normal);
         let sphere = ColliderShape::Sphere { radius: RADIUS };
-        let colliders = body.colliders_mut().unwrap();
+        let colliders = body.colliders_mut();
         let finger = colliders.add(sphere, pose(-0.003), ColliderMotion::Kinematic);
         let mut deepest = 0.0_f32;
         for frame in 1..=40 {
             let depth = -0.003 + (deep + 0.003) * (frame as f32 / 25.0).min(1.0);
-            body.colliders_mut().unwrap().get_mut(finger).unwrap().pose = pose(depth);
+            body.colliders_mut().get_mut(finger).unwrap().pose = pose(depth);
             body.advance(FRAME);
             deepest = deepest.max(body.penetration());
         }
         let dented = off_the_rig(&mut body, &still);
-        let force = body.colliders().unwrap().get(finger).unwrap().force();
+        let force = body.colliders().get(finger).unwrap().force();
         let inverted = body.inverted().len();
-        body.colliders_mut().unwrap().remove(finger);
+        body.colliders_mut().remove(finger);
         let time = time_to_recover(&mut body, &still);
         println!(
             "{place}: {dented} m, {force} N, {deepest} m inside, {inverted} inverted, back after {time} s"
@@ -71,16 +72,16 @@ fn grabbed_skin_is_pulled_and_let_go() {
     body.settle();
     let (at, normal) = spot("cheek-left");
     let vertex = Landmarks::new(&FACE).find("cheek-left").unwrap().vertex as usize;
-    let grab = Body::grab(&mut body, at, 0.01).unwrap();
+    let grab = body.grab(at, 0.01).unwrap();
     for frame in 1..=30 {
         let way = 0.008 * (frame as f32 / 20.0).min(1.0);
-        body.colliders_mut().unwrap().drag(grab, at + way * normal);
+        body.colliders_mut().drag(grab, at + way * normal);
         body.advance(FRAME);
     }
     let pulled = (body.frame_before(0.0).positions[vertex] - at).dot(normal);
     assert!((6e-3..10e-3).contains(&pulled), "{pulled} m of 8 mm");
     assert!(body.inverted().is_empty());
-    body.colliders_mut().unwrap().release(grab);
+    body.colliders_mut().release(grab);
     let time = time_to_recover(&mut body, &still);
     assert!(time < 5.0, "{} m after {time} s", off_the_rig(&mut body, &still));
 }
@@ -93,12 +94,12 @@ fn a_hand_pinches_a_cheek_and_pulls_it() {
     let place = Spot::new(at, out, 0.0);
     let extent = Extent { depth: Gesture::Pull.usual_depth(), by: 0.008 * out, fingers: 1 };
     let pose = |t: f32| Gesture::Pull.pose(Side::Left, &place, &extent, t);
-    let hand = body.colliders_mut().unwrap().add_hand(ColliderFrame::Head, &pose(0.15), HAND_FRICTION);
+    let hand = body.colliders_mut().add_hand(ColliderFrame::Head, &pose(0.15), HAND_FRICTION);
     for frame in 1..=30 {
-        body.colliders_mut().unwrap().move_hand(hand, &pose(0.15 + 0.5 * frame as f32 / 30.0));
+        body.colliders_mut().move_hand(hand, &pose(0.15 + 0.5 * frame as f32 / 30.0));
         body.advance(FRAME);
     }
-    assert!(body.colliders().unwrap().hand(hand).unwrap().is_holding());
+    assert!(body.colliders().hand(hand).unwrap().is_holding());
     let shown = body.frame_before(0.0).positions;
     let near = FACE.neutral.iter().zip(shown).filter(|(a, _)| a.distance(at) < 0.01);
     let pulled = near.map(|(a, b)| (*b - *a).dot(out)).fold(0.0, f32::max);

@@ -1,5 +1,6 @@
 use std::sync::LazyLock;
 
+use crate::body::Body;
 use crate::model::Continue;
 use crate::shell::{BuildParams, RunParams, ShellBody, build};
 use zygoma_geometry::Faces;

@@ -64,13 +64,6 @@ impl ShellBody {
         self.before.base[vertex] + self.face.height as f32 * moved
     }
 
-    /// The largest penetration of the last frame's skin into a collider, in metres: at vertices, edge midpoints and triangle centroids.
-    pub fn penetration(&self) -> f32 {
-        let follows = |v: &u32| self.embedding[*v as usize].1.iter().sum::<f32>() > 0.999;
-        let followed = self.face.triangles.iter().filter(|t| t.iter().all(follows));
-        self.touches.penetration(&self.output, &followed)
-    }
-
     /// The largest speed of any simulated vertex of the shell, in face heights per second.
     pub fn top_speed(&self) -> f32 {
         let free = self.stepper.order().free;

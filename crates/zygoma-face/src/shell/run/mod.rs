@@ -1,5 +1,6 @@
 //! A face at run time: IFA Algorithm 1, with contact at full resolution.
 
+mod body;
 mod contact;
 mod head;
 mod measure;
@@ -19,7 +20,7 @@ use zygoma_numerics::Checked;
 use zygoma_physics::shell::{StepMatrices, StepOrder, Stepper};
 
 use crate::contact::{
-    Below, Colliders, ContactScale, Grab, GrabId, LONGEST_GRAB, Order, PinchedSkin, SampledSkin, Samples,
+    Below, Colliders, ContactScale, LONGEST_GRAB, Order, PinchedSkin, SampledSkin, Samples,
 };
 use crate::model::FaceModel;
 use crate::shell::model::ShellModel;
@@ -95,7 +96,7 @@ pub struct ShellBody {
     stepper: Stepper,
     rig: CoarseRig,
     samples: Samples,
-    touches: Colliders,
+    colliders: Colliders,
     contact: ShellContact,
     head: HeadMotion,
     pose: RigidMotion,
@@ -145,15 +146,21 @@ fn limit_depth(next: &mut [Vec4], bone: &mut Bone<'_>) {
 /// The contact scale of a shell: its units are face heights, and forces per height². A driven collider is a few times as heavy as the
 /// skin that it touches, so that it is stable but light; a step of a strong one moves it by no more than 0.4 % of the height into an
 /// obstacle. Ours.
-fn handling(height: f64) -> ContactScale {
+fn contact_scale(height: f64) -> ContactScale {
     ContactScale {
         per_metre: (1.0 / height) as f32,
         least_mass: 0.005,
         hardest: 1000.0,
         strained: 0.02,
-        longest_pull: LONGEST_GRAB,
+        longest_grab: LONGEST_GRAB,
         height: 1.0,
     }
+}
+
+/// Triangles of the whole mesh that follow the shell fully.
+fn followed_triangles(face: &ShellModel) -> Vec<[u32; 3]> {
+    let follows = |v: &u32| face.embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
+    face.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect()
 }
 
 fn nanoseconds(seconds: f64) -> u64 {
@@ -190,7 +197,11 @@ impl ShellBody {
         let rest = rig.rest().to_vec();
         let triangles: Vec<[u32; 3]> = face.shell.triangles.iter().map(|t| t.map(place)).collect();
         Ok(Self {
-            touches: Colliders::new(handling(face.height), samples.len()),
+            colliders: Colliders::new(
+                contact_scale(face.height),
+                samples.len(),
+                followed_triangles(&face).into(),
+            ),
             contact: ShellContact::new(rest.len(), samples.len()),
             samples,
             head: HeadMotion::new(),
@@ -255,36 +266,6 @@ impl ShellBody {
         true
     }
 
-    /// Sets the head's pose at the end of the next frame. A pose that is not finite is ignored.
-    pub fn set_head_pose(&mut self, pose: &RigidMotion) {
-        if pose.is_finite() {
-            self.pose = *pose;
-        }
-    }
-
-    /// The colliders and grabs, mutable.
-    pub fn colliders_mut(&mut self) -> &mut Colliders {
-        &mut self.touches
-    }
-
-    /// The colliders and grabs.
-    pub fn colliders(&self) -> &Colliders {
-        &self.touches
-    }
-
-    /// Grabs the skin nearest to a point (in metres, in the head's frame) and the skin connected to it within a radius, to drag it.
-    pub fn grab(&mut self, at: Vec3, radius: f32) -> GrabId {
-        self.wake(0.0);
-        let distance = |v: &&u32| self.output[**v as usize].distance_squared(at);
-        let nearest = self.face.skin.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-        let carriers = nearest.map_or([0; 3], |v| self.embedding[*v as usize].0);
-        let per_metre = (1.0 / self.face.height) as f32;
-        let (free, positions) = (self.stepper.order().free, self.stepper.positions());
-        let (at, radius) = (per_metre * at, per_metre * radius);
-        let at_vertex = |v: u32| positions[v as usize].xyz();
-        self.touches.add_pull(Grab::new(at, radius, &carriers, &at_vertex, &self.triangles, free))
-    }
-
     /// Time spent in the last frame.
     pub fn stages(&self) -> &Stages {
         &self.stages
@@ -309,13 +290,6 @@ impl ShellBody {
     /// Whether the certificate of the build covers the face with its present parameters.
     pub fn within_certificate(&self) -> bool {
         self.params.within_certificate(&self.face)
-    }
-
-    /// Waits until changed parameters are in use.
-    pub fn finish_params(&mut self) {
-        if let Some(made) = self.pending.wait() {
-            self.pending.retire(self.stepper.replace_matrices(made));
-        }
     }
 
     /// Age of the surface that [`advance`](Self::advance) returns, relative to the end of the last frame, s: one step of the physics.
@@ -352,13 +326,13 @@ impl ShellBody {
         self.update_sleep(touched, seconds);
         if self.is_asleep() {
             self.step_time = self.frame_time;
-            self.touches.teleport(&self.head.way());
+            self.colliders.teleport(&self.head.way());
             self.show_target(seconds);
         } else {
             self.run_steps(start, touched);
             self.show_between_steps();
         }
-        self.touches.end_frame(self.lateness());
+        self.colliders.end_frame(self.lateness());
         let warping = Instant::now();
         self.warp();
         std::mem::swap(&mut self.before, &mut self.now);
@@ -395,7 +369,7 @@ impl ShellBody {
 
     /// Finds contact candidates for this frame. Returns whether anything is touched.
     fn prepare_touches(&mut self, seconds: f64) -> bool {
-        if self.touches.is_empty() {
+        if self.colliders.is_empty() {
             return false;
         }
         let began = Instant::now();
@@ -417,13 +391,13 @@ impl ShellBody {
         let way = self.head.way();
         let target = &self.now.target;
         let below = |at| Below::new(at, target.iter().map(|p| p.xyz()), |v| self.fans.normal(v, target));
-        self.touches.begin_frame();
-        self.touches.iter_mut().for_each(|touch| touch.pass(&way, 1.0, below));
+        self.colliders.begin_frame();
+        self.colliders.iter_mut().for_each(|touch| touch.pass(&way, 1.0, below));
         let margin = if asleep { WAKING } else { WATCH };
-        self.contact.find_candidates(&mut self.touches, &skin, &way, margin);
+        self.contact.find_candidates(&mut self.colliders, &skin, &way, margin);
         self.stages.contact = began.elapsed();
         self.stages.constraints = self.stages.contact;
-        self.touches.is_near() || self.touches.is_pulling()
+        self.colliders.is_near() || self.colliders.has_grabs()
     }
 
     fn run_steps(&mut self, start: u64, touched: bool) {
@@ -448,7 +422,7 @@ impl ShellBody {
             let solved = Instant::now();
             self.stages.gradient += assembled - began;
             self.stages.solve += solved - assembled;
-            self.touches.move_colliders(fraction, &self.head.way(), step);
+            self.colliders.move_colliders(fraction, &self.head.way(), step);
             if touched {
                 self.pinch(fraction);
             }
@@ -460,7 +434,7 @@ impl ShellBody {
 
     /// Lets hands grab and release skin.
     fn pinch(&mut self, fraction: f32) {
-        if self.touches.hands().next().is_none() {
+        if self.colliders.hands().next().is_none() {
             return;
         }
         let free = self.stepper.order().free;
@@ -472,7 +446,7 @@ impl ShellBody {
             before + fraction * (now - before) + samples.carried(sample, next)
         };
         let vertex = |vertex: u32| next[vertex as usize].xyz();
-        self.touches.update_pinches(&PinchedSkin { samples, free, sample: &sample, vertex: &vertex });
+        self.colliders.update_pinches(&PinchedSkin { samples, free, sample: &sample, vertex: &vertex });
     }
 
     /// Applies depth, contact and the limits of strain and speed to the next positions.
@@ -488,7 +462,7 @@ impl ShellBody {
             if touched {
                 let began = Instant::now();
                 self.contact.resolve(
-                    &mut self.touches,
+                    &mut self.colliders,
                     &self.samples,
                     &mut bone,
                     (next, current),

@@ -8,7 +8,7 @@ use crate::body::weights_of_carriers;
 impl ShellBody {
     /// Blends the shell back to its rest position, by a weight for each vertex of the whole mesh, and stops it there. Non-finite vertices
     /// go back completely.
-    pub fn return_to_rig(&mut self, weights: &[f32]) {
+    pub(super) fn blend_to_rig(&mut self, weights: &[f32]) {
         let count = self.stepper.positions().len();
         let weights = weights_of_carriers(self.embedding.iter().copied(), weights, count);
         // Between frames `before` is the last frame's.

@@ -14,6 +14,7 @@ use zygoma_rig::formats::Limits;
 use zygoma_rig::{RigMesh, Shape, SparseDeltas};
 
 use super::*;
+use crate::body::{Body, Touchable};
 use crate::contact::ColliderMotion;
 use crate::model::{CoarseSkin, Continue, Section};
 use crate::shell::{BuildParams, BuildProgress, FittedShell, build};
@@ -219,7 +220,7 @@ fn pulled_skin_follows_and_lets_go() {
     let mut running = ShellBody::new(&FACE, awake()).unwrap();
     let rest = running.advance(0.01).positions.to_vec();
     let at = Vec3::Z * 0.12;
-    let pull = running.grab(at, 0.01);
+    let pull = running.grab(at, 0.01).unwrap();
     for frame in 1..=30 {
         running.colliders_mut().drag(pull, at + Vec3::Z * 0.0005 * frame as f32);
         running.advance(0.01);
@@ -311,12 +312,12 @@ fn gravity_pulls_where_it_points() {
 fn held_skin_pulls_back() {
     let mut running = ShellBody::new(&FACE, awake()).unwrap();
     running.advance(0.0);
-    let pull = running.grab(Vec3::Z * 0.12, 0.01);
+    let pull = running.grab(Vec3::Z * 0.12, 0.01).unwrap();
     for frame in 1..=200 {
         running.colliders_mut().drag(pull, Vec3::Z * (0.12 + 1e-4 * (frame as f32).min(50.0)));
         running.advance(0.01);
     }
-    let force = running.colliders().pull_force(pull).unwrap();
+    let force = running.colliders().grab_force(pull).unwrap();
     assert!(force.z < -1e-4 && force.z.abs() > 5.0 * force.x.hypot(force.y), "{force}");
     assert!(running.colliders().head_load().force.distance(-force) < 1e-6);
     assert!(running.deviation().worst > 0.004 && running.deviation().mean < 0.001);
@@ -394,7 +395,7 @@ fn places_on_bone(friction: f32) -> [f32; 2] {
 #[test]
 fn a_finger_with_friction_does_not_creep_on_bone() {
     let [smooth, _] = places_on_bone(0.0);
-    assert!(smooth > 0.01, "without friction it slides to where it is told to be: {smooth}");
+    assert!(smooth > 0.01, "without friction it slides to its target: {smooth}");
     let [before, after] = places_on_bone(0.8);
     assert!((after - before).abs() < 5e-6, "it crept by {} in two seconds", after - before);
     // Skin slides on bone, so it is dragged along, but it holds the finger back.
@@ -445,14 +446,14 @@ fn parameters_change_while_it_runs() {
 fn violent_touching_stays_finite() {
     let random = zygoma_numerics::random::Keyed::new(5, 9);
     let mut running = ShellBody::new(&FACE, awake()).unwrap();
-    let touches: Vec<_> = (0..3)
+    let colliders: Vec<_> = (0..3)
         .map(|_| {
             let sphere = ColliderShape::Sphere { radius: 0.02 };
             running.colliders_mut().add(sphere, Pose::at(Vec3::Z * 0.3), ColliderMotion::Kinematic)
         })
         .collect();
     for frame in 0..300u64 {
-        for (index, touch) in (0u64..).zip(&touches) {
+        for (index, touch) in (0u64..).zip(&colliders) {
             let number = |axis: u64| 0.3 * (random.uniform(100 * frame + 10 * index + axis) as f32 - 0.5);
             running.colliders_mut().get_mut(*touch).unwrap().pose =
                 Pose::at(Vec3::new(number(0), number(1), number(2)));

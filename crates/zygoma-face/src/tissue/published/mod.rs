@@ -23,8 +23,8 @@ use std::sync::Arc;
 use glam::{DVec3, Vec3};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_hand::HandPose;
-use zygoma_numerics::NotPositiveDefinite;
 use zygoma_numerics::simd::accumulate_runs;
+use zygoma_numerics::{Checked, Ranged};
 use zygoma_physics::projective::{Attachments, Handle, Prefactored, Row, ShapedTets, System, Target, row};
 
 use self::elements::{
@@ -33,9 +33,10 @@ use self::elements::{
 use self::interactions::{Interactions, Pin};
 use super::build::{Tissue, factor};
 use super::params::Actuation;
-use crate::body::{BadDrive, Body, Drive, Frame};
+use super::progress::TissueError;
+use crate::body::{BadDrive, Body, Drive, Frame, Touchable};
 use crate::contact::{Colliders, HandId, HeadWay};
-use crate::volume::contact::{carried, handling, stencil};
+use crate::volume::contact::{carried, contact_scale, stencil};
 
 /// s of NePHIM Table 8, a tick, s; and α, with which the skin's velocity is kept (Thesis ch. 6 eq. 6), s.
 const TICK: f64 = 0.05;
@@ -54,6 +55,12 @@ pub struct PublishedOptions {
     pub paths: bool,
     /// Whether remaining collisions are corrected (NePHIM Fig. 7).
     pub correction: bool,
+}
+
+impl Checked for PublishedOptions {
+    fn ranges(&self) -> Vec<Ranged> {
+        vec![Ranged::new("bones", self.bones, 0.0..=1.0)]
+    }
 }
 
 impl Default for PublishedOptions {
@@ -102,20 +109,25 @@ struct Tracked {
 
 impl PublishedBody {
     /// Prepares the tissue of a face.
-    pub fn new(tissue: Arc<Tissue>, options: PublishedOptions) -> Result<Self, NotPositiveDefinite> {
+    pub fn new(tissue: Arc<Tissue>, options: PublishedOptions) -> Result<Self, TissueError> {
+        options.check()?;
         let positions = &tissue.tissue_mesh.mesh.positions;
         let at: Vec<DVec3> = tissue.layout.vertices.iter().map(|v| positions[*v as usize]).collect();
         let rest: Vec<Row<f32>> = at.iter().map(|p| row(*p)).collect();
         let mut system = System::new(at.len(), at.len());
         let fits = "the layout has a row for every vertex";
         let shaped = system.add(strain(&tissue, &at)).expect(fits);
-        let skin = system.add(skin_targets(&tissue.touchable.samples, &rest)).expect(fits);
+        let skin = system.add(skin_targets(&tissue.skin_points.samples, &rest)).expect(fits);
         let (targets, on_bone) = bone_targets(&tissue, &at, options.bones);
         let bones = system.add(targets).expect(fits);
         let corrections = system.add_transient(Pins::new()).expect(fits);
         let global = factor(&system, &vec![0.0; at.len()], &[])?;
         let mut body = Self {
-            colliders: Colliders::new(handling(TICK, tissue.touchable.height), 0),
+            colliders: Colliders::new(
+                contact_scale(TICK, tissue.skin_points.height),
+                0,
+                tissue.skin_points.triangles.clone(),
+            ),
             weights: vec![0.0; tissue.surface.moves.len()],
             head: HeadWay { before: RigidMotion::IDENTITY, now: RigidMotion::IDENTITY },
             hands: BTreeMap::new(),
@@ -156,7 +168,7 @@ impl PublishedBody {
         let mut base = tissue.skin.neutral.clone();
         let fits = accumulate_runs(bytemuck::cast_slice_mut(&mut base), &self.weights, &tissue.skin.detail);
         debug_assert!(fits.is_ok(), "runs were made for arrays of this length");
-        let samples = &tissue.touchable.samples;
+        let samples = &tissue.skin_points.samples;
         let offset = |sample| samples.on_mesh(sample, &base) - carried(samples, sample, &self.rest);
         Tracked {
             rows: self.rest.iter().zip(&displaced).map(|(a, b)| added(a, b, 1.0)).collect(),
@@ -196,7 +208,7 @@ impl PublishedBody {
 
     /// The points of the skin for rows.
     fn places(&self, tracked: &Tracked, rows: &[Row<f32>]) -> Vec<Vec3> {
-        let samples = &self.tissue.touchable.samples;
+        let samples = &self.tissue.skin_points.samples;
         let points = (0u32..).zip(&tracked.offsets);
         points.map(|(sample, offset)| *offset + carried(samples, sample, rows)).collect()
     }
@@ -255,7 +267,7 @@ impl PublishedBody {
 
     /// Projective dynamics (Thesis ch. 6 eq. 9, and eq. 11 of Thesis ch. 6 with corrections).
     fn solve(&mut self, corrections: &[Pin], tracked: &Tracked, rows: &mut [Row<f32>]) {
-        let samples = &self.tissue.touchable.samples;
+        let samples = &self.tissue.skin_points.samples;
         let group = self.system.group_mut(self.corrections);
         group.clear();
         let mut added_rows: Vec<AddedRow<'_>> = Vec::with_capacity(corrections.len());
@@ -304,12 +316,12 @@ impl Body for PublishedBody {
         self.frame_before(0.0)
     }
 
-    fn colliders(&self) -> Option<&Colliders> {
-        Some(&self.colliders)
+    fn touchable(&self) -> Option<&dyn Touchable> {
+        Some(self)
     }
 
-    fn colliders_mut(&mut self) -> Option<&mut Colliders> {
-        Some(&mut self.colliders)
+    fn touchable_mut(&mut self) -> Option<&mut dyn Touchable> {
+        Some(self)
     }
 
     /// Input is needed tick by tick, whatever the frame rate.
@@ -325,5 +337,19 @@ impl Body for PublishedBody {
         self.shown.clear();
         self.shown.extend(between);
         Frame { positions: &self.shown, asleep: false }
+    }
+}
+
+impl Touchable for PublishedBody {
+    fn colliders(&self) -> &Colliders {
+        &self.colliders
+    }
+
+    fn colliders_mut(&mut self) -> &mut Colliders {
+        &mut self.colliders
+    }
+
+    fn shown(&self) -> &[Vec3] {
+        &self.shown
     }
 }

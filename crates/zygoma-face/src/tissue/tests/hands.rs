@@ -5,7 +5,6 @@ use zygoma_physics::contact::Pose;
 
 use super::touching::spot;
 use super::*;
-use crate::body::Body;
 use crate::contact::{ColliderFrame, HAND_FRICTION};
 use crate::model::{Inside, Landmarks, Teeth};
 use crate::run::{HandProbe, HandSummary, TouchScript};

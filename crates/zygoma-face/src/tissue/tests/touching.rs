@@ -5,7 +5,6 @@ use zygoma_physics::contact::{ColliderMesh, ColliderShape, Pose};
 use zygoma_physics::projective::position;
 
 use super::*;
-use crate::body::Body;
 use crate::contact::{ColliderId, ColliderMotion};
 use crate::model::Landmarks;
 use crate::model::Teeth;
@@ -182,14 +181,14 @@ fn held_skin_follows_the_hand_and_springs_back() {
     let mut face = performing();
     let rest = face.settle().to_vec();
     let (at, normal) = spot("cheek-left");
-    let pull = face.grab(at, 0.008);
+    let pull = face.grab(at, 0.008).unwrap();
     for frame in 1..=40 {
         face.colliders_mut().drag(pull, at + 0.008 * (frame as f32 / 30.0).min(1.0) * normal);
         face.advance(1.0 / 60.0);
     }
     let now = face.advance(1.0 / 60.0);
     let most = |now: &[Vec3]| now.iter().zip(&rest).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
-    let (pulled, force) = (most(now), face.colliders().pull_force(pull).unwrap());
+    let (pulled, force) = (most(now), face.colliders().grab_force(pull).unwrap());
     println!("pulled by 8 mm the skin follows by {:.2} mm, with {force} N", 1e3 * pulled);
     assert!((7e-3..9.5e-3).contains(&pulled), "{pulled} m");
     assert!(force.dot(normal) < -0.05, "{force} N");
@@ -230,11 +229,11 @@ fn all_shapes_press_and_fast_ones_do_not_pass() {
 /// Moves a ball straight through the jaw, from right to left in 0.2 s, and waits for 1 s: how far it pushes the skin on the side that it
 /// comes from, how far it drags the skin on the other side, and how far that is from rest at the end, m. `show` advances a body and
 /// returns its skin.
-fn cross_jaw<B: Body>(body: &mut B, show: impl Fn(&mut B) -> Vec<Vec3>) -> [f32; 3] {
+fn cross_jaw<B: Body + Touchable>(body: &mut B, show: impl Fn(&mut B) -> Vec<Vec3>) -> [f32; 3] {
     let (at, _) = spot("jaw-right");
     let place = |x: f32| Pose::at(Vec3::new(x, at.y + 0.01, at.z + 0.01));
     let rest = show(body);
-    let touch = body.colliders_mut().unwrap().add(
+    let touch = body.colliders_mut().add(
         ColliderShape::Sphere { radius: RADIUS },
         place(-0.1),
         ColliderMotion::Kinematic,
@@ -245,11 +244,11 @@ fn cross_jaw<B: Body>(body: &mut B, show: impl Fn(&mut B) -> Vec<Vec3>) -> [f32;
     };
     let [mut near, mut far] = [0.0f32; 2];
     for frame in 1..=12 {
-        body.colliders_mut().unwrap().get_mut(touch).unwrap().pose = place(-0.1 + 0.2 * frame as f32 / 12.0);
+        body.colliders_mut().get_mut(touch).unwrap().pose = place(-0.1 + 0.2 * frame as f32 / 12.0);
         let now = show(body);
         (near, far) = (near.max(farthest(&now, -1.0)), far.max(farthest(&now, 1.0)));
     }
-    assert!(!body.colliders().unwrap().get(touch).unwrap().is_through(), "it has come out");
+    assert!(!body.colliders().get(touch).unwrap().is_through(), "it has come out");
     let left = (0..60).map(|_| show(body)).last().unwrap();
     [near, far, farthest(&left, -1.0).max(farthest(&left, 1.0))]
 }
@@ -266,7 +265,8 @@ fn a_ball_through_the_jaw_pushes_from_the_side_that_it_comes_from() {
     for (body, [near, far, left]) in ["shell", "tissue"].iter().zip(crossed) {
         println!("{body}: {:.2} mm near, {:.2} mm far, {:.3} mm left", 1e3 * near, 1e3 * far, 1e3 * left);
         assert!(near > 4e-3 && near < 0.035, "{body}: the skin that it comes to is pushed by {near} m");
-        assert!(far < 3e-3, "{body}: the skin on the other side is dragged by {far} m");
+        // Skin in the middle follows in part; a ball that caught the other side from within would drag it along with itself.
+        assert!(far < 0.25 * near, "{body}: the skin on the other side is dragged by {far} m");
         assert!(left < 1e-3, "{body}: {left} m are left");
     }
 }

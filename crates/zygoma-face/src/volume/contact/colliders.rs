@@ -10,6 +10,7 @@ use zygoma_physics::projective::{
 };
 
 use super::Surface;
+use super::held::is_held;
 use super::search::{self, WATCH};
 use super::skin_points::SkinPoints;
 use crate::contact::{Colliders, Contact, ContactPoint, HeadWay, Hold, PinchedSkin, Samples, Thinned, thin};
@@ -20,9 +21,9 @@ type Planes = Elements<f32, HalfSpace, 9, 1, 5>;
 type Grips = Elements<f32, Line, 9, 1, 7>;
 
 /// Points closer than this get a half-space, m. Ours, as all below.
-const NEAR: f32 = 3e-4;
+pub(super) const NEAR: f32 = 3e-4;
 /// Points deeper than this are pushed out at the end of a step, m.
-const MISSING: f32 = 1e-5;
+pub(super) const MISSING: f32 = 1e-5;
 /// The largest distance by which a point is pushed out at once, m.
 const FARTHEST: f32 = 2e-3;
 /// Maximum number of points that are pushed out at once, of colliders that the rig moves and of others.
@@ -116,9 +117,9 @@ impl ColliderContact {
     }
 
     /// Forgets all contacts.
-    pub(crate) fn forget(&mut self, touches: &mut Colliders) {
+    pub(crate) fn forget(&mut self, colliders: &mut Colliders) {
         self.pressed.clear();
-        touches.forget_points();
+        colliders.forget_points();
     }
 
     /// Begins a step that ends at a fraction of the frame: moves the colliders and finds the points that they may touch. `rig` holds the
@@ -127,20 +128,20 @@ impl ColliderContact {
     pub(crate) fn begin(
         &mut self,
         skin: &SkinPoints,
-        touches: &mut Colliders,
+        colliders: &mut Colliders,
         (state, rig): (&Surface<'_>, &[Row<f32>]),
         (way, fraction, seconds): (&HeadWay, f32, f32),
         skin_travel: f32,
     ) {
-        touches.move_colliders(fraction, way, seconds);
-        pinch(skin, touches, state);
+        colliders.move_colliders(fraction, way, seconds);
+        pinch(skin, colliders, state);
         // The forces of the system are set anew in every step.
         self.drags.clear();
         self.pressed.clear();
-        search::find_candidates(skin, touches, (state, rig), (way, fraction, seconds), skin_travel);
-        touches.find_kept();
-        for point in &mut touches.candidates {
-            point.begin_friction(&touches.touches[point.touch as usize].1);
+        search::find_candidates(skin, colliders, (state, rig), (way, fraction, seconds), skin_travel);
+        colliders.find_kept();
+        for point in &mut colliders.candidates {
+            point.begin_friction(&colliders.entries[point.touch as usize].1);
         }
     }
 
@@ -148,7 +149,7 @@ impl ColliderContact {
     pub(crate) fn prepare(
         &mut self,
         skin: &SkinPoints,
-        touches: &Colliders,
+        colliders: &Colliders,
         state: &Surface<'_>,
         fraction: f32,
         system: &mut System<f32>,
@@ -157,9 +158,9 @@ impl ColliderContact {
         for (row, force) in self.drags.drain(..) {
             add_force(&mut system.forces[row as usize], -force);
         }
-        self.find_planes(skin, touches, state.x);
+        self.find_planes(skin, colliders, state.x);
         for Pressed { point, level, area, .. } in &self.pressed {
-            let (_, touch) = &touches.touches[point.touch as usize];
+            let (_, touch) = &colliders.entries[point.touch as usize];
             let stencil = stencil(&skin.samples, point.sample);
             let normal = point.hold.normal.to_array().map(f64::from);
             let (weight, offset) = (f64::from(self.stiffness * area), f64::from(*level));
@@ -176,7 +177,7 @@ impl ColliderContact {
                 system.group_mut(self.grips).push(&stencil, Line { weight, target, direction: normal });
             }
         }
-        for (_, pull) in &touches.pulls {
+        for (_, pull) in &colliders.grabs {
             for (row, place) in pull.places(fraction) {
                 let weight = GRASP * f64::from(self.stiffness * skin.areas[row as usize]);
                 let target = (place - state.origin(row as usize)).to_array().map(f64::from);
@@ -186,18 +187,18 @@ impl ColliderContact {
     }
 
     /// Finds half-spaces for the points near colliders. Of the points that press on the same tissue a few represent all.
-    fn find_planes(&mut self, skin: &SkinPoints, touches: &Colliders, x: &[Row<f32>]) {
+    fn find_planes(&mut self, skin: &SkinPoints, colliders: &Colliders, x: &[Row<f32>]) {
         let samples = &skin.samples;
         let earlier = std::mem::take(&mut self.pressed);
         let mut holds: Vec<(u32, Hold)> = earlier.iter().map(|p| (p.candidate, p.point.hold)).collect();
         holds.sort_by_key(|(candidate, _)| *candidate);
-        for (candidate, point) in (0u32..).zip(&touches.candidates) {
+        for (candidate, point) in (0u32..).zip(&colliders.candidates) {
             let mut point = *point;
-            let (_, touch) = &touches.touches[point.touch as usize];
+            let (_, touch) = &colliders.entries[point.touch as usize];
             let at = place(&point, samples, x);
             let side = point.side_met(touch, at);
             let Some(plane) = point.plane(touch, side, at, NEAR) else { continue };
-            let plane = touches.before_teeth(touch, plane, at);
+            let plane = colliders.before_bone(touch, plane, at);
             if let Ok(known) = holds.binary_search_by_key(&candidate, |(candidate, _)| *candidate) {
                 point.hold = holds[known].1;
             }
@@ -209,21 +210,21 @@ impl ColliderContact {
     }
 
     /// Tissue rows that constraints act on: grabbed skin first, then pressed skin, the deepest first.
-    pub(crate) fn rows(&self, skin: &SkinPoints, touches: &Colliders) -> Vec<u32> {
+    pub(crate) fn rows(&self, skin: &SkinPoints, colliders: &Colliders) -> Vec<u32> {
         let free = skin.free;
-        let pulled = touches.pulls.iter().flat_map(|(_, pull)| pull.vertices());
+        let pulled = colliders.grabs.iter().flat_map(|(_, pull)| pull.vertices());
         let pressed = self.pressed.iter().flat_map(|pressed| carriers(skin, pressed.point.sample));
         pulled.filter(|row| (*row as usize) < free).chain(pressed).collect()
     }
 
     /// Tissue rows that colliders may press on in the next steps, the nearest first; not those that the rig moves.
-    pub(crate) fn rows_ahead(&self, skin: &SkinPoints, touches: &Colliders, x: &[Row<f32>]) -> Vec<u32> {
+    pub(crate) fn rows_ahead(&self, skin: &SkinPoints, colliders: &Colliders, x: &[Row<f32>]) -> Vec<u32> {
         let distance = |point: &ContactPoint| {
             let at = place(point, &skin.samples, x);
-            let (_, touch) = &touches.touches[point.touch as usize];
+            let (_, touch) = &colliders.entries[point.touch as usize];
             touch.collider.signed_distance(at, WATCH).map(|found| (found.distance, point.sample))
         };
-        let others = touches.candidates.iter().filter(|point| point.home.is_none());
+        let others = colliders.candidates.iter().filter(|point| point.home.is_none());
         let mut near: Vec<(f32, u32)> = others.filter_map(distance).collect();
         near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         near.into_iter().flat_map(|(_, sample)| carriers(skin, sample)).collect()
@@ -236,9 +237,9 @@ impl ColliderContact {
     }
 
     /// Finds the contact forces in a state: half-spaces push along the normal, and friction holds up to its limit.
-    pub(crate) fn find_forces(&mut self, skin: &SkinPoints, touches: &Colliders, x: &[Row<f32>]) {
+    pub(crate) fn find_forces(&mut self, skin: &SkinPoints, colliders: &Colliders, x: &[Row<f32>]) {
         for Pressed { point, level, area, .. } in &mut self.pressed {
-            let (_, touch) = &touches.touches[point.touch as usize];
+            let (_, touch) = &colliders.entries[point.touch as usize];
             let weight = self.stiffness * *area;
             let carried = carried(&skin.samples, point.sample, x);
             let hold = &mut point.hold;
@@ -253,29 +254,29 @@ impl ColliderContact {
     pub(crate) fn react(
         &mut self,
         skin: &SkinPoints,
-        touches: &mut Colliders,
+        colliders: &mut Colliders,
         state: &Surface<'_>,
         (fraction, seconds): (f32, f32),
     ) {
         let x = state.x;
-        self.find_forces(skin, touches, x);
+        self.find_forces(skin, colliders, x);
         let samples = &skin.samples;
         // Points that press no more let go.
-        touches.candidates.iter_mut().for_each(|point| point.hold = Hold::default());
+        colliders.candidates.iter_mut().for_each(|point| point.hold = Hold::default());
         for Pressed { candidate, point, area, .. } in &mut self.pressed {
-            let (id, touch) = &mut touches.touches[point.touch as usize];
+            let (id, touch) = &mut colliders.entries[point.touch as usize];
             let at = place(point, samples, x);
             let weight = self.stiffness * *area;
             point.hold.anchor = point.hold.next_anchor(touch, at + point.hold.dragging / weight);
-            touches.candidates[*candidate as usize].hold = point.hold;
+            colliders.candidates[*candidate as usize].hold = point.hold;
             if point.hold.pressing <= 0.0 {
                 continue;
             }
             let force = point.hold.force();
             touch.load.add(force, at);
             if !touch.is_own {
-                touches.contacts.push(Contact {
-                    touch: *id,
+                colliders.contacts.push(Contact {
+                    collider: *id,
                     vertex: samples.vertex(point.sample),
                     point: at,
                     normal: point.hold.normal,
@@ -284,13 +285,13 @@ impl ColliderContact {
                 });
             }
         }
-        for (index, (_, touch)) in (0u32..).zip(&mut touches.touches) {
+        for (index, (_, touch)) in (0u32..).zip(&mut colliders.entries) {
             let yielding = touch.compliance(seconds);
             let own = self.pressed.iter().filter(|pressed| pressed.point.touch == index);
             let felt: Vec3 = own.map(|pressed| pressed.point.hold.force()).sum();
             touch.collider.now.translation -= yielding * felt;
         }
-        for (_, pull) in &mut touches.pulls {
+        for (_, pull) in &mut colliders.grabs {
             let stiffness = GRASP as f32 * self.stiffness;
             for (row, place) in pull.places(fraction).collect::<Vec<_>>() {
                 let missing = place - state.place(row as usize);
@@ -301,27 +302,33 @@ impl ColliderContact {
 
     /// Adds a row for each point that is still inside a collider. Points just outside are added too, so that they stay there. Lips that are
     /// pressed on the teeth by what nothing stops are pushed out of that alone, and yield into the teeth: where the two leave less room than
-    /// a lip is thick, to ask for both tears it.
-    pub(crate) fn missing(&self, skin: &SkinPoints, touches: &Colliders, x: &[Row<f32>], lifts: &mut Lifts) {
-        let points = || touches.candidates.iter();
-        push_out(skin, touches, points().filter(|point| point.home.is_none()), x, lifts);
+    /// a lip is thick, to ask for both tears it. Held skin [makes way](super::held) by itself.
+    pub(crate) fn missing(
+        &self,
+        skin: &SkinPoints,
+        colliders: &Colliders,
+        x: &[Row<f32>],
+        lifts: &mut Lifts,
+    ) {
+        let points = || colliders.candidates.iter().filter(|point| !is_held(skin, point.sample));
+        push_out(skin, colliders, points().filter(|point| point.home.is_none()), x, lifts);
         let mut pressing: Vec<u32> = self.pressed.iter().map(|pressed| pressed.point.touch).collect();
         pressing.sort_unstable();
         pressing.dedup();
-        pressing.retain(|index| touches.touches[*index as usize].1.is_unstoppable());
+        pressing.retain(|index| colliders.entries[*index as usize].1.is_unstoppable());
         let is_squeezed = |point: &&ContactPoint| {
             let at = place(point, &skin.samples, x);
-            let touch = |index: &u32| &touches.touches[*index as usize].1.collider;
+            let touch = |index: &u32| &colliders.entries[*index as usize].1.collider;
             pressing.iter().any(|index| touch(index).signed_distance(at, SQUEEZED).is_some())
         };
         let own = points().filter(|point| point.home.is_some() && !is_squeezed(point));
-        push_out(skin, touches, own, x, lifts);
+        push_out(skin, colliders, own, x, lifts);
     }
 
     /// Ends the step: records the remaining penetrations, keeps the contact points, and ends the step of each collider.
-    pub(crate) fn end(&mut self, skin: &SkinPoints, touches: &mut Colliders, x: &[Row<f32>]) {
-        for point in &mut touches.candidates {
-            let (_, touch) = &mut touches.touches[point.touch as usize];
+    pub(crate) fn end(&mut self, skin: &SkinPoints, colliders: &mut Colliders, x: &[Row<f32>]) {
+        for point in &mut colliders.candidates {
+            let (_, touch) = &mut colliders.entries[point.touch as usize];
             let at = place(point, &skin.samples, x);
             if let Some(plane) = point.plane(touch, None, at, NEAR) {
                 touch.load.note_depth((-plane.distance).max(0.0));
@@ -330,30 +337,30 @@ impl ColliderContact {
             point.side = side.filter(|side| side.holds(touch, at, MISSING));
             point.start = at;
         }
-        touches.keep_points();
-        touches.touches.iter_mut().for_each(|(_, touch)| touch.end_step());
+        colliders.keep_points();
+        colliders.entries.iter_mut().for_each(|(_, touch)| touch.end_step());
     }
 }
 
 /// Position of a point in a state of the tissue.
-fn place(point: &ContactPoint, samples: &Samples, x: &[Row<f32>]) -> Vec3 {
+pub(super) fn place(point: &ContactPoint, samples: &Samples, x: &[Row<f32>]) -> Vec3 {
     point.offset + carried(samples, point.sample, x)
 }
 
 /// Adds a row for each of some points, if any of them is inside its collider.
 fn push_out<'a>(
     skin: &SkinPoints,
-    touches: &Colliders,
+    colliders: &Colliders,
     points: impl Iterator<Item = &'a ContactPoint>,
     x: &[Row<f32>],
     lifts: &mut Lifts,
 ) {
     let samples = &skin.samples;
     let plane = |point: &ContactPoint| {
-        let (_, touch) = &touches.touches[point.touch as usize];
+        let (_, touch) = &colliders.entries[point.touch as usize];
         let at = place(point, samples, x);
         let plane = point.plane(touch, point.side_met(touch, at), at, NEAR)?;
-        let plane = touches.before_teeth(touch, plane, at);
+        let plane = colliders.before_bone(touch, plane, at);
         Some((point.sample, plane.normal, plane.distance))
     };
     let mut near: Vec<_> = points.filter_map(plane).collect();
@@ -376,8 +383,8 @@ fn push_out<'a>(
 }
 
 /// Lets hands grab and release skin.
-fn pinch(skin: &SkinPoints, touches: &mut Colliders, state: &Surface<'_>) {
-    if touches.hands().next().is_none() {
+fn pinch(skin: &SkinPoints, colliders: &mut Colliders, state: &Surface<'_>) {
+    if colliders.hands().next().is_none() {
         return;
     }
     let samples = &skin.samples;
@@ -386,7 +393,7 @@ fn pinch(skin: &SkinPoints, touches: &mut Colliders, state: &Surface<'_>) {
         offset + carried(samples, sample, state.x)
     };
     let vertex = |row: u32| state.place(row as usize);
-    touches.update_pinches(&PinchedSkin { samples, free: skin.free, sample: &sample, vertex: &vertex });
+    colliders.update_pinches(&PinchedSkin { samples, free: skin.free, sample: &sample, vertex: &vertex });
 }
 
 fn add_force(to: &mut Row<f32>, force: Vec3) {

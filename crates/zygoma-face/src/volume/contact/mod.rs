@@ -3,9 +3,11 @@
 //! Constraints act on the rows of a projective system, whose unknowns may be positions or displacements: a [`Surface`] says which.
 
 mod colliders;
+mod held;
 mod lips;
 mod search;
 mod skin_points;
+mod skull;
 mod teeth;
 
 use std::time::{Duration, Instant};
@@ -18,13 +20,16 @@ use zygoma_physics::projective::{Prefactored, Row, System};
 
 use colliders::{ColliderContact, Lifts};
 pub(crate) use colliders::{carried, stencil};
+use held::HeldSkin;
 pub(crate) use lips::{LipContact, Stiffness};
-pub(crate) use skin_points::{SkinPoints, handling, nearest_corners};
+use skin_points::nearest_corners;
+pub(crate) use skin_points::{SkinPoints, contact_scale};
+use skull::Skull;
 use teeth::Mouth;
 pub use teeth::TeethReport;
 
 use crate::contact::{Colliders, GrabId, HeadWay};
-use crate::model::{Lips, Teeth};
+use crate::model::{Lips, SolidBone, Teeth};
 
 /// A vertex moves by no more than this multiple of the deepest penetration when penetrations are resolved. Ours: a point between
 /// its vertices moves less than they do.
@@ -108,10 +113,12 @@ impl ContactTimes {
 #[derive(Clone)]
 pub(crate) struct VolumeContact {
     /// The colliders and grabs.
-    pub(crate) touches: Colliders,
+    pub(crate) colliders: Colliders,
     press: ColliderContact,
+    held: HeldSkin,
     /// The teeth among the colliders, if any.
     mouth: Option<Mouth>,
+    skull: Option<Skull>,
     /// `None` if the face has no lips.
     pub(crate) lips: Option<LipContact>,
     pub(crate) times: ContactTimes,
@@ -129,9 +136,15 @@ impl VolumeContact {
     ) -> Self {
         let lips = LipContact::new((lips, neutral), carriers, mode, system);
         Self {
-            touches: Colliders::new(skin_points::handling(step_time, skin.height), skin.samples.len()),
+            colliders: Colliders::new(
+                skin_points::contact_scale(step_time, skin.height),
+                skin.samples.len(),
+                skin.triangles.clone(),
+            ),
             press: ColliderContact::new(stiffness, system),
+            held: HeldSkin::new(skin),
             mouth: None,
+            skull: None,
             lips,
             times: ContactTimes::default(),
         }
@@ -140,24 +153,30 @@ impl VolumeContact {
     /// Keeps lips and cheeks out of the given teeth from now on, which replace earlier ones.
     pub(crate) fn set_teeth(&mut self, teeth: Teeth) {
         self.remove_teeth();
-        self.mouth = Some(Mouth::new(teeth, &mut self.touches));
+        self.mouth = Some(Mouth::new(teeth, &mut self.colliders));
+    }
+
+    /// Lets nothing press skin into the given bones from now on. To be called once.
+    pub(crate) fn set_bones(&mut self, bones: &[SolidBone]) {
+        self.skull = Some(Skull::new(bones, &mut self.colliders));
     }
 
     fn remove_teeth(&mut self) {
         if let Some(mouth) = self.mouth.take() {
-            mouth.remove(&mut self.touches);
+            mouth.remove(&mut self.colliders);
         }
     }
 
-    /// Exchanges colliders, grabs and teeth with another contact of the same skin.
+    /// Exchanges colliders, grabs, teeth and bones with another contact of the same skin.
     pub(crate) fn swap_touches(&mut self, other: &mut Self) {
-        std::mem::swap(&mut self.touches, &mut other.touches);
+        std::mem::swap(&mut self.colliders, &mut other.colliders);
         std::mem::swap(&mut self.mouth, &mut other.mouth);
+        std::mem::swap(&mut self.skull, &mut other.skull);
     }
 
     /// State of the contact with teeth.
     pub(crate) fn teeth(&self) -> TeethReport {
-        self.mouth.as_ref().map_or_else(TeethReport::default, |mouth| mouth.report(&self.touches))
+        self.mouth.as_ref().map_or_else(TeethReport::default, |mouth| mouth.report(&self.colliders))
     }
 
     /// Free rows that contact between the lips may act on.
@@ -165,20 +184,23 @@ impl VolumeContact {
         self.lips.as_ref().map_or_else(Vec::new, |lips| lips.candidates(free))
     }
 
-    /// Grabs the skin within a radius of a position, to drag it; see [`SkinPoints::grab`].
+    /// Grabs the skin nearest to a position in the shown surface and the skin connected to it within a radius. `carriers` are the embedding of
+    /// that surface and the rows of the vertices that it is embedded in.
     pub(crate) fn grab(
         &mut self,
         skin: &SkinPoints,
         (at, radius): (Vec3, f32),
-        seeds: &[u32],
+        shown: &[Vec3],
+        (embedding, rows): (&Embedding, &[u32]),
         state: &Surface<'_>,
     ) -> GrabId {
-        self.touches.add_pull(skin.grab(at, radius, seeds, state))
+        let seeds = nearest_corners(at, shown, embedding).map(|corner| rows[corner as usize]);
+        self.colliders.add_grab(skin.grab(at, radius, &seeds, state))
     }
 
-    /// Whether a collider or a grab may act on the skin.
+    /// Whether a collider or a grab may act on the skin, or has acted on held skin.
     pub(crate) fn is_touched(&self) -> bool {
-        !self.touches.is_empty()
+        !self.colliders.is_empty() || self.held.is_moved()
     }
 
     /// Sum of the friction of all sliding points on the free rows, N.
@@ -200,14 +222,18 @@ impl VolumeContact {
         if let Some(lips) = &mut self.lips {
             lips.forget();
         }
-        self.press.forget(&mut self.touches);
-        self.touches.teleport(way);
+        self.press.forget(&mut self.colliders);
+        self.held.forget();
+        self.colliders.teleport(way);
     }
 
-    /// Moves the teeth to their poses for the given weights and pose of the jaw.
+    /// Moves teeth and bones to their poses for the given weights and pose of the jaw.
     pub(crate) fn place_teeth(&mut self, weights: &[f32], jaw: &RigidMotion) {
         if let Some(mouth) = &self.mouth {
-            mouth.place(weights, jaw, &mut self.touches);
+            mouth.place(weights, jaw, &mut self.colliders);
+        }
+        if let Some(skull) = &self.skull {
+            skull.place(jaw, &mut self.colliders);
         }
     }
 
@@ -224,6 +250,11 @@ impl VolumeContact {
         }
     }
 
+    /// Places held skin that had to make way, before each step: the rig has the rows at `goal`.
+    pub(crate) fn place_held(&mut self, skin: &SkinPoints, goal: &[Row<f32>], x: &mut [Row<f32>]) {
+        self.held.place(skin, goal, x);
+    }
+
     /// Begins a step, after [`follow_rig`](Self::follow_rig): moves colliders, and detects contacts. `goal` holds the rig's own unknowns, `fastest` is the largest speed of a row.
     pub(crate) fn begin(
         &mut self,
@@ -236,10 +267,10 @@ impl VolumeContact {
         let began = Instant::now();
         let ContactStep { way, fraction, seconds, .. } = step;
         let rig = Surface { x: goal, ..*state };
-        self.touches.iter_mut().for_each(|touch| touch.pass(way, *fraction, |at| skin.below(at, &rig)));
+        self.colliders.iter_mut().for_each(|touch| touch.pass(way, *fraction, |at| skin.below(at, &rig)));
         let skin_travel = (seconds * fastest).min(FARTHEST_SKIN);
         let steps = (way, *fraction, *seconds);
-        self.press.begin(skin, &mut self.touches, (state, goal), steps, skin_travel);
+        self.press.begin(skin, &mut self.colliders, (state, goal), steps, skin_travel);
         self.times.detect += began.elapsed();
         self.prepare(skin, step, (state, Some(goal)), (system, factor));
     }
@@ -252,7 +283,7 @@ impl VolumeContact {
         state: &Surface<'_>,
         parts: (&mut System<f32>, &mut Prefactored<f32>),
     ) {
-        self.press.find_forces(skin, &self.touches, state.x);
+        self.press.find_forces(skin, &self.colliders, state.x);
         self.prepare(skin, step, (state, None), parts);
     }
 
@@ -269,9 +300,12 @@ impl VolumeContact {
         let began = Instant::now();
         let ContactStep { fraction, seconds, .. } = *step;
         let now = Surface { x, ..*state };
-        self.press.react(skin, &mut self.touches, &now, (fraction, seconds));
+        self.press.react(skin, &mut self.colliders, &now, (fraction, seconds));
+        self.held.give_back(skin, seconds, x);
+        self.held.make_way(skin, &self.colliders, x);
         self.part(skin, ROUNDS, state, factor, x);
-        self.press.end(skin, &mut self.touches, x);
+        self.held.make_way(skin, &self.colliders, x);
+        self.press.end(skin, &mut self.colliders, x);
         self.times.part += began.elapsed();
     }
 
@@ -289,10 +323,10 @@ impl VolumeContact {
             let states = [*state, Surface { x: goal.unwrap_or(state.x), ..*state }];
             lips.prepare(&states[..if goal.is_some() { 2 } else { 1 }], step.stiffness, system);
         }
-        self.press.prepare(skin, &self.touches, state, step.fraction, system);
-        let mut touched = self.press.rows(skin, &self.touches);
+        self.press.prepare(skin, &self.colliders, state, step.fraction, system);
+        let mut touched = self.press.rows(skin, &self.colliders);
         if goal.is_some() {
-            touched.extend(self.press.rows_ahead(skin, &self.touches, state.x));
+            touched.extend(self.press.rows_ahead(skin, &self.colliders, state.x));
         }
         self.times.detect += began.elapsed();
         let began = Instant::now();
@@ -322,7 +356,7 @@ impl VolumeContact {
                 lips.missing(&Surface { x, ..*state }, skin.free, &mut lifts);
             }
             let first = lifts.rows.len();
-            self.press.missing(skin, &self.touches, x, &mut lifts);
+            self.press.missing(skin, &self.colliders, x, &mut lifts);
             if lifts.rows.is_empty() {
                 break;
             }

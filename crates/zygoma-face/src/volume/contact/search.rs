@@ -25,7 +25,7 @@ const APPROACH: f32 = 0.5;
 /// then. `skin_travel` is about the largest motion of the skin in the step.
 pub(super) fn find_candidates(
     skin: &SkinPoints,
-    touches: &mut Colliders,
+    colliders: &mut Colliders,
     (state, rig): (&Surface<'_>, &[Row<f32>]),
     (way, fraction, seconds): (&HeadWay, f32, f32),
     skin_travel: f32,
@@ -34,16 +34,16 @@ pub(super) fn find_candidates(
         // A collider that the rig moves along with the skin meets it at the end of the motion of both.
         if touch.is_own { 0.0 } else { touch.collider.travel() + skin_travel }
     };
-    let reached = rows_in_reach(skin, touches, state, &travelled);
-    let mut found = std::mem::take(&mut touches.candidates);
+    let reached = rows_in_reach(skin, colliders, state, &travelled);
+    let mut found = std::mem::take(&mut colliders.candidates);
     found.clear();
-    for index in 0..touches.touches.len() {
-        let (id, touch) = &touches.touches[index];
-        if touch.is_through() {
+    for index in 0..colliders.entries.len() {
+        let (id, touch) = &colliders.entries[index];
+        if touch.is_through() || touch.is_bone {
             continue;
         }
         let is_driven = touch.drive != ColliderMotion::Kinematic;
-        let within = touches.depth_behind(*id).max(travelled(touch))
+        let within = colliders.depth_behind(*id).max(travelled(touch))
             + if is_driven { WATCH.max(APPROACH * seconds) } else { WATCH };
         let first = found.len();
         let near = reached.iter().find(|(hand, _)| touch.hand == Some(*hand));
@@ -57,25 +57,25 @@ pub(super) fn find_candidates(
             };
             let gap = found[first..].iter().map(gap).fold(APPROACH * seconds, f32::min);
             let missing = touch.wanted(way, fraction).translation - touch.collider.now.translation;
-            touches.touches[index].1.fly(missing.clamp_length_max(gap.max(0.0)));
+            colliders.entries[index].1.fly(missing.clamp_length_max(gap.max(0.0)));
         }
     }
-    touches.candidates = found;
+    colliders.candidates = found;
 }
 
 /// The rows near each hand.
 fn rows_in_reach(
     skin: &SkinPoints,
-    touches: &Colliders,
+    colliders: &Colliders,
     state: &Surface<'_>,
     travelled: &dyn Fn(&ColliderBody) -> f32,
 ) -> Vec<(HandId, Vec<u32>)> {
     let samples = &skin.samples;
     let rows = |(id, _): (HandId, &HandBody)| {
-        let bones = touches.iter().filter(|(_, touch)| touch.hand == Some(id));
-        let margin = bones.map(|(bone, touch)| touches.depth_behind(bone).max(travelled(touch)));
+        let bones = colliders.iter().filter(|(_, touch)| touch.hand == Some(id));
+        let margin = bones.map(|(bone, touch)| colliders.depth_behind(bone).max(travelled(touch)));
         let margin = WATCH + margin.fold(0.0, f32::max);
-        let reach = touches.reach_in_step(id);
+        let reach = colliders.reach_in_step(id);
         let is_near = |row: &u32| {
             let (group, spread) = samples.group(*row as usize);
             let at = state.place(*row as usize);
@@ -83,7 +83,7 @@ fn rows_in_reach(
         };
         (id, (0..state.x.len() as u32).filter(is_near).collect())
     };
-    touches.hands().map(rows).collect()
+    colliders.hands().map(rows).collect()
 }
 
 /// Lists the points near a collider, in the rows within reach or in all. For a collider that the rig moves, `rig` holds the rig's own tissue

@@ -23,29 +23,29 @@ pub struct TeethReport {
 
 impl Mouth {
     /// Adds teeth in the neutral to the colliders.
-    pub(super) fn new(teeth: Teeth, touches: &mut Colliders) -> Self {
+    pub(super) fn new(teeth: Teeth, colliders: &mut Colliders) -> Self {
         let poses = teeth.poses(&[], &RigidMotion::IDENTITY);
-        let rows = teeth.arches().zip(&poses).map(|(arch, pose)| touches.add_own(arch, *pose)).collect();
+        let rows = teeth.arches().zip(&poses).map(|(arch, pose)| colliders.add_own(arch, *pose)).collect();
         Self { teeth, rows }
     }
 
     /// Removes the teeth from the colliders.
-    pub(super) fn remove(&self, touches: &mut Colliders) {
-        self.rows.iter().for_each(|row| touches.remove(*row));
+    pub(super) fn remove(&self, colliders: &mut Colliders) {
+        self.rows.iter().for_each(|row| colliders.remove(*row));
     }
 
     /// Moves the teeth to their poses for the given weights and pose of the jaw.
-    pub(super) fn place(&self, weights: &[f32], jaw: &RigidMotion, touches: &mut Colliders) {
+    pub(super) fn place(&self, weights: &[f32], jaw: &RigidMotion, colliders: &mut Colliders) {
         for (row, pose) in self.rows.iter().zip(self.teeth.poses(weights, jaw)) {
-            if let Some(row) = touches.get_mut(*row) {
+            if let Some(row) = colliders.get_mut(*row) {
                 row.follow_rig(pose);
             }
         }
     }
 
     /// State of the contact.
-    pub(super) fn report(&self, touches: &Colliders) -> TeethReport {
-        let rows = || self.rows.iter().filter_map(|row| touches.get(*row));
+    pub(super) fn report(&self, colliders: &Colliders) -> TeethReport {
+        let rows = || self.rows.iter().filter_map(|row| colliders.get(*row));
         TeethReport {
             contacts: rows().map(|row| row.load.contacts()).sum(),
             penetration: rows().map(ColliderBody::deepest).fold(0.0, f32::max),

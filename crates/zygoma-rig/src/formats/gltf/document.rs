@@ -165,7 +165,7 @@ impl Document {
             };
             let promised = buffer.get("byteLength").and_then(Value::as_u64).unwrap_or(0);
             if !bytes.is_empty() && (bytes.len() as u64) < promised {
-                let problem = format!("buffer {index} promises {promised} bytes but has {}", bytes.len());
+                let problem = format!("buffer {index} declares {promised} bytes but has {}", bytes.len());
                 return Err(self.malformed(problem + "; get the file again"));
             }
             // Any bytes beyond this are the padding of a GLB chunk.

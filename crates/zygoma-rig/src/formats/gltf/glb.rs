@@ -36,7 +36,7 @@ pub(super) fn split<'a>(bytes: &'a [u8], path: &Path) -> Result<Chunks<'a>> {
     }
     if length > bytes.len() {
         let problem = format!(
-            "the file is cut short: its header promises {length} bytes but it has {}; get it again",
+            "the file is cut short: its header declares {length} bytes but it has {}; get it again",
             bytes.len()
         );
         return Err(Error::malformed(path, problem));
@@ -52,7 +52,7 @@ pub(super) fn split<'a>(bytes: &'a [u8], path: &Path) -> Result<Chunks<'a>> {
         let rest = bytes.len() - start;
         if size > rest {
             let problem = format!(
-                "the chunk at byte {at} promises {size} bytes where {rest} are left; get the file again"
+                "the chunk at byte {at} declares {size} bytes where {rest} are left; get the file again"
             );
             return Err(Error::malformed(path, problem));
         }

@@ -109,7 +109,8 @@ fn plan_mesh(
             continue;
         };
         if Surface::of(primitive).is_none() {
-            let note = format!("primitive {index} of mesh \"{name}\" is points or lines and was left out");
+            let note =
+                format!("primitive {index} of mesh \"{name}\" consists of points or lines and was left out");
             notes.push(note);
             continue;
         }

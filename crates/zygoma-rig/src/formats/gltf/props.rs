@@ -37,7 +37,10 @@ impl AnimatedProp {
         if whole && finite && count > 0 {
             return Ok(());
         }
-        Err(Error::Request(format!("the prop \"{}\" is not a finite mesh that moves finitely", self.name)))
+        Err(Error::Request(format!(
+            "the prop \"{}\" is not a valid mesh: it is empty, names a vertex that does not exist, or has a number that is not finite",
+            self.name
+        )))
     }
 
     /// Adds the prop to the scene and its motion to the animation, whose first frame is at `start`.

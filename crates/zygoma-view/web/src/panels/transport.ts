@@ -147,7 +147,7 @@ export class Transport {
     this.showTime(frame.takeTime);
   }
 
-  /** Tells a new connection how things stand. */
+  /** Sends the present state to a new connection. */
   resend(): void {
     const { looped, headMotion, speed, playing } = this.state;
     this.connection.send({

@@ -24,7 +24,7 @@ export function opacityOf(look: Look, { skin, muscle }: Layers): number {
     case "eye":
     case "teeth":
       return 1;
-    case "flesh":
+    case "gums":
       return muscle;
     default:
       return skin;

@@ -7,7 +7,7 @@ import * as THREE from "three";
 const WIDE = 0.4;
 const OUTERMOST = [0.04, 0.35] as const;
 
-/** How far the fade reaches: shares of the opening's span and of the skin's height, whichever is shorter. Ours. */
+/** Width of the fade, as fractions of the opening's span and of the skin's height, whichever is shorter. Ours. */
 const REACH = { span: 0.2, height: 0.085 };
 
 /** Something that goes on this far beyond an opening covers it, as a body does with a neck: share of the span. */

@@ -102,7 +102,7 @@ export class Head {
     this.showParts(frame);
   }
 
-  /** Moves what rides along. Frames tell of it only when it moves, so no frame may be missed. */
+  /** Moves what rides along. Frames contain it only when it moves, so no frame may be missed. */
   showParts(frame: Frame): void {
     for (const section of frame.sections) {
       if (section.kind === SECTION.shown && section.mesh !== this.scene.skin) this.parts[section.mesh]?.surface.move(section);

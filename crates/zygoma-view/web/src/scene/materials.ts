@@ -12,7 +12,7 @@ const PLAIN: Record<Look, { color: number; roughness: number }> = {
   skin: { color: 0xd9a58c, roughness: 0.5 },
   eye: { color: 0xf2efea, roughness: 0.08 },
   teeth: { color: 0xeee6d6, roughness: 0.25 },
-  flesh: { color: 0xb5605c, roughness: 0.35 },
+  gums: { color: 0xb5605c, roughness: 0.35 },
   hair: { color: 0x2a211c, roughness: 0.7 },
   other: { color: 0xb9b4ae, roughness: 0.6 },
 };
@@ -32,7 +32,7 @@ function dress(material: THREE.MeshPhysicalMaterial, look: Look): void {
     material.userData["shines"] = true;
     material.clearcoat = 1;
     material.clearcoatRoughness = 0.03;
-  } else if (look === "flesh" || look === "teeth") {
+  } else if (look === "gums" || look === "teeth") {
     material.clearcoat = 0.5;
     material.clearcoatRoughness = 0.2;
   } else if (look === "hair") {

@@ -88,7 +88,7 @@ export class Overlays {
     return Math.max(0, this.fields?.depth[point] ?? 0);
   }
 
-  /** Colours by a quantity and tells what the colours mean. */
+  /** Colours by a quantity and shows a legend. */
   choose(which: Overlay): Legend | null {
     this.which = which;
     if (which === "none") return null;

@@ -80,10 +80,10 @@ export class Governor {
   ) {
     this.best = software ? MODEST : 0;
     this.step = this.fixed ?? this.best;
-    this.tell();
+    this.notify();
   }
 
-  private tell(): void {
+  private notify(): void {
     this.apply(STEPS[this.step] as Quality);
   }
 
@@ -105,11 +105,11 @@ export class Governor {
     if (this.fps < TOO_SLOW && this.step < STEPS.length - 1) {
       this.step++;
       this.needed *= 2;
-      this.tell();
+      this.notify();
     } else if (this.fast >= this.needed && this.step > this.best) {
       this.fast = 0;
       this.step--;
-      this.tell();
+      this.notify();
     }
   }
 

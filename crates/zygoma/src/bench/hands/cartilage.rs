@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use glam::Vec3;
 use serde::Serialize;
+use zygoma_face::body::Touchable;
 use zygoma_face::contact::{ColliderFrame, ColliderMotion};
 use zygoma_face::model::{Continue, FaceModel, Landmarks};
 use zygoma_face::tissue::{Tissue, TissueBody, TissueInput, TissueParams};

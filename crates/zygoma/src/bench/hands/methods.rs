@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use zygoma_face::body::Body;
+use zygoma_face::body::{Body, Touchable};
 use zygoma_face::contact::HandId;
 use zygoma_face::model::FaceModel;
 use zygoma_face::run::{HandFrameMeasure, HandProbe};
@@ -45,18 +45,15 @@ impl Published {
     /// Begins an interaction with hands at their first poses.
     pub(super) fn begin(&mut self, poses: &[(Side, HandPose)]) {
         self.hands.clear();
-        if let Some(colliders) = self.body.colliders_mut() {
-            colliders.clear();
-            follow(colliders, &mut self.hands, poses);
-        }
+        let colliders = self.body.colliders_mut();
+        colliders.clear();
+        follow(colliders, &mut self.hands, poses);
         self.body.settle();
     }
 
     /// Plays a frame, and returns its surface.
     pub(super) fn frame(&mut self, poses: &[(Side, HandPose)]) -> Vec<glam::Vec3> {
-        if let Some(colliders) = self.body.colliders_mut() {
-            follow(colliders, &mut self.hands, poses);
-        }
+        follow(self.body.colliders_mut(), &mut self.hands, poses);
         let began = Instant::now();
         let shown = self.body.advance(1.0 / RATE).positions.to_vec();
         self.times.push(1e3 * began.elapsed().as_secs_f64());

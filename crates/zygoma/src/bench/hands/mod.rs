@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use serde::Serialize;
-use zygoma_face::body::Body;
+use zygoma_face::body::{Body, Touchable};
 use zygoma_face::contact::{ColliderFrame, Colliders, HAND_FRICTION, HandId};
 use zygoma_face::model::{Continue, FaceModel};
 use zygoma_face::run::{HandFrameMeasure, HandProbe, HandSummary};

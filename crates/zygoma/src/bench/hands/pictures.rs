@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use glam::Vec3;
-use zygoma_face::body::Body;
+use zygoma_face::body::{Body, Touchable};
 use zygoma_face::contact::{ColliderFrame, HandId};
 use zygoma_face::model::{FaceModel, Landmarks};
 use zygoma_face::run::{HandProbe, ScriptedHand, TouchScript};

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use glam::Vec3;
 use serde::Serialize;
-use zygoma_face::body::Body;
+use zygoma_face::body::{Body, Touchable};
 use zygoma_face::contact::HandId;
 use zygoma_face::model::Landmarks;
 use zygoma_face::run::{ScriptedHand, TouchScript};
@@ -13,7 +13,7 @@ use zygoma_hand::{HandPose, Side};
 use zygoma_rig::Rig;
 
 use super::{RATE, SECONDS, build, follow};
-use crate::bench::harness::Spread;
+use crate::bench::harness::{Spread, cpu_seconds};
 
 /// Times of tissue of a size while a palm is laid on the cheek, and while the cheek is pinched and pulled.
 #[derive(Serialize)]
@@ -23,6 +23,9 @@ pub(crate) struct SizeRow {
     pub(crate) palm: FrameTimes,
     pub(crate) pull: FrameTimes,
     pub(crate) untouched: FrameTimes,
+    /// Processor time of a step of these three, of all threads, on average; `None` where the system does not report it. On a machine that does
+    /// other work, steps take longer than this.
+    pub(crate) processor_ms: Option<[f64; 3]>,
 }
 
 /// Times of steps of the physics, ms.
@@ -40,10 +43,13 @@ impl FrameTimes {
     }
 }
 
+/// Frames that are timed while nothing touches the tissue.
+const RESTING: usize = 40;
+
 /// Times of frames that nothing touches.
 pub(super) fn rest(body: &mut TissueBody) -> FrameTimes {
     body.settle();
-    FrameTimes::new((0..40).map(|_| timed(body)).collect())
+    FrameTimes::new((0..RESTING).map(|_| timed(body)).collect())
 }
 
 /// Times every step of tissue with so many triangles of skin in which a hand touches it: first contacts are among them.
@@ -51,12 +57,15 @@ pub(super) fn size(rig: &Rig, triangles: usize) -> anyhow::Result<SizeRow> {
     let (face, tissue) = build(rig, triangles)?;
     let places = Landmarks::new(&face);
     let mut body = TissueBody::new(tissue.clone())?;
+    let began = cpu_seconds();
     let untouched = rest(&mut body);
-    let played = |gesture: &str| -> anyhow::Result<FrameTimes> {
+    let resting = since(began).map(|spent| 1e3 * spent * body.latency() * RATE / RESTING as f64);
+    let played = |gesture: &str| -> anyhow::Result<(FrameTimes, Option<f64>)> {
         let script =
             format!("[[hand]]\ngesture = \"{gesture}\"\nat = \"cheek-left\"\nfrom = 0\nto = {SECONDS}\n");
         let script = TouchScript::parse(&script, &face, &places).map_err(anyhow::Error::msg)?;
         let mut times = Vec::new();
+        let mut spent = Some(0.0);
         // Each time the tissue starts anew, with nothing known about contacts.
         for _ in 0..4 {
             let mut body = TissueBody::new(tissue.clone())?;
@@ -67,21 +76,31 @@ pub(super) fn size(rig: &Rig, triangles: usize) -> anyhow::Result<SizeRow> {
                 let at = |hand: &ScriptedHand| (hand.side, hand.pose(tick as f64 * step, &face.neutral));
                 let poses: Vec<(Side, HandPose)> = script.hands.iter().map(at).collect();
                 follow(body.colliders_mut(), &mut hands, &poses);
-                let began = Instant::now();
+                let (began, busy) = (Instant::now(), cpu_seconds());
                 body.advance(step);
                 let milliseconds = 1e3 * began.elapsed().as_secs_f64();
+                let busy = since(busy);
                 let colliders = body.colliders_mut();
                 let force =
                     |hand: &HandId| colliders.hand_force(*hand).is_some_and(|force| force != Vec3::ZERO);
                 if hands.iter().any(force) {
                     times.push(milliseconds);
+                    spent = spent.zip(busy).map(|(sum, busy)| sum + busy);
                 }
             }
         }
-        Ok(FrameTimes::new(times))
+        let count = times.len().max(1) as f64;
+        Ok((FrameTimes::new(times), spent.map(|spent| 1e3 * spent / count)))
     };
-    let (palm, pull) = (played("press")?, played("pull")?);
-    Ok(SizeRow { nodes: tissue.node_count(), tetrahedra: tissue.tet_count(), palm, pull, untouched })
+    let [(palm, pressing), (pull, pulling)] = [played("press")?, played("pull")?];
+    let processor_ms = pressing.zip(pulling).zip(resting).map(|((palm, pull), rest)| [palm, pull, rest]);
+    let (nodes, tetrahedra) = (tissue.node_count(), tissue.tet_count());
+    Ok(SizeRow { nodes, tetrahedra, palm, pull, untouched, processor_ms })
+}
+
+/// Processor time since an earlier one, s.
+fn since(earlier: Option<f64>) -> Option<f64> {
+    Some(cpu_seconds()? - earlier?)
 }
 
 /// Advances by a frame; returns the time of a step, ms.

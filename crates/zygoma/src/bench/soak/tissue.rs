@@ -84,7 +84,7 @@ impl TissueSoaked {
         ensure!(self.all_finite, "a vertex became infinite or not a number");
         ensure!(self.farthest <= FARTHEST, "the skin was {} m from the rig", self.farthest);
         ensure!(self.inverted_left == 0, "{} elements stayed inverted", self.inverted_left);
-        ensure!(self.crossings_left == 0, "the lips stayed in each other {} times", self.crossings_left);
+        ensure!(self.crossings_left == 0, "the lips stayed crossed {} times", self.crossings_left);
         ensure!(self.distance_left <= LEFT, "{} m were left after {REST} s of rest", self.distance_left);
         Ok(())
     }

@@ -262,6 +262,9 @@ pub(super) fn hands(args: &BenchHandsArgs) -> anyhow::Result<()> {
             row.pull.p99_ms,
             row.untouched.median_ms
         )?;
+        if let Some([palm, pull, untouched]) = row.processor_ms {
+            writeln!(out, "  processor time of a step {palm:.1}, {pull:.1} and {untouched:.1} ms")?;
+        }
     }
     Ok(())
 }

@@ -20,7 +20,9 @@ pub(super) fn read(args: &SimulateArgs) -> anyhow::Result<Hands> {
     };
     let is_table = |path: &Path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
     match (&args.hands, &args.hand_cache) {
-        (Some(mesh), Some(cache)) => hands.cached.push(Arc::new(CachedHand::read(mesh, cache)?)),
+        (Some(mesh), Some(cache)) => {
+            hands.cached.push(Arc::new(CachedHand::read(mesh, cache, args.performance.fps)?));
+        }
         (Some(take), None) if is_table(take) => hands.take = HandTake::read(take)?,
         (Some(mesh), None) => {
             let mesh = mesh.display();
@@ -89,7 +91,7 @@ impl HandsSummary {
         let HandSummary { frames, touching, resolved_percent, tracked, simulated } = &self.measured;
         format!(
             "hands are there in {frames} frames and reach into the rig in {touching}, {:.1} mm deep on average; {resolved_percent:.0} % of these \
-             are free of collisions, and in the others {:.2} mm are left ({:.2} mm at worst); skin is held in {} frames",
+             are free of collisions except at bone, and on average {:.2} mm are left where it is not free ({:.2} mm at worst); skin is held in {} frames",
             tracked.depth_mm, simulated.depth_mm, simulated.deepest_mm, self.holding
         )
     }

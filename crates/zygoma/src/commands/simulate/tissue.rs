@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use zygoma_face::body::Body;
+use zygoma_face::body::{Body, Touchable};
 use zygoma_face::model::{BoneSource, Continue, FaceModel, Inside};
 use zygoma_face::run::Performed;
 use zygoma_face::tissue::{

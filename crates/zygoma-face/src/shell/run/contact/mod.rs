@@ -69,16 +69,16 @@ impl ShellContact {
     /// corrected, `current` those before the step.
     pub(super) fn resolve(
         &mut self,
-        touches: &mut Colliders,
+        colliders: &mut Colliders,
         samples: &Samples,
         bone: &mut Bone<'_>,
         (next, current): (&mut [Vec4], &[Vec4]),
         (matrices, fraction): (&StepMatrices, f32),
     ) {
-        self.gather(touches, samples, (next, current), matrices.compliance(), fraction);
-        self.settle(touches, samples, bone, next, matrices);
-        self.report(touches, samples, next);
-        for (_, pull) in &mut touches.pulls {
+        self.gather(colliders, samples, (next, current), matrices.compliance(), fraction);
+        self.settle(colliders, samples, bone, next, matrices);
+        self.report(colliders, samples, next);
+        for (_, pull) in &mut colliders.grabs {
             pull.hold(fraction, next, matrices.resistance());
         }
     }
@@ -87,7 +87,7 @@ impl ShellContact {
     /// sweeps visit only these until they converge.
     fn settle(
         &mut self,
-        touches: &mut Colliders,
+        colliders: &mut Colliders,
         samples: &Samples,
         bone: &mut Bone<'_>,
         next: &mut [Vec4],
@@ -97,15 +97,15 @@ impl ShellContact {
         for _ in 0..rounds {
             self.pressed.clear();
             self.pressed.extend(0..self.near.len() as u32);
-            let pushed = self.push_out(touches, samples, next, matrices);
+            let pushed = self.push_out(colliders, samples, next, matrices);
             if self.supports.lift(bone, next).max(pushed) < ENOUGH {
                 break;
             }
-            let hold = |near: &Near| &touches.candidates[near.candidate as usize].hold;
+            let hold = |near: &Near| &colliders.candidates[near.candidate as usize].hold;
             self.pressed.retain(|point| hold(&self.near[*point as usize]).pressing > 0.0);
             let sweeps = (MOST_POINTS / self.pressed.len().max(1)).clamp(1, SWEEPS);
             for _ in 0..sweeps {
-                let pushed = self.push_out(touches, samples, next, matrices);
+                let pushed = self.push_out(colliders, samples, next, matrices);
                 if self.supports.lift(bone, next).max(pushed) < ENOUGH {
                     break;
                 }
@@ -116,7 +116,7 @@ impl ShellContact {
     /// Lists the points that are near a collider in this step, and the vertices that bone may have to support.
     fn gather(
         &mut self,
-        touches: &mut Colliders,
+        colliders: &mut Colliders,
         samples: &Samples,
         (next, current): (&[Vec4], &[Vec4]),
         compliance: &[f32],
@@ -124,8 +124,8 @@ impl ShellContact {
     ) {
         self.near.clear();
         self.supports.clear();
-        for (candidate, point) in (0u32..).zip(&mut touches.candidates) {
-            let touch = &touches.touches[point.touch as usize].1;
+        for (candidate, point) in (0u32..).zip(&mut colliders.candidates) {
+            let touch = &colliders.entries[point.touch as usize].1;
             let kept = std::mem::take(&mut point.hold);
             let side = point.side.take();
             if touch.spares(samples.follows(point.sample)) {
@@ -157,7 +157,7 @@ impl ShellContact {
     /// ever. Returns the largest displacement.
     fn push_out(
         &mut self,
-        touches: &mut Colliders,
+        colliders: &mut Colliders,
         samples: &Samples,
         next: &mut [Vec4],
         matrices: &StepMatrices,
@@ -166,8 +166,8 @@ impl ShellContact {
         let mut largest = 0.0f32;
         for pressed in &self.pressed {
             let near = &self.near[*pressed as usize];
-            let point = &mut touches.candidates[near.candidate as usize];
-            let touch = &mut touches.touches[point.touch as usize].1;
+            let point = &mut colliders.candidates[near.candidate as usize];
+            let touch = &mut colliders.entries[point.touch as usize].1;
             let at = point.offset + samples.carried(point.sample, next);
             let within = if point.hold.pressing > 0.0 { FAR } else { 0.0 };
             let Some(found) = point.plane(touch, point.side, at, within) else { continue };
@@ -204,12 +204,12 @@ impl ShellContact {
     }
 
     /// Records contacts, their forces and the remaining penetrations.
-    fn report(&self, touches: &mut Colliders, samples: &Samples, next: &[Vec4]) {
-        touches.contacts.clear();
-        let metres = 1.0 / touches.handling.per_metre;
+    fn report(&self, colliders: &mut Colliders, samples: &Samples, next: &[Vec4]) {
+        colliders.contacts.clear();
+        let metres = 1.0 / colliders.scale.per_metre;
         for near in &self.near {
-            let point = &mut touches.candidates[near.candidate as usize];
-            let (name, touch) = &mut touches.touches[point.touch as usize];
+            let point = &mut colliders.candidates[near.candidate as usize];
+            let (name, touch) = &mut colliders.entries[point.touch as usize];
             let at = point.offset + samples.carried(point.sample, next);
             let push = point.hold.force();
             touch.load.add(push, at);
@@ -219,8 +219,8 @@ impl ShellContact {
             touch.load.note_depth(-found.distance);
             if push != Vec3::ZERO {
                 let area = samples.area(point.sample).max(f32::MIN_POSITIVE);
-                touches.contacts.push(Contact {
-                    touch: *name,
+                colliders.contacts.push(Contact {
+                    collider: *name,
                     vertex: samples.vertex(point.sample),
                     point: metres * at,
                     normal: found.normal,
@@ -230,7 +230,7 @@ impl ShellContact {
                 });
             }
         }
-        for (_, touch) in &mut touches.touches {
+        for (_, touch) in &mut colliders.entries {
             touch.end_step();
         }
     }

@@ -110,19 +110,19 @@ impl ShellContact {
     /// Finds the points that may come within a margin of colliders in the new frame.
     pub(crate) fn find_candidates(
         &mut self,
-        touches: &mut Colliders,
+        colliders: &mut Colliders,
         skin: &Skin<'_>,
         head: &HeadWay,
         margin: f32,
     ) {
-        touches.candidates.clear();
+        colliders.candidates.clear();
         let farthest = skin.farthest();
         let mut hand = None;
-        let mut found = std::mem::take(&mut touches.candidates);
-        for (index, (_, touch)) in (0u32..).zip(&touches.touches) {
+        let mut found = std::mem::take(&mut colliders.candidates);
+        for (index, (_, touch)) in (0u32..).zip(&colliders.entries) {
             if touch.hand.is_some() && touch.hand != hand {
                 hand = touch.hand;
-                let reach = touch.hand.and_then(|hand| touches.reach(hand, head, 1.0));
+                let reach = touch.hand.and_then(|hand| colliders.reach(hand, head, 1.0));
                 skin.list_reached(reach, margin + 2.0 * farthest, &mut self.reached);
             }
             if touch.is_through() {
@@ -137,8 +137,8 @@ impl ShellContact {
                 skin.find_candidates(index, &way, (farthest, 0..skin.shell.len()), &mut found);
             }
         }
-        touches.candidates = found;
-        touches.find_kept();
+        colliders.candidates = found;
+        colliders.find_kept();
     }
 }
 

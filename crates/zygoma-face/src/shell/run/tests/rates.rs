@@ -69,7 +69,7 @@ fn run(happening: Happening, rate: f64, seconds: f64) -> Vec<Vec3> {
         }
         running.advance(if frame == 0 { 0.0 } else { 1.0 / rate });
         if frame == 0 && is(Grab) {
-            pull = Some(running.grab(grip, 0.01));
+            pull = running.grab(grip, 0.01);
         }
     }
     running.output

@@ -41,7 +41,7 @@ fn numbers_that_are_none_are_passed_over() {
     for drive in [ColliderMotion::Kinematic, ColliderMotion::Bounded { force: 0.05 }] {
         let run = |broken: Option<Pose>| {
             let (mut running, touch) = pressed(drive);
-            let pull = running.grab(Vec3::new(-0.06, 0.0, 0.1), 0.01);
+            let pull = running.grab(Vec3::new(-0.06, 0.0, 0.1), 0.01).unwrap();
             for frame in 0..20 {
                 if let (7, Some(broken)) = (frame, broken) {
                     running.colliders_mut().get_mut(touch).unwrap().pose = broken;
@@ -66,7 +66,7 @@ fn numbers_that_are_none_are_passed_over() {
 fn held_skin_is_not_pulled_off() {
     let mut running = ShellBody::new(&FACE, awake()).unwrap();
     let rest = running.advance(0.01).positions.to_vec();
-    let pull = running.grab(Vec3::Z * 0.12, 0.01);
+    let pull = running.grab(Vec3::Z * 0.12, 0.01).unwrap();
     for frame in 1..=60 {
         running.colliders_mut().drag(pull, Vec3::Z * (0.12 + 0.02 * frame as f32));
         running.advance(0.01);
@@ -140,19 +140,19 @@ fn a_mesh_deforms_through_the_frame_and_then_stands_still() {
     running.colliders_mut().deform(touch, &ball(0.02)).unwrap();
     // Physics is at the last of five steps of 2 ms; a quarter of the way it is a quarter larger.
     let radius = |running: &ShellBody| {
-        let collider = &running.touches.touches[0].1.collider;
+        let collider = &running.colliders.entries[0].1.collider;
         let at = collider.now.translation + 0.1 * Vec3::X;
         let probe = collider.probe(at, 10.0).unwrap();
         let height = FACE.height as f32;
         (height * (0.1 - probe.distance), height * probe.velocity.x)
     };
-    running.touches.begin_frame();
+    running.colliders.begin_frame();
     let way = running.head.way();
-    running.touches.move_colliders(0.25, &way, 0.002);
+    running.colliders.move_colliders(0.25, &way, 0.002);
     let (quarter, growing) = radius(&running);
     assert!((quarter - 0.0125).abs() < 2e-4, "{quarter} m");
     assert!((growing - 0.0025 / 0.002).abs() < 0.05, "{growing} m/s");
-    running.touches.move_colliders(1.0, &way, 0.006);
+    running.colliders.move_colliders(1.0, &way, 0.006);
     running.advance(0.01);
     let (whole, still) = radius(&running);
     assert!((whole - 0.02).abs() < 2e-4 && still == 0.0, "{whole} m, {still} m/s");

@@ -1,12 +1,12 @@
 //! The shell as a [`Body`].
 
-use glam::Vec3;
+use glam::{Vec3, Vec4Swizzles};
 use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::Checked;
 
-use super::run::{RunParams, ShellBody};
-use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, Stage, gravity_axis};
-use crate::contact::{Colliders, GrabId};
+use super::{RunParams, ShellBody};
+use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, Stage, Touchable, gravity_axis};
+use crate::contact::{Colliders, Grab, GrabId};
 
 /// Longest interval between inputs of a shell, s: it interpolates linearly between them. Ours.
 const LONGEST_INPUT: f64 = 1.0 / 60.0;
@@ -30,7 +30,9 @@ impl Body for ShellBody {
     }
 
     fn set_head_pose(&mut self, pose: &RigidMotion) {
-        self.set_head_pose(pose);
+        if pose.is_finite() {
+            self.pose = *pose;
+        }
     }
 
     fn settle(&mut self) {
@@ -46,16 +48,12 @@ impl Body for ShellBody {
         self.latency()
     }
 
-    fn colliders(&self) -> Option<&Colliders> {
-        Some(self.colliders())
+    fn touchable(&self) -> Option<&dyn Touchable> {
+        Some(self)
     }
 
-    fn colliders_mut(&mut self) -> Option<&mut Colliders> {
-        Some(self.colliders_mut())
-    }
-
-    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
-        Some(self.grab(at, radius))
+    fn touchable_mut(&mut self) -> Option<&mut dyn Touchable> {
+        Some(self)
     }
 
     /// Stiffness, density and damping are factors on the values that the face was built with.
@@ -88,7 +86,9 @@ impl Body for ShellBody {
     }
 
     fn finish_params(&mut self) {
-        self.finish_params();
+        if let Some(made) = self.pending.wait() {
+            self.pending.retire(self.stepper.replace_matrices(made));
+        }
     }
 
     fn stages(&self) -> Vec<Stage> {
@@ -114,11 +114,34 @@ impl Body for ShellBody {
         Frame { positions: frame.positions, asleep: frame.asleep }
     }
 
-    fn penetration(&self) -> f32 {
-        self.penetration()
+    fn return_to_rig(&mut self, weights: &[f32]) {
+        self.blend_to_rig(weights);
+    }
+}
+
+impl Touchable for ShellBody {
+    fn colliders(&self) -> &Colliders {
+        &self.colliders
     }
 
-    fn return_to_rig(&mut self, weights: &[f32]) {
-        self.return_to_rig(weights);
+    fn colliders_mut(&mut self) -> &mut Colliders {
+        &mut self.colliders
+    }
+
+    fn shown(&self) -> &[Vec3] {
+        &self.output
+    }
+
+    fn grab(&mut self, at: Vec3, radius: f32) -> Option<GrabId> {
+        self.wake(0.0);
+        let distance = |v: &&u32| self.output[**v as usize].distance_squared(at);
+        let nearest = self.face.skin.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let carriers = nearest.map_or([0; 3], |v| self.embedding[*v as usize].0);
+        let per_metre = (1.0 / self.face.height) as f32;
+        let (free, positions) = (self.stepper.order().free, self.stepper.positions());
+        let (at, radius) = (per_metre * at, per_metre * radius);
+        let at_vertex = |v: u32| positions[v as usize].xyz();
+        let grab = Grab::new(at, radius, &carriers, &at_vertex, &self.triangles, free);
+        Some(self.colliders.add_grab(grab))
     }
 }
