@@ -132,7 +132,11 @@ impl<P: Point> SignedSurface<P> {
         let facing = self.pseudonormal(nearest.triangle as usize, &nearest.barycentric);
         let offset = point - nearest.point;
         let sign = if offset.dot(facing) < P::Scalar::ZERO { -P::Scalar::ONE } else { P::Scalar::ONE };
-        let normal = (offset * sign).try_normalize().or_else(|| facing.try_normalize()).unwrap_or(P::Z);
+        // On the surface, the direction of the offset is that of its rounding error.
+        let size = high - low;
+        let is_on_surface = offset.dot(offset) <= P::Scalar::ON_EDGE * P::Scalar::ON_EDGE * size.dot(size);
+        let away = if is_on_surface { facing } else { offset * sign };
+        let normal = away.try_normalize().or_else(|| facing.try_normalize()).unwrap_or(P::Z);
         Some(SignedNearest { nearest, signed_distance: sign * nearest.distance, normal })
     }
 
@@ -221,6 +225,26 @@ mod tests {
             assert_eq!(found > 0.0, outside > 0.0, "{point}: {found} but {outside}");
             let coarse = single.closest(point.as_vec3(), 10.0).unwrap().signed_distance;
             assert!((f64::from(coarse) - found).abs() < 1e-5, "{point}: {coarse} {found}");
+        }
+    }
+
+    /// Resting contacts lie on the surface, to within rounding. They once had any normal, and skin on a mesh trembled.
+    #[test]
+    fn points_on_the_surface_have_its_normal() {
+        let (positions, triangles) = shapes::sphere(24, 32);
+        let positions = positions.iter().map(|p| 0.05 * *p).collect();
+        let surface = SignedSurface::new(TriMesh { positions, triangles }).unwrap();
+        for (triangle, corners) in surface.mesh().triangles.iter().enumerate() {
+            let [a, b, c] = surface.mesh().corners(triangle);
+            for weights in [[0.4, 0.3, 0.3], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]] {
+                let on = weights[0] * a + weights[1] * b + weights[2] * c;
+                for off in [-1e-8, 0.0, 1e-8] {
+                    let found = surface.closest(on + off * on.normalize(), 0.1).unwrap();
+                    let tilt = found.normal.angle_between(on.normalize());
+                    // Half of the angle between neighbouring triangles, and a little more.
+                    assert!(tilt < 0.12, "{corners:?} {weights:?} {off}: {tilt}");
+                }
+            }
         }
     }
 
