@@ -136,7 +136,8 @@ const JAW: [DVec3; 8] = [
     at(23.0, -85.0, 67.0),
     at(12.0, -90.0, 84.0),
 ];
-const CHIN: DVec3 = at(0.0, -92.0, 92.0);
+/// Gnathion, between the chin's foremost and its lowest point: where its profile faces down as much as forward.
+const CHIN: DVec3 = at(0.0, -86.5, 97.8);
 /// The left brow from the inside out.
 const BROW: [DVec3; 5] =
     [at(9.0, 34.0, 0.0), at(18.0, 36.8, 0.0), at(28.0, 38.6, 0.0), at(38.0, 38.0, 0.0), at(46.0, 34.5, 0.0)];
@@ -147,14 +148,14 @@ const NOSE_BASE: [DVec3; 3] = [at(0.0, -24.0, 105.0), at(5.0, -23.5, 107.0), at(
 /// The left half of the face's outline as a photograph from half a metre shows it, relative to the chin: from the height of the nose's root in
 /// front of the ear down to beside the chin, evenly spaced. That is what the usual 68 landmarks mark; it runs in front of the jaw's border.
 const OUTLINE: [DVec3; 8] = [
-    at(68.0, 113.0, -71.0),
-    at(72.5, 92.5, -68.0),
-    at(69.0, 75.0, -56.0),
-    at(61.5, 56.0, -54.0),
-    at(54.5, 36.5, -46.0),
-    at(43.5, 18.5, -33.0),
-    at(29.0, 9.5, -21.0),
-    at(15.0, 4.0, -3.0),
+    at(68.0, 107.5, -76.8),
+    at(72.5, 87.0, -73.8),
+    at(69.0, 69.5, -61.8),
+    at(61.5, 50.5, -59.8),
+    at(54.5, 31.0, -51.8),
+    at(44.0, 14.5, -37.8),
+    at(29.5, 6.0, -22.5),
+    at(16.5, 3.5, -3.5),
 ];
 /// The crease between nose and upper lip: the middle, then outwards on the left, below nostril and wing.
 const CREASE: [DVec3; 3] = [at(0.0, -27.5, 105.1), at(7.0, -27.5, 104.5), at(14.5, -26.2, 101.4)];
