@@ -182,9 +182,10 @@ fn cartilage_makes_the_nose_bend_less() {
         body.colliders_mut().get_mut(id).expect("it was added").pose = Pose::at(from - 0.04 * Vec3::X);
         (0..40).map(|_| body.advance(1.0 / 60.0)[tip].distance(at)).fold(0.0, f32::max)
     };
-    let (soft, stiff) = (bent(1.0), bent(TissueParams::default().cartilage));
-    println!("bent by {:.2} mm without cartilage, by {:.2} mm with it", 1e3 * soft, 1e3 * stiff);
-    assert!(soft > 1e-3 && stiff < 0.7 * soft, "{soft} m, {stiff} m");
+    let [soft, usual, hard] = [1.0, TissueParams::default().cartilage, 100.0].map(bent);
+    println!("bent by {} m without cartilage, {usual} m with it, {hard} m if it is harder", soft);
+    // Cartilage ends within the nose: soft tissue at its base bends, however hard it is.
+    assert!(soft > 1e-3 && usual < 0.75 * soft && hard < 0.75 * usual, "{soft} m, {usual} m, {hard} m");
 }
 
 /// A poke at the cheek by the published method.

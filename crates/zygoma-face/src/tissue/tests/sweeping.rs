@@ -130,11 +130,8 @@ fn a_mesh_whose_vertices_move_through_the_cheek_takes_it_along_at_any_rate() {
             body.colliders_mut().unwrap().deform(touch, &end).unwrap();
             body.advance(1.0 / rate);
             let through = place.at - 0.006 * place.out;
-            // A shell trembles under so thin a plate: no single frame tells.
-            let mut each: Vec<f32> =
-                (0..20).map(|_| worst_above(body.as_mut(), &place, through, place.out)).collect();
-            each.sort_by(f32::total_cmp);
-            let worst = each[each.len() / 2];
+            let worst = (0..20).map(|_| worst_above(body.as_mut(), &place, through, place.out)).last();
+            let worst = worst.unwrap();
             println!("{} at {rate} Hz: {:.2} mm above the plate", body.name(), 1e3 * worst);
             // Beyond the far side of the plate.
             passed.extend((worst >= HALF).then(|| (body.name(), rate)));

@@ -100,6 +100,7 @@ pub(crate) fn run(rig: &Rig, options: &BenchHandsArgs) -> anyhow::Result<HandsRe
     }
     let interactions = interactions(&face, (*most, gesture.as_deref()))?;
     let mut body = TissueBody::new(tissue.clone())?;
+    body.settle();
     let untouched = rest(&mut body);
     let normals = vertex_normals(&face.neutral, &face.triangles);
     let probe = HandProbe::new().context("the built-in hand has no closed surface")?;

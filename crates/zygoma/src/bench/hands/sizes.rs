@@ -46,9 +46,8 @@ impl FrameTimes {
 /// Frames that are timed while nothing touches the tissue.
 const RESTING: usize = 40;
 
-/// Times of frames that nothing touches.
+/// Times of frames in which nothing touches settled tissue.
 pub(super) fn rest(body: &mut TissueBody) -> FrameTimes {
-    body.settle();
     FrameTimes::new((0..RESTING).map(|_| timed(body)).collect())
 }
 
@@ -57,6 +56,7 @@ pub(super) fn size(rig: &Rig, triangles: usize) -> anyhow::Result<SizeRow> {
     let (face, tissue) = build(rig, triangles)?;
     let places = Landmarks::new(&face);
     let mut body = TissueBody::new(tissue.clone())?;
+    body.settle();
     let began = cpu_seconds();
     let untouched = rest(&mut body);
     let resting = since(began).map(|spent| 1e3 * spent * body.latency() * RATE / RESTING as f64);
