@@ -10,7 +10,7 @@ use crate::posture::{Posture, frame};
 /// Distance from the surface at which a gesture begins and ends, m. Ours, as all below.
 const AWAY: f32 = 0.06;
 /// Gap of a pinch before it closes, and when it is closed, m.
-const WIDE: f32 = 0.045;
+const WIDE: f32 = 0.036;
 const CLOSED: f32 = 0.008;
 /// The widest gap between thumb and index finger, m.
 const WIDEST: f32 = 0.06;

@@ -15,8 +15,8 @@ use super::collider_body::{ColliderBody, ColliderMotion};
 pub(super) const DEEPEST: f32 = 0.08;
 /// Parts thinner than twice this fraction of the height, such as ears, can be pushed from either side: 1 cm.
 const THIN: f32 = 0.025;
-/// A hand has passed a part of the face only if it is deeper than this fraction of the height below the skin that it came from: 1 cm.
-const THICK: f32 = 2.0 * THIN;
+/// A hand has passed a part of the face only if it is deeper than this fraction of the height below the skin that it came from: 1.5 cm.
+const THICK: f32 = 3.0 * THIN;
 /// Skin lies before a point if its direction is within 37° of the normal of the skin behind it, of which this is the cosine.
 const AHEAD: f32 = 0.8;
 /// Skin faces other skin if their normals are more than 120° apart, of which this is the cosine.
