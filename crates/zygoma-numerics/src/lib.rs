@@ -62,5 +62,5 @@ pub use lu::{LuFactor, Singular};
 pub use newton::{Newton, NewtonParams, NewtonProblem, NotConverged};
 pub use packed::{PackedAnalysis, PackedFactor, Row};
 pub use params::{BadParam, Checked, Ranged};
-pub use split::SplitFactor;
+pub use split::{SplitAnalysis, SplitFactor};
 pub use symmetric::{SymmetricMatrix, inverse};

@@ -19,6 +19,15 @@ const LEAST: usize = 2000;
 /// Rows that one thread fetches at a time. Ours.
 const FETCHED: usize = 4096;
 
+/// The order in which a pattern is eliminated, and its parts: kept when values change.
+#[derive(Debug)]
+pub struct SplitAnalysis {
+    /// The row of the matrix at each place of the elimination.
+    order: Vec<u32>,
+    tree: Cuts,
+    packed: PackedAnalysis,
+}
+
 /// A factored matrix, ready for solves on several threads.
 #[derive(Clone, Debug)]
 pub struct SplitFactor {
@@ -50,24 +59,39 @@ struct Part {
     marked: Vec<u32>,
 }
 
-impl SplitFactor {
-    /// Orders and factors a matrix.
-    pub fn new(matrix: &SymmetricMatrix) -> Result<Self, NotPositiveDefinite> {
+impl SplitAnalysis {
+    /// Orders and splits the pattern of a matrix.
+    pub fn new(matrix: &SymmetricMatrix) -> Self {
         let order = nested_dissection(&matrix.neighbours());
-        let permuted = matrix.permuted(&order);
         let mut tree = Cuts::default();
-        let analysis = PackedAnalysis::cut(&permuted, |analysis| {
+        let packed = PackedAnalysis::cut(&matrix.permuted(&order), |analysis| {
             tree = Columns::new(analysis, order.len()).cut(0..order.len());
             tree.ends()
         });
-        let whole = analysis.factor(&permuted)?;
-        Ok(Self {
-            root: Part::new(&whole, &tree, Vec::new()),
-            places: inverse(&order),
-            solution: vec![[0.0; 4]; order.len()],
-            order,
+        Self { order, tree, packed }
+    }
+
+    /// Factors a matrix of the analysed pattern.
+    ///
+    /// # Panics
+    /// If the matrix has another size than the analysed one.
+    pub fn factor(&self, matrix: &SymmetricMatrix) -> Result<SplitFactor, NotPositiveDefinite> {
+        assert_eq!(matrix.size(), self.order.len(), "a matrix of the pattern that was analysed");
+        let whole = self.packed.factor(&matrix.permuted(&self.order))?;
+        Ok(SplitFactor {
+            root: Part::new(&whole, &self.tree, Vec::new()),
+            places: inverse(&self.order),
+            solution: vec![[0.0; 4]; self.order.len()],
+            order: self.order.clone(),
             marked: Vec::new(),
         })
+    }
+}
+
+impl SplitFactor {
+    /// Orders and factors a matrix.
+    pub fn new(matrix: &SymmetricMatrix) -> Result<Self, NotPositiveDefinite> {
+        SplitAnalysis::new(matrix).factor(matrix)
     }
 
     /// Number of rows.
@@ -445,6 +469,22 @@ mod tests {
                     assert!((x[*row as usize][k] - expected[place][k]).abs() < 1e-4);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn an_analysis_serves_all_matrices_of_its_pattern() {
+        let (soft, mut stiff) = (grid(60, 70, 0.5), grid(60, 70, 0.5));
+        stiff.values_mut().iter_mut().for_each(|value| *value *= 7.0);
+        for row in 0..1000 {
+            stiff.add(row, row, 0.3 * (row % 9) as f64);
+        }
+        let mut x = rhs(stiff.size());
+        SplitAnalysis::new(&soft).factor(&stiff).unwrap().solve(&mut x);
+        let mut product = vec![[0.0; 4]; x.len()];
+        stiff.multiply(&x.iter().map(|row| row.map(f64::from)).collect::<Vec<_>>(), &mut product);
+        for (product, b) in product.iter().zip(rhs(stiff.size())) {
+            (0..3).for_each(|k| assert!((product[k] - f64::from(b[k])).abs() < 1e-3, "{product:?} {b:?}"));
         }
     }
 

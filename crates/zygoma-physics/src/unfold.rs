@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 use zygoma_geometry::tets::volume as volume_of;
-use zygoma_numerics::NotPositiveDefinite;
+use zygoma_numerics::{NotPositiveDefinite, SplitAnalysis};
 
 use crate::projective::{
     Attachments, Handle, Prefactored, Row, SolveOptions, Solver, Stencil, System, Target, Unfolding,
@@ -62,6 +62,8 @@ pub struct Unfolder {
     pulls: Handle<Attachments<f32>>,
     /// Vertices that are pulled, with their weights.
     pulled: Vec<(u32, f64)>,
+    /// The order of elimination, the same for all stiffnesses.
+    analysis: SplitAnalysis,
     factor: Prefactored<f32>,
     solver: Solver<f32>,
 }
@@ -97,9 +99,24 @@ impl Unfolder {
             }
         }
         let pulls = system.add(springs).expect("springs pull vertices that there are");
-        let factor = Prefactored::new(&system.matrix(&[]), &[])?;
+        let matrix = system.matrix(&[]);
+        let analysis = SplitAnalysis::new(&matrix);
+        let factor = Prefactored::analysed(&analysis, &matrix, &[])?;
         let solver = Solver::new(&system);
-        Ok(Self { rows, vertices, free, tets, volumes, system, elements, pulls, pulled, factor, solver })
+        Ok(Self {
+            rows,
+            vertices,
+            free,
+            tets,
+            volumes,
+            system,
+            elements,
+            pulls,
+            pulled,
+            analysis,
+            factor,
+            solver,
+        })
     }
 
     /// Moves the free vertices of `x` towards `targets`, until no tetrahedron has less than a fraction of its volume at rest if that is possible in some
@@ -194,7 +211,7 @@ impl Unfolder {
             let weight = (weight * law.stiffening(&f).min(STIFFEST)).max(*weight);
             elements.set_parameters(index, Unfolding { weight, ..law });
         }
-        Prefactored::new(&self.system.matrix(&[]), &[]).ok()
+        Prefactored::analysed(&self.analysis, &self.system.matrix(&[]), &[]).ok()
     }
 
     fn set_epsilon(&mut self, epsilon: f64) {

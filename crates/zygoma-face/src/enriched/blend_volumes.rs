@@ -246,7 +246,7 @@ impl Start {
                 break;
             }
             let mut is_free = vertices_around(&ground.mesh.mesh.tets, &crushed, rings, rest.len());
-            is_free.iter_mut().enumerate().for_each(|(v, free)| *free &= !ground.is_fixed(v));
+            is_free.iter_mut().enumerate().for_each(|(v, free)| *free &= !ground.is_on_bone(v));
             self.unfold_softly(ground, &Patch::around(&ground.mesh.mesh.tets, &is_free), firmness, &mut all)?;
         }
         Ok(all)
@@ -336,12 +336,15 @@ fn unfolder(ground: &Ground, patch: &Patch, firmness: f64) -> Result<Option<Unfo
 }
 
 impl Ground<'_> {
-    /// Whether a vertex is where bone or rig put it, in every shape.
+    fn is_on_bone(&self, vertex: usize) -> bool {
+        matches!(self.mesh.ties[vertex], Tie::Cranium | Tie::Jaw)
+    }
+
+    /// Whether a vertex is where bone or rig put it, in every shape whose elements are not crushed by that.
     pub(super) fn is_fixed(&self, vertex: usize) -> bool {
         match self.mesh.ties[vertex] {
-            Tie::Cranium | Tie::Jaw => true,
             Tie::Skin | Tie::Ligaments { .. } => self.surface.is_held[self.mesh.above[vertex] as usize],
-            Tie::Free => false,
+            Tie::Cranium | Tie::Jaw | Tie::Free => self.is_on_bone(vertex),
         }
     }
 
@@ -369,7 +372,7 @@ impl Ground<'_> {
     pub(super) fn crushed(&self, positions: &[DVec3], fullness: f64) -> Vec<usize> {
         let TetMesh { positions: rest, tets } = &self.mesh.mesh;
         let full = |tet: usize, x: &[DVec3]| volume(tets[tet].map(|v| x[v as usize]));
-        let is_helpless = |tet: usize| tets[tet].iter().all(|v| self.is_fixed(*v as usize));
+        let is_helpless = |tet: usize| tets[tet].iter().all(|v| self.is_on_bone(*v as usize));
         (0..tets.len())
             .filter(|tet| full(*tet, positions) < fullness * full(*tet, rest) && !is_helpless(*tet))
             .collect()

@@ -112,15 +112,7 @@ impl Enriched {
         progress: &mut dyn FnMut(EnrichedProgress) -> Continue,
     ) -> Result<Self, EnrichedError> {
         params.check()?;
-        let face = input.face;
-        let (carrying, bony): (Vec<usize>, Vec<usize>) =
-            face.inside.jaw_shapes.iter().partition(|shape| face.is_mouth_close(**shape));
-        let Described { surface, tissue_mesh: mut mesh, bones, .. } =
-            Described::of(input, &bony, &params.layer())?;
-        mesh.leave_bone_out();
-        mesh.check(&surface)?;
-        let layout = layout(&mesh, &surface);
-        let ground = Ground { face, surface, mesh, bones, carrying, layout };
+        let ground = Ground::new(input, params)?;
         let (volumes, was_solved_before) = match SolvedVolumes::of_face(&ground) {
             Some(solved) => (solved, true),
             None => (solve_volumes(&ground, progress)?, false),
@@ -200,6 +192,20 @@ impl Enriched {
         let mut positions = self.rest.clone();
         self.volumes.blend(weights, &self.rest, &mut Vec::new(), &mut positions);
         (positions, &self.tets)
+    }
+}
+
+impl<'a> Ground<'a> {
+    pub(super) fn new(input: &TissueInput<'a>, params: &EnrichedParams) -> Result<Self, VolumeError> {
+        let face = input.face;
+        let (carrying, bony): (Vec<usize>, Vec<usize>) =
+            face.inside.jaw_shapes.iter().partition(|shape| face.is_mouth_close(**shape));
+        let Described { surface, tissue_mesh: mut mesh, bones, .. } =
+            Described::of(input, &bony, &params.layer())?;
+        mesh.leave_bone_out();
+        mesh.check(&surface)?;
+        let layout = layout(&mesh, &surface);
+        Ok(Self { face, surface, mesh, bones, carrying, layout })
     }
 }
 

@@ -92,7 +92,7 @@ impl Enriched {
 }
 
 /// Raised whenever volumes are solved in another way: those of older files are solved again.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// A hash of everything that blend volumes depend on.
 pub(super) fn key(ground: &Ground) -> u64 {

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use glam::DVec3;
 use rayon::prelude::*;
 use zygoma_numerics::simd::{self, Simd, WithSimd};
-use zygoma_numerics::{Analysis, Cholesky, DenseFactor, NotPositiveDefinite, SplitFactor, SymmetricMatrix};
+use zygoma_numerics::{
+    Analysis, Cholesky, DenseFactor, NotPositiveDefinite, SplitAnalysis, SplitFactor, SymmetricMatrix,
+};
 
 use super::elements::{Precision, Row};
 use super::solve::GlobalStep;
@@ -18,10 +20,17 @@ use super::system::MatrixRow;
 
 /// A precision in which matrices are factored: packed for three right-hand sides in `f32`, plain in `f64`.
 pub trait Factored: Precision {
+    /// The order in which a pattern is eliminated.
+    type Analysis;
     /// The factor of a matrix.
     type Factor: Send;
-    /// Factors a matrix.
-    fn factor(matrix: &SymmetricMatrix) -> Result<Self::Factor, NotPositiveDefinite>;
+    /// Analyses the pattern of a matrix.
+    fn analyse(matrix: &SymmetricMatrix) -> Self::Analysis;
+    /// Factors a matrix of an analysed pattern.
+    fn factor(
+        analysis: &Self::Analysis,
+        matrix: &SymmetricMatrix,
+    ) -> Result<Self::Factor, NotPositiveDefinite>;
     /// Solves in place.
     fn solve(factor: &mut Self::Factor, rows: &mut [Row<Self>]);
     /// Marks the rows at which right-hand sides are corrected.
@@ -35,10 +44,18 @@ pub trait Factored: Precision {
 }
 
 impl Factored for f32 {
+    type Analysis = SplitAnalysis;
     type Factor = SplitFactor;
 
-    fn factor(matrix: &SymmetricMatrix) -> Result<SplitFactor, NotPositiveDefinite> {
-        SplitFactor::new(matrix)
+    fn analyse(matrix: &SymmetricMatrix) -> SplitAnalysis {
+        SplitAnalysis::new(matrix)
+    }
+
+    fn factor(
+        analysis: &SplitAnalysis,
+        matrix: &SymmetricMatrix,
+    ) -> Result<SplitFactor, NotPositiveDefinite> {
+        analysis.factor(matrix)
     }
 
     fn solve(factor: &mut SplitFactor, rows: &mut [Row<f32>]) {
@@ -66,12 +83,19 @@ pub struct ColumnFactor {
 }
 
 impl Factored for f64 {
+    type Analysis = Arc<Analysis>;
     type Factor = ColumnFactor;
 
-    fn factor(matrix: &SymmetricMatrix) -> Result<ColumnFactor, NotPositiveDefinite> {
-        let analysis: Arc<Analysis> = Analysis::new(matrix);
+    fn analyse(matrix: &SymmetricMatrix) -> Arc<Analysis> {
+        Analysis::new(matrix)
+    }
+
+    fn factor(
+        analysis: &Arc<Analysis>,
+        matrix: &SymmetricMatrix,
+    ) -> Result<ColumnFactor, NotPositiveDefinite> {
         let column = vec![0.0; matrix.size()];
-        Ok(ColumnFactor { factor: Cholesky::new(analysis, matrix)?, column, marked: Vec::new() })
+        Ok(ColumnFactor { factor: Cholesky::new(analysis.clone(), matrix)?, column, marked: Vec::new() })
     }
 
     fn solve(columns: &mut ColumnFactor, rows: &mut [Row<f64>]) {
@@ -145,9 +169,18 @@ pub enum TransientError {
 impl<T: Factored> Prefactored<T> {
     /// Factors the matrix of the permanent elements and computes the compliance of the candidates.
     pub fn new(matrix: &SymmetricMatrix, candidates: &[u32]) -> Result<Self, NotPositiveDefinite> {
+        Self::analysed(&T::analyse(matrix), matrix, candidates)
+    }
+
+    /// The same for a matrix of a pattern that was analysed before.
+    pub fn analysed(
+        analysis: &T::Analysis,
+        matrix: &SymmetricMatrix,
+        candidates: &[u32],
+    ) -> Result<Self, NotPositiveDefinite> {
         let size = matrix.size();
         let mut prefactored = Self {
-            factor: T::factor(matrix)?,
+            factor: T::factor(analysis, matrix)?,
             candidates: Vec::new(),
             candidate: vec![None; size],
             lasting: 0,

@@ -37,6 +37,8 @@ pub enum LineSearch {
 pub enum Changed {
     /// Anything.
     Anything,
+    /// Anything but transient elements, and by so little that the curvature is nearly that of before: the L-BFGS history is kept.
+    Slightly,
     /// Forces only. The L-BFGS history stays valid, since forces add no curvature, and the gradient needs no new evaluation.
     Forces,
     /// Forces and transient elements, after [`release_transients`](Solver::release_transients). The gradient of all other elements is known.
@@ -187,6 +189,11 @@ impl<T: Precision> Solver<T> {
         }
     }
 
+    /// Forgets the L-BFGS history.
+    pub fn forget(&mut self) {
+        self.memory.clear();
+    }
+
     /// Puts the start with less energy into `x`: either `x` itself, or `other` for the free vertices, which is swapped with it then. The next
     /// minimisation need not evaluate it again.
     pub fn choose_start(
@@ -239,11 +246,12 @@ impl<T: Precision> Solver<T> {
         let free = system.free_count();
         if self.memory.history() != options.history {
             self.memory = Lbfgs::new(options.history);
-        } else if options.changed != Changed::Forces {
+        } else if matches!(options.changed, Changed::Anything | Changed::Transients) {
             self.memory.clear();
         }
         global.begin();
-        let last = self.last.take().filter(|_| options.changed != Changed::Anything);
+        let last =
+            self.last.take().filter(|_| matches!(options.changed, Changed::Forces | Changed::Transients));
         let changed = last.map(|mut energy| {
             if options.changed == Changed::Transients {
                 energy += self.add_transients(1.0, system, x);

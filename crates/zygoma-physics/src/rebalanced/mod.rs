@@ -135,6 +135,8 @@ pub struct Solid {
     static_factor: Prefactored<f32>,
     step_solver: Solver<f32>,
     static_solver: Solver<f32>,
+    /// Whether the last search of a step had transient constraints, whose curvature the next one must not take over.
+    was_constrained: bool,
 }
 
 impl Solid {
@@ -176,6 +178,7 @@ impl Solid {
             masses,
             rest,
             is_stale: false,
+            was_constrained: false,
             elements,
             rule,
             system,
@@ -203,7 +206,8 @@ impl Solid {
         self.displacements.iter().all(zero) && self.velocities.iter().all(zero)
     }
 
-    /// Total force on each free vertex at the end of the last step, N: with displacements and velocities all that the next step depends on.
+    /// Total force on each free vertex at the end of the last step, N: with displacements and velocities all that the next step depends on, up to the
+    /// accuracy of its solves.
     pub fn forces(&self) -> &[Row<f32>] {
         &self.force
     }
@@ -221,6 +225,8 @@ impl Solid {
         self.displacements.fill([0.0; 4]);
         self.velocities.fill([0.0; 4]);
         self.force.fill([0.0; 4]);
+        self.step_solver.forget();
+        self.static_solver.forget();
     }
 
     /// Makes one step under external forces, N on each free vertex (*Blendvolumes* eq. 10), and under transient constraints: `&mut ()` for none.
@@ -238,9 +244,17 @@ impl Solid {
         self.set_forces(external);
         transients.begin(&mut self.constrained());
         self.choose_start();
-        let mut report = self.search(Changed::Anything);
+        let is_constrained = !self.system.transient_rows().is_empty();
+        // A step is so short that shape, material and curvature are nearly those of the last one.
+        let changed = match is_constrained || self.was_constrained {
+            true => Changed::Anything,
+            false => Changed::Slightly,
+        };
+        self.was_constrained = is_constrained;
+        let mut report = self.search(changed);
         self.step_solver.release_transients(&self.system, &self.displacements);
         if transients.renew(&mut self.constrained()) {
+            self.was_constrained = true;
             report = report.followed_by(&self.search(Changed::Transients));
         }
         transients.end(&mut self.constrained());
@@ -369,7 +383,7 @@ impl Solid {
             let mut total = self.force.clone();
             self.predict(|v| moved[v]);
             self.set_forces(external);
-            transients.renew(&mut self.constrained());
+            self.was_constrained |= transients.renew(&mut self.constrained());
             report = self.search(Changed::Anything);
             self.end_step();
             transients.clear(&mut self.constrained());
@@ -401,7 +415,7 @@ impl Solid {
         self.system.forces.copy_from_slice(forces);
         self.predicted.copy_from_slice(&self.displacements[..self.masses.len()]);
         let inertia = Inertia { weights: &self.static_weights, predicted: &self.predicted };
-        let options = self.options();
+        let options = SolveOptions { changed: Changed::Slightly, ..self.options() };
         let (solver, factor) = (&mut self.static_solver, &mut self.static_factor);
         let (system, x) = (&self.system, &mut self.displacements);
         minimise(self.accuracy.method, solver, system, &inertia, factor, &options, x)
