@@ -1,5 +1,6 @@
 //! An anatomical face as a [`Body`].
 
+use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 
 use super::run::AnatomicalBody;
@@ -38,6 +39,10 @@ impl Body for AnatomicalBody {
 
     fn touchable_mut(&mut self) -> Option<&mut dyn Touchable> {
         Some(self)
+    }
+
+    fn followed(&self) -> Option<&[Vec3]> {
+        Some(&self.reached.plain)
     }
 
     /// The dials. Those of the head take some seconds to have an effect.

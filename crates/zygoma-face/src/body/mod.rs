@@ -262,6 +262,11 @@ pub trait Body: Any + Send + Snapshot {
         None
     }
 
+    /// The surface that it follows, if that is not the plain rig's: dials may change a head, and wind may move it.
+    fn followed(&self) -> Option<&[Vec3]> {
+        None
+    }
+
     /// Parameters that can be changed between frames.
     fn params(&self) -> Vec<BodyParam> {
         Vec::new()
