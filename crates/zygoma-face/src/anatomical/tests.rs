@@ -361,6 +361,12 @@ fn a_dense_face_comes_from_few_points() {
     let frozen = mean(&frozen.collect::<Vec<_>>());
     assert!(clean < 1e-3 && clean < 0.25 * frozen, "{clean} {frozen} m");
     assert_eq!(body.landmark_miss().unwrap().1, 0);
+    // One point in five is missing.
+    let mut gaps = positions.clone();
+    gaps.iter_mut().step_by(5).for_each(|at| *at = Vec3::NAN);
+    let (missing, body) = follow(&gaps);
+    assert!(missing < clean + 2e-4, "{missing} {clean}");
+    assert_eq!(body.landmark_miss().unwrap().1, 0);
     // One point is 2 cm off.
     positions[40].y += 0.02;
     let (outlier, body) = follow(&positions);

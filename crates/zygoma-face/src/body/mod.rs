@@ -319,7 +319,7 @@ pub trait Body: Any + Send + Snapshot {
         Vec::new()
     }
 
-    /// Flags vertices of the whole mesh that hang free and may be far from the rig; empty if there are none.
+    /// Flags vertices of the whole mesh that hang free, or are palsied, and may be far from the rig; empty if there are none.
     fn free_vertices(&self) -> Vec<bool> {
         Vec::new()
     }

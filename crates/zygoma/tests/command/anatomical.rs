@@ -87,6 +87,25 @@ fn a_face_speaks_in_strong_wind() {
     assert_eq!(message["lip_crossings"], 0, "{message}");
     let mean = message["deviation"]["mean_mm"].as_f64().expect("a figure");
     assert!((0.5..6.0).contains(&mean), "{mean}");
+    // Nor is palsied skin, which stays a centimetre behind in a blink.
+    std::fs::write(path.join("blink.csv"), "time,eyeBlinkLeft,eyeBlinkRight\n0,0,0\n0.5,1,1\n")
+        .expect("a take");
+    let args = [
+        "simulate",
+        "head.glb",
+        "--body",
+        "anatomical",
+        "--fps",
+        "6",
+        "-o",
+        "out.pc2",
+        "--take",
+        "blink.csv",
+    ];
+    let message = report(path, &[&args[..], &["--dial", "palsy=left:1"]].concat());
+    let returned = message["returned_percent"].as_f64().expect("a figure");
+    assert!(returned < 0.5, "{message}");
+    assert!(message["deviation"]["worst_mm"].as_f64().expect("a figure") > 5.0, "{}", message["deviation"]);
 }
 
 /// Columns and rows of an array of a safetensors file.
