@@ -11,27 +11,8 @@ use crate::{Rig, RigMesh, Take};
 pub struct Binding {
     /// For each mesh of the rig, for each of its shapes: the tracks that drive it.
     pub meshes: Vec<Vec<Vec<Drive>>>,
-    /// For each mesh of the rig its correctives of pairs.
-    pub correctives: Vec<Vec<Corrective>>,
     /// Tracks that drive nothing, in the take's order.
     pub unmatched: Vec<String>,
-}
-
-/// A shape whose weight is the product of those of two others of its mesh, because it is [named](corrective_name) after them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Corrective {
-    /// The shape.
-    pub shape: usize,
-    /// The two others.
-    pub of: [usize; 2],
-}
-
-/// Stands between the names of two shapes in that of their corrective.
-const TIMES: &str = "_x_";
-
-/// The name of a corrective of two shapes: it plays with the product of their weights.
-pub fn corrective_name(a: &str, b: &str) -> String {
-    format!("{a}{TIMES}{b}")
 }
 
 /// A track's share in a shape's weight.
@@ -79,9 +60,7 @@ impl Binding {
         let idle = |(index, _): &(usize, &TrackName)| !used.contains(index);
         let unmatched =
             tracks.iter().enumerate().filter(idle).map(|(_, track)| track.exact.to_owned()).collect();
-        let correctives =
-            rig.meshes.iter().zip(&meshes).map(|(mesh, drives)| correctives(mesh, drives)).collect();
-        Self { meshes, correctives, unmatched }
+        Self { meshes, unmatched }
     }
 
     /// The take under the names of the rig's own shapes, with all tracks of a shape combined into one.
@@ -104,23 +83,7 @@ impl Binding {
             let value = |drive: &Drive| drive.gain * take.weights[drive.track].curve.sample(time);
             *weight = drives.iter().map(value).sum();
         }
-        for Corrective { shape, of } in &self.correctives[mesh] {
-            let [a, b] = of.map(|own| weights.get(own).map_or(0.0, |weight| weight.max(0.0)));
-            if let Some(weight) = weights.get_mut(*shape) {
-                *weight = a * b;
-            }
-        }
     }
-}
-
-/// The shapes that are named after two others, and that no track drives.
-fn correctives(mesh: &RigMesh, drives: &[Vec<Drive>]) -> Vec<Corrective> {
-    let find = |name: &str| mesh.shapes.iter().position(|shape| shape.name == name);
-    let corrective = |shape: usize| {
-        let (a, b) = mesh.shapes[shape].name.split_once(TIMES)?;
-        Some(Corrective { shape, of: [find(a)?, find(b)?] })
-    };
-    (0..mesh.shapes.len()).filter(|shape| drives[*shape].is_empty()).filter_map(corrective).collect()
 }
 
 /// Makes shapes of other meshes that nothing drives follow the skin's shape of the same name.
@@ -236,15 +199,6 @@ mod tests {
         let found: Vec<(&str, f32)> =
             renamed.weights.iter().map(|track| (track.shape.as_str(), track.curve.sample(0.0))).collect();
         assert_eq!(found, [("browInnerUp", 1.5), ("eyeBlink_L", 3.0), ("cheekPuff_R", 4.0)]);
-    }
-
-    #[test]
-    fn a_corrective_has_the_product_of_two_weights() {
-        let both = corrective_name("jawOpen", "smile");
-        let rig = rig_with_shapes(&["jawOpen", "smile", &both, "jawOpen_x_unknown"]);
-        assert_eq!(weights(&rig, &take(&["smile", "jawOpen"])), [2.0, 1.0, 2.0, 0.0]);
-        // A track of its own wins.
-        assert_eq!(weights(&rig, &take(&["smile", "jawOpen", &both])), [2.0, 1.0, 3.0, 0.0]);
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub(crate) enum Command {
     Correct(CorrectArgs),
     Retarget(RetargetArgs),
     Landmarks(LandmarksArgs),
+    Samples(SamplesArgs),
     Simulate(Box<SimulateArgs>),
     Demo(DemoArgs),
     #[cfg(feature = "view")]

@@ -62,7 +62,7 @@ fn collect(command: &Command, matches: &ArgMatches, plan: &mut Plan) -> anyhow::
 /// How a command makes an output. Rigs and surfaces without an extension are folders of OBJ files.
 fn kind(command: &str, id: &str, path: &Path) -> OutputKind {
     match (command, id) {
-        (_, "report" | "cache" | "pictures") | ("demo", _) => OutputKind::Folder,
+        (_, "report" | "cache" | "pictures") | ("demo" | "samples", _) => OutputKind::Folder,
         ("convert" | "correct" | "retarget" | "simulate" | "head", "out") if path.extension().is_none() => {
             OutputKind::WholeFolder
         }

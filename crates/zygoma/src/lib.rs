@@ -67,6 +67,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Correct(args) => commands::correct::run(args),
         Command::Retarget(args) => commands::retarget::run(args),
         Command::Landmarks(args) => commands::landmarks::run(args),
+        Command::Samples(args) => commands::samples::run(args),
         Command::Simulate(args) => commands::simulate::run(args, cli.verbose),
         Command::Demo(args) => commands::demo::run(args),
         #[cfg(feature = "view")]

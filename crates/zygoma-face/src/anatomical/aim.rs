@@ -5,6 +5,7 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::simd::accumulate_runs;
 
 use super::build::Anatomical;
+use super::dynamics::SwingingPart;
 
 /// A wanted expression: the rig's own surface, and the jaw's pose.
 #[derive(Clone)]
@@ -36,6 +37,29 @@ impl Aim {
         for (v, p) in self.plain.iter_mut().enumerate() {
             *p += model.output.embedding.displacement(v, &ways);
         }
+    }
+
+    /// The expression of a face whose parts have expressions of their own.
+    pub(super) fn of_parts(model: &Anatomical, parts: &[SwingingPart], aims: &[Self]) -> Self {
+        if let [aim] = aims {
+            return aim.clone();
+        }
+        let mut whole = Self {
+            weights: vec![0.0; model.output.shapes.len()],
+            targets: vec![DVec3::ZERO; model.skin_count()],
+            plain: vec![Vec3::ZERO; model.output.neutral.len()],
+            pose: RigidMotion::IDENTITY,
+        };
+        for (part, aim) in parts.iter().zip(aims) {
+            let jaw = part.of_jaw as f32;
+            whole.weights.iter_mut().zip(&aim.weights).for_each(|(sum, own)| *sum += jaw * own);
+            let skin = part.of_skin.iter().zip(&aim.targets);
+            whole.targets.iter_mut().zip(skin).for_each(|(sum, (share, own))| *sum += *share * *own);
+            let mesh = part.of_mesh.iter().zip(&aim.plain);
+            whole.plain.iter_mut().zip(mesh).for_each(|(sum, (share, own))| *sum += *share * *own);
+        }
+        whole.pose = model.jaw.pose(&whole.weights);
+        whole
     }
 
     /// The farthest way of the surface from another expression, m.

@@ -1,9 +1,13 @@
 //! An anatomical face as a [`Body`].
 
+use glam::Vec3;
 use zygoma_geometry::rigid::RigidMotion;
 
 use super::run::AnatomicalBody;
 use crate::body::{BadBodyParam, BadDrive, Body, BodyParam, Drive, Frame, Stage, Touchable};
+
+/// Skin that is pulled to its expression by less than this fraction is palsied. Ours.
+const WEAK: f64 = 0.95;
 
 impl Body for AnatomicalBody {
     fn name(&self) -> &'static str {
@@ -38,6 +42,20 @@ impl Body for AnatomicalBody {
 
     fn touchable_mut(&mut self) -> Option<&mut dyn Touchable> {
         Some(self)
+    }
+
+    /// Palsied skin, which stays behind.
+    fn free_vertices(&self) -> Vec<bool> {
+        let (embedding, pull) = (&self.model.output.embedding, &self.model.pull);
+        let is_weak = |v: usize| {
+            let (corners, weights) = (embedding.vertices[v], embedding.weights[v]);
+            corners.iter().zip(weights).any(|(corner, weight)| weight > 0.0 && pull[*corner as usize] < WEAK)
+        };
+        (0..embedding.len()).map(is_weak).collect()
+    }
+
+    fn followed(&self) -> Option<&[Vec3]> {
+        Some(&self.reached.plain)
     }
 
     /// The dials. Those of the head take some seconds to have an effect.

@@ -10,11 +10,12 @@ use zygoma_geometry::rigid::RigidMotion;
 use zygoma_numerics::simd::Runs;
 use zygoma_numerics::{BadParam, Checked, NotPositiveDefinite};
 
-use super::dynamics::{Compliance, Oscillator};
+use super::dynamics::Swings;
 use super::landmarks::LandmarkError;
 use super::load::Gusts;
 use super::moves::mend;
 use super::{AnatomicalParams, BadDial, Dials};
+use crate::contact::SampledSkin;
 use crate::model::{BoneSource, Bones, FaceModel, JawMotion, Lips, SolidBone, Teeth};
 use crate::volume::contact::SkinPoints;
 use crate::volume::{
@@ -72,6 +73,7 @@ pub struct Anatomical {
     pub(super) order: Vec<u32>,
     /// The skin as colliders see it.
     pub(super) skin_points: Arc<SkinPoints>,
+    pub(super) skin_source: Arc<SkinSource>,
     pub(super) teeth: Option<Teeth>,
     pub(super) solid_bones: Vec<SolidBone>,
     pub(super) jaw: JawMotion,
@@ -92,7 +94,27 @@ pub struct Anatomical {
     /// Gusts of wind, if it does not blow steadily.
     pub(super) gusts: Option<Gusts>,
     /// Second-order motion, if it does not follow at once.
-    pub(super) swings: Option<(Oscillator, Compliance)>,
+    pub(super) swings: Option<Arc<Swings>>,
+}
+
+/// All that the skin is to colliders, apart from which of it is held.
+pub(super) struct SkinSource {
+    skin: Vec<u32>,
+    triangles: Vec<[u32; 3]>,
+    neutral: Vec<Vec3>,
+    height: f32,
+    embedding: Embedding,
+    surface: TissueSkin,
+    mesh: TissueMesh,
+}
+
+impl SkinSource {
+    fn points(&self, layout: &Layout) -> SkinPoints {
+        let Self { skin, triangles, neutral, height, embedding, surface, mesh } = self;
+        let rows = &layout.rows[..surface.positions.len()];
+        let sampled = SampledSkin { skin, triangles, neutral, height: *height };
+        SkinPoints::new(&sampled, (surface, embedding), mesh, (layout, rows))
+    }
 }
 
 /// The outside of the tissue. Its vertices are the first of all.
@@ -168,37 +190,44 @@ impl Anatomical {
         cartilage.resize(rest.len(), 1.0);
         // The points that stand for the jaw are below no skin, and nothing touches them.
         mesh.above.resize(rest.len(), 0);
-        let skin = (&surface, &output.embedding);
-        let skin_points = SkinPoints::new(face, skin, &mesh, (&layout, &layout.rows[..count]));
+        let nerves = nerves(face, &surface);
+        let own_surface = Surface {
+            on_mesh: surface
+                .places
+                .iter()
+                .map(|place| (face.triangles[place.triangle as usize], place.barycentric))
+                .collect(),
+            nerves,
+            closed: closed_lips(&output.lips, &surface),
+            triangles: surface.triangles.clone(),
+            areas: surface.areas.clone(),
+            moves: std::mem::take(&mut surface.moves),
+            is_held: surface.is_held.clone(),
+        };
+        let tets = mesh.mesh.tets.clone();
+        let skin_source = SkinSource {
+            skin: face.skin.clone(),
+            triangles: face.triangles.clone(),
+            neutral: face.neutral.clone(),
+            height: face.height as f32,
+            embedding: output.embedding.clone(),
+            surface,
+            mesh,
+        };
         Ok(Self {
             params: params.clone(),
             ties,
             deep,
             order,
-            skin_points: Arc::new(skin_points),
+            skin_points: Arc::new(skin_source.points(&layout)),
+            skin_source: Arc::new(skin_source),
             teeth: face.inside.teeth.clone(),
             solid_bones: face.inside.bones.iter().flat_map(Bones::solids).collect(),
-            is_muscle: if muscles.len() == mesh.mesh.tets.len() {
-                muscles
-            } else {
-                vec![false; mesh.mesh.tets.len()]
-            },
+            is_muscle: if muscles.len() == tets.len() { muscles } else { vec![false; tets.len()] },
             jaw: bones.motion().clone(),
-            surface: Surface {
-                on_mesh: surface
-                    .places
-                    .iter()
-                    .map(|place| (face.triangles[place.triangle as usize], place.barycentric))
-                    .collect(),
-                nerves: nerves(face, &surface),
-                closed: closed_lips(&output.lips, &surface),
-                triangles: surface.triangles,
-                areas: surface.areas,
-                moves: surface.moves,
-                is_held: surface.is_held,
-            },
+            surface: own_surface,
             output,
-            tets: mesh.mesh.tets,
+            tets,
             above,
             is_alone,
             dials: Dials::default(),
@@ -237,6 +266,14 @@ impl Anatomical {
     /// The row of each vertex in a system in which some vertices of the surface are held.
     pub(super) fn layout(&self, is_held: &[bool]) -> Layout {
         layout(&self.order, &self.is_alone, is_held)
+    }
+
+    /// Lets some held vertices of the surface go.
+    pub(super) fn let_go(&mut self, is_let_go: impl Fn(usize) -> bool) {
+        for (v, is_held) in self.surface.is_held.iter_mut().enumerate() {
+            *is_held &= !is_let_go(v);
+        }
+        self.skin_points = Arc::new(self.skin_source.points(&self.layout(&self.surface.is_held)));
     }
 
     /// Number of vertices of the surface.

@@ -173,7 +173,7 @@ impl Dials {
         Ok(())
     }
 
-    fn number_mut(&mut self, name: &str) -> Option<&mut f64> {
+    pub(super) fn number_mut(&mut self, name: &str) -> Option<&mut f64> {
         if let Some((of, part)) = name.split_once('.') {
             let axis = |names: &[&str]| names.iter().position(|own| *own == part);
             return match of {

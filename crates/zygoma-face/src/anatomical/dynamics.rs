@@ -6,7 +6,9 @@
 use glam::{DMat3, DVec3};
 use zygoma_geometry::rigid::RigidMotion;
 
+use super::build::{Anatomical, AnatomicalError};
 use super::dials::{BadDial, Dials};
+use super::local::{Pace, PaceShare};
 use crate::body::head_path::HeadPath;
 
 /// Length of the frames for which α, β and γ are given, s. Ours: the paper names no rate.
@@ -106,10 +108,91 @@ impl Swing {
     }
 }
 
-/// The swinging state of a face.
+/// Velocities of weights, 1/s, in frames some seconds apart of a face that swings with a frequency, Hz, and a half-life, s.
+pub(super) fn swinging_velocities<'a>(
+    [frequency, half_life]: [f64; 2],
+    frames: impl Iterator<Item = &'a Vec<f32>>,
+    seconds: f64,
+) -> Vec<Vec<f32>> {
+    let swing = Oscillator::new(frequency, half_life).over(seconds);
+    let mut states: Vec<([f64; 2], f64)> = Vec::new();
+    let velocities = |weights: &'a Vec<f32>| {
+        if states.is_empty() {
+            states = weights.iter().map(|weight| ([f64::from(*weight), 0.0], f64::from(*weight))).collect();
+        }
+        for ((state, followed), weight) in states.iter_mut().zip(weights) {
+            swing.advance(state, [*followed, f64::from(*weight)]);
+            *followed = f64::from(*weight);
+        }
+        states.iter().map(|(state, _)| state[1] as f32).collect()
+    };
+    frames.map(velocities).collect()
+}
+
+/// How a face swings.
+pub(super) struct Swings {
+    /// Parts of it, each with a motion of its own.
+    pub(super) parts: Vec<SwingingPart>,
+    pub(super) compliance: Compliance,
+}
+
+/// A part of a face that swings in one way.
+pub(super) struct SwingingPart {
+    /// None if it follows at once.
+    oscillator: Option<Oscillator>,
+    /// Its share of each vertex of the skin, of each vertex of the whole mesh, and of the jaw. Those of all parts add up to 1.
+    pub(super) of_skin: Vec<f64>,
+    pub(super) of_mesh: Vec<f32>,
+    pub(super) of_jaw: f64,
+}
+
+impl Anatomical {
+    /// The swings that dials ask for; `None` if all of the face follows at once.
+    pub(super) fn swings(
+        &self,
+        dials: &Dials,
+        paces: &[PaceShare],
+    ) -> Result<Option<Swings>, AnatomicalError> {
+        let everywhere = Oscillator::of(dials)?;
+        let oscillator = |pace: &Pace| match *pace == Pace::of(dials) {
+            true => everywhere,
+            false => (pace.frequency > 0.0).then(|| Oscillator::new(pace.frequency, pace.half_life)),
+        };
+        if paces.iter().all(|part| oscillator(&part.pace).is_none()) {
+            return Ok(None);
+        }
+        let embedding = &self.output.embedding;
+        let parts = paces.iter().enumerate().map(|(index, PaceShare { pace, share })| {
+            // Vertices beyond the tissue belong to the first part.
+            let beyond = if index == 0 { 1.0 } else { 0.0 };
+            let of_vertex = |v: usize| {
+                let (corners, weights) = (embedding.vertices[v], embedding.weights[v]);
+                let own = corners.iter().zip(weights).map(|(v, weight)| weight * share[*v as usize] as f32);
+                own.sum::<f32>() + beyond * (1.0 - weights.iter().sum::<f32>())
+            };
+            SwingingPart {
+                oscillator: oscillator(pace),
+                of_skin: share[..self.skin_count()].to_vec(),
+                of_mesh: (0..embedding.len()).map(of_vertex).collect(),
+                of_jaw: self.on_jaw(share).unwrap_or(f64::from(beyond)),
+            }
+        });
+        Ok(Some(Swings { parts: parts.collect(), compliance: self.compliance()? }))
+    }
+
+    /// The mean of values over the tissue on the jaw; `None` if there is none.
+    fn on_jaw(&self, values: &[f64]) -> Option<f64> {
+        let (sum, area) = (self.ties.iter().filter(|tie| tie.on_jaw)).fold((0.0, 0.0), |(sum, area), tie| {
+            (sum + tie.area * values[tie.vertex as usize], area + tie.area)
+        });
+        (area > 0.0).then(|| sum / area)
+    }
+}
+
+/// The swinging state of a part of a face.
 #[derive(Clone)]
 pub(super) struct Motion {
-    oscillator: Oscillator,
+    oscillator: Option<Oscillator>,
     /// Weights of the shapes, with their velocities.
     weights: Vec<[f64; 2]>,
     /// The weights that they follow.
@@ -124,10 +207,10 @@ pub(super) struct Motion {
 pub(super) type Compliance = [Vec<DVec3>; 3];
 
 impl Motion {
-    /// A face at rest.
-    pub(super) fn new(oscillator: Oscillator, shapes: usize, skin: usize) -> Self {
+    /// A part at rest.
+    pub(super) fn new(part: &SwingingPart, shapes: usize, skin: usize) -> Self {
         Self {
-            oscillator,
+            oscillator: part.oscillator,
             weights: vec![[0.0; 2]; shapes],
             followed: vec![0.0; shapes],
             sway: vec![[[0.0; 2]; 3]; skin],
@@ -137,13 +220,21 @@ impl Motion {
 
     /// Comes to rest at some weights, under gravity alone.
     pub(super) fn settle(&mut self, weights: &[f32], head: &RigidMotion, rest: &[DVec3], soft: &Compliance) {
-        for ((own, followed), weight) in self.weights.iter_mut().zip(&mut self.followed).zip(weights) {
-            *followed = (*weight).into();
-            *own = [*followed, 0.0];
+        self.follow(weights);
+        if self.oscillator.is_none() {
+            return;
         }
         self.pulled = pulled(&Felt::of_gravity(head), rest, soft);
         for (sway, pulled) in self.sway.iter_mut().zip(&self.pulled) {
             *sway = pulled.to_array().map(|place| [place, 0.0]);
+        }
+    }
+
+    /// Has some weights at once.
+    fn follow(&mut self, weights: &[f32]) {
+        for ((own, followed), weight) in self.weights.iter_mut().zip(&mut self.followed).zip(weights) {
+            *followed = (*weight).into();
+            *own = [*followed, 0.0];
         }
     }
 
@@ -155,7 +246,8 @@ impl Motion {
         path: &HeadPath,
         (rest, soft): (&[DVec3], &Compliance),
     ) {
-        let swing = self.oscillator.over(seconds);
+        let Some(oscillator) = self.oscillator else { return self.follow(weights) };
+        let swing = oscillator.over(seconds);
         for ((own, followed), weight) in self.weights.iter_mut().zip(&mut self.followed).zip(weights) {
             let weight = f64::from(*weight);
             swing.advance(own, [*followed, weight]);
@@ -166,6 +258,11 @@ impl Motion {
             (0..3).for_each(|k| swing.advance(&mut sway[k], [from[k], to[k]]));
         }
         self.pulled = next;
+    }
+
+    /// Sets the velocities of the weights, 1/s.
+    pub(super) fn set_velocities(&mut self, velocities: &[f32]) {
+        self.weights.iter_mut().zip(velocities).for_each(|(own, velocity)| own[1] = f64::from(*velocity));
     }
 
     /// The weights now.
@@ -293,7 +390,13 @@ mod tests {
     fn a_still_face_stays_still_and_a_pushed_head_leaves_its_skin_behind() {
         let (rest, soft) =
             ([DVec3::new(0.03, 0.0, 0.08)], [DVec3::X, DVec3::Y, DVec3::Z].map(|u| vec![1e-4 * u]));
-        let mut motion = Motion::new(Oscillator::new(4.0, 0.1), 1, 1);
+        let part = SwingingPart {
+            oscillator: Some(Oscillator::new(4.0, 0.1)),
+            of_skin: vec![1.0],
+            of_mesh: vec![1.0],
+            of_jaw: 1.0,
+        };
+        let mut motion = Motion::new(&part, 1, 1);
         let mut path = HeadPath::still();
         motion.settle(&[0.6], &RigidMotion::IDENTITY, &rest, &soft);
         for _ in 0..6000 {

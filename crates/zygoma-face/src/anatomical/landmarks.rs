@@ -100,27 +100,35 @@ impl LandmarkDrive {
         self.points.iter().map(carried).collect()
     }
 
-    /// Takes positions of the points, in metres in the head's frame; those that are not finite stay where they were. Returns the weights of the
-    /// rig's shapes that come closest to them.
+    /// Takes positions of the points, in metres in the head's frame. Those that are not finite go where the shapes take them, or stay where they were if
+    /// there are no others. Returns the weights of the rig's shapes that come closest to them.
     pub(super) fn set(&mut self, positions: &[Vec3]) -> Vec<f32> {
+        let is_seen: Vec<bool> = (0..self.points.len())
+            .map(|point| positions.get(point).is_some_and(|at| at.is_finite()))
+            .collect();
+        let is_seen = if is_seen.contains(&true) { is_seen } else { vec![true; self.points.len()] };
         for ((target, point), at) in self.targets.iter_mut().zip(&self.points).zip(positions) {
             if at.is_finite() {
                 *target = point.rest + at.as_dvec3() - point.own;
             }
         }
         let moved: Vec<DVec3> = self.targets.iter().zip(&self.points).map(|(to, p)| *to - p.rest).collect();
-        let mut trust = vec![1.0; moved.len()];
+        let mut trust: Vec<f64> = is_seen.iter().map(|seen| f64::from(u8::from(*seen))).collect();
         let mut weights = Vec::new();
         for _ in 0..ROUNDS {
             weights = self.fit(&moved, &trust);
-            for (trust, left) in trust.iter_mut().zip(self.left(&moved, &weights)) {
+            for ((trust, left), _) in
+                trust.iter_mut().zip(self.left(&moved, &weights)).zip(&is_seen).filter(|(_, seen)| **seen)
+            {
                 *trust = (OUTLIER / left.length().max(f64::MIN_POSITIVE)).min(1.0);
             }
         }
         self.outliers = 0;
         let left = self.left(&moved, &weights);
-        for (target, left) in self.targets.iter_mut().zip(left) {
-            if left.length() > OUTLIER {
+        for ((target, left), seen) in self.targets.iter_mut().zip(left).zip(is_seen) {
+            if !seen {
+                *target -= left;
+            } else if left.length() > OUTLIER {
                 *target -= left * (1.0 - OUTLIER / left.length());
                 self.outliers += 1;
             }

@@ -29,15 +29,21 @@ pub enum LocalKind {
     SkinStiffness,
     /// Weakness of nerves, whichever side they are on.
     Palsy,
+    /// [`Dials::frequency`].
+    Frequency,
+    /// [`Dials::half_life`].
+    HalfLife,
 }
 
 impl LocalKind {
-    const ALL: [(&str, Self); 5] = [
+    const ALL: [(&str, Self); 7] = [
         ("fat", Self::Fat),
         ("muscle", Self::Muscle),
         ("skin_area", Self::SkinArea),
         ("skin_stiffness", Self::SkinStiffness),
         ("palsy", Self::Palsy),
+        ("frequency", Self::Frequency),
+        ("half_life", Self::HalfLife),
     ];
 
     fn of(name: &str) -> Option<Self> {
@@ -75,6 +81,12 @@ impl Dials {
             let known = LocalKind::ALL.map(|(name, _)| name).join(", ");
             return Err(BadDial::NotLocal { name: name.to_owned(), known });
         };
+        if let (LocalKind::Frequency | LocalKind::HalfLife, Some([alpha, beta, gamma])) =
+            (dial, self.dynamics)
+        {
+            let why = "this is for the whole face; with frequency and half_life in its place, those may differ from place to place";
+            return Err(BadDial::Dynamics { alpha, beta, gamma, why });
+        }
         let side = if dial == LocalKind::Palsy { "palsy.left" } else { name };
         let mut alone = Self::default();
         alone.set(side, value)?;
@@ -98,6 +110,55 @@ pub(super) struct DialFields {
     pub(super) weakness: Vec<f64>,
     /// How much of what changes the head is dialled at each vertex, from 0 to 1.
     pub(super) changed: Vec<f64>,
+    /// The ways in which the face swings, that of most of it first.
+    pub(super) paces: Vec<PaceShare>,
+}
+
+/// Frequency and half-life of swings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Pace {
+    pub(super) frequency: f64,
+    pub(super) half_life: f64,
+}
+
+impl Pace {
+    /// That of the whole face.
+    pub(super) fn of(dials: &Dials) -> Self {
+        Self { frequency: dials.frequency, half_life: dials.half_life }
+    }
+
+    fn with(self, dial: LocalKind, value: f64) -> Self {
+        match dial {
+            LocalKind::Frequency => Self { frequency: value, ..self },
+            _ => Self { half_life: value, ..self },
+        }
+    }
+}
+
+/// A way to swing, and its share of each vertex.
+pub(super) struct PaceShare {
+    pub(super) pace: Pace,
+    pub(super) share: Vec<f64>,
+}
+
+/// Covers ways to swing with another frequency, half-life or both.
+fn cover_paces(paces: &[PaceShare], changes: &[(LocalKind, f64)], cover: &[f64]) -> Vec<PaceShare> {
+    let mut found: Vec<PaceShare> = Vec::new();
+    let mut add = |pace: Pace, share: Vec<f64>| match found.iter_mut().find(|other| other.pace == pace) {
+        Some(other) => other.share.iter_mut().zip(share).for_each(|(own, more)| *own += more),
+        None => found.push(PaceShare { pace, share }),
+    };
+    let part = |share: &[f64], of: &dyn Fn(f64) -> f64| -> Vec<f64> {
+        share.iter().zip(cover).map(|(share, cover)| share * of(*cover)).collect()
+    };
+    for PaceShare { pace, share } in paces {
+        add(*pace, part(share, &|cover| 1.0 - cover));
+    }
+    for PaceShare { pace, share } in paces {
+        let changed = changes.iter().fold(*pace, |pace, (dial, value)| pace.with(*dial, *value));
+        add(changed, part(share, &|cover| cover));
+    }
+    found
 }
 
 impl Anatomical {
@@ -115,8 +176,10 @@ impl Anatomical {
             skin_stiffness: everywhere(dials.skin_stiffness),
             weakness: self.rest.iter().map(side).collect(),
             changed: Vec::new(),
+            paces: vec![PaceShare { pace: Pace::of(dials), share: everywhere(1.0) }],
         };
         let covers = self.spread(dials)?;
+        let (mut below, mut changes, mut covered) = (Vec::new(), Vec::new(), Vec::new());
         for (local, cover) in dials.local.iter().zip(covers) {
             let values = match local.dial {
                 LocalKind::Fat => &mut fields.growth[0],
@@ -124,6 +187,16 @@ impl Anatomical {
                 LocalKind::SkinArea => &mut fields.skin_area,
                 LocalKind::SkinStiffness => &mut fields.skin_stiffness,
                 LocalKind::Palsy => &mut fields.weakness,
+                dial @ (LocalKind::Frequency | LocalKind::HalfLife) => {
+                    // Frequency and half-life of one place belong together.
+                    if changes.is_empty() || covered != local.cover {
+                        (below, changes) = (fields.paces, Vec::new());
+                        covered.clone_from(&local.cover);
+                    }
+                    changes.push((dial, local.value));
+                    fields.paces = cover_paces(&below, &changes, &cover);
+                    continue;
+                }
             };
             for (value, cover) in values.iter_mut().zip(cover) {
                 *value = local.dial.between(*value, local.value, cover);

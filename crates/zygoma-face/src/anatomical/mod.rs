@@ -18,16 +18,18 @@ mod measure;
 mod moves;
 mod params;
 mod run;
+mod samples;
 mod shape_head;
 #[cfg(test)]
 mod tests;
 mod turning;
 
 pub use build::{Anatomical, AnatomicalError};
-pub use correct::{Corrected, PairCorrective};
+pub use correct::Corrected;
 pub use dials::{BadDial, Dials};
 pub use landmarks::LandmarkError;
 pub use local::{LocalDial, LocalKind};
 pub use measure::{PlainVolume, VolumeChange};
 pub use params::AnatomicalParams;
 pub use run::AnatomicalBody;
+pub use samples::{SAMPLE_FPS, SEQUENCE, SampleParams, SampleSettings, Samples, Split, Thirds};

@@ -48,8 +48,8 @@ pub struct AnatomicalBody {
     weights: Vec<f32>,
     /// Time since it was created or settled, s.
     pub(super) time: f64,
-    /// Second-order motion, if the face does not follow at once.
-    motion: Option<Motion>,
+    /// Second-order motion of each part, if the face does not follow at once.
+    motion: Vec<Motion>,
     head: RigidMotion,
     pub(super) path: HeadPath,
     pub(super) positions: Vec<Vec3>,
@@ -82,8 +82,8 @@ impl AnatomicalBody {
         let mut inverse = Inverse::new(&model, setup)?;
         let contact = contact_of(&model, &mut inverse);
         let shapes = model.output.shapes.len();
-        let motion =
-            model.swings.as_ref().map(|(oscillator, _)| Motion::new(*oscillator, shapes, model.skin_count()));
+        let parts = model.swings.iter().flat_map(|swings| &swings.parts);
+        let motion = parts.map(|part| Motion::new(part, shapes, model.skin_count())).collect();
         Ok(Self {
             inverse,
             contact,
@@ -184,8 +184,9 @@ impl AnatomicalBody {
 
     fn swing_and_solve(&mut self, seconds: f64) {
         self.contact.colliders.begin_frame();
-        if let (Some(motion), Some((_, soft))) = (&mut self.motion, &self.model.swings) {
-            motion.advance(seconds, &self.weights, &self.path, (&self.model.rest[..soft[0].len()], soft));
+        if let Some(swings) = &self.model.swings {
+            let skin = (&self.model.rest[..self.model.skin_count()], &swings.compliance);
+            self.motion.iter_mut().for_each(|part| part.advance(seconds, &self.weights, &self.path, skin));
         }
         self.time += seconds;
         let wanted = self.wanted();
@@ -194,12 +195,16 @@ impl AnatomicalBody {
 
     /// The expression to solve for: that of the weights set last, or where it has swung to.
     fn wanted(&mut self) -> Aim {
-        let mut aim = match &self.motion {
+        let mut aim = match &self.model.swings {
             None => Aim::new(&self.model, &self.weights),
-            Some(motion) => {
-                let mut aim = Aim::new(&self.model, &motion.weights());
-                aim.displace(&self.model, motion.sway());
-                aim
+            Some(swings) => {
+                let swung = |motion: &Motion| {
+                    let mut aim = Aim::new(&self.model, &motion.weights());
+                    aim.displace(&self.model, motion.sway());
+                    aim
+                };
+                let aims: Vec<Aim> = self.motion.iter().map(swung).collect();
+                Aim::of_parts(&self.model, &swings.parts, &aims)
             }
         };
         self.blow(&mut aim);
@@ -228,6 +233,11 @@ impl AnatomicalBody {
         self.output();
     }
 
+    /// Lets the face swing from where it is, with some velocities of the weights, 1/s.
+    pub(super) fn set_swing(&mut self, velocities: &[f32]) {
+        self.motion.iter_mut().for_each(|part| part.set_velocities(velocities));
+    }
+
     /// Takes the expression and the pose of another body. Its swings are over.
     pub(super) fn continue_as(&mut self, other: &mut Self) {
         std::mem::swap(&mut self.weights, &mut other.weights);
@@ -237,8 +247,9 @@ impl AnatomicalBody {
     }
 
     fn end_swings(&mut self) {
-        if let (Some(motion), Some((_, soft))) = (&mut self.motion, &self.model.swings) {
-            motion.settle(&self.weights, &self.head, &self.model.rest[..soft[0].len()], soft);
+        if let Some(swings) = &self.model.swings {
+            let (rest, soft) = (&self.model.rest[..self.model.skin_count()], &swings.compliance);
+            self.motion.iter_mut().for_each(|part| part.settle(&self.weights, &self.head, rest, soft));
         }
     }
 

@@ -2,6 +2,8 @@
 //!
 //! In one solve, as published, the pull of the skin to the old expression would suppress all growth.
 
+use std::sync::Arc;
+
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use zygoma_geometry::deformation::{Transfer, deformation_gradients};
@@ -11,7 +13,6 @@ use zygoma_numerics::{Checked, NotPositiveDefinite};
 
 use super::build::{Anatomical, AnatomicalError};
 use super::dials::{Dials, EARTH};
-use super::dynamics::Oscillator;
 use super::inverse::{Inverse, Setup, mean_at};
 use super::local::DialFields;
 
@@ -23,6 +24,8 @@ const CORRECTIONS: usize = 4;
 /// Iterations of a solve with free skin, and the motion that ends it, m.
 pub(super) const FREE_ITERATIONS: usize = 300;
 pub(super) const FREE_MOTION: f64 = 2e-6;
+/// Held skin whose nerves are weaker than this is no longer held.
+const LET_GO: f64 = 0.01;
 /// Skin that no shape moves farther than this stays where the new neutral has it, m.
 const STILL: f64 = 1e-5;
 
@@ -30,7 +33,6 @@ impl Anatomical {
     /// The same head with its dials set.
     pub fn with_dials(&self, dials: &Dials) -> Result<Self, AnatomicalError> {
         dials.check()?;
-        let oscillator = Oscillator::of(dials)?;
         let mut head = self.clone();
         head.dials = dials.clone();
         let fields = self.fields(dials)?;
@@ -47,10 +49,7 @@ impl Anatomical {
         if dials.has_load() {
             head.add_load(dials)?;
         }
-        head.swings = match oscillator {
-            Some(oscillator) => Some((oscillator, head.compliance()?)),
-            None => None,
-        };
+        head.swings = head.swings(dials, &fields.paces)?.map(Arc::new);
         Ok(head)
     }
 
@@ -207,7 +206,13 @@ impl Anatomical {
         if weakness.iter().all(|weakness| *weakness == 0.0) {
             return;
         }
-        self.pull = weakness[..self.skin_count()].iter().map(|weakness| 1.0 - weakness).collect();
+        let pull = |(weakness, is_held): (&f64, &bool)| match is_held {
+            // Held skin, such as that of lids, is held less and less firmly.
+            true => (1.0 - weakness) / weakness.max(LET_GO),
+            false => 1.0 - weakness,
+        };
+        self.pull = weakness.iter().zip(&self.surface.is_held).map(pull).collect();
+        self.let_go(|v| weakness[v] > LET_GO);
         let active = self.params.active_strain;
         self.passive = weakness.iter().map(|weakness| active + weakness * (1.0 - active)).collect();
         let masses = self.masses();

@@ -262,6 +262,11 @@ pub trait Body: Any + Send + Snapshot {
         None
     }
 
+    /// The surface that it follows, if that is not the plain rig's: dials may change a head, and wind may move it.
+    fn followed(&self) -> Option<&[Vec3]> {
+        None
+    }
+
     /// Parameters that can be changed between frames.
     fn params(&self) -> Vec<BodyParam> {
         Vec::new()
@@ -314,7 +319,7 @@ pub trait Body: Any + Send + Snapshot {
         Vec::new()
     }
 
-    /// Flags vertices of the whole mesh that hang free and may be far from the rig; empty if there are none.
+    /// Flags vertices of the whole mesh that hang free, or are palsied, and may be far from the rig; empty if there are none.
     fn free_vertices(&self) -> Vec<bool> {
         Vec::new()
     }

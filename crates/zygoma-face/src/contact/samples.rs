@@ -6,6 +6,7 @@ use glam::{DVec3, Vec3, Vec4, Vec4Swizzles};
 use zygoma_geometry::embedding::Embedding;
 
 use super::points::Layer;
+use crate::model::FaceModel;
 
 /// Points are at most this fraction of the height apart at rest, so that a fingertip does not sink in between: under one of 1 cm, skin
 /// stretched to twice its length then sinks in by 0.15 % of the height. Ours.
@@ -40,6 +41,18 @@ pub(crate) struct SampledSkin<'a> {
     pub(crate) neutral: &'a [Vec3],
     /// The face's height.
     pub(crate) height: f32,
+}
+
+impl<'a> SampledSkin<'a> {
+    /// The skin of a face, in metres.
+    pub(crate) fn of(face: &'a FaceModel) -> Self {
+        Self {
+            skin: &face.skin,
+            triangles: &face.triangles,
+            neutral: &face.neutral,
+            height: face.height as f32,
+        }
+    }
 }
 
 /// The order in which a body stores the vertices of its skin; the first `free` of them can move.

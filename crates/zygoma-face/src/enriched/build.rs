@@ -13,6 +13,7 @@ use super::EnrichedParams;
 use super::blend_materials::BlendMaterials;
 use super::blend_volumes::{BlendVolumes, solve_volumes};
 use super::section::{self, SolvedVolumes};
+use crate::contact::SampledSkin;
 use crate::model::{Bones, Continue, FaceModel, Lips, SolidBone, Teeth};
 use crate::volume::Harmonic;
 use crate::volume::contact::SkinPoints;
@@ -154,7 +155,12 @@ impl Enriched {
         let skin_places = surface.places.iter().copied().zip(layout.rows.iter().copied()).collect();
         Self {
             skin_places,
-            skin_points: SkinPoints::new(face, (&surface, &skin.embedding), &mesh, (&layout, &skin_rows)),
+            skin_points: SkinPoints::new(
+                &SampledSkin::of(face),
+                (&surface, &skin.embedding),
+                &mesh,
+                (&layout, &skin_rows),
+            ),
             skin,
             skin_rows,
             lips,

@@ -233,7 +233,7 @@ impl Performance<'_> {
             let (weights, plain) = inputs.plain(time);
             let began = Instant::now();
             let mut watched = Watched {
-                plain,
+                plain: body.followed().unwrap_or(plain),
                 shown: &mut shown,
                 head,
                 seconds: if frame == 0 { 0.0 } else { 1.0 / fps },

@@ -16,6 +16,7 @@ use super::params::Actuation;
 use super::progress::{ProgressReporter, TissueError, TissueProgress};
 use super::shape_targets::ShapeTargets;
 use super::stiffness::{FitOptions, Regions, StiffnessFit, StiffnessMap};
+use crate::contact::SampledSkin;
 use crate::model::{Bones, Continue, FaceModel, Lips, SolidBone, Teeth};
 use crate::volume::contact::SkinPoints;
 use crate::volume::{
@@ -154,7 +155,7 @@ impl Tissue {
         let on_jaw = (0u32..).zip(&tissue_mesh.ties).filter(|(_, tie)| **tie == Tie::Jaw);
         let mut tissue = Self {
             skin_points: SkinPoints::new(
-                face,
+                &SampledSkin::of(face),
                 (&surface, &skin.embedding),
                 &tissue_mesh,
                 (&layout, &layout.rows),

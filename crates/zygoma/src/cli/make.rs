@@ -91,10 +91,6 @@ pub(crate) struct CorrectArgs {
     #[command(flatten)]
     pub(crate) dials: DialArgs,
 
-    /// The most pairs of shapes to solve for; those that need one get a corrective, named A_x_B after its two shapes.
-    #[arg(long, value_name = "N", default_value_t = 24)]
-    pub(crate) pairs: usize,
-
     /// Draw the rig and the corrected rig with some expressions to this PNG file.
     #[arg(long, value_name = "PNG")]
     pub(crate) sheet: Option<PathBuf>,
@@ -235,6 +231,53 @@ pub(crate) struct LandmarksArgs {
     pub(crate) fps: f64,
 
     /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write samples of anatomical faces that a network can learn from: people, parameters, expressions and their corrections.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Write samples of anatomical faces that a network can learn from (SoftDECA, SparseSoftDECA).\n\n\
+        Each person, a built-in head, is a file in safetensors format; samples.json lists them. No person, parameters or expression occur in two of the \
+        splits train, validation and test. A command that was interrupted goes on where it was.",
+    after_help = "Examples:\n  zygoma samples -o samples --people 100\n  \
+                        zygoma samples -o samples --people 100 --take MySlate_1.csv --take MySlate_2.csv --frames 640"
+)]
+pub(crate) struct SamplesArgs {
+    /// The folder to write to.
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    /// Number of people: eight in ten are for training, one each for validation and test.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) people: usize,
+
+    /// Frames of each person: three in four are static, and the others sequences of 16, as far as there are enough.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub(crate) frames: usize,
+
+    /// Takes whose expressions are used: files, or built-in takes.
+    #[arg(long, value_name = "TAKE", default_value = "tour")]
+    pub(crate) take: Vec<String>,
+
+    /// Seed of people, parameters and expressions.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Weights of the simulation are drawn from their default over this factor to their default times it.
+    #[arg(long, value_name = "F", default_value_t = 10.0)]
+    pub(crate) spread: f64,
+
+    /// Dials are drawn from this fraction of their range.
+    #[arg(long, value_name = "F", default_value_t = 0.3)]
+    pub(crate) dials: f64,
+
+    /// Resolution of the heads, in vertices.
+    #[arg(long, value_enum, default_value_t = HeadLevel::High)]
+    pub(crate) level: HeadLevel,
+
+    /// Print the list as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }

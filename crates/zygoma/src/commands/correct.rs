@@ -6,13 +6,12 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use glam::Vec3;
 use serde::Serialize;
-use zygoma_face::anatomical::{Anatomical, AnatomicalParams, Corrected, Dials, PairCorrective};
+use zygoma_face::anatomical::{Anatomical, AnatomicalParams, Corrected, Dials};
 use zygoma_face::model::{Continue, FaceModel};
 use zygoma_picture::{Image, View, grid};
-use zygoma_rig::binding::corrective_name;
 use zygoma_rig::follow::Followers;
 use zygoma_rig::formats::{gltf, obj};
-use zygoma_rig::{Rig, RigMesh, Shape, SparseDeltas, arkit};
+use zygoma_rig::{Rig, RigMesh, SparseDeltas, arkit};
 
 use crate::cli::{AnatomyArg, CorrectArgs};
 use crate::commands::animated::{self, Format};
@@ -32,8 +31,6 @@ struct Summary {
     rig: String,
     out: String,
     shapes: usize,
-    /// Correctives of pairs of shapes.
-    pairs: Vec<String>,
     dials: Dials,
     /// Volumes before and after the dials were set.
     tissue_ml: [TissueVolumes; 2],
@@ -89,14 +86,7 @@ pub(crate) fn run(args: &CorrectArgs) -> anyhow::Result<()> {
         Continue::Yes
     });
     drop(bar);
-    let Some(mut corrected) = corrected.with_context(named)? else { bail!("the correction was cancelled") };
-    let mut bar = Progress::new("solving pairs of shapes", args.pairs);
-    let added = corrected.add_pairs(&head, &face, args.pairs, &mut |done| {
-        bar.set(done);
-        Continue::Yes
-    });
-    drop(bar);
-    added.with_context(named)?;
+    let Some(corrected) = corrected.with_context(named)? else { bail!("the correction was cancelled") };
     let skin = rig.skin();
     let shape_distances = skin.shapes.iter().zip(&corrected.shapes).flat_map(|(shape, offsets)| {
         let own = shape.deltas.to_dense(offsets.len());
@@ -107,7 +97,6 @@ pub(crate) fn run(args: &CorrectArgs) -> anyhow::Result<()> {
         rig: rig.name.clone(),
         out: args.out.display().to_string(),
         shapes: corrected.shapes.len(),
-        pairs: corrected.pairs.iter().map(|pair| pair_name(skin, pair)).collect(),
         dials: dials.clone(),
         tissue_ml: [before, TissueVolumes::of(&head)],
         neutral_mm: Distances::of(neutral_distances),
@@ -148,9 +137,6 @@ fn baked(rig: &Rig, corrected: &Corrected, (head, dials): (&Anatomical, &Dials),
     for (shape, offsets) in skin.shapes.iter_mut().zip(&corrected.shapes) {
         shape.deltas = deltas(offsets);
     }
-    for pair in &corrected.pairs {
-        skin.shapes.push(Shape { name: pair_name(rig.skin(), pair), deltas: deltas(&pair.offsets) });
-    }
     baked
 }
 
@@ -176,12 +162,6 @@ fn follow_bones(mesh: &mut RigMesh, (head, dials): (&Anatomical, &Dials), face: 
         let on_jaw = if whole > 0.0 { (moved / whole).min(1.0) } else { 0.0 };
         *p = head.on_bone(dials, at, on_jaw).as_vec3();
     }
-}
-
-/// The name of a corrective.
-fn pair_name(skin: &RigMesh, pair: &PairCorrective) -> String {
-    let [a, b] = pair.of.map(|shape| &skin.shapes[shape].name);
-    corrective_name(a, b)
 }
 
 /// Expressions that show most of what dials do.
@@ -210,11 +190,10 @@ fn print(summary: &Summary, json: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "{} → {}: {} shapes and {} correctives of pairs in {:.1} s; they differ from the rig's by {:.2} mm on average, {:.1} mm at most",
+        "{} → {}: {} shapes in {:.1} s; they differ from the rig's by {:.2} mm on average, {:.1} mm at most",
         summary.rig,
         summary.out,
         summary.shapes,
-        summary.pairs.len(),
         summary.seconds,
         summary.shapes_mm.mean,
         summary.shapes_mm.worst

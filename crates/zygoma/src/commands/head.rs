@@ -45,7 +45,7 @@ fn write_head(args: &HeadArgs, out: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn level(level: HeadLevel) -> Level {
+pub(crate) fn level(level: HeadLevel) -> Level {
     match level {
         HeadLevel::Low => Level::Low,
         HeadLevel::Middle => Level::Middle,

@@ -13,6 +13,7 @@ pub(crate) mod info;
 pub(crate) mod input;
 pub(crate) mod landmarks;
 pub(crate) mod retarget;
+pub(crate) mod samples;
 pub(crate) mod simulate;
 #[cfg(feature = "view")]
 pub(crate) mod view;

@@ -72,3 +72,78 @@ fn a_creature_has_no_anatomy() {
     assert_eq!(output.status.code(), Some(1));
     assert!(!path.join("out.glb").exists());
 }
+
+/// In strong wind skin moves by millimetres, and no part of the face is put back to the rig.
+#[test]
+fn a_face_speaks_in_strong_wind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    succeed(path, &["head", "-o", "head.glb", "--level", "3.5k"]);
+    let args =
+        ["simulate", "head.glb", "--body", "anatomical", "--fps", "2", "-o", "out.pc2", "--take", "speech"];
+    let message = report(path, &[&args[..], &["--dial", "wind=0,0,-40"]].concat());
+    let figure = |name: &str| message[name].as_f64().expect("a figure");
+    assert!(figure("returned_percent") < 2.0, "{message}");
+    assert_eq!(message["lip_crossings"], 0, "{message}");
+    let mean = message["deviation"]["mean_mm"].as_f64().expect("a figure");
+    assert!((0.5..6.0).contains(&mean), "{mean}");
+    // Nor is palsied skin, which stays a centimetre behind in a blink.
+    std::fs::write(path.join("blink.csv"), "time,eyeBlinkLeft,eyeBlinkRight\n0,0,0\n0.5,1,1\n")
+        .expect("a take");
+    let args = [
+        "simulate",
+        "head.glb",
+        "--body",
+        "anatomical",
+        "--fps",
+        "6",
+        "-o",
+        "out.pc2",
+        "--take",
+        "blink.csv",
+    ];
+    let message = report(path, &[&args[..], &["--dial", "palsy=left:1"]].concat());
+    let returned = message["returned_percent"].as_f64().expect("a figure");
+    assert!(returned < 0.5, "{message}");
+    assert!(message["deviation"]["worst_mm"].as_f64().expect("a figure") > 5.0, "{}", message["deviation"]);
+}
+
+/// Columns and rows of an array of a safetensors file.
+fn rows(file: &std::path::Path, name: &str) -> Vec<Vec<u8>> {
+    let bytes = std::fs::read(file).expect("a file");
+    let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
+    let header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + length]).expect("a header");
+    let entry = &header[format!("samples.{name}")];
+    let number = |value: &serde_json::Value| value.as_u64().expect("a number") as usize;
+    let [from, to] = [0, 1].map(|k| 8 + length + number(&entry["data_offsets"][k]));
+    bytes[from..to].chunks_exact(4 * number(&entry["shape"][1])).map(<[u8]>::to_vec).collect()
+}
+
+/// Samples of three people: one for each split, which have nothing in common.
+#[test]
+fn samples_go_on_where_they_were_and_splits_have_nothing_in_common() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let args =
+        ["samples", "-o", "samples", "--level", "3.5k", "--frames", "2", "--spread", "3", "--dials", "0.1"];
+    let list = report(path, &[&args[..], &["--people", "1"]].concat());
+    assert_eq!(list["people"][0]["split"], "train");
+    let file = |number: usize| path.join(format!("samples/person-{number:05}.safetensors"));
+    let first = std::fs::metadata(file(0)).and_then(|found| found.modified()).expect("a time");
+    let list = report(path, &[&args[..], &["--people", "3"]].concat());
+    assert_eq!(std::fs::metadata(file(0)).and_then(|found| found.modified()).expect("a time"), first);
+    let splits: Vec<&str> = (0..3).filter_map(|k| list["people"][k]["split"].as_str()).collect();
+    assert_eq!(splits, ["train", "validation", "test"]);
+    for name in ["weights", "parameters"] {
+        let all: Vec<Vec<u8>> = (0..3).flat_map(|number| rows(&file(number), name)).collect();
+        let mut own = all.clone();
+        own.sort();
+        own.dedup();
+        assert!(own.len() == all.len() && all.len() >= 5, "{name}: {} of {}", own.len(), all.len());
+    }
+    let solved: u64 =
+        list["thirds"]["fat"]["all"].as_array().expect("thirds").iter().filter_map(|n| n.as_u64()).sum();
+    assert_eq!(solved, 6, "{}", list["thirds"]);
+    let message = fail(path, &[&args[..], &["--people", "4", "--seed", "2"]].concat());
+    assert!(message.contains("other settings"), "{message}");
+}

@@ -9,7 +9,6 @@ use zygoma_geometry::topology::half_edges;
 
 use super::Surface;
 use crate::contact::{Below, ContactScale, Grab, LONGEST_GRAB, Order, SampledSkin, Samples};
-use crate::model::FaceModel;
 use crate::volume::{Layout, Tie, TissueMesh, TissueSkin};
 
 /// Stiffness that sets the minimum mass of a driven collider, N/m: several times the stiffness of the tissue that it presses on. Ours, as
@@ -56,9 +55,9 @@ pub(crate) struct SkinPoints {
 }
 
 impl SkinPoints {
-    /// Samples a face's skin, with the rows that carry each point. `rows_of_skin` are those of the coarse skin.
+    /// Samples a face's skin at full resolution, with the rows that carry each point. `rows_of_skin` are those of the coarse skin.
     pub(crate) fn new(
-        face: &FaceModel,
+        sampled: &SampledSkin<'_>,
         (skin, embedding): (&TissueSkin, &Embedding),
         tissue_mesh: &TissueMesh,
         (layout, rows_of_skin): (&Layout, &[u32]),
@@ -68,12 +67,6 @@ impl SkinPoints {
             places: rows_of_skin,
             vertices: &layout.vertices,
             free: layout.free,
-        };
-        let sampled = SampledSkin {
-            skin: &face.skin,
-            triangles: &face.triangles,
-            neutral: &face.neutral,
-            height: face.height as f32,
         };
         let area = |vertex: &u32| skin.areas[tissue_mesh.above[*vertex as usize] as usize] as f32;
         let follows = |v: &u32| embedding.weights[*v as usize].iter().sum::<f32>() > 0.999;
@@ -99,12 +92,12 @@ impl SkinPoints {
             held: held_rows(&coarse, layout.free),
             rows,
             around,
-            samples: Samples::new(&sampled, embedding, &order),
-            triangles: face.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect(),
+            samples: Samples::new(sampled, embedding, &order),
+            triangles: sampled.triangles.iter().filter(|t| t.iter().all(follows)).copied().collect(),
             coarse,
             areas: layout.vertices.iter().map(area).collect(),
             free: layout.free,
-            height: face.height as f32,
+            height: sampled.height,
         }
     }
 }

@@ -11,8 +11,6 @@ use zygoma_face::model::Continue;
 use super::{Gap, Subject, settle};
 use crate::commands::simulate::anatomical::Tools;
 
-/// Pairs of shapes to try, as many as `zygoma correct` does.
-const PAIRS: usize = 24;
 /// Time from frame to frame, s. Frames are far apart in their take, so that each is a long way from the one before.
 const FRAME: f64 = 0.04;
 
@@ -101,61 +99,39 @@ impl TakeFigures {
 #[derive(Serialize)]
 pub(crate) struct CorrectedFigures {
     pub(crate) shapes_seconds: f64,
-    /// Pairs of shapes that were tried, and those that got a corrective, with the time of both.
-    pub(crate) pairs_tried: usize,
-    pub(crate) pairs: usize,
-    pub(crate) pairs_seconds: f64,
     /// Distance of the corrected rig from the simulation, over skin that moves more than 1 mm.
     pub(crate) from_direct: Gap,
-    /// The same without correctives of pairs, and of the plain rig.
-    pub(crate) without_pairs: Gap,
+    /// That of the plain rig.
     pub(crate) plain_from_direct: Gap,
 }
 
 impl CorrectedFigures {
     pub(super) fn line(&self) -> String {
         format!(
-            "corrected rig, made in {:.0} + {:.0} s: {:.2} mm from the simulation where skin moves, {:.1} at most; without its correctives of {} pairs {:.2}, the plain rig {:.2}",
+            "corrected rig, made in {:.0} s: {:.3} mm from the simulation where skin moves, {:.1} at most; the plain rig {:.2}",
             self.shapes_seconds,
-            self.pairs_seconds,
             self.from_direct.mean_mm,
             self.from_direct.worst_mm,
-            self.pairs,
-            self.without_pairs.mean_mm,
             self.plain_from_direct.mean_mm
         )
     }
 
     pub(super) fn of(subject: &Subject<'_>, take: &str) -> anyhow::Result<Self> {
         let began = Instant::now();
-        let mut corrected = Corrected::new(&subject.head, &subject.face, &mut |_| Continue::Yes)?
+        let corrected = Corrected::new(&subject.head, &subject.face, &mut |_| Continue::Yes)?
             .context("the correction was cancelled")?;
         let shapes_seconds = began.elapsed().as_secs_f64();
-        let began = Instant::now();
-        corrected.add_pairs(&subject.head, &subject.face, PAIRS, &mut |_| Continue::Yes)?;
-        let pairs_seconds = began.elapsed().as_secs_f64();
-        let pairs = std::mem::take(&mut corrected.pairs);
-        let with_pairs =
-            Corrected { neutral: corrected.neutral.clone(), shapes: corrected.shapes.clone(), pairs };
-        let mut gaps = [Vec::new(), Vec::new(), Vec::new()];
+        let mut gaps = [Vec::new(), Vec::new()];
         for weights in subject.weights(take)? {
             let direct = subject.settled(&subject.head, &weights)?;
             let plain = subject.plain(&weights);
             let moves = |v: usize| plain[v].distance(subject.face.neutral[v]) > 1e-3;
-            let rigs = [with_pairs.blend(&weights), corrected.blend(&weights), plain.clone()];
+            let rigs = [corrected.blend(&weights), plain.clone()];
             for (gaps, rig) in gaps.iter_mut().zip(&rigs) {
                 gaps.push(Gap::between(rig, &direct, moves));
             }
         }
-        let [from_direct, without_pairs, plain_from_direct] = gaps.map(|gaps| Gap::of(&gaps));
-        Ok(Self {
-            shapes_seconds,
-            pairs_tried: PAIRS,
-            pairs: with_pairs.pairs.len(),
-            pairs_seconds,
-            from_direct,
-            without_pairs,
-            plain_from_direct,
-        })
+        let [from_direct, plain_from_direct] = gaps.map(|gaps| Gap::of(&gaps));
+        Ok(Self { shapes_seconds, from_direct, plain_from_direct })
     }
 }

@@ -56,7 +56,7 @@ impl Trouble {
 
 /// A frame to be checked before it is output.
 pub struct Watched<'a> {
-    /// The plain rig.
+    /// The surface that the body follows: the plain rig's, unless the body changes that.
     pub plain: &'a [Vec3],
     /// The body's surface, which is repaired where it is broken.
     pub shown: &'a mut [Vec3],
