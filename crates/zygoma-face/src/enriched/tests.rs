@@ -2,6 +2,7 @@
 
 mod creature;
 mod editing;
+mod linings;
 mod painting;
 mod touching;
 mod volumes;
