@@ -183,7 +183,7 @@ fn cartilage_makes_the_nose_bend_less() {
         (0..40).map(|_| body.advance(1.0 / 60.0)[tip].distance(at)).fold(0.0, f32::max)
     };
     let [soft, usual, hard] = [1.0, TissueParams::default().cartilage, 100.0].map(bent);
-    println!("bent by {} m without cartilage, {usual} m with it, {hard} m if it is harder", soft);
+    println!("bent by {soft} m without cartilage, {usual} m with it, {hard} m if it is harder");
     // Cartilage ends within the nose: soft tissue at its base bends, however hard it is.
     assert!(soft > 1e-3 && usual < 0.75 * soft && hard < 0.75 * usual, "{soft} m, {usual} m, {hard} m");
 }

@@ -207,15 +207,23 @@ struct SampleFrame {
     corrected: Vec<Vec3>,
 }
 
+/// A sample.
+struct Sample {
+    params: SampleParams,
+    /// Velocities of the weights at its start, 1/s.
+    velocities: Vec<f32>,
+    /// One frame, or a sequence; none if the solve failed.
+    frames: Vec<SampleFrame>,
+}
+
 /// Samples of one person.
 pub struct Samples {
     neutral: Vec<Vec3>,
     /// Vertices of the landmarks.
     landmarks: Vec<u32>,
-    /// For each sample its parameters, the velocities of the weights at its start, and its frames: one, or a sequence.
-    found: Vec<(SampleParams, Vec<f32>, Vec<SampleFrame>)>,
-    /// Parameters whose solve failed.
-    failed: Vec<SampleParams>,
+    found: Vec<Sample>,
+    /// Samples whose solve failed.
+    failed: Vec<Sample>,
 }
 
 /// The number of solves, and of those that failed, where a parameter was in the lowest, middle and highest third of those drawn.
@@ -254,28 +262,23 @@ impl Samples {
         let wanted = if pieces.is_empty() { 0 } else { settings.statics + settings.sequences };
         let all: Vec<usize> = (0..wanted).collect();
         let Some(results) = in_batches(&all, |index| task.sample(*index), progress) else { return Ok(None) };
-        let (mut found, mut failed) = (Vec::new(), Vec::new());
-        for (params, solved) in results {
-            match solved {
-                Some((velocities, frames)) => found.push((params, velocities, frames)),
-                None => failed.push(params),
-            }
-        }
+        let (found, failed) = results.into_iter().partition(|sample| !sample.frames.is_empty());
         let neutral = head.output.neutral.clone();
         Ok(Some(Self { neutral, landmarks: landmarks.to_vec(), found, failed }))
     }
 
     /// Number of static frames, of frames in sequences, and of failed solves.
     pub fn counts(&self) -> [usize; 3] {
-        let (single, sequences): (Vec<_>, Vec<_>) = self.found.iter().partition(|sample| sample.2.len() == 1);
+        let (single, sequences): (Vec<_>, Vec<_>) =
+            self.found.iter().partition(|sample| sample.frames.len() == 1);
         [single.len(), SEQUENCE * sequences.len(), self.failed.len()]
     }
 
     /// Solves by thirds of each parameter, in the order of [`SampleParams::names`].
     pub fn thirds(&self) -> Vec<Thirds> {
-        let solved = self.found.iter().map(|sample| (sample.0.numbers(), false));
+        let samples = self.found.iter().chain(&self.failed);
         let solves: Vec<(Vec<f32>, bool)> =
-            solved.chain(self.failed.iter().map(|params| (params.numbers(), true))).collect();
+            samples.map(|sample| (sample.params.numbers(), sample.frames.is_empty())).collect();
         let of = |index: usize| {
             let mut drawn: Vec<f32> = solves.iter().map(|(numbers, _)| numbers[index]).collect();
             drawn.sort_by(f32::total_cmp);
@@ -298,9 +301,9 @@ impl Samples {
     /// A safetensors file: `neutral`, and for each frame its `plain` and `corrected` surface (S and T), `weights` (w), `parameters` (p), `landmarks`, its
     /// `sample` and the `velocities` of the weights at the start of that.
     pub fn bytes(&self) -> Vec<u8> {
-        let flat = |points: &[Vec3]| points.iter().flat_map(|p| p.to_array()).collect::<Vec<f32>>();
+        let flat = |points: &[Vec3]| points.iter().flat_map(Vec3::to_array).collect::<Vec<f32>>();
         let frames =
-            || (0u32..).zip(&self.found).flat_map(|(k, s)| s.2.iter().map(move |frame| (k, s, frame)));
+            || (0u32..).zip(&self.found).flat_map(|(k, s)| s.frames.iter().map(move |frame| (k, s, frame)));
         let rows = |of: &dyn Fn(&SampleFrame) -> Vec<f32>| {
             frames().flat_map(|(.., frame)| of(frame)).collect::<Vec<f32>>()
         };
@@ -318,8 +321,8 @@ impl Samples {
                     flat(&self.landmarks.iter().map(|v| frame.plain[*v as usize]).collect::<Vec<_>>())
                 }),
             ),
-            ("parameters", frames().flat_map(|(_, (params, ..), _)| params.numbers()).collect()),
-            ("velocities", frames().flat_map(|(_, (_, velocities, _), _)| velocities.clone()).collect()),
+            ("parameters", frames().flat_map(|(_, sample, _)| sample.params.numbers()).collect()),
+            ("velocities", frames().flat_map(|(_, sample, _)| sample.velocities.clone()).collect()),
         ] {
             add(name, values.len() / count, &values);
         }
@@ -339,8 +342,8 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Draws and solves for a sample: its parameters, and if the solve does not fail the velocities of the weights at its start and its frames.
-    fn sample(&self, index: usize) -> (SampleParams, Option<(Vec<f32>, Vec<SampleFrame>)>) {
+    /// Draws and solves for a sample.
+    fn sample(&self, index: usize) -> Sample {
         let swings = index >= self.settings.statics;
         let random = Keyed::new(self.settings.seed, ((self.number as u64) << 32) | index as u64);
         let params = SampleParams::draw(self.settings, random, swings);
@@ -353,8 +356,8 @@ impl Task<'_> {
         } else {
             vec![0.0; self.head.output.shapes.len()]
         };
-        let frames = self.frames(&params, &piece[first..first + length], &velocities);
-        (params, frames.map(|frames| (velocities, frames)))
+        let frames = self.frames(&params, &piece[first..first + length], &velocities).unwrap_or_default();
+        Sample { params, velocities, frames }
     }
 
     /// The frames of a sample; `None` if a solve fails.

@@ -141,8 +141,12 @@ fn samples_go_on_where_they_were_and_splits_have_nothing_in_common() {
         own.dedup();
         assert!(own.len() == all.len() && all.len() >= 5, "{name}: {} of {}", own.len(), all.len());
     }
-    let solved: u64 =
-        list["thirds"]["fat"]["all"].as_array().expect("thirds").iter().filter_map(|n| n.as_u64()).sum();
+    let solved: u64 = list["thirds"]["fat"]["all"]
+        .as_array()
+        .expect("thirds")
+        .iter()
+        .filter_map(serde_json::Value::as_u64)
+        .sum();
     assert_eq!(solved, 6, "{}", list["thirds"]);
     let message = fail(path, &[&args[..], &["--people", "4", "--seed", "2"]].concat());
     assert!(message.contains("other settings"), "{message}");
